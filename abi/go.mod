@@ -1,0 +1,3 @@
+module github.com/kopf-wasm/kopf/abi
+
+go 1.24

@@ -1,0 +1,119 @@
+package abi
+
+// Tags of the segments of a frame. See SPEC.md, "Frames".
+const (
+	TagHeader = 1 // the JSON message
+	TagBody   = 2 // the object, as the API server sent it
+	TagOld    = 3 // the last handled state: an essence, or the value of the field
+	TagNew    = 4 // the current state, likewise
+	TagDiff   = 5 // [[op, path, old, new], …]
+	TagEvent  = 6 // the raw watch event
+	TagFresh  = 7 // the newest known body: for daemons and timers
+)
+
+// Invocation is the header of the frame that start gets: the kwargs of one
+// handler for one attempt, but for what is in the body.
+//
+// See https://docs.kopf.dev/en/latest/kwargs/
+type Invocation struct {
+	// Handler is the position of the handler: in Registration.Handlers, or among
+	// the children of the step of the parent.
+	Handler int `json:"handler"`
+
+	// Parent is the task that declared the handler; 0 for handlers of the registration.
+	Parent uint32 `json:"parent,omitempty"`
+
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"` // the full id: fn, fn/spec.field, parent/child
+
+	Param    Raw           `json:"param,omitempty"`
+	Retry    int           `json:"retry"`             // 0 at the first attempt
+	Started  string        `json:"started,omitempty"` // RFC 3339; the first attempt
+	Runtime  float64       `json:"runtime"`           // seconds since then
+	Resource *ResourceInfo `json:"resource,omitempty"`
+
+	Name      string `json:"name,omitempty"`      // of the object, if it has one
+	Namespace string `json:"namespace,omitempty"` // of the object, if it has one
+	UID       string `json:"uid,omitempty"`       // of the object, if it has one
+
+	Reason string   `json:"reason,omitempty"` // create, update, delete, resume
+	Field  []string `json:"field,omitempty"`  // what old, new and diff are about
+
+	// EventType is the type of a watch event; null in the initial listing.
+	EventType *string `json:"type,omitempty"`
+
+	Activity string `json:"activity,omitempty"` // startup, cleanup, authentication, probe
+	Settings Raw    `json:"settings,omitempty"` // activities: the current settings
+
+	Admission *Admission `json:"admission,omitempty"`
+	Indices   []string   `json:"indices,omitempty"` // names of the indices of the operator
+}
+
+// ResourceInfo is the resource of the object.
+//
+// Kopf: kopf.Resource (v1.45).
+type ResourceInfo struct {
+	Group        string   `json:"group"`
+	Version      string   `json:"version"`
+	Plural       string   `json:"plural"`
+	Kind         string   `json:"kind,omitempty"`
+	Singular     string   `json:"singular,omitempty"`
+	Shortcuts    []string `json:"shortcuts,omitempty"`
+	Categories   []string `json:"categories,omitempty"`
+	Subresources []string `json:"subresources,omitempty"`
+	Namespaced   bool     `json:"namespaced"`
+	Preferred    bool     `json:"preferred"`
+	Verbs        []string `json:"verbs,omitempty"`
+}
+
+// Admission are the kwargs of validating and mutating handlers.
+//
+// See https://docs.kopf.dev/en/latest/admission/
+type Admission struct {
+	Operation   string              `json:"operation,omitempty"`
+	Subresource string              `json:"subresource,omitempty"`
+	DryRun      bool                `json:"dryrun"`
+	UserInfo    Raw                 `json:"userinfo,omitempty"`
+	Headers     map[string][]string `json:"headers,omitempty"`
+	SSLPeer     Raw                 `json:"sslpeer,omitempty"`
+}
+
+// Questions is the header of the frame that ask gets: the filters and the
+// options of handlers that are functions, for one object.
+type Questions struct {
+	Invocation            // the kwargs of the cause; Handler is not used
+	Questions  []Question `json:"questions"`
+}
+
+// Question asks about one handler. The callbacks are evaluated in their order;
+// the first one that is not true ends the question.
+type Question struct {
+	Handler   int        `json:"handler"`
+	Parent    uint32     `json:"parent,omitempty"`
+	Callbacks []Callback `json:"callbacks"`
+}
+
+// Callback is one function of a handler and the values to call it for; one
+// value that it holds for is enough.
+type Callback struct {
+	Option string  `json:"option"`        // labels, annotations, value, old, new, when, initial_delay, resource
+	Key    string  `json:"key,omitempty"` // the label or the annotation
+	Values []Value `json:"values,omitempty"`
+}
+
+// Value is a value or its absence.
+type Value struct {
+	Value  Raw  `json:"value,omitempty"`
+	Absent bool `json:"absent,omitempty"`
+}
+
+// Answers are what ask answers: one for each question, in order.
+type Answers struct {
+	Answers []Verdict `json:"answers"`
+}
+
+// Verdict is the value of the last callback that was evaluated, or its error.
+type Verdict struct {
+	Value Raw    `json:"value,omitempty"`
+	Error *Error `json:"error,omitempty"`
+}

@@ -1,0 +1,140 @@
+package abi
+
+// StepKind says what a guest wants next.
+type StepKind string
+
+// Kinds of steps.
+const (
+	StepDone    StepKind = "done"    // the handler ended
+	StepWait    StepKind = "wait"    // let time pass
+	StepExecute StepKind = "execute" // run the children now
+	StepCall    StepKind = "call"    // a request to Kubernetes or to an HTTP server
+)
+
+// Step is what start and resume answer.
+type Step struct {
+	Step StepKind `json:"step"`
+
+	Outcome // StepDone
+
+	// Seconds to wait: StepWait. The wait ends earlier if the task is stopped
+	// (daemons) or cancelled. Absent: until then.
+	Seconds *float64 `json:"seconds,omitempty"`
+
+	// Children are the sub-handlers. In StepExecute, they are run now; in
+	// StepDone, after the parent. Their Kind is KindSub.
+	Children []Handler `json:"children,omitempty"`
+
+	// Lifecycle of the children; that of the operator by default.
+	Lifecycle string `json:"lifecycle,omitempty"`
+
+	Call *Call `json:"call,omitempty"` // StepCall
+}
+
+// Outcome is how a handler ended. The zero Outcome is a success without a
+// result and without a patch.
+//
+// Kopf: kopf._core.actions.execution.Outcome (v1.45).
+type Outcome struct {
+	// Result is stored in the status of the object, under the id of the handler.
+	// Absent and null store nothing.
+	//
+	// See https://docs.kopf.dev/en/latest/results/
+	Result Raw `json:"result,omitempty"`
+
+	// Patch is merged into the patch of the cycle (RFC 7386), also after errors.
+	//
+	// See https://docs.kopf.dev/en/latest/patches/
+	Patch Raw `json:"patch,omitempty"`
+
+	// Transforms is the number of transformation functions of the patch. If it is
+	// not zero, the task lives on until it is released, and answers transform.
+	Transforms int `json:"transforms,omitempty"`
+
+	Error *Error `json:"error,omitempty"`
+
+	Warnings []string `json:"warnings,omitempty"` // admission: shown to the user
+
+	// Settings are changes of the settings by their dotted names: startup only.
+	Settings map[string]Raw `json:"settings,omitempty"`
+
+	// Keyed says that the result of an index handler is a list of pairs
+	// [key, value], not a value.
+	Keyed bool `json:"keyed,omitempty"`
+}
+
+// ErrorKind says what an error means for the handler.
+type ErrorKind string
+
+// Kinds of errors.
+const (
+	ErrorTemporary ErrorKind = "temporary" // retried after its delay
+	ErrorPermanent ErrorKind = "permanent" // never retried
+	ErrorArbitrary ErrorKind = "arbitrary" // as the option errors says
+	ErrorAdmission ErrorKind = "admission" // refuses a review; permanent elsewhere
+	ErrorChildren  ErrorKind = "children"  // execute could not go on: see Answer.Pending
+)
+
+// Error is an error of a handler or of a callback.
+//
+// See https://docs.kopf.dev/en/latest/errors/
+type Error struct {
+	Kind    ErrorKind `json:"kind"`
+	Message string    `json:"message"`
+	Type    string    `json:"type,omitempty"`  // as the language names it; shown where the message is empty
+	Stack   string    `json:"stack,omitempty"` // for the log
+	Delay   Delay     `json:"delay,omitzero"`  // temporary: 60 seconds by default
+	Code    int       `json:"code,omitempty"`  // admission: the HTTP status; 500 by default
+}
+
+// Answer is what resume gets: the wish is fulfilled.
+type Answer struct {
+	// Stopped says that a wait ended since the daemon must stop, and why: names
+	// of reasons, as in SPEC.md, "Stop reasons".
+	Stopped []string `json:"stopped,omitempty"`
+
+	// Cancelled says that the task is to end: waits end at once from now on.
+	Cancelled bool `json:"cancelled,omitempty"`
+
+	// Pending says that children are unfinished: the handler must return with
+	// ErrorChildren, and is called again from its beginning.
+	Pending bool `json:"pending,omitempty"`
+
+	Response *Response `json:"response,omitempty"` // to StepCall
+	Error    *Error    `json:"error,omitempty"`    // to StepCall: there is no response
+}
+
+// Call is a request that the host makes for the guest, within its capabilities.
+type Call struct {
+	// Target is kubernetes (Path is that of the API) or http (Path is a URL).
+	Target  string              `json:"target"`
+	Method  string              `json:"method"`
+	Path    string              `json:"path"`
+	Headers map[string][]string `json:"headers,omitempty"`
+	Body    Raw                 `json:"body,omitempty"` // JSON, or a JSON string for other bodies
+	Timeout *float64            `json:"timeout,omitempty"`
+}
+
+// Response is the answer to a call.
+type Response struct {
+	Status  int                 `json:"status"`
+	Headers map[string][]string `json:"headers,omitempty"`
+	Body    Raw                 `json:"body,omitempty"` // JSON, or a JSON string for other bodies
+}
+
+// TransformResult is what transform answers: the whole body after all
+// transformation functions, or an error.
+type TransformResult struct {
+	Body  Raw    `json:"body,omitempty"`
+	Error *Error `json:"error,omitempty"`
+}
+
+// Event is what the host function event gets: a Kubernetes event about an object.
+//
+// See https://docs.kopf.dev/en/latest/events/
+type Event struct {
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Object  Raw    `json:"object,omitempty"` // apiVersion, kind, metadata; the handled object by default
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+func newInspectCmd(stdout io.Writer) *cobra.Command {
+	var asJSON bool
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "inspect OPERATOR.wasm",
+		Short: "Show what a module registers",
+		Long: `Inspect loads a module, asks it for its registration as run does, and shows the
+handlers with their options, and what the module imports. No cluster is needed.`,
+		Example: `  kopf inspect operator.wasm
+  kopf inspect operator.wasm --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one module")}
+			}
+			config, err := o.guestConfig()
+			if err != nil {
+				return err
+			}
+			return inspect(args[0], config, asJSON, stdout)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&asJSON, "json", false, "print the registration as it is")
+	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
+	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	return cmd
+}
+
+func inspect(path string, config map[string]string, asJSON bool, stdout io.Writer) error {
+	ctx := context.Background()
+	modules, err := operator.Load(ctx, []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
+	if err != nil {
+		return err
+	}
+	module := modules[0]
+	defer func() { _ = module.Close(ctx) }() // the process is ending
+	if asJSON {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(module.Registration())
+	}
+	return show(module, stdout)
+}
+
+func show(module *host.Module, stdout io.Writer) error {
+	r := module.Registration()
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "module\t%s\n", module.Name())
+	fmt.Fprintf(table, "digest\t%s\n", module.Digest())
+	fmt.Fprintf(table, "ABI\t%d\n", abi.Version)
+	for _, row := range [][2]string{{"SDK", r.SDK}, {"operator", strings.TrimSpace(r.Operator.Name + " " + r.Operator.Version)}, {"lifecycle", r.Lifecycle}} {
+		if row[1] != "" {
+			fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
+		}
+	}
+	var imports []string
+	for _, f := range module.Imports() {
+		imports = append(imports, f.Module+"."+f.Name)
+	}
+	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", strings.Join(imports, " "))
+	for _, h := range r.Handlers {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Kind, h.ID, resourceOf(h), optionsOf(h))
+	}
+	return table.Flush()
+}
+
+func resourceOf(h abi.Handler) string {
+	if h.Resource == nil {
+		return "-"
+	}
+	if args := h.Resource.Args; len(args) > 0 {
+		texts := make([]string, len(args))
+		for i, arg := range args {
+			texts[i] = strings.Trim(string(arg), `"`)
+		}
+		return strings.Join(texts, "/")
+	}
+	text, err := json.Marshal(h.Resource)
+	if err != nil {
+		return "?"
+	}
+	return string(text)
+}
+
+// optionsOf are the options that are set, as JSON without the identity.
+func optionsOf(h abi.Handler) string {
+	encoded, err := json.Marshal(h)
+	fields := map[string]json.RawMessage{}
+	if err != nil || json.Unmarshal(encoded, &fields) != nil {
+		return "?"
+	}
+	for _, name := range []string{"kind", "id", "fn", "resource"} {
+		delete(fields, name)
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return "?"
+	}
+	return string(text)
+}

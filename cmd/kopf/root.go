@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// exitCode is what the process ends with.
+type exitCode int
+
+// Exit codes, as documented in docs/cli.md.
+const (
+	exitOK     exitCode = 0   // finished, or stopped by a signal
+	exitError  exitCode = 1   // could not start, or could not go on
+	exitUsage  exitCode = 2   // wrong command line
+	exitForced exitCode = 130 // a second signal, before the end of the graceful exit
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// run executes a command line, and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) exitCode {
+	root := newRootCmd(stdout, stderr)
+	root.SetArgs(args)
+	err := root.Execute()
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errForced):
+		return exitForced
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "Error: %v\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "Error: %v\n", err)
+	return exitError
+}
+
+func newRootCmd(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kopf",
+		Short: "Run Kubernetes operators from WebAssembly modules",
+		Long: `Kopf runs Kubernetes operators: a few functions that are called when objects
+are created, updated, or deleted. The functions are compiled to WebAssembly, and
+run in a sandbox.`,
+		Example: `  kopf run operator.wasm -n default
+  kopf inspect operator.wasm`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRunCmd(stdout, stderr), newInspectCmd(stdout), newVersionCmd(stdout))
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usageError{fmt.Errorf("unknown command %q", args[0])}
+		}
+		return nil
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return root
+}
+
+// fromEnvironment sets flags that are not on the command line from variables, as
+// the reference does: --log-format of run is KOPF_RUN_LOG_FORMAT.
+func fromEnvironment(cmd *cobra.Command) error {
+	var failure error
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		name := "KOPF_" + strings.ToUpper(strings.ReplaceAll(cmd.Name()+"_"+flag.Name, "-", "_"))
+		value, ok := os.LookupEnv(name)
+		if !ok || value == "" || flag.Changed || failure != nil {
+			return
+		}
+		if err := cmd.Flags().Set(flag.Name, value); err != nil {
+			failure = usageError{fmt.Errorf("%s=%q: %w", name, value, err)}
+		}
+	})
+	return failure
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/logs"
+)
+
+// runOptions are the flags of `kopf run`.
+type runOptions struct {
+	modules        []string
+	namespaces     []string
+	clusterwide    bool
+	standalone     bool
+	config         []string
+	configFiles    []string
+	environment    []string
+	verbose, debug bool
+	quiet          bool
+	logFormat      string
+	logRefKey      string
+	logPrefix      bool
+	noLogPrefix    bool
+}
+
+func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run OPERATOR.wasm...",
+		Short: "Run an operator until it is stopped",
+		Long: `Run loads the modules as one operator, and serves the cluster of the current
+context of kubeconfig, or the cluster it runs in.
+
+The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
+flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
+		Example: `  kopf run operator.wasm -n default
+  kopf run operator.wasm -A --verbose --config greeting=hello`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd); err != nil {
+				return err
+			}
+			o.modules = args
+			return o.run(cmd.Context(), stdout, stderr)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *runOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
+	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
+	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators (always so in this version)")
+	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
+	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log debug messages")
+	flags.BoolVarP(&o.debug, "debug", "d", false, "log everything")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "log warnings and errors only")
+	flags.StringVar(&o.logFormat, "log-format", string(logs.Full), "plain, full, or json")
+	flags.StringVar(&o.logRefKey, "log-refkey", "", "the field with the object's reference in JSON logs (default \"object\")")
+	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
+	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put it there")
+}
+
+// run starts the operator and waits for its end.
+func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	log, err := o.logger(stderr)
+	if err != nil {
+		return err
+	}
+	config, err := o.guestConfig()
+	if err != nil {
+		return err
+	}
+	if err := o.check(log); err != nil {
+		return err
+	}
+	work := func(ctx context.Context) error {
+		return operator.Run(ctx, operator.Options{
+			Modules: o.modules, Namespaces: o.namespaces, Log: log, RefKey: o.logRefKey,
+			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
+		})
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return untilSignalled(ctx, log, work)
+}
+
+func (o *runOptions) check(log zerolog.Logger) error {
+	switch {
+	case len(o.modules) == 0:
+		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
+	case o.clusterwide && len(o.namespaces) > 0:
+		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
+	case !o.clusterwide && len(o.namespaces) == 0:
+		log.Warn().Msg("Absence of either namespaces or cluster-wide flag will become an error soon. " +
+			"For now, switching to the cluster-wide mode for backward compatibility.")
+	}
+	return nil
+}
+
+func (o *runOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
+	format := logs.Format(strings.ToLower(o.logFormat))
+	if !slices.Contains([]logs.Format{logs.Plain, logs.Full, logs.JSON}, format) {
+		return zerolog.Nop(), usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
+	}
+	options := logs.Options{Format: format, Level: zerolog.InfoLevel, RefKey: o.logRefKey}
+	switch {
+	case o.debug || o.verbose:
+		options.Level = zerolog.DebugLevel
+	case o.quiet:
+		options.Level = zerolog.WarnLevel
+	}
+	if o.logPrefix || o.noLogPrefix {
+		prefix := !o.noLogPrefix
+		options.Prefix = &prefix
+	}
+	return logs.New(stderr, options), nil
+}
+
+// guestConfig is the configuration of the guests, from all flags for it.
+func (o *runOptions) guestConfig() (map[string]string, error) {
+	config := map[string]string{}
+	for _, item := range o.config {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok || key == "" {
+			return nil, usageError{fmt.Errorf("--config %q: want KEY=VALUE", item)}
+		}
+		config[key] = value
+	}
+	for _, item := range o.configFiles {
+		key, path, ok := strings.Cut(item, "=")
+		if !ok || key == "" {
+			return nil, usageError{fmt.Errorf("--config-file %q: want KEY=PATH", item)}
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("--config-file %q: %w", item, err)
+		}
+		config[key] = string(data)
+	}
+	for _, name := range o.environment {
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return nil, fmt.Errorf("--env %s: there is no such variable", name)
+		}
+		config[name] = value
+	}
+	return config, nil
+}
+
+// errForced ends the process without waiting for the graceful exit.
+var errForced = errors.New("forced to exit by a second signal")
+
+// untilSignalled runs the work; the first signal stops it, the second one gives up.
+func untilSignalled(ctx context.Context, log zerolog.Logger, work func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }() // Waited for below, unless a second signal comes.
+	for {
+		select {
+		case err := <-done:
+			return err
+		case received := <-signals:
+			if ctx.Err() != nil {
+				return errForced
+			}
+			log.Info().Msg(fmt.Sprintf("Signal %v is received. Operator is stopping.", received))
+			stop()
+		}
+	}
+}

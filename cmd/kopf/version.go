@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// reference is the version of Kopf whose behaviour is followed.
+const reference = "1.45"
+
+func newVersionCmd(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the versions of kopf, of its ABI, and of the reference",
+		Long:    "Version prints the version of this program, of the ABI that guests must have, and of the Kopf that is followed.",
+		Example: "  kopf version",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(stdout, "kopf %s\nABI %d\nbehaves as Kopf %s\n%s %s/%s\n",
+				version(), abi.Version, reference, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+	}
+	return nil
+}
+
+// version is that of the module: "devel" unless it was installed with a version.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,123 @@
+package kopf
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// Activity is the argument of handlers that are for the whole operator: those of
+// OnStartup, OnCleanup, OnProbe and OnLogin.
+type Activity struct {
+	Call
+	Activity string // startup, cleanup, probe, authentication
+	Settings *Settings
+}
+
+// ActivityFunc is a handler for the whole operator. Results count for probes and logins.
+type ActivityFunc = func(a *Activity) (any, error)
+
+// NewActivity makes the argument of a handler of a task. Tests use package kopftest.
+func NewActivity(t *guest.Task) *Activity {
+	return &Activity{
+		Call:     newCall(t),
+		Activity: t.Call.Activity,
+		Settings: &Settings{current: View{&node{raw: t.Call.Settings, key: "settings"}}},
+	}
+}
+
+func runActivity(fn ActivityFunc) func(*guest.Task) guest.Done {
+	return func(t *guest.Task) guest.Done {
+		a := NewActivity(t)
+		return a.Finish(func() (any, error) { return fn(a) })
+	}
+}
+
+// Finish calls a handler, and makes the outcome of the task. Tests use package kopftest.
+func (a *Activity) Finish(call func() (any, error)) guest.Done {
+	var changed map[string]abi.Raw
+	done := finish(nil, func() (any, error) {
+		result, err := call()
+		if err == nil {
+			changed, err = a.Settings.wire()
+		}
+		return result, err
+	})
+	done.Settings = changed
+	return done
+}
+
+// Settings are the settings of the operator. Startup handlers may change them:
+//
+//	a.Settings.Set("persistence.finalizer", "example.com/finalizer")
+//
+// What a guest may set, and what its host decides, is told in the manual.
+//
+// See https://docs.kopf.dev/en/latest/configuration/
+type Settings struct {
+	current View
+	changed Map
+}
+
+// Get is the present value of a setting, by its dotted name.
+func (s *Settings) Get(name string) View {
+	if value, ok := s.changed[name]; ok {
+		return ViewOf(value)
+	}
+	if v := s.current.Get(name); v.Exists() {
+		return v
+	}
+	v := s.current
+	for _, part := range strings.Split(name, ".") {
+		v = v.Get(part)
+	}
+	return v
+}
+
+// Set changes a setting, by its dotted name. Durations become seconds.
+func (s *Settings) Set(name string, value any) {
+	if s.changed == nil {
+		s.changed = Map{}
+	}
+	if d, ok := value.(time.Duration); ok {
+		value = d.Seconds()
+	}
+	s.changed[name] = value
+}
+
+func (s *Settings) wire() (map[string]abi.Raw, error) {
+	var out map[string]abi.Raw
+	for name, value := range s.changed {
+		text, err := Encode(value)
+		if err != nil {
+			return nil, PermanentFrom(err, "setting "+name)
+		}
+		if out == nil {
+			out = map[string]abi.Raw{}
+		}
+		out[name] = text
+	}
+	return out, nil
+}
+
+// ConnectionInfo is the result of a login handler: how to reach the cluster.
+// Files of the host cannot be named; Server and ProxyURL need a grant.
+//
+// Kopf: kopf.ConnectionInfo (v1.45).
+type ConnectionInfo struct {
+	Server           string    `json:"server,omitempty"`
+	Priority         int       `json:"priority,omitempty"`
+	DefaultNamespace string    `json:"default_namespace,omitempty"`
+	Expiration       time.Time `json:"expiration,omitzero"`
+	CAData           []byte    `json:"ca_data,omitempty"`
+	Insecure         bool      `json:"insecure,omitempty"`
+	Username         string    `json:"username,omitempty"`
+	Password         string    `json:"password,omitempty"`
+	Scheme           string    `json:"scheme,omitempty"`
+	Token            string    `json:"token,omitempty"`
+	CertificateData  []byte    `json:"certificate_data,omitempty"`
+	PrivateKeyData   []byte    `json:"private_key_data,omitempty"`
+	ProxyURL         string    `json:"proxy_url,omitempty"`
+}

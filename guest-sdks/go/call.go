@@ -1,0 +1,114 @@
+package kopf
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// Call is what every handler gets, whatever it is for. Arguments of handlers
+// embed it.
+//
+// See https://docs.kopf.dev/en/latest/kwargs/
+type Call struct {
+	ID      string        // of the handler, in full: fn, fn/spec.field, parent/child
+	Param   View          // of the registration; see Param
+	Retry   int           // 0 at the first attempt
+	Started time.Time     // of the first attempt
+	Runtime time.Duration // since then
+
+	Log  Logger
+	Memo Memo // of the object; of the operator where there is no object
+
+	task *guest.Task
+}
+
+func newCall(t *guest.Task) Call {
+	return Call{
+		ID:      t.Call.ID,
+		Param:   View{&node{raw: t.Call.Param, key: "param"}},
+		Retry:   t.Call.Retry,
+		Started: parseTime(t.Call.Started),
+		Runtime: seconds(t.Call.Runtime),
+		Log:     Logger{t},
+		Memo:    Memo{task: t, scope: memoScope(t)},
+		task:    t,
+	}
+}
+
+// Context ends when the handler is cancelled. It is for functions that take one.
+func (c *Call) Context() context.Context { return c.task.Context() }
+
+// Sleep lets time pass, and the host do other work meanwhile. The error is that
+// of the context if the handler is cancelled: clean up and return then.
+func (c *Call) Sleep(d time.Duration) error { return sleep(c.task, d) }
+
+// Sleep is Call.Sleep for functions that get the context of a handler. Without
+// such a context it is time.Sleep.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if t := guest.FromContext(ctx); t != nil {
+		return sleep(t, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sleep waits until the time is over. When a daemon is told to stop, waits end
+// early: but a sleep goes on.
+func sleep(t *guest.Task, d time.Duration) error {
+	end := time.Now().Add(d)
+	for {
+		answer := waitFor(t, d)
+		if t.Cancelled {
+			return context.Canceled
+		}
+		if d = time.Until(end); len(answer.Stopped) == 0 || d <= 0 {
+			return nil
+		}
+	}
+}
+
+func waitFor(t *guest.Task, d time.Duration) abi.Answer {
+	s := max(d, 0).Seconds()
+	return t.Ask(abi.Step{Step: abi.StepWait, Seconds: &s})
+}
+
+// Rand is a source of random numbers for this call, seeded by the host. The
+// functions of math/rand give equal numbers in all instances of the module.
+func (c *Call) Rand() *rand.Rand {
+	var seed [32]byte
+	if err := c.task.Host.Random(seed[:]); err != nil {
+		c.Log.Warn("no random numbers from the host", "error", err)
+	}
+	return rand.New(rand.NewChaCha8(seed))
+}
+
+// Index is an index of the operator, by the id of its handler.
+func (c *Call) Index(id string) Index { return Index{task: c.task, name: id} }
+
+// OperatorMemo is the memo that all handlers of the operator share.
+func (c *Call) OperatorMemo() Memo { return Memo{task: c.task, scope: guest.ScopeOperator} }
+
+// seconds is a number of seconds as a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// parseTime reads a time of the host; what is not one is the zero time.
+func parseTime(text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

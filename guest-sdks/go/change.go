@@ -1,0 +1,64 @@
+package kopf
+
+import "github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+
+// Reasons of changes.
+const (
+	ReasonCreate = "create"
+	ReasonUpdate = "update"
+	ReasonDelete = "delete"
+	ReasonResume = "resume"
+)
+
+// Change is the argument of handlers that change the state of an object: those of
+// OnCreate, OnUpdate, OnDelete, OnResume, OnField, and sub-handlers.
+type Change struct {
+	Object
+	Comparison
+
+	Reason string // what happened, also for handlers of fields and of resuming
+	Patch  *Patch
+	Events Events
+
+	subs      []*guest.Handler // declared, and not executed yet
+	problem   error            // of the declaration of a sub-handler
+	lifecycle string           // of the sub-handlers
+	pending   bool             // sub-handlers are unfinished
+}
+
+// ChangeFunc is a handler of changes. Its result is stored in the status of the
+// object, under the id of the handler, unless it is nil.
+type ChangeFunc = func(c *Change) (any, error)
+
+// NewChange makes the argument of a handler of a task. Tests use package kopftest.
+func NewChange(t *guest.Task) *Change {
+	c := &Change{Comparison: newComparison(t), Reason: t.Call.Reason, Patch: newPatch(), Events: Events{task: t}}
+	c.init(t)
+	return c
+}
+
+// runChange makes a task of a handler.
+func runChange(fn ChangeFunc) func(*guest.Task) guest.Done {
+	return func(t *guest.Task) guest.Done {
+		c := NewChange(t)
+		return c.Finish(func() (any, error) { return fn(c) })
+	}
+}
+
+// Finish calls a handler, and makes the outcome of the task. Tests use package kopftest.
+func (c *Change) Finish(call func() (any, error)) guest.Done {
+	done := finish(c.Patch, func() (any, error) {
+		result, err := call()
+		if err == nil {
+			err = c.problem
+		}
+		if err == nil && c.pending { // to be repeated, even if the handler overlooked it
+			err = ErrChildrenPending
+		}
+		return result, err
+	})
+	if done.Error == nil {
+		done.Children, done.Lifecycle = c.subs, c.lifecycle
+	}
+	return done
+}

@@ -1,0 +1,112 @@
+package kopf
+
+import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// Timer is the argument of a timer, see OnTimer.
+type Timer struct {
+	Object
+	Patch  *Patch
+	Events Events
+}
+
+// TimerFunc is a timer. Its result is stored as that of a ChangeFunc. A temporary
+// error takes the place of the interval.
+type TimerFunc = func(t *Timer) (any, error)
+
+// NewTimer makes the argument of a handler of a task. Tests use package kopftest.
+func NewTimer(t *guest.Task) *Timer {
+	timer := &Timer{Patch: newPatch(), Events: Events{task: t}}
+	timer.init(t)
+	return timer
+}
+
+func runTimer(fn TimerFunc) func(*guest.Task) guest.Done {
+	return run(NewTimer, func(t *Timer) *Patch { return t.Patch }, fn)
+}
+
+// Daemon is the argument of a daemon, see OnDaemon. After each wait, its views
+// (Spec and the others) show the object as it is then; views that were taken
+// from them before do not.
+type Daemon struct {
+	Object
+	Patch  *Patch
+	Events Events
+}
+
+// DaemonFunc is a daemon. It should end soon after it is told to stop:
+//
+//	for !d.Stopped() {
+//		poll(d.Spec)
+//		d.Wait(10 * time.Second)
+//	}
+type DaemonFunc = func(d *Daemon) (any, error)
+
+// NewDaemon makes the argument of a handler of a task. Tests use package kopftest.
+func NewDaemon(t *guest.Task) *Daemon {
+	d := &Daemon{Patch: newPatch(), Events: Events{task: t}}
+	d.init(t)
+	return d
+}
+
+func runDaemon(fn DaemonFunc) func(*guest.Task) guest.Done {
+	return run(NewDaemon, func(d *Daemon) *Patch { return d.Patch }, fn)
+}
+
+// Wait waits until the time is over, or the daemon is told to stop. It returns
+// true if it is to stop.
+func (d *Daemon) Wait(t time.Duration) (stopped bool) {
+	stopped = wait(&d.Call, t)
+	d.refresh()
+	return stopped
+}
+
+// Sleep waits also after the daemon was told to stop. The error is that of the
+// context if the daemon is cancelled.
+func (d *Daemon) Sleep(t time.Duration) error {
+	err := d.Call.Sleep(t)
+	d.refresh()
+	return err
+}
+
+// Stopped tells whether the daemon is to end.
+func (d *Daemon) Stopped() bool { return stopped(&d.Call) }
+
+// StopReasons are the reasons to end; none while it is not to.
+//
+// See SPEC.md of the ABI, "Stop reasons".
+func (d *Daemon) StopReasons() []string { return stopReasons(&d.Call) }
+
+// Background is the argument of work that belongs to no object, see OnBackground.
+type Background struct{ Call }
+
+// BackgroundFunc is work that belongs to no object. It ends as a daemon does.
+type BackgroundFunc = func(b *Background) (any, error)
+
+func runBackground(fn BackgroundFunc) func(*guest.Task) guest.Done {
+	return run(func(t *guest.Task) *Background { return &Background{newCall(t)} },
+		func(*Background) *Patch { return nil }, fn)
+}
+
+// Wait waits until the time is over, or the work is told to stop. It returns true
+// if it is to stop.
+func (b *Background) Wait(t time.Duration) (stopped bool) { return wait(&b.Call, t) }
+
+// Stopped tells whether the work is to end.
+func (b *Background) Stopped() bool { return stopped(&b.Call) }
+
+// StopReasons are the reasons to end; none while it is not to.
+func (b *Background) StopReasons() []string { return stopReasons(&b.Call) }
+
+func wait(c *Call, t time.Duration) bool {
+	answer := waitFor(c.task, t)
+	return len(answer.Stopped) > 0 || answer.Cancelled || stopped(c)
+}
+
+func stopped(c *Call) bool { return c.task.Cancelled || c.task.Host.Stopped(c.task.ID) != 0 }
+
+func stopReasons(c *Call) []string { return abi.StopNames(c.task.Host.Stopped(c.task.ID)) }

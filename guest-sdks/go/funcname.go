@@ -1,0 +1,25 @@
+package kopf
+
+import (
+	"errors"
+	"strings"
+)
+
+// errNoName is a function whose name cannot be the id of a handler.
+var errNoName = errors.New("closures, methods and generic functions have no name that could be the id " +
+	"of the handler (TinyGo keeps no names at all): give it one with kopf.ID")
+
+// plainName is the name of a top-level function without its package; "" for
+// functions without a name of their own: closures, methods, generic functions.
+// Full names look like example.com/pkg.create, example.com/pkg.init.func1,
+// example.com/pkg.(*T).Method-fm, example.com/pkg.fn[...].
+func plainName(full string) string {
+	if i := strings.LastIndexByte(full, '/'); i >= 0 {
+		full = full[i+1:]
+	}
+	_, name, _ := strings.Cut(full, ".")
+	if name == "init" || strings.ContainsAny(name, ".()[]-") {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,7 @@
+module github.com/kopf-wasm/kopf/guest-sdks/go
+
+go 1.24
+
+require github.com/kopf-wasm/kopf/abi v0.0.0
+
+replace github.com/kopf-wasm/kopf/abi => ../../abi

@@ -1,0 +1,111 @@
+package guest
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Ask answers kopf_ask: it evaluates options that are functions.
+func (m *Module) Ask(task uint32, frame []byte) []byte {
+	var asked abi.Questions
+	body, err := header(frame, &asked)
+	answers := abi.Answers{Answers: make([]abi.Verdict, len(asked.Questions))}
+	t := &Task{ID: task, Call: asked.Invocation, Body: body, Host: m.Host}
+	for i, question := range asked.Questions {
+		if err != nil {
+			answers.Answers[i].Error = arbitrary(err.Error())
+			continue
+		}
+		answers.Answers[i] = m.judge(t, question)
+	}
+	return encode(answers)
+}
+
+// judge evaluates the callbacks of one handler, up to the first that is not true.
+func (m *Module) judge(t *Task, question abi.Question) abi.Verdict {
+	h := m.find(question.Handler, question.Parent)
+	if h == nil {
+		return abi.Verdict{Error: arbitrary("no such handler")}
+	}
+	verdict := abi.Verdict{Value: abi.Raw("true")}
+	for _, callback := range question.Callbacks {
+		fn := h.Callbacks[Option{callback.Option, callback.Key}]
+		if fn == nil {
+			return abi.Verdict{Error: arbitrary("no such callback: " + callback.Option)}
+		}
+		verdict = Evaluate(t, fn, callback.Values)
+		if verdict.Error != nil || string(verdict.Value) != "true" {
+			break
+		}
+	}
+	return verdict
+}
+
+// Evaluate calls a callback for each value until one holds.
+func Evaluate(t *Task, fn Callback, values []abi.Value) abi.Verdict {
+	if len(values) == 0 {
+		values = []abi.Value{{Absent: true}}
+	}
+	var verdict abi.Verdict
+	for _, value := range values {
+		verdict = evaluateOne(t, fn, value)
+		if verdict.Error != nil || string(verdict.Value) != "false" {
+			break
+		}
+	}
+	return verdict
+}
+
+// evaluateOne calls a callback, and turns errors and panics into answers.
+func evaluateOne(t *Task, fn Callback, value abi.Value) (verdict abi.Verdict) {
+	var err error
+	failed := Try(func() {
+		var result any
+		if result, err = fn(t, value); err == nil {
+			verdict.Value, err = jsonlite.Encode(result)
+		}
+	})
+	if err != nil {
+		failed = &abi.Error{Kind: abi.ErrorArbitrary, Message: err.Error(), Type: reflect.TypeOf(err).String()}
+	}
+	if failed != nil {
+		return abi.Verdict{Error: failed}
+	}
+	return verdict
+}
+
+// errBody is a body that is not an object.
+var errBody = errors.New("the body is not an object")
+
+// Transformed applies transformations to a body, in order.
+func Transformed(transforms []Transform, raw []byte) (result abi.TransformResult) {
+	var err error
+	failed := Try(func() { result.Body, err = transformed(transforms, raw) })
+	if err != nil {
+		failed = arbitrary(err.Error())
+	}
+	if failed != nil {
+		return abi.TransformResult{Error: failed}
+	}
+	return result
+}
+
+func transformed(transforms []Transform, raw []byte) (abi.Raw, error) {
+	decoded, err := jsonlite.Any(raw)
+	if err != nil {
+		return nil, err
+	}
+	body, ok := decoded.(map[string]any)
+	if !ok {
+		return nil, errBody
+	}
+	for _, transform := range transforms {
+		if err := transform(body); err != nil {
+			return nil, err
+		}
+	}
+	return jsonlite.Encode(body)
+}

@@ -1,0 +1,103 @@
+//go:build wasip1
+
+package guest
+
+// wasmHost asks the real host.
+type wasmHost struct{}
+
+// firstRead is the size in bytes of the buffer that outputs are first tried with.
+const firstRead = 4 << 10
+
+// versionSize is the size of the version before the value of a memo.
+const versionSize = 8
+
+// read calls a host function with an output, again with a larger buffer if needed.
+func read(call func(ptr, size uint32) int64) ([]byte, error) {
+	buf := make([]byte, firstRead)
+	for {
+		n := withBytes(buf, call)
+		if n < 0 {
+			return nil, Errno(n)
+		}
+		if n <= int64(len(buf)) {
+			return buf[:n:n], nil
+		}
+		buf = make([]byte, n)
+	}
+}
+
+// errno is the error behind a number that may be one.
+func errno[T int32 | int64](n T) error {
+	if n < 0 {
+		return Errno(n)
+	}
+	return nil
+}
+
+func (wasmHost) Log(task uint32, level int, text string) {
+	withBytes(bytesOf(text), func(ptr, size uint32) struct{} {
+		hostLog(task, uint32(level), ptr, size)
+		return struct{}{}
+	})
+}
+
+func (wasmHost) Segment(task uint32, tag int) ([]byte, error) {
+	return read(func(ptr, size uint32) int64 { return hostSegment(task, uint32(tag), ptr, size) })
+}
+
+func (wasmHost) Stopped(task uint32) int { return int(hostStopped(task)) }
+
+func (wasmHost) Config(key string) (string, error) {
+	value, err := read(func(ptr, size uint32) int64 {
+		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
+			return hostConfig(keyPtr, keySize, ptr, size)
+		})
+	})
+	return string(value), err
+}
+
+func (wasmHost) Random(buf []byte) error { return errno(withBytes(buf, hostRandom)) }
+
+func (wasmHost) Event(task uint32, event []byte) error {
+	return errno(withBytes(event, func(ptr, size uint32) int32 { return hostEvent(task, ptr, size) }))
+}
+
+func (wasmHost) MemoGet(task uint32, scope int, key string) (int64, []byte, error) {
+	data, err := read(func(ptr, size uint32) int64 {
+		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
+			return hostMemoGet(task, uint32(scope), keyPtr, keySize, ptr, size)
+		})
+	})
+	if err != nil || len(data) < versionSize {
+		return 0, nil, err
+	}
+	return versionOf(data), data[versionSize:], nil
+}
+
+// versionOf reads a number of 64 bits, little-endian.
+func versionOf(data []byte) int64 {
+	var version uint64
+	for i := versionSize - 1; i >= 0; i-- {
+		version = version<<8 | uint64(data[i])
+	}
+	return int64(version)
+}
+
+func (wasmHost) MemoSet(task uint32, scope int, key string, value []byte, version int64) (int64, error) {
+	n := withBytes(value, func(ptr, size uint32) int64 {
+		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
+			return hostMemoSet(task, uint32(scope), keyPtr, keySize, ptr, size, version)
+		})
+	})
+	return n, errno(n)
+}
+
+func (wasmHost) Index(task uint32, op int, name string, key []byte) ([]byte, error) {
+	return read(func(ptr, size uint32) int64 {
+		return withBytes(bytesOf(name), func(namePtr, nameSize uint32) int64 {
+			return withBytes(key, func(keyPtr, keySize uint32) int64 {
+				return hostIndex(task, uint32(op), namePtr, nameSize, keyPtr, keySize, ptr, size)
+			})
+		})
+	})
+}

@@ -1,0 +1,59 @@
+//go:build wasip1
+
+package guest
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// This is the only file with unsafe: the border speaks of addresses in the memory
+// of the module, and they have to be made of slices. Addresses become slices again
+// through the table of given buffers, never by arithmetic.
+
+// given are the buffers that the host asked for and has not passed back yet. The
+// table keeps them alive.
+var given = map[uint32][]byte{}
+
+// returned keeps the last answer alive until the next call of the host.
+var returned []byte
+
+// address is where a slice begins.
+func address(b []byte) uint32 {
+	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+}
+
+// alloc makes a buffer for data of the host.
+func alloc(size uint32) uint32 {
+	b := make([]byte, size, max(size, 1)) // empty slices have no address of their own
+	ptr := address(b[:1:1])
+	given[ptr] = b
+	return ptr
+}
+
+// take gets a buffer back from the host, which has filled it. Of a buffer that
+// was never given, nothing is read.
+func take(ptr, size uint32) []byte {
+	b, ok := given[ptr]
+	delete(given, ptr)
+	if !ok || uint64(size) > uint64(len(b)) {
+		return nil
+	}
+	return b[:size]
+}
+
+// give passes an answer to the host.
+func give(answer []byte) uint64 {
+	returned = answer
+	return uint64(address(answer))<<32 | uint64(len(answer))
+}
+
+// withBytes calls a host function with the place of a slice, and keeps the slice
+// alive meanwhile.
+func withBytes[T any](b []byte, call func(ptr, size uint32) T) T {
+	defer runtime.KeepAlive(b)
+	return call(address(b), uint32(len(b)))
+}
+
+// bytesOf are the bytes of a string, which must not be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -1,0 +1,131 @@
+package guest
+
+import (
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// SDK is the name and the version of this SDK, for the log of the host.
+const SDK = "go 0.1.0"
+
+// Module answers the calls of the host. Messages come and go as bytes. It is
+// not for concurrent use: a host never makes two calls at once.
+type Module struct {
+	Registry
+	Host Host
+
+	tasks map[uint32]*running
+}
+
+// Register answers kopf_register.
+func (m *Module) Register(request []byte) []byte {
+	var req abi.RegisterRequest
+	if err := jsonlite.Decode(request, &req, ""); err != nil {
+		return encode(abi.Registration{Error: err.Error()})
+	}
+	return encode(m.register(req))
+}
+
+// Start answers kopf_start: it begins a task.
+func (m *Module) Start(task uint32, frame []byte) []byte {
+	var call abi.Invocation
+	body, err := header(frame, &call)
+	if err != nil {
+		return failure(err.Error())
+	}
+	h := m.find(call.Handler, call.Parent)
+	if h == nil {
+		return failure("no such handler: " + call.ID)
+	}
+	r, step := begin(&Task{ID: task, Call: call, Body: body, Host: m.Host}, h)
+	if m.tasks == nil {
+		m.tasks = map[uint32]*running{}
+	}
+	m.tasks[task] = r
+	return m.answer(r, step)
+}
+
+// Resume answers kopf_resume: it continues a waiting task.
+func (m *Module) Resume(task uint32, message []byte) []byte {
+	r := m.tasks[task]
+	if r == nil || r.done {
+		return failure("no such task to resume")
+	}
+	var answer abi.Answer
+	if err := jsonlite.Decode(message, &answer, ""); err != nil {
+		return failure(err.Error())
+	}
+	return m.answer(r, r.resume(answer))
+}
+
+// Cancel answers kopf_cancel. Unknown tasks are ended ones.
+func (m *Module) Cancel(task uint32) {
+	if r := m.tasks[task]; r != nil && !r.done {
+		r.Cancel()
+	}
+}
+
+// Release answers kopf_release.
+func (m *Module) Release(task uint32) { delete(m.tasks, task) }
+
+// Transform answers kopf_transform: it runs the transformations that a task left.
+func (m *Module) Transform(task uint32, body []byte) []byte {
+	r := m.tasks[task]
+	if r == nil {
+		return encode(abi.TransformResult{Error: arbitrary("no such task to transform")})
+	}
+	return encode(Transformed(r.transforms, body))
+}
+
+// Pending is the number of tasks that are kept.
+func (m *Module) Pending() int { return len(m.tasks) }
+
+// answer encodes a step, and forgets the task if it is not needed any more.
+func (m *Module) answer(r *running, step abi.Step) []byte {
+	if !r.lives() {
+		delete(m.tasks, r.ID)
+	}
+	return encode(step)
+}
+
+// find is a handler of the registration, or a child of a task.
+func (m *Module) find(index int, parent uint32) *Handler {
+	if parent == 0 {
+		return m.handler(index)
+	}
+	if r := m.tasks[parent]; r != nil {
+		return r.Child(index)
+	}
+	return nil
+}
+
+// header decodes the header of a frame, and finds the body.
+func header(frame []byte, into any) (body []byte, err error) {
+	head, err := abi.FindSegment(frame, abi.TagHeader)
+	if err != nil {
+		return nil, err
+	}
+	if err := jsonlite.Decode(head, into, ""); err != nil {
+		return nil, err
+	}
+	return abi.FindSegment(frame, abi.TagBody)
+}
+
+// encode encodes a message. Messages consist of plain types only.
+func encode(message any) []byte {
+	out, err := jsonlite.Encode(message)
+	if err != nil {
+		return failure(err.Error())
+	}
+	return out
+}
+
+// failure is the last step of a task that could not run.
+func failure(message string) []byte {
+	out, _ := jsonlite.Encode(abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
+	return out
+}
+
+func arbitrary(message string) *abi.Error {
+	return &abi.Error{Kind: abi.ErrorArbitrary, Message: message}
+}

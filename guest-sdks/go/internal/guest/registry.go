@@ -1,0 +1,71 @@
+package guest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Registry collects what an operator declares before it is asked for it.
+type Registry struct {
+	Operator     abi.OperatorInfo
+	Lifecycle    string
+	Capabilities abi.Capabilities
+
+	handlers []*Handler
+	setups   []func() error
+	problems []string
+	config   map[string]string
+}
+
+// Add declares a handler. What is wrong with it is told at registration.
+func (r *Registry) Add(h *Handler, err error) {
+	if err != nil {
+		r.problems = append(r.problems, "handler "+strconv.Itoa(len(r.handlers)+1)+": "+err.Error())
+	}
+	r.handlers = append(r.handlers, h)
+}
+
+// Setup declares a function that is run at registration, when the configuration is known.
+func (r *Registry) Setup(fn func() error) { r.setups = append(r.setups, fn) }
+
+// Config is a value of the configuration that came with the registration.
+func (r *Registry) Config(key string) (string, bool) {
+	value, ok := r.config[key]
+	return value, ok
+}
+
+// register runs the setups, and describes all handlers.
+func (r *Registry) register(req abi.RegisterRequest) abi.Registration {
+	r.config = req.Config
+	setups := r.setups
+	r.setups = nil // once per instance
+	for _, setup := range setups {
+		var err error
+		if failed := Try(func() { err = setup() }); failed != nil {
+			r.problems = append(r.problems, failed.Message)
+		} else if err != nil {
+			r.problems = append(r.problems, err.Error())
+		}
+	}
+	answer := abi.Registration{
+		SDK:       SDK,
+		Operator:  r.Operator,
+		Handlers:  Declare(r.handlers),
+		Lifecycle: r.Lifecycle,
+		Error:     strings.Join(r.problems, "; "),
+	}
+	if c := r.Capabilities; len(c.Kubernetes)+len(c.HTTP)+len(c.Config) > 0 {
+		answer.Capabilities = &c
+	}
+	return answer
+}
+
+// handler is a handler by its position; nil if there is none.
+func (r *Registry) handler(index int) *Handler {
+	if index < 0 || index >= len(r.handlers) {
+		return nil
+	}
+	return r.handlers[index]
+}

@@ -1,0 +1,136 @@
+package guest
+
+import (
+	"context"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Task is one attempt of a handler, or the evaluation of its filters.
+type Task struct {
+	ID   uint32
+	Call abi.Invocation
+	Body []byte // nil if the handler has no object
+	Host Host
+
+	// Suspend hands a wish to the host, and waits for its answer. It is nil
+	// where nothing can be waited for: in filters.
+	Suspend func(abi.Step) abi.Answer
+
+	// Cancelled says that the task is to end.
+	Cancelled bool
+
+	ctx      context.Context
+	cancel   context.CancelFunc
+	children []*Handler
+}
+
+// taskKey is the key of the task in its context.
+type taskKey struct{}
+
+// Context ends when the task is cancelled. It is made when it is first asked for.
+func (t *Task) Context() context.Context {
+	if t.ctx == nil {
+		ctx := context.WithValue(context.Background(), taskKey{}, t)
+		t.ctx, t.cancel = context.WithCancel(ctx)
+		if t.Cancelled {
+			t.cancel()
+		}
+	}
+	return t.ctx
+}
+
+// FromContext is the task that a context was made for; nil if for none.
+func FromContext(ctx context.Context) *Task {
+	t, _ := ctx.Value(taskKey{}).(*Task)
+	return t
+}
+
+// Cancel ends the context of the task.
+func (t *Task) Cancel() {
+	t.Cancelled = true
+	if t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// Ask hands a step to the host, and notes it if the task is cancelled meanwhile.
+func (t *Task) Ask(step abi.Step) abi.Answer {
+	if t.Suspend == nil {
+		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "filters cannot wait"}}
+	}
+	answer := t.Suspend(step)
+	if answer.Cancelled {
+		t.Cancel()
+	}
+	return answer
+}
+
+// Execute runs children now. It returns true if they are not all finished.
+func (t *Task) Execute(children []*Handler, lifecycle string) (pending bool) {
+	t.children = children
+	answer := t.Ask(abi.Step{Step: abi.StepExecute, Children: Declare(children), Lifecycle: lifecycle})
+	return answer.Pending
+}
+
+// Child is a child that the task declared in its last step; nil if there is none.
+func (t *Task) Child(index int) *Handler {
+	if index < 0 || index >= len(t.children) {
+		return nil
+	}
+	return t.children[index]
+}
+
+// running is a task with its goroutine, between two calls of the host.
+type running struct {
+	*Task
+	steps      chan abi.Step
+	answers    chan abi.Answer
+	done       bool
+	transforms []Transform
+}
+
+// begin starts the goroutine of a handler, and waits for its first step.
+func begin(t *Task, h *Handler) (*running, abi.Step) {
+	r := &running{Task: t, steps: make(chan abi.Step), answers: make(chan abi.Answer)}
+	t.Suspend = func(step abi.Step) abi.Answer {
+		r.steps <- step
+		return <-r.answers
+	}
+	go r.run(h) // Waited for by the steps: the last one is done.
+	return r, <-r.steps
+}
+
+// run is the goroutine of a handler. It ends with the last step, whatever happens.
+func (r *running) run(h *Handler) {
+	done := exited()
+	defer func() { r.steps <- r.finish(done) }()
+	if failed := Try(func() { done = h.Run(r.Task) }); failed != nil {
+		done = Done{Outcome: abi.Outcome{Error: failed}}
+	}
+}
+
+// resume answers the waiting goroutine, and waits for its next step.
+func (r *running) resume(answer abi.Answer) abi.Step {
+	r.answers <- answer
+	return <-r.steps
+}
+
+// finish makes the last step of what the handler left.
+func (r *running) finish(d Done) abi.Step {
+	r.done, r.children, r.transforms = true, d.Children, d.Transforms
+	if t := r.Task; t.cancel != nil {
+		t.cancel() // lets go of what derives from the context
+	}
+	d.Outcome.Transforms = len(d.Transforms)
+	step := abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
+	if len(d.Children) > 0 {
+		step.Children, step.Lifecycle = Declare(d.Children), d.Lifecycle
+	}
+	return step
+}
+
+// lives tells whether the task is needed after its last step.
+func (r *running) lives() bool {
+	return !r.done || len(r.children) > 0 || len(r.transforms) > 0
+}

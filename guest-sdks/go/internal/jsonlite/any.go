@@ -1,0 +1,186 @@
+package jsonlite
+
+import "strconv"
+
+// Any decodes a whole text: objects into map[string]any, lists into []any, integers
+// into int64, other numbers (and integers beyond 64 bits) into float64.
+func Any(raw []byte) (any, error) {
+	p := parser{b: raw}
+	v, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	if skipSpace(raw, p.i) != len(raw) {
+		return nil, ErrSyntax
+	}
+	return v, nil
+}
+
+// Valid tells whether the text is one JSON value.
+func Valid(raw []byte) bool {
+	_, err := Any(raw)
+	return err == nil
+}
+
+// parser decodes values one after another, checking their syntax.
+type parser struct {
+	b     []byte
+	i     int
+	depth int
+}
+
+func (p *parser) value() (any, error) {
+	if p.i = skipSpace(p.b, p.i); p.i >= len(p.b) {
+		return nil, ErrSyntax
+	}
+	if p.depth++; p.depth > maxDepth {
+		return nil, ErrDepth
+	}
+	defer func() { p.depth-- }()
+	switch p.b[p.i] {
+	case '{':
+		return p.object()
+	case '[':
+		return p.list()
+	case '"':
+		return p.string()
+	}
+	return p.scalar()
+}
+
+func (p *parser) object() (any, error) {
+	object := map[string]any{}
+	for first := true; ; first = false {
+		if more, err := p.separator('}', first); !more {
+			return object, err
+		}
+		if p.i >= len(p.b) || p.b[p.i] != '"' {
+			return nil, ErrSyntax
+		}
+		key, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		if p.i = skipSpace(p.b, p.i); p.i >= len(p.b) || p.b[p.i] != ':' {
+			return nil, ErrSyntax
+		}
+		p.i++
+		if object[key], err = p.value(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) list() (any, error) {
+	list := []any{}
+	for first := true; ; first = false {
+		if more, err := p.separator(']', first); !more {
+			return list, err
+		}
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+}
+
+// separator goes over the bracket or the comma before a member, or over the
+// closing bracket; then there are no more members.
+func (p *parser) separator(closing byte, first bool) (more bool, err error) {
+	if first {
+		p.i++
+	}
+	if p.i = skipSpace(p.b, p.i); p.i >= len(p.b) {
+		return false, ErrSyntax
+	}
+	switch {
+	case p.b[p.i] == closing:
+		p.i++
+		return false, nil
+	case first:
+		return true, nil
+	case p.b[p.i] != ',':
+		return false, ErrSyntax
+	}
+	if p.i = skipSpace(p.b, p.i+1); p.i < len(p.b) && p.b[p.i] == closing {
+		return false, ErrSyntax
+	}
+	return true, nil
+}
+
+func (p *parser) string() (string, error) {
+	end := skipString(p.b, p.i)
+	if end < 0 {
+		return "", ErrSyntax
+	}
+	s := Unquote(p.b[p.i:end])
+	p.i = end
+	return s, nil
+}
+
+func (p *parser) scalar() (any, error) {
+	start := p.i
+	p.i = skipValue(p.b, start)
+	if p.i <= start {
+		return nil, ErrSyntax
+	}
+	switch word := string(p.b[start:p.i]); word {
+	case "null":
+		return nil, nil
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	default:
+		return parseNumber(word)
+	}
+}
+
+// parseNumber decodes a number of JSON, which is stricter than one of Go.
+func parseNumber(word string) (any, error) {
+	if !validNumber(word) {
+		return nil, ErrSyntax
+	}
+	if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return nil, ErrSyntax
+	}
+	return f, nil
+}
+
+// validNumber checks the grammar: -? int frac? exp?
+func validNumber(s string) bool {
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	n := digits(s)
+	if n == 0 || n > 1 && s[0] == '0' {
+		return false
+	}
+	if s = s[n:]; s != "" && s[0] == '.' {
+		if n = digits(s[1:]); n == 0 {
+			return false
+		}
+		s = s[n+1:]
+	}
+	if s == "" || s[0] != 'e' && s[0] != 'E' {
+		return s == ""
+	}
+	if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	return s != "" && digits(s) == len(s)
+}
+
+// digits counts the digits at the beginning.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,181 @@
+package jsonlite
+
+// skipSpace is the position of the next character that is not white space.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipString is the position after the string that starts at i, or -1.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return -1
+}
+
+// skipValue is the position after the value that starts at i, or -1. It looks
+// at quotes and brackets only: what it skips is not validated.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		return skipNested(b, i)
+	case ',', ':', '}', ']':
+		return -1
+	}
+	for i < len(b) && !delimiter(b[i]) {
+		i++
+	}
+	return i
+}
+
+// skipNested skips a list or an object.
+func skipNested(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			if i = skipString(b, i); i < 0 {
+				return -1
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+// delimiter tells whether the character ends a number or a word.
+func delimiter(c byte) bool {
+	switch c {
+	case ',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\r', '\t':
+		return true
+	}
+	return false
+}
+
+// Scanner goes over the members of an object or the items of a list, without
+// decoding them.
+type Scanner struct {
+	b      []byte
+	i      int
+	object bool
+	key    []byte // with its quotes
+	value  []byte
+	err    error
+}
+
+// Scan starts at the beginning of an object or a list. Other values have no members.
+func Scan(raw []byte) Scanner {
+	kind := KindOf(raw)
+	if kind != Object && kind != Array {
+		return Scanner{}
+	}
+	return Scanner{b: raw, i: skipSpace(raw, 0) + 1, object: kind == Object}
+}
+
+// Next goes to the next member. It returns false at the end and after errors.
+func (s *Scanner) Next() bool {
+	i := skipSpace(s.b, s.i)
+	if s.b == nil || s.err != nil {
+		return false
+	}
+	if s.value != nil && i < len(s.b) && s.b[i] == ',' {
+		i = skipSpace(s.b, i+1)
+	} else if i < len(s.b) && (s.b[i] == '}' || s.b[i] == ']') {
+		s.b = nil
+		return false
+	} else if s.value != nil {
+		return s.fail()
+	}
+	if s.object {
+		if i = s.scanKey(i); i < 0 {
+			return s.fail()
+		}
+	}
+	end := skipValue(s.b, i)
+	if end <= i {
+		return s.fail()
+	}
+	s.value, s.i = s.b[i:end:end], end
+	return true
+}
+
+// scanKey reads the key at i, and returns the position of the value, or -1.
+func (s *Scanner) scanKey(i int) int {
+	if i >= len(s.b) || s.b[i] != '"' {
+		return -1
+	}
+	end := skipString(s.b, i)
+	if end < 0 {
+		return -1
+	}
+	s.key = s.b[i:end]
+	if i = skipSpace(s.b, end); i >= len(s.b) || s.b[i] != ':' {
+		return -1
+	}
+	return skipSpace(s.b, i+1)
+}
+
+func (s *Scanner) fail() bool {
+	s.err = ErrSyntax
+	return false
+}
+
+// Key is the key of the member, if the value is an object.
+func (s *Scanner) Key() string { return Unquote(s.key) }
+
+// KeyIs compares the key without decoding it, if possible.
+func (s *Scanner) KeyIs(key string) bool {
+	if len(s.key) == len(key)+2 && string(s.key[1:len(s.key)-1]) == key {
+		return true
+	}
+	return len(s.key) > len(key)+2 && Unquote(s.key) == key
+}
+
+// Value is the value of the member, as it is written.
+func (s *Scanner) Value() []byte { return s.value }
+
+// Err is what was wrong with the text, if Next ended early.
+func (s *Scanner) Err() error { return s.err }
+
+// Member is the value of the key in an object; nil if there is none.
+func Member(raw []byte, key string) []byte {
+	s := Scan(raw)
+	for s.object && s.Next() {
+		if s.KeyIs(key) {
+			return s.value
+		}
+	}
+	return nil
+}
+
+// Item is an item of a list, counted from 0; nil if there is none.
+func Item(raw []byte, index int) []byte {
+	s := Scan(raw)
+	for !s.object && s.Next() {
+		if index == 0 {
+			return s.value
+		}
+		index--
+	}
+	return nil
+}

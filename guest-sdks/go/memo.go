@@ -1,0 +1,80 @@
+package kopf
+
+import (
+	"errors"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Memo keeps values between the calls of handlers, in the memory of the host: it
+// is gone when the object is deleted or the operator ends. The memo of an object is
+// shared by all its handlers, and starts as a copy of the operator's.
+//
+// See https://docs.kopf.dev/en/latest/memos/
+type Memo struct {
+	task  *guest.Task
+	scope int
+}
+
+// memoScope is the scope of the memo of a call.
+func memoScope(t *guest.Task) int {
+	if t.Body == nil && t.Call.Activity != "" {
+		return guest.ScopeOperator
+	}
+	return guest.ScopeObject
+}
+
+// Get is the value of a key, or a view of nothing.
+func (m Memo) Get(key string) View {
+	_, value, err := m.task.Host.MemoGet(m.task.ID, m.scope, key)
+	if err != nil {
+		return View{}
+	}
+	return View{&node{raw: value, key: "memo." + key}}
+}
+
+// Set stores a value. Whoever writes last wins: to build on what is there, use Update.
+func (m Memo) Set(key string, value any) error {
+	text, err := jsonlite.Encode(value)
+	if err != nil {
+		return err
+	}
+	_, err = m.task.Host.MemoSet(m.task.ID, m.scope, key, text, guest.AnyVersion)
+	return err
+}
+
+// Delete forgets a key.
+func (m Memo) Delete(key string) error {
+	_, err := m.task.Host.MemoSet(m.task.ID, m.scope, key, nil, guest.AnyVersion)
+	if errors.Is(err, guest.Errno(abi.ErrnoAbsent)) {
+		return nil
+	}
+	return err
+}
+
+// Update stores what fn makes of the present value. If somebody else stores a
+// value meanwhile, fn is called again with that one:
+//
+//	err := c.Memo.Update("count", func(old kopf.View) (any, error) { return old.Int() + 1, nil })
+func (m Memo) Update(key string, fn func(old View) (any, error)) error {
+	for {
+		version, old, err := m.task.Host.MemoGet(m.task.ID, m.scope, key)
+		if err != nil && !errors.Is(err, guest.Errno(abi.ErrnoAbsent)) {
+			return err
+		}
+		value, err := fn(View{&node{raw: old, key: "memo." + key}})
+		if err != nil {
+			return err
+		}
+		text, err := jsonlite.Encode(value)
+		if err != nil {
+			return err
+		}
+		_, err = m.task.Host.MemoSet(m.task.ID, m.scope, key, text, version)
+		if !errors.Is(err, guest.Errno(abi.ErrnoConflict)) {
+			return err
+		}
+	}
+}

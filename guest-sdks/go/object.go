@@ -1,0 +1,125 @@
+package kopf
+
+import (
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// ResourceInfo is the resource of the handled object.
+type ResourceInfo = abi.ResourceInfo
+
+// Object is what handlers get of the object that they are called for.
+//
+// See https://docs.kopf.dev/en/latest/kwargs/
+type Object struct {
+	Call
+
+	// Body is the whole object. The others are parts of it. An absent part looks
+	// like an empty one: it has no keys, and its Map is empty.
+	Body, Spec, Meta, Status View
+	Labels, Annotations      View
+
+	Name      string // "" if the object has none, as while it is created with generateName
+	Namespace string // "" if the object has none
+	UID       string // "" if the object has none
+
+	Resource ResourceInfo
+
+	nodes [6]node
+}
+
+// init fills the object in its place: its views point to its own nodes.
+func (o *Object) init(t *guest.Task) {
+	o.Call = newCall(t)
+	o.Name, o.Namespace, o.UID = t.Call.Name, t.Call.Namespace, t.Call.UID
+	if t.Call.Resource != nil {
+		o.Resource = *t.Call.Resource
+	}
+	body := &o.nodes[0]
+	body.raw = t.Body
+	o.Body = View{body}
+	o.Spec = o.part(1, body, "spec")
+	o.Status = o.part(2, body, "status")
+	o.Meta = o.part(3, body, "metadata")
+	o.Labels = o.part(4, &o.nodes[3], "labels")
+	o.Annotations = o.part(5, &o.nodes[3], "annotations")
+}
+
+// part is a view of a part that is looked for when it is needed.
+func (o *Object) part(i int, parent *node, key string) View {
+	n := &o.nodes[i]
+	n.parent, n.key = parent, key
+	n.find = func() []byte { return jsonlite.Member(View{parent}.raw(), key) }
+	return View{n}
+}
+
+// refresh makes the views show the newest known body from now on.
+func (o *Object) refresh() {
+	old := View{&o.nodes[0]}.raw()
+	o.nodes[0].find = func() []byte {
+		fresh, err := o.task.Host.Segment(o.task.ID, abi.TagFresh)
+		if err != nil {
+			return old
+		}
+		return fresh
+	}
+	for i, key := range [...]string{"spec", "status", "metadata"} {
+		o.part(i+1, &o.nodes[0], key)
+	}
+	o.part(4, &o.nodes[3], "labels")
+	o.part(5, &o.nodes[3], "annotations")
+}
+
+// Comparison is what changed: old, new, and the difference. For handlers of a
+// field, all are about the value of the field.
+type Comparison struct {
+	Old View // the last handled state; nothing for new objects
+	New View // the current state; nothing for deleted objects
+
+	task *guest.Task
+}
+
+func newComparison(t *guest.Task) Comparison {
+	return Comparison{Old: segment(t, abi.TagOld, "old"), New: segment(t, abi.TagNew, "new"), task: t}
+}
+
+// segment is a view of a part of the invocation that is fetched when it is needed.
+func segment(t *guest.Task, tag int, name string) View {
+	return View{&node{key: name, find: func() []byte {
+		data, err := t.Host.Segment(t.ID, tag)
+		if err != nil {
+			return nil
+		}
+		return data
+	}}}
+}
+
+// Operations of differences.
+const (
+	DiffAdd    = "add"
+	DiffChange = "change"
+	DiffRemove = "remove"
+)
+
+// DiffItem is one difference between old and new.
+type DiffItem struct {
+	Op       string   // DiffAdd, DiffChange, DiffRemove
+	Path     []string // of the field
+	Old, New View
+}
+
+// Diff lists the differences between old and new.
+//
+// See https://docs.kopf.dev/en/latest/diffs/
+func (c *Comparison) Diff() []DiffItem {
+	var diff []DiffItem
+	for _, item := range segment(c.task, abi.TagDiff, "diff").Items() {
+		d := DiffItem{Op: item.Get(0).String(), Old: item.Get(2), New: item.Get(3)}
+		for _, key := range item.Get(1).Items() {
+			d.Path = append(d.Path, key.String())
+		}
+		diff = append(diff, d)
+	}
+	return diff
+}

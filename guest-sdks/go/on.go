@@ -1,0 +1,156 @@
+package kopf
+
+import (
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// OnCreate registers a handler of new objects. The resource is a string or a
+// Selector, see Target.
+//
+// See https://docs.kopf.dev/en/latest/handlers/#state-changing-handlers
+func OnCreate[T Target](resource T, fn ChangeFunc, opts ...Option) {
+	onChange(abi.KindCreate, resource, fn, opts)
+}
+
+// OnUpdate registers a handler of objects that have been changed.
+func OnUpdate[T Target](resource T, fn ChangeFunc, opts ...Option) {
+	onChange(abi.KindUpdate, resource, fn, opts)
+}
+
+// OnDelete registers a handler of objects that are being deleted. The object
+// stays until the handler has succeeded or failed for good, see Optional.
+func OnDelete[T Target](resource T, fn ChangeFunc, opts ...Option) {
+	onChange(abi.KindDelete, resource, fn, opts)
+}
+
+// OnResume registers a handler of objects that exist when the operator starts. It
+// is called once for each of them.
+func OnResume[T Target](resource T, fn ChangeFunc, opts ...Option) {
+	onChange(abi.KindResume, resource, fn, opts)
+}
+
+// OnField registers a handler of one field, which is given with the option Field.
+// It is called when the field appears, changes, or disappears; old, new and the
+// difference are those of the field.
+func OnField[T Target](resource T, fn ChangeFunc, opts ...Option) {
+	onChange(abi.KindField, resource, fn, opts)
+}
+
+func onChange[T Target](kind abi.Kind, resource T, fn ChangeFunc, opts []Option) {
+	selector := toSelector(resource)
+	declare(kind, &selector, fn, runChange(fn), opts)
+}
+
+// OnEvent registers a handler of all events of objects as they come: nothing is
+// kept about them, and errors are logged and ignored.
+func OnEvent[T Target](resource T, fn EventFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindEvent, &selector, fn, runEvent(fn), opts)
+}
+
+// OnTimer registers a handler that is called again and again while an object
+// exists, see Interval and Idle.
+//
+// See https://docs.kopf.dev/en/latest/timers/
+func OnTimer[T Target](resource T, fn TimerFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindTimer, &selector, fn, runTimer(fn), opts)
+}
+
+// OnDaemon registers a handler that runs as long as an object exists.
+//
+// See https://docs.kopf.dev/en/latest/daemons/
+func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindDaemon, &selector, fn, runDaemon(fn), opts)
+}
+
+// OnIndex registers a function that makes the values of an index of objects.
+// Handlers look into it by the id, see Call.Index.
+//
+// See https://docs.kopf.dev/en/latest/indexing/
+func OnIndex[T Target](resource T, fn IndexFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindIndex, &selector, fn, runIndex(fn), opts)
+}
+
+// OnValidate registers a handler that allows or refuses changes of objects.
+//
+// See https://docs.kopf.dev/en/latest/admission/
+func OnValidate[T Target](resource T, fn ReviewFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindValidate, &selector, fn, runReview(fn), opts)
+}
+
+// OnMutate registers a handler that changes objects before they are stored, with
+// its patch.
+func OnMutate[T Target](resource T, fn ReviewFunc, opts ...Option) {
+	selector := toSelector(resource)
+	declare(abi.KindMutate, &selector, fn, runReview(fn), opts)
+}
+
+// OnStartup registers a handler that is called before everything else. If it
+// fails, the operator does not start.
+//
+// See https://docs.kopf.dev/en/latest/startup/
+func OnStartup(fn ActivityFunc, opts ...Option) {
+	declare(abi.KindStartup, nil, fn, runActivity(fn), opts)
+}
+
+// OnCleanup registers a handler that is called after everything else.
+func OnCleanup(fn ActivityFunc, opts ...Option) {
+	declare(abi.KindCleanup, nil, fn, runActivity(fn), opts)
+}
+
+// OnProbe registers a function whose result is shown by the liveness endpoint,
+// under its id.
+//
+// See https://docs.kopf.dev/en/latest/probing/
+func OnProbe(fn ActivityFunc, opts ...Option) {
+	declare(abi.KindProbe, nil, fn, runActivity(fn), opts)
+}
+
+// OnLogin registers a function whose result is a ConnectionInfo for the cluster.
+//
+// See https://docs.kopf.dev/en/latest/authentication/
+func OnLogin(fn ActivityFunc, opts ...Option) {
+	declare(abi.KindLogin, nil, fn, runActivity(fn), opts)
+}
+
+// OnBackground registers work that belongs to no object: it runs from after the
+// startup handlers until before the cleanup handlers.
+func OnBackground(fn BackgroundFunc, opts ...Option) {
+	declare(abi.KindBackground, nil, fn, runBackground(fn), opts)
+}
+
+// isNil tells whether there is no function.
+func isNil(fn any) bool {
+	switch fn := fn.(type) {
+	case ChangeFunc:
+		return fn == nil
+	case EventFunc:
+		return fn == nil
+	case TimerFunc:
+		return fn == nil
+	case DaemonFunc:
+		return fn == nil
+	case IndexFunc:
+		return fn == nil
+	case ReviewFunc:
+		return fn == nil
+	case ActivityFunc:
+		return fn == nil
+	case BackgroundFunc:
+		return fn == nil
+	}
+	return false
+}
+
+// run is a handler that is called with its own kind of argument.
+func run[A any](make func(*guest.Task) A, patch func(A) *Patch, fn func(A) (any, error)) func(*guest.Task) guest.Done {
+	return func(t *guest.Task) guest.Done {
+		arg := make(t)
+		return finish(patch(arg), func() (any, error) { return fn(arg) })
+	}
+}

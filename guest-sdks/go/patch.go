@@ -1,0 +1,149 @@
+package kopf
+
+import (
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Patch collects changes of the handled object. They are applied after the
+// handler, together with those of other handlers, also if it failed:
+//
+//	c.Patch.Status.Set("ready", true)
+//	c.Patch.Labels.Set("app.example.com/seen", "yes")
+//	c.Patch.In("spec", "template").Set("replicas", 3)
+//
+// It is a merge patch (RFC 7386): maps are merged, all other values replaced. To
+// change lists by their items, use Edit.
+//
+// See https://docs.kopf.dev/en/latest/patches/
+type Patch struct {
+	PatchView // the whole object
+
+	Meta, Spec, Status  PatchView
+	Labels, Annotations PatchView
+
+	root  Map
+	edits []guest.Transform
+}
+
+// PatchView is the part of a patch for a part of the object.
+type PatchView struct {
+	patch *Patch
+	path  []string
+}
+
+func newPatch() *Patch {
+	p := &Patch{}
+	p.PatchView = PatchView{patch: p}
+	p.Meta, p.Spec, p.Status = p.In("metadata"), p.In("spec"), p.In("status")
+	p.Labels, p.Annotations = p.In("metadata", "labels"), p.In("metadata", "annotations")
+	return p
+}
+
+// Edit adds a function that edits the object in place, for what a merge patch
+// cannot say. It runs after the handler, and again on a fresh object if somebody
+// changed it meanwhile; so it must look at nothing but its argument:
+//
+//	c.Patch.Edit(func(body kopf.Map) error {
+//		meta := kopf.Nested(body, "metadata")
+//		list, _ := meta["finalizers"].([]any)
+//		meta["finalizers"] = append(list, "example.com/mine")
+//		return nil
+//	})
+func (p *Patch) Edit(fn func(body Map) error) { p.edits = append(p.edits, fn) }
+
+// In is the part of the patch at a path of keys below this one. Nothing is
+// patched before something is set there.
+func (v PatchView) In(keys ...string) PatchView {
+	path := make([]string, 0, len(v.path)+len(keys))
+	return PatchView{v.patch, append(append(path, v.path...), keys...)}
+}
+
+// Set sets the value of a key. Nil deletes the key from the object.
+func (v PatchView) Set(key string, value any) { v.open()[key] = value }
+
+// Delete deletes a key from the object.
+func (v PatchView) Delete(key string) { v.Set(key, nil) }
+
+// Merge merges values into the patch: a map, or a struct with json tags.
+func (v PatchView) Merge(values any) {
+	if m := asMap(values); len(m) > 0 {
+		mergeMaps(v.open(), m)
+	}
+}
+
+// Map is what was set so far, for reading; nil if nothing was.
+func (v PatchView) Map() Map {
+	m := v.patch.root
+	for _, key := range v.path {
+		m, _ = m[key].(Map)
+	}
+	return m
+}
+
+// open is the map at the path; it is made if needed.
+func (v PatchView) open() Map {
+	if v.patch.root == nil {
+		v.patch.root = Map{}
+	}
+	return Nested(v.patch.root, v.path...)
+}
+
+// Nested is the map at a path of keys. Maps are made where there are none, and
+// take the place of other values.
+func Nested(m Map, keys ...string) Map {
+	for _, key := range keys {
+		inner := asMap(m[key])
+		if inner == nil {
+			inner = Map{}
+		}
+		m[key] = inner
+		m = inner
+	}
+	return m
+}
+
+// asMap is the value as a map: structs and views are converted, others give nil.
+func asMap(value any) Map {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case Map:
+		return value
+	}
+	text, err := jsonlite.Encode(value)
+	if err != nil || jsonlite.KindOf(text) != jsonlite.Object {
+		return nil
+	}
+	return JSON(text).Map()
+}
+
+func mergeMaps(into, from Map) {
+	for key, value := range from {
+		inner, isMap := value.(Map)
+		present, wasMap := into[key].(Map)
+		if isMap && wasMap {
+			mergeMaps(present, inner)
+		} else {
+			into[key] = value
+		}
+	}
+}
+
+// outcome adds the patch to what a handler left.
+func (p *Patch) outcome(done *guest.Done) error {
+	if p == nil {
+		return nil
+	}
+	done.Transforms = p.edits
+	if len(p.root) == 0 {
+		return nil
+	}
+	text, err := jsonlite.Encode(p.root)
+	if err != nil {
+		return PermanentFrom(err, "the patch")
+	}
+	done.Patch = abi.Raw(text)
+	return nil
+}

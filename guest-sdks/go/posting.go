@@ -1,0 +1,76 @@
+package kopf
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Types of events. Others are possible, where the cluster allows them.
+const (
+	EventNormal  = "Normal"
+	EventWarning = "Warning"
+	EventError   = "Error"
+)
+
+// Events posts Kubernetes events about an object: the handled one, if no other is
+// said. They are posted in the background; what is over the host's limits is
+// dropped and counted.
+//
+// See https://docs.kopf.dev/en/latest/events/
+type Events struct {
+	task  *guest.Task
+	about abi.Raw
+	err   error
+}
+
+// About posts about another object instead, which needs apiVersion, kind and metadata.
+func (e Events) About(object any) Events {
+	e.about, e.err = Encode(object)
+	return e
+}
+
+// Info posts an event of the type Normal.
+func (e Events) Info(reason, message string) error { return e.Post(EventNormal, reason, message) }
+
+// Warn posts an event of the type Warning.
+func (e Events) Warn(reason, message string) error { return e.Post(EventWarning, reason, message) }
+
+// Exception posts an error as an event of the type Error: the message, if there
+// is one, and the error after it. An empty reason stands for the type of the error.
+func (e Events) Exception(err error, reason, message string) error {
+	if reason == "" {
+		reason = typeName(err)
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	return e.Post(EventError, reason, strings.TrimSpace(message+" "+text))
+}
+
+// Post posts an event of any type. The error says that it could not be posted:
+// it is not JSON, it is too large, or the operator has no right to it.
+func (e Events) Post(eventType, reason, message string) error {
+	if e.err != nil {
+		return e.err
+	}
+	event := abi.Event{Type: eventType, Reason: reason, Message: message, Object: e.about}
+	text, err := jsonlite.Encode(event)
+	if err != nil {
+		return err
+	}
+	return e.task.Host.Event(e.task.ID, text)
+}
+
+// typeName is the name of the type of an error, without package and pointer.
+func typeName(err error) string {
+	if err == nil {
+		return "None"
+	}
+	name := reflect.TypeOf(err).String()
+	return name[strings.LastIndexByte(name, '.')+1:]
+}

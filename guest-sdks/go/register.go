@@ -1,0 +1,77 @@
+package kopf
+
+import (
+	"errors"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// errNoFunc is a handler without a function.
+var errNoFunc = errors.New("the function is nil")
+
+// declare adds a handler to the registration of this module.
+func declare(kind abi.Kind, selector *Selector, fn any, run func(*guest.Task) guest.Done, opts []Option) {
+	handler, err := build(kind, selector, fn, run, opts)
+	guest.Default.Add(handler, err)
+}
+
+// build makes a handler of its options.
+func build(kind abi.Kind, selector *Selector, fn any, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
+	d := &declaration{Handler: abi.Handler{Kind: kind}}
+	full := fullName(fn)
+	if name := plainName(full); name != "" {
+		d.ID, d.Fn = name, full
+	}
+	if isNil(fn) {
+		d.fail(errNoFunc)
+	}
+	for _, opt := range opts {
+		opt(d)
+	}
+	if d.ID == "" {
+		d.fail(errNoName)
+	}
+	if selector != nil {
+		d.selector(*selector)
+	}
+	return &guest.Handler{Declaration: d.Handler, Run: run, Callbacks: d.callbacks}, describe(d)
+}
+
+// describe adds to an error what handler it is about.
+func describe(d *declaration) error {
+	if d.err == nil {
+		return nil
+	}
+	name := string(d.Kind)
+	if d.ID != "" {
+		name += " " + d.ID
+	}
+	return &RegistrationError{Handler: name, Err: d.err}
+}
+
+// RegistrationError is a handler that cannot be registered. The operator does not start.
+type RegistrationError struct {
+	Handler string // kind and id
+	Err     error
+}
+
+// Error names the handler.
+func (e *RegistrationError) Error() string { return e.Handler + ": " + e.Err.Error() }
+
+// Unwrap is what is wrong.
+func (e *RegistrationError) Unwrap() error { return e.Err }
+
+// selector says what resources the handler is for.
+func (d *declaration) selector(s Selector) {
+	d.Resource = s.wire()
+	if s.Func == nil {
+		return
+	}
+	d.callback("resource", "", func(t *guest.Task, _ abi.Value) (any, error) {
+		if t.Call.Resource == nil {
+			return false, nil
+		}
+		return s.Func(*t.Call.Resource), nil
+	})
+}

@@ -1,0 +1,66 @@
+package kopf
+
+import (
+	"reflect"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Everything stands for all resources, alone or as the last part of Resource.
+const Everything = "*"
+
+// Selector selects the resources that a handler is for, by the parts that are
+// set. Most handlers need none: they give the name of the resource as a string,
+// or Resource.
+//
+// See https://docs.kopf.dev/en/latest/resources/
+type Selector struct {
+	Group, Version         string
+	Kind, Plural, Singular string
+	Shortcut, Category     string
+	Func                   func(ResourceInfo) bool // asked for each resource of the cluster
+
+	parts []string
+}
+
+// Target is what a handler can be registered for: the name of a resource
+// ("kopfexamples", "kopfexamples.v1.kopf.dev"), Everything, or a Selector.
+type Target interface{ ~string | Selector }
+
+// Resource selects a resource by up to three parts, the last one of which is its
+// name or Everything:
+//
+//	kopf.Resource("kopf.dev", "v1", "kopfexamples")
+//	kopf.Resource("kopf.dev/v1", "kopfexamples")
+//	kopf.Resource("kopf.dev", "kopfexamples")
+//	kopf.Resource("", "v1", "pods")
+//	kopf.Resource("kopf.dev", kopf.Everything)
+func Resource(parts ...string) Selector { return Selector{parts: parts} }
+
+// toSelector brings all forms of targets to one.
+func toSelector[T Target](target T) Selector {
+	switch target := any(target).(type) {
+	case Selector:
+		return target
+	default:
+		return Resource(reflect.ValueOf(target).String()) // a string type of any name
+	}
+}
+
+// wire is the selector in a message.
+func (s Selector) wire() *abi.Selector {
+	out := &abi.Selector{
+		Group: s.Group, Version: s.Version, Kind: s.Kind, Plural: s.Plural,
+		Singular: s.Singular, Shortcut: s.Shortcut, Category: s.Category,
+		Function: s.Func != nil,
+	}
+	for i, part := range s.parts {
+		if part == Everything && i == len(s.parts)-1 {
+			out.Args = append(out.Args, abi.Raw(abi.Everything))
+		} else {
+			out.Args = append(out.Args, jsonlite.AppendString(nil, part))
+		}
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// call is one running call of an export.
+type call struct {
+	in     *instance
+	export string
+	ctx    context.Context // the caller's: what ends it ends the call
+	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
+
+	registering bool // initialisation and registration see no secrets
+
+	began   time.Time
+	now     time.Time     // the guest's clock
+	slept   time.Duration // is not computing
+	stopAt  time.Time     // end of the grace, once the context is done
+	entered int           // host functions that were called
+
+	logged    int    // bytes of output
+	stderr    []byte // the beginning of what went to standard error
+	lastWords string // the last critical log line
+}
+
+// callKey finds the call in the context of a host function.
+type callKey struct{}
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+func (c *call) memory() guestMemory { return guestMemory{c.in.mod.Memory()} }
+
+func (c *call) options() *Options { return &c.in.m.options }
+
+// task finds a task that lives on the instance.
+func (c *call) task(id uint32) *Task { return c.in.tasks[id] }
+
+// checkEvery is how many host functions may be called between two checks, as
+// a guest's budget does not count what they cost.
+const checkEvery = 32
+
+// enter begins a host function.
+func (c *call) enter() {
+	if c.entered++; c.entered%checkEvery == 0 {
+		c.check()
+	}
+}
+
+// yield is called by the guest's own code when its budget is spent. It returns
+// the next budget, or ends the call.
+func (c *call) yield() int64 {
+	c.check()
+	runtime.Gosched()
+	return prepare.Budget
+}
+
+// check ends the call if it is over a limit, or its context is done for longer than the grace.
+func (c *call) check() {
+	now := time.Now()
+	if limit := c.options().ComputeLimit; now.Sub(c.began)-c.slept > limit {
+		c.stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, limit))
+	}
+	err := c.ctx.Err()
+	switch {
+	case err == nil:
+	case c.stopAt.IsZero():
+		c.stopAt = now.Add(c.options().StopGrace)
+	case now.After(c.stopAt):
+		c.stop(context.Cause(c.ctx))
+	}
+}
+
+// stopped is what a call is ended with.
+type stopped struct{ err error }
+
+func (s *stopped) Error() string { return s.err.Error() }
+func (s *stopped) Unwrap() error { return s.err }
+
+// exitError is the cause of a guest that called proc_exit.
+func exitError(code uint32) error {
+	return fmt.Errorf("%w with code %d", ErrExit, code)
+}
+
+// stop ends the call from inside a host function. A panic is the way to unwind
+// the machine code that the engine provides: it recovers it, and the call
+// returns it as an error. It never leaves this package.
+func (c *call) stop(err error) { panic(&stopped{err}) }

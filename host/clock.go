@@ -1,0 +1,125 @@
+package host
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+)
+
+// The clock of a guest stands still while it computes, and moves when a call
+// begins and when the guest sleeps: so all that is not deterministic crosses the
+// border, and a step can be repeated.
+
+// Clocks of WASI.
+const (
+	clockRealtime  = 0
+	clockMonotonic = 1
+	clockLast      = 3 // process and thread time: as the monotonic one
+)
+
+// monotonicBase is where the monotonic clocks of all guests begin.
+var monotonicBase = time.Now().Add(-time.Second)
+
+// clock reads a clock, in nanoseconds.
+func (c *call) clock(id uint32) int64 {
+	if id == clockRealtime {
+		return c.now.UnixNano()
+	}
+	return int64(c.now.Sub(monotonicBase))
+}
+
+// wasiClockRes is clock_res_get(id, ptr): a microsecond.
+func wasiClockRes(c *call, stack []uint64) {
+	if i32(stack, 0) > clockLast {
+		stack[0] = wasiInval
+		return
+	}
+	stack[0] = fault(c.memory().putU64(i32(stack, 1), 1000))
+}
+
+// wasiClockTime is clock_time_get(id, precision, ptr).
+func wasiClockTime(c *call, stack []uint64) {
+	if i32(stack, 0) > clockLast {
+		stack[0] = wasiInval
+		return
+	}
+	stack[0] = fault(c.memory().putU64(i32(stack, 2), uint64(c.clock(i32(stack, 0)))))
+}
+
+// Layout of subscriptions and events of poll_oneoff.
+const (
+	subscriptionSize = 48
+	eventSize        = 32
+	eventClock       = 0
+	clockAbsolute    = 1 // a flag
+	maxSubscriptions = 1024
+)
+
+// wasiPoll is poll_oneoff(in, out, count, ptr). Clocks are waited for. Streams
+// are always ready: standard input is at its end, the others take everything.
+func wasiPoll(c *call, stack []uint64) {
+	in, out, count := i32(stack, 0), i32(stack, 1), i32(stack, 2)
+	if count == 0 || count > maxSubscriptions {
+		stack[0] = wasiInval
+		return
+	}
+	subscriptions, found := c.memory().bytes(in, count*subscriptionSize)
+	if !found {
+		stack[0] = wasiFault
+		return
+	}
+	waits := make([]time.Duration, count)
+	for i := range waits {
+		waits[i] = c.waitOf(subscriptions[i*subscriptionSize:])
+	}
+	wait := slices.Min(waits)
+	if wait > 0 {
+		c.sleep(wait)
+	}
+	n := uint32(0)
+	for i, w := range waits {
+		if w > wait {
+			continue
+		}
+		s := subscriptions[i*subscriptionSize:]
+		var event [eventSize]byte
+		copy(event[:8], s[:8]) // the user's data
+		event[10] = s[8]       // the type
+		if !c.memory().Write(out+n*eventSize, event[:]) {
+			stack[0] = wasiFault
+			return
+		}
+		n++
+	}
+	stack[0] = fault(c.memory().putU32(i32(stack, 3), n))
+}
+
+// waitOf is how long to wait for a subscription, as the clock stands now.
+func (c *call) waitOf(s []byte) time.Duration {
+	if s[8] != eventClock {
+		return 0
+	}
+	timeout := binary.LittleEndian.Uint64(s[24:])
+	if binary.LittleEndian.Uint16(s[40:])&clockAbsolute != 0 {
+		now := uint64(max(0, c.clock(binary.LittleEndian.Uint32(s[16:]))))
+		timeout -= min(timeout, now)
+	}
+	return time.Duration(min(timeout, math.MaxInt64))
+}
+
+// sleep waits, and moves the clock. It ends early when the context is done or
+// the task is cancelled: then the guest goes on, and gets its grace to end.
+func (c *call) sleep(wait time.Duration) {
+	start := time.Now()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	case <-c.woken:
+	}
+	c.now = time.Now()
+	c.slept += c.now.Sub(start)
+	c.check()
+}

@@ -1,0 +1,61 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// ErrModule is in all errors of Load that are the fault of the file: it is no
+// WebAssembly, no guest, or its registration is refused.
+var ErrModule = errors.New("module refused")
+
+// Causes of a GuestError, besides the error of the context.
+var (
+	ErrCompute = errors.New("computed too long")
+	ErrExit    = errors.New("exited")
+	ErrTrap    = errors.New("trapped")
+	ErrMessage = errors.New("broken message")
+	ErrExport  = errors.New("missing export")
+	ErrMemory  = errors.New("out of memory")
+	ErrDead    = errors.New("the instance is gone")
+)
+
+// GuestError is a failure of a guest: not an error that a handler returned, but
+// a breach of the contract or of a limit. It wraps abi.ErrGuest and its cause.
+type GuestError struct {
+	Module  string // the name that was given to Load
+	Export  string // the export that was called
+	Message string // what happened, in the guest's own words if it left any
+	Stack   string // functions of the guest, or what it wrote to standard error
+	Err     error  // the cause: one of the Err… of this package, or of the context
+}
+
+// Error names the module, the export and what happened, without the stack.
+func (e *GuestError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", e.Module, e.Export, e.Message)
+}
+
+// Unwrap makes errors.Is find abi.ErrGuest and the cause.
+func (e *GuestError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{abi.ErrGuest}
+	}
+	return []error{abi.ErrGuest, e.Err}
+}
+
+// HandlerError is an error that a transformation function of a guest returned.
+// It is no failure of the guest.
+type HandlerError struct {
+	Module string
+	Guest  abi.Error
+}
+
+// Error is the message, or the type where there is none.
+func (e *HandlerError) Error() string {
+	if e.Guest.Message == "" {
+		return e.Guest.Type
+	}
+	return e.Guest.Message
+}

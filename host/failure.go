@@ -1,0 +1,80 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// fail makes the error of a call that went wrong. The instance is dead from now on.
+func (c *call) fail(err error) error {
+	e := &GuestError{Module: c.in.m.name, Export: c.export}
+	trace := ""
+	var s *stopped
+	switch text := err.Error(); {
+	case errors.As(err, &s):
+		e.Err, e.Message = s.err, s.err.Error()
+		trace = traceOf(text)
+	case isOurs(err):
+		e.Err, e.Message = err, err.Error()
+	default:
+		reason, _, _ := strings.Cut(text, "\n")
+		reason = strings.TrimPrefix(reason, "wasm error: ")
+		e.Err = fmt.Errorf("%w: %s", ErrTrap, reason)
+		e.Message = e.Err.Error()
+		trace = traceOf(text)
+	}
+	if errors.Is(e.Err, ErrExit) || errors.Is(e.Err, ErrTrap) {
+		if words := c.ownWords(); words != "" {
+			e.Message = words
+		}
+	}
+	e.Stack = joinStacks(validText(string(c.stderr)), trace)
+	c.in.dead = e
+	return e
+}
+
+// isOurs tells the errors that this package makes from those of the engine.
+func isOurs(err error) bool {
+	return errors.Is(err, ErrMessage) || errors.Is(err, ErrExport) || errors.Is(err, ErrMemory)
+}
+
+// dead is the error of a call on an instance that is gone.
+func (c *call) dead() error {
+	return &GuestError{
+		Module: c.in.m.name, Export: c.export,
+		Message: fmt.Sprintf("%v: %v", ErrDead, c.in.dead),
+		Err:     fmt.Errorf("%w: %w", ErrDead, c.in.dead),
+	}
+}
+
+// traceOf cuts the stack of WebAssembly functions out of an error of the engine.
+func traceOf(text string) string {
+	_, trace, _ := strings.Cut(text, "wasm stack trace:\n")
+	return strings.ReplaceAll(strings.TrimSpace(trace), "\n\t", "\n")
+}
+
+func joinStacks(stderr, trace string) string {
+	if stderr == "" || trace == "" {
+		return stderr + trace
+	}
+	return strings.TrimRight(stderr, "\n") + "\n\n" + trace
+}
+
+// ownWords is what the guest said about its end: the line of a panic on standard
+// error, or else its last critical log line.
+func (c *call) ownWords() string {
+	lines := strings.Split(validText(string(c.stderr)), "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "): // Go
+			return line
+		case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "): // Rust
+			if i+1 < len(lines) && lines[i+1] != "" {
+				return lines[i+1]
+			}
+			return line
+		}
+	}
+	return c.lastWords
+}

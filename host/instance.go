@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// instance is one copy of the guest: its memory and the tasks in it. Only one
+// call runs in it at a time; overlapping calls would corrupt the guest's stack.
+type instance struct {
+	m   *Module
+	mod api.Module
+
+	// busy holds a token while somebody uses the instance. All fields below belong
+	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
+	busy chan struct{}
+
+	exports map[string]api.Function // as far as used
+	streams [2]lineWriter           // standard output and error
+	tasks   map[uint32]*Task        // that are not released
+	last    uint32                  // the latest number of a task
+	calls   int                     // invocations so far
+	dead    error                   // why nothing runs here any more
+	tainted bool                    // it holds a task that was released before its end
+}
+
+// lock takes the instance, or gives up with the context.
+func (in *instance) lock(ctx context.Context) error {
+	select {
+	case in.busy <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case in.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (in *instance) unlock() { <-in.busy }
+
+// newTask makes a task with a number of its own.
+func (in *instance) newTask(env Env) *Task {
+	for {
+		if in.last++; in.last >= 1<<31 {
+			in.last = 1
+		}
+		if in.tasks[in.last] == nil {
+			break
+		}
+	}
+	t := &Task{in: in, id: in.last, env: env, cancelled: make(chan struct{})}
+	in.tasks[t.id] = t
+	in.calls++
+	return t
+}
+
+// newCall begins a call of an export for a task, if any.
+func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
+	now := time.Now()
+	c := &call{in: in, export: export, ctx: ctx, began: now, now: now}
+	if t != nil {
+		c.woken = t.cancelled
+	}
+	return c
+}
+
+// call calls an export. Any error is a GuestError, and the end of the instance.
+func (c *call) call(export string, params ...uint64) (uint64, error) {
+	if c.in.dead != nil {
+		return 0, c.dead()
+	}
+	if err := c.ctx.Err(); err != nil && !c.registering {
+		return 0, fmt.Errorf("%s: %s is not called: %w", c.in.m.name, c.export, context.Cause(c.ctx))
+	}
+	fn := c.in.exports[export]
+	if fn == nil {
+		if fn = c.in.mod.ExportedFunction(export); fn == nil {
+			return 0, c.fail(fmt.Errorf("%w: %s", ErrExport, export))
+		}
+		c.in.exports[export] = fn
+	}
+	results, err := fn.Call(context.WithValue(c.ctx, callKey{}, c), params...)
+	if err != nil {
+		return 0, c.fail(err)
+	}
+	if len(results) == 0 {
+		return 0, nil
+	}
+	return results[0], nil
+}
+
+// send copies a message into memory that the guest allocates, in place: write
+// appends it to an empty slice of exactly the right capacity.
+func (c *call) send(size int, write func(buf []byte)) (uint64, error) {
+	ptr, err := c.call(abi.ExportAlloc, uint64(size))
+	if err != nil {
+		return 0, err
+	}
+	if ptr == 0 {
+		return 0, c.fail(fmt.Errorf("%w: no memory for a message of %d bytes", ErrMemory, size))
+	}
+	view, found := c.memory().view(uint32(ptr), uint32(size))
+	if !found {
+		return 0, c.fail(fmt.Errorf("%w: %s returned an address outside of the memory", ErrMessage, abi.ExportAlloc))
+	}
+	write(view[:0:size])
+	return ptr, nil
+}
+
+// receive finds a message by the address and the length in a result. It is a view of the memory.
+func (c *call) receive(result uint64) ([]byte, error) {
+	ptr, size := uint32(result>>32), uint32(result)
+	if limit := c.options().MessageLimit; uint64(size) > uint64(limit) {
+		return nil, c.fail(fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrMessage, size, limit))
+	}
+	view, found := c.memory().view(ptr, size)
+	if !found {
+		return nil, c.fail(fmt.Errorf("%w: it lies outside of the memory", ErrMessage))
+	}
+	return view, nil
+}
+
+// exchange sends a message to an export and receives its answer. Params come before address and length.
+func (c *call) exchange(size int, write func(buf []byte), params ...uint64) ([]byte, error) {
+	ptr, err := c.send(size, write)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.call(c.export, append(params, ptr, uint64(size))...)
+	if err != nil {
+		return nil, err
+	}
+	return c.receive(result)
+}
+
+// sendBytes is the writer of a message that is there already.
+func sendBytes(data []byte) (int, func([]byte)) {
+	return len(data), func(buf []byte) { _ = append(buf, data...) }
+}
+
+// sendFrame is the writer of a frame.
+func sendFrame(segments ...abi.Segment) (int, func([]byte)) {
+	return abi.FrameSize(segments...), func(buf []byte) { abi.AppendFrame(buf, segments...) }
+}
+
+// retired tells whether the instance should get no more tasks.
+func (in *instance) retired() bool {
+	o := &in.m.options
+	return in.dead != nil || in.tainted || in.calls >= o.RetireCalls ||
+		int(in.mod.Memory().Size()) > o.RetireMemory
+}

@@ -1,0 +1,101 @@
+package host
+
+import (
+	"io"
+	"time"
+)
+
+// Options say how a module is run. The zero value works: each limit has a
+// default that protects the host.
+type Options struct {
+	// CacheDir keeps compiled code between runs. It holds native code, so it must
+	// belong to the user of the process and be writable by nobody else; it is made
+	// with mode 0700. Empty: kopf/wasm in the user's cache folder. "off": no cache.
+	CacheDir string
+
+	// MaxInstances bounds the instances that live at the same time, and so the
+	// invocations that are under way. Whoever wants one more waits for a free one. Default: 64.
+	MaxInstances int
+
+	// MaxIdle bounds the instances that are kept without a task. Default: 8.
+	MaxIdle int
+
+	// MaxMemory bounds the linear memory of one instance, in bytes; growing beyond
+	// it fails inside the guest. Default: 256 MiB.
+	MaxMemory int
+
+	// RetireMemory and RetireCalls retire an instance: it gets no new task when its
+	// memory has grown beyond so many bytes, or after so many invocations; memory of
+	// WebAssembly never shrinks. Defaults: 64 MiB and 10,000.
+	RetireMemory int
+	RetireCalls  int
+
+	// ComputeLimit bounds the time that one call computes; sleeping does not count.
+	// Default: 10 seconds.
+	ComputeLimit time.Duration
+
+	// StopGrace is how long a call may go on to compute after its context is done.
+	// Sleeps end at once. Default: 200 milliseconds.
+	StopGrace time.Duration
+
+	// RegisterTimeout bounds initialisation and registration of an instance, sleep
+	// included. Default: 10 seconds.
+	RegisterTimeout time.Duration
+
+	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
+	MessageLimit int
+
+	// LogLimit bounds what one call of the guest writes to the log and to its
+	// standard streams, in bytes; what is over is dropped, and a warning says so once
+	// per call. Default: 1 MiB.
+	LogLimit int
+
+	// HostName is what the guest is told about the host: name and version.
+	// Default: "kopf".
+	HostName string
+
+	// Config is given to registration and is read by the host function config.
+	Config map[string]string
+
+	// Secrets are read by the host function config too, but only by invocations:
+	// registration, and so anything that instances have in common, never sees them.
+	Secrets map[string]string
+
+	// Stdout and Stderr get the standard streams of the guest, line by line, each
+	// line in one write, also from several goroutines at once. Default: io.Discard.
+	Stdout, Stderr io.Writer
+}
+
+// CacheOff as Options.CacheDir compiles anew each time.
+const CacheOff = "off"
+
+const wasmPage = 64 << 10
+
+// withDefaults fills what is zero.
+func (o Options) withDefaults() Options {
+	setDefault(&o.MaxInstances, 64)
+	setDefault(&o.MaxIdle, 8)
+	setDefault(&o.MaxMemory, 256<<20)
+	setDefault(&o.RetireMemory, 64<<20)
+	setDefault(&o.RetireCalls, 10_000)
+	setDefault(&o.ComputeLimit, 10*time.Second)
+	setDefault(&o.StopGrace, 200*time.Millisecond)
+	setDefault(&o.RegisterTimeout, 10*time.Second)
+	setDefault(&o.MessageLimit, 8<<20)
+	setDefault(&o.LogLimit, 1<<20)
+	setDefault(&o.HostName, "kopf")
+	if o.Stdout == nil {
+		o.Stdout = io.Discard
+	}
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

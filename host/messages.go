@@ -1,0 +1,124 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/registration"
+)
+
+// decode reads a message of the guest. Unknown fields are ignored, broken text is not.
+func decode(data []byte, message any) error {
+	if !utf8.Valid(data) {
+		return fmt.Errorf("%w: it is not UTF-8", ErrMessage)
+	}
+	if err := json.Unmarshal(data, message); err != nil {
+		return fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	return nil
+}
+
+// wireStep is a step whose children are still to be decoded strictly.
+type wireStep struct {
+	abi.Step
+	Children []json.RawMessage `json:"children"`
+}
+
+// decodeStep reads the answer of start and resume.
+func decodeStep(data []byte) (*abi.Step, error) {
+	var w wireStep
+	if err := decode(data, &w); err != nil {
+		return nil, err
+	}
+	children, err := registration.ParseChildren(w.Children)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	step := w.Step
+	step.Children = children
+	if err := checkStep(&step); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	return &step, nil
+}
+
+// checkStep refuses steps that the specification does not know.
+func checkStep(s *abi.Step) error {
+	switch s.Step {
+	case abi.StepDone:
+		return checkOutcome(&s.Outcome)
+	case abi.StepWait:
+		if s.Seconds != nil && (*s.Seconds < 0 || math.IsNaN(*s.Seconds)) {
+			return fmt.Errorf("a wait of %v seconds", *s.Seconds)
+		}
+	case abi.StepExecute:
+	case abi.StepCall:
+		if s.Call == nil {
+			return fmt.Errorf("a step %q without a call", s.Step)
+		}
+	default:
+		return fmt.Errorf("unknown step %q", s.Step)
+	}
+	return nil
+}
+
+func checkOutcome(o *abi.Outcome) error {
+	if o.Transforms < 0 {
+		return fmt.Errorf("%d transforms", o.Transforms)
+	}
+	if !o.Patch.IsNull() && o.Patch[0] != '{' {
+		return fmt.Errorf("a patch that is not an object")
+	}
+	if o.Error == nil {
+		return nil
+	}
+	return checkError(o.Error)
+}
+
+func checkError(e *abi.Error) error {
+	switch e.Kind {
+	case abi.ErrorTemporary, abi.ErrorPermanent, abi.ErrorArbitrary, abi.ErrorAdmission, abi.ErrorChildren:
+		return nil
+	}
+	return fmt.Errorf("unknown kind of an error: %q", e.Kind)
+}
+
+// decodeTransform reads the answer of transform.
+func decodeTransform(data []byte) (*abi.TransformResult, error) {
+	var result abi.TransformResult
+	if err := decode(data, &result); err != nil {
+		return nil, err
+	}
+	switch {
+	case result.Error != nil:
+		if err := checkError(result.Error); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+		}
+	case result.Body.IsNull() || result.Body[0] != '{':
+		return nil, fmt.Errorf("%w: neither a body nor an error", ErrMessage)
+	}
+	return &result, nil
+}
+
+// decodeAnswers reads the answer of ask.
+func decodeAnswers(data []byte, questions int) (*abi.Answers, error) {
+	var answers abi.Answers
+	if err := decode(data, &answers); err != nil {
+		return nil, err
+	}
+	if len(answers.Answers) != questions {
+		return nil, fmt.Errorf("%w: %d answers to %d questions", ErrMessage, len(answers.Answers), questions)
+	}
+	for _, a := range answers.Answers {
+		if a.Error == nil {
+			continue
+		}
+		if err := checkError(a.Error); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+		}
+	}
+	return &answers, nil
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// Module is a guest that is loaded and registered, with its pool of instances.
+// It is safe for concurrent use.
+type Module struct {
+	name    string
+	digest  string
+	options Options
+	info    *prepare.Info
+
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache // nil: none
+	compiled wazero.CompiledModule
+	prepared *prepare.Prepared
+	streams  [2]*lockedWriter
+	pool     *pool
+
+	registration *abi.Registration
+	registered   []byte // as the guest wrote it: equal from every instance
+}
+
+// Name is the name that was given to Load.
+func (m *Module) Name() string { return m.name }
+
+// Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits.
+func (m *Module) Digest() string { return m.digest }
+
+// Registration is what the guest declares. It must not be changed.
+func (m *Module) Registration() *abi.Registration { return m.registration }
+
+// Function is a function that a module imports or exports.
+type Function struct {
+	Module string // of an import; empty for exports
+	Name   string
+	Type   string // "(i32, i32) -> i64"; of exports also "memory", "table", "global"
+}
+
+// Imports lists what the module imports, in its order.
+func (m *Module) Imports() []Function {
+	list := make([]Function, len(m.info.Imports))
+	for i, in := range m.info.Imports {
+		list[i] = Function{Module: in.Module, Name: in.Name, Type: in.Type}
+	}
+	return list
+}
+
+// Exports lists what the module exports, in its order.
+func (m *Module) Exports() []Function {
+	list := make([]Function, len(m.info.Exports))
+	for i, ex := range m.info.Exports {
+		list[i] = Function{Name: ex.Name, Type: ex.Type}
+	}
+	return list
+}
+
+// Start calls a handler of the registration in an instance that is its own until
+// the task is released. It returns the task and its first step. The body may be
+// nil where there is no object. It waits for a free instance; about the context see Task.
+func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
+	in, err := m.acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.busy <- struct{}{} // nobody else has it
+	defer in.unlock()
+	t := in.newTask(env)
+	step, err := t.begin(ctx, inv, body)
+	if err != nil {
+		delete(in.tasks, t.id)
+		m.pool.give(in)
+		return nil, nil, err
+	}
+	return t, step, nil
+}
+
+// Ask asks callbacks of handlers of the registration; see Task.Ask for those of
+// children. The answers are as many as the questions.
+func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
+	in, err := m.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in.busy <- struct{}{} // nobody else has it
+	defer in.unlock()
+	defer m.pool.give(in)
+	return in.ask(ctx, q, body, env)
+}
+
+// ask asks the guest. The task is only for the host functions.
+func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
+	header, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("questions for %s: %w", abi.ExportAsk, err)
+	}
+	t := in.newTask(env)
+	defer delete(in.tasks, t.id)
+	c := in.newCall(ctx, abi.ExportAsk, t)
+	size, write := sendFrame(frame(header, body)...)
+	data, err := c.exchange(size, write, uint64(t.id))
+	if err != nil {
+		return nil, err
+	}
+	answers, err := decodeAnswers(data, len(q.Questions))
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	return answers, nil
+}
+
+// Close ends the module: it waits for running calls, ends all tasks, and frees
+// what the module holds. Machine code and memory are never freed under a running
+// call: if the context ends before the calls do, they stay, and so does the error.
+func (m *Module) Close(ctx context.Context) error {
+	for _, in := range m.pool.shut() {
+		if err := in.lock(ctx); err != nil {
+			return fmt.Errorf("closing %s: %w", m.name, err)
+		}
+		in.dead = errClosed
+		in.unlock()
+	}
+	return m.free(ctx)
+}
+
+// free frees runtime and cache.
+func (m *Module) free(ctx context.Context) error {
+	err := m.runtime.Close(ctx)
+	if m.cache != nil {
+		if closeErr := m.cache.Close(ctx); err == nil {
+			err = closeErr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("closing %s: %w", m.name, err)
+	}
+	return nil
+}

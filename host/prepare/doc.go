@@ -1,0 +1,28 @@
+// Package prepare rewrites a WebAssembly module so that a host can interrupt
+// it, bound it and clone it, whatever its code does. It is pure: bytes in, bytes out.
+//
+// # Why
+//
+// Machine code that loops cannot be preempted by Go, and the next garbage
+// collection of the host would wait for it for ever. So the code itself must
+// come back to the host now and then.
+//
+// # What is changed
+//
+//   - A private global counts down at the beginning of functions and of loops, by
+//     what the code behind costs at most (see costs.go). When it is spent, the
+//     host function yield is called and gives a new budget.
+//   - Instructions that work on ranges of memory or of tables, and memory.grow,
+//     become calls of functions that charge for the length, and split what is long.
+//   - Tables get an upper bound.
+//   - Active data segments and the start function are taken out, and mutable
+//     globals are exported: the host does the initialisation, or maps the memory of
+//     an instance that is initialised already, and sets the globals.
+//   - Names of functions stay right, for stack traces. Other custom sections go.
+//
+// # What is refused
+//
+// Whatever the rewriter does not know: an instruction that it cannot measure it
+// cannot bound. The error names the feature. The rewriter relies on the module
+// to be valid otherwise, but never crashes if it is not; its result must be validated by the engine.
+package prepare

@@ -1,0 +1,195 @@
+package prepare
+
+import "fmt"
+
+// More opcodes, which only helpers and checks use.
+const (
+	opI32GtU       = 0x4b
+	opI32And       = 0x71
+	opI32Add       = 0x6a
+	opI32Sub       = 0x6b
+	opI32ShrU      = 0x76
+	opI64LtS       = 0x53
+	opI64Add       = 0x7c
+	opI64Sub       = 0x7d
+	opI64ExtendI32 = 0xad // unsigned
+)
+
+// helper is a function of the new module that stands for an instruction.
+type helper struct {
+	name string
+	typ  uint32
+	body []byte
+}
+
+// helperKey tells instructions apart that need different helpers.
+type helperKey struct {
+	op        byte
+	sub, a, b uint32
+}
+
+// needsHelper tells instructions whose cost depends on an operand, or is large.
+func needsHelper(in instruction) bool {
+	if in.op == opPrefixBulk {
+		switch in.sub {
+		case bulkMemoryInit, bulkMemoryCopy, bulkMemoryFill, bulkTableInit, bulkTableCopy, bulkTableGrow, bulkTableFill:
+			return true
+		}
+		return false
+	}
+	return in.op == opMemoryGrow
+}
+
+// helper returns the index of the function that stands for the instruction.
+func (w *rewriter) helper(in instruction) uint32 {
+	key := helperKey{in.op, in.sub, in.a, in.b}
+	index, ok := w.helperIndex[key]
+	if !ok {
+		index = w.shift(w.m.funcCount()) + uint32(len(w.helpers))
+		w.helperIndex[key] = index
+		w.helpers = append(w.helpers, w.newHelper(in))
+	}
+	return index
+}
+
+func (w *rewriter) newHelper(in instruction) helper {
+	three := funcType{params: []byte{typeI32, typeI32, typeI32}}
+	code := instructionBytes(in)
+	switch {
+	case in.op == opMemoryGrow:
+		grow := funcType{params: []byte{typeI32}, results: []byte{typeI32}}
+		return w.charged("memory.grow", grow, nil, code)
+	case in.sub == bulkMemoryCopy:
+		return helper{"memory.copy", w.addType(three), w.copyBody(code)}
+	case in.sub == bulkMemoryFill:
+		return helper{"memory.fill", w.addType(three), w.forwardBody(code, false)}
+	case in.sub == bulkMemoryInit:
+		return helper{fmt.Sprintf("memory.init %d", in.a), w.addType(three), w.forwardBody(code, true)}
+	case in.sub == bulkTableCopy:
+		return w.charged("table.copy", three, []byte{2}, code)
+	case in.sub == bulkTableInit:
+		return w.charged("table.init", three, []byte{2}, code)
+	case in.sub == bulkTableFill:
+		fill := funcType{params: []byte{typeI32, w.elemType(in.a), typeI32}}
+		return w.charged("table.fill", fill, []byte{2}, code)
+	default:
+		grow := funcType{params: []byte{w.elemType(in.a), typeI32}, results: []byte{typeI32}}
+		return w.charged("table.grow", grow, nil, code)
+	}
+}
+
+// instructionBytes encodes an instruction that needs a helper.
+func instructionBytes(in instruction) []byte {
+	if in.op == opMemoryGrow {
+		return []byte{opMemoryGrow, 0}
+	}
+	out := appendU32([]byte{opPrefixBulk}, in.sub)
+	out = appendU32(out, in.a)
+	switch in.sub {
+	case bulkMemoryInit, bulkMemoryCopy, bulkTableInit, bulkTableCopy:
+		out = appendU32(out, in.b)
+	}
+	return out
+}
+
+// elemType is the type of the elements of a table; the engine refuses tables
+// that do not exist.
+func (w *rewriter) elemType(table uint32) byte {
+	if uint64(table) < uint64(len(w.m.tables)) {
+		return w.m.tables[table].elemType
+	}
+	return 0x70
+}
+
+// charged is a helper that charges once: for the number of elements in a
+// parameter, or else flatly.
+func (w *rewriter) charged(name string, t funcType, length []byte, code []byte) helper {
+	out := []byte{0} // no locals
+	if length == nil {
+		out = w.appendCheck(out, costGrow)
+	} else {
+		out = w.appendLengthCheck(out, length[0], elemsShift)
+	}
+	for i := range t.params {
+		out = append(out, opLocalGet, byte(i))
+	}
+	return helper{name, w.addType(t), append(append(out, code...), opEnd)}
+}
+
+// appendLengthCheck charges for a length in a local variable.
+func (w *rewriter) appendLengthCheck(out []byte, local, shift byte) []byte {
+	out = appendU32(append(out, opGlobalGet), w.counter)
+	out = append(out, opLocalGet, local, opI32Const, shift, opI32ShrU, opI64ExtendI32, opI64Sub)
+	out = appendU32(append(out, opGlobalSet), w.counter)
+	return w.appendYield(out)
+}
+
+// Local variables of the helpers for memory: destination, source or value, length.
+const dst, src, length = 0, 1, 2
+
+// appendWholeChunk appends the test whether more than a chunk is left.
+func appendWholeChunk(out []byte) []byte {
+	out = append(out, opLocalGet, length)
+	out = appendSigned(append(out, opI32Const), chunk)
+	return append(out, opI32GtU)
+}
+
+// appendAdd adds a number to a local variable.
+func appendAdd(out []byte, local byte, n int64) []byte {
+	out = append(out, opLocalGet, local)
+	out = appendSigned(append(out, opI32Const), n)
+	return append(out, opI32Add, opLocalSet, local)
+}
+
+// appendChunk appends the instruction for one chunk at the given operands.
+func appendChunk(out, at, code []byte) []byte {
+	out = append(out, at...)
+	out = appendSigned(append(out, opI32Const), chunk)
+	return append(out, code...)
+}
+
+// appendForward works from the lowest address upwards while more than a chunk is left.
+func (w *rewriter) appendForward(out, code []byte, moveSource bool) []byte {
+	out = appendWholeChunk(out)
+	out = append(out, opIf, typeEmpty, opLoop, typeEmpty)
+	out = w.appendCheck(out, chunk>>bytesShift)
+	out = appendChunk(out, []byte{opLocalGet, dst, opLocalGet, src}, code)
+	out = appendAdd(out, dst, chunk)
+	if moveSource {
+		out = appendAdd(out, src, chunk)
+	}
+	out = appendAdd(out, length, -chunk)
+	out = appendWholeChunk(out)
+	return append(out, opBrIf, 0, opEnd, opEnd)
+}
+
+// appendRest works on what is left, at most a chunk.
+func (w *rewriter) appendRest(out, code []byte) []byte {
+	out = w.appendLengthCheck(out, length, bytesShift)
+	out = append(out, opLocalGet, dst, opLocalGet, src, opLocalGet, length)
+	return append(append(out, code...), opEnd)
+}
+
+// forwardBody is the helper for memory.fill and memory.init.
+func (w *rewriter) forwardBody(code []byte, moveSource bool) []byte {
+	return w.appendRest(w.appendForward([]byte{0}, code, moveSource), code)
+}
+
+// copyBody is the helper for memory.copy. Where the ranges may overlap upwards it
+// works from the highest address downwards.
+func (w *rewriter) copyBody(code []byte) []byte {
+	end := []byte{
+		opLocalGet, dst, opLocalGet, length, opI32Add,
+		opLocalGet, src, opLocalGet, length, opI32Add,
+	}
+	out := []byte{0, opLocalGet, dst, opLocalGet, src, opI32GtU}
+	out = appendWholeChunk(out)
+	out = append(out, opI32And, opIf, typeEmpty, opLoop, typeEmpty)
+	out = w.appendCheck(out, chunk>>bytesShift)
+	out = appendAdd(out, length, -chunk)
+	out = appendChunk(out, end, code)
+	out = appendWholeChunk(out)
+	out = append(out, opBrIf, 0, opEnd, opEnd)
+	out = w.appendForward(out, code, true)
+	return w.appendRest(out, code)
+}

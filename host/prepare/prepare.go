@@ -1,0 +1,141 @@
+package prepare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Names that the rewritten module has and the original must not have.
+const (
+	// HostModule and Yield name the function that the rewritten module imports: () -> i64, a new budget.
+	HostModule = "kopf:host"
+	Yield      = "yield"
+
+	// Start is the export that holds the start function, if there is one.
+	Start = "kopf:start"
+
+	// GlobalPrefix and a number name the exported mutable globals.
+	GlobalPrefix = "kopf:global:"
+
+	reserved = "kopf:"
+)
+
+// Limits bound what a module may ask for.
+type Limits struct {
+	MemoryPages uint32 // of 64 KiB; also what the memory may grow to
+}
+
+// Static bounds. They are far beyond what compilers make, and keep the engine's compiler and the instances small.
+const (
+	maxTables     = 8
+	maxElements   = 1 << 20 // of one table
+	maxLocals     = 50_000  // of one function
+	maxParams     = 256     // of one type, and as many results
+	maxExportable = 1000    // globals of a module that can be cloned
+)
+
+// Prepared is a rewritten module.
+type Prepared struct {
+	Wasm []byte // the rewritten module
+
+	// Data are the active data segments, to be written into a fresh memory.
+	Data []Data
+
+	// Globals is the number of exported mutable globals: GlobalPrefix and 0 … Globals-1.
+	Globals int
+
+	// Cloneable says that memory and these globals are the whole state of an
+	// instance: tables and passive segments never change.
+	Cloneable bool
+
+	// MinPages is the size of a fresh memory.
+	MinPages uint32
+}
+
+// Data is an active data segment. Its bytes belong to the original module.
+type Data struct {
+	Offset uint32
+	Bytes  []byte
+}
+
+// Prepare rewrites a module.
+//
+// # Guarantees
+//
+//   - Between two calls of yield, or of other host functions, code of cost Budget runs at most, twice that after a long straight piece.
+//   - A valid module stays valid, and does the same, but that long bulk instructions may write a part before they trap.
+//   - The counter is out of the guest's reach.
+//
+// # Errors
+//
+// ErrMalformed, ErrFeature, ErrLimit.
+func Prepare(bin []byte, limits Limits) (*Prepared, error) {
+	m, err := parse(bin)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.check(limits); err != nil {
+		return nil, err
+	}
+	p := &Prepared{MinPages: m.memories[0].min}
+	if p.Data, err = m.activeData(); err != nil {
+		return nil, err
+	}
+	w := newRewriter(m)
+	bodies, err := w.bodies()
+	if err != nil {
+		return nil, err
+	}
+	globals := m.exportable()
+	p.Globals = len(globals)
+	p.Cloneable = w.cloneable && p.Globals <= maxExportable && !m.otherGlobals()
+	if !p.Cloneable {
+		p.Globals, globals = 0, nil
+	}
+	if p.Wasm, err = w.assemble(bodies, globals, limits); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// activeData evaluates the offsets of the active data segments.
+func (m *module) activeData() ([]Data, error) {
+	var all []Data
+	for i, d := range m.data {
+		if d.passive {
+			continue
+		}
+		offset, err := constI32(d.offset)
+		if err != nil {
+			return nil, fmt.Errorf("data segment %d: %w", i, err)
+		}
+		if uint64(offset)+uint64(len(d.bytes)) > uint64(m.memories[0].min)<<16 {
+			return nil, fmt.Errorf("%w: data segment %d lies outside of the memory", ErrLimit, i)
+		}
+		all = append(all, Data{offset, d.bytes})
+	}
+	return all, nil
+}
+
+// exportable lists the indices of the mutable globals that hold numbers.
+func (m *module) exportable() []uint32 {
+	var indices []uint32
+	for i, g := range m.globals {
+		if g.mutable && isNumber(g.valType) {
+			indices = append(indices, uint32(i))
+		}
+	}
+	return indices
+}
+
+// otherGlobals tells whether there are mutable globals that hold no numbers.
+func (m *module) otherGlobals() bool {
+	return slices.ContainsFunc(m.globals, func(g global) bool { return g.mutable && !isNumber(g.valType) })
+}
+
+// isNumber tells i32, i64, f32 and f64.
+func isNumber(valType byte) bool { return valType >= 0x7c && valType <= 0x7f }
+
+// isReserved tells whether a name is one that Prepare gives.
+func isReserved(name string) bool { return strings.HasPrefix(name, reserved) }

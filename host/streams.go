@@ -1,0 +1,108 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Bounds of output, in bytes.
+const (
+	maxLine   = 64 << 10 // a longer line is cut into several
+	maxStderr = 32 << 10 // of one call, kept for the stack of an error
+)
+
+// lineWriter collects what an instance writes to one of its streams, and hands
+// on whole lines, each in one write.
+type lineWriter struct {
+	out  *lockedWriter
+	line []byte
+}
+
+func (w *lineWriter) write(data []byte) {
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			w.line = append(w.line, data...)
+			if len(w.line) >= maxLine {
+				w.flush()
+			}
+			return
+		}
+		w.line = append(w.line, data[:end]...)
+		w.flush()
+		data = data[end+1:]
+	}
+}
+
+// flush hands on the line, with its end.
+func (w *lineWriter) flush() {
+	w.out.Write(append(w.line, '\n'))
+	w.line = w.line[:0]
+}
+
+// end hands on a line that has no end yet.
+func (w *lineWriter) end() {
+	if len(w.line) > 0 {
+		w.flush()
+	}
+}
+
+// lockedWriter makes a writer usable by many instances. What it cannot write is
+// lost: a closed pipe is no failure of the guest.
+type lockedWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *lockedWriter) Write(line []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _ = w.to.Write(line)
+}
+
+// write takes the output of the guest.
+func (c *call) write(fd uint32, data []byte) {
+	if fd == 2 {
+		c.stderr = append(c.stderr, data[:min(len(data), maxStderr-len(c.stderr))]...)
+	}
+	if !c.logs(len(data), nil) {
+		return
+	}
+	c.in.streams[fd-1].write(data)
+}
+
+// logs counts output against the limit, and tells whether it may be written. It
+// says once per call that something is dropped.
+func (c *call) logs(size int, env Env) bool {
+	if c.logged > c.options().LogLimit {
+		return false
+	}
+	if c.logged += size; c.logged <= c.options().LogLimit {
+		return true
+	}
+	text := fmt.Sprintf("the guest wrote more than %d bytes in one call: further output is dropped", c.options().LogLimit)
+	if env == nil {
+		c.in.streams[1].write([]byte(text + "\n"))
+		return false
+	}
+	env.Log(levelWarning, text)
+	return false
+}
+
+// Levels of log lines. See abi/SPEC.md, "Host functions".
+const (
+	levelWarning  = 30
+	levelCritical = 50
+)
+
+// validText replaces what is no UTF-8.
+func validText(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

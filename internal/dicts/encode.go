@@ -1,0 +1,124 @@
+package dicts
+
+import (
+	"maps"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Member is one key of an object with its value.
+type Member struct {
+	Key   string
+	Value any
+}
+
+// Members is an object whose keys are encoded in the given order.
+type Members []Member
+
+// Encode writes a document as Python's json.dumps(doc, separators=(',', ':'))
+// does: no spaces, everything outside of ASCII escaped, nothing else escaped
+// that JSON does not demand. Keys are sorted, as they are in what API servers
+// send for custom objects; the keys of Members stay in their order.
+// Values that are not JSON become null.
+func Encode(doc any) []byte {
+	return appendValue(nil, doc)
+}
+
+func appendValue(out []byte, doc any) []byte {
+	switch doc := doc.(type) {
+	case nil:
+		return append(out, "null"...)
+	case string:
+		return appendString(out, doc)
+	case bool:
+		if doc {
+			return append(out, "true"...)
+		}
+		return append(out, "false"...)
+	case []any:
+		out = append(out, '[')
+		for i, item := range doc {
+			out = appendValue(appendComma(out, i), item)
+		}
+		return append(out, ']')
+	case Object:
+		return appendObject(out, doc)
+	case Members:
+		out = append(out, '{')
+		for i, member := range doc {
+			out = appendString(appendComma(out, i), member.Key)
+			out = appendValue(append(out, ':'), member.Value)
+		}
+		return append(out, '}')
+	default:
+		if number, ok := numberOf(doc); ok {
+			return number.append(out)
+		}
+		return append(out, "null"...)
+	}
+}
+
+func appendObject(out []byte, obj Object) []byte {
+	out = append(out, '{')
+	for i, key := range slices.Sorted(maps.Keys(obj)) {
+		out = appendString(appendComma(out, i), key)
+		out = appendValue(append(out, ':'), obj[key])
+	}
+	return append(out, '}')
+}
+
+// appendComma separates the item with this index from the one before.
+func appendComma(out []byte, index int) []byte {
+	if index > 0 {
+		out = append(out, ',')
+	}
+	return out
+}
+
+func appendString(out []byte, text string) []byte {
+	out = append(out, '"')
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			out = appendASCII(out, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			out = appendEscape(appendEscape(out, high), low)
+		} else {
+			out = appendEscape(out, r)
+		}
+		i += size
+	}
+	return append(out, '"')
+}
+
+func appendASCII(out []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(out, '\\', c)
+	case '\n':
+		return append(out, `\n`...)
+	case '\r':
+		return append(out, `\r`...)
+	case '\t':
+		return append(out, `\t`...)
+	case '\f':
+		return append(out, `\f`...)
+	case '\b':
+		return append(out, `\b`...)
+	}
+	if c < ' ' || c > '~' {
+		return appendEscape(out, rune(c))
+	}
+	return append(out, c)
+}
+
+// appendEscape writes one UTF-16 unit as \uXXXX.
+func appendEscape(out []byte, unit rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(out, '\\', 'u',
+		digits[unit>>12&0xf], digits[unit>>8&0xf], digits[unit>>4&0xf], digits[unit&0xf])
+}

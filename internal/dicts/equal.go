@@ -1,0 +1,57 @@
+package dicts
+
+import "encoding/json"
+
+// Equal compares documents as Python's == does: numbers by their exact value
+// (1 == 1.0 == true), objects regardless of the order of keys. A key with null
+// is not an absent key.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case string:
+		text, ok := b.(string)
+		return ok && a == text
+	case Object:
+		obj, ok := b.(Object)
+		return ok && equalObjects(a, obj)
+	case []any:
+		list, ok := b.([]any)
+		return ok && equalLists(a, list)
+	case json.Number:
+		if text, ok := b.(json.Number); ok && a == text {
+			return true // by far the most frequent case, and without parsing
+		}
+	}
+	x, ok := numberOf(a)
+	if !ok {
+		return false
+	}
+	y, ok := numberOf(b)
+	return ok && x.equal(y)
+}
+
+func equalObjects(a, b Object) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, value := range a {
+		other, ok := b[key]
+		if !ok || !Equal(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLists(a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+package dicts
+
+import "fmt"
+
+// Resolve finds a nested field. A key that is absent from an object gives
+// ok = false and no error; a path through anything but objects is ErrNotObject.
+// Those are the KeyError and the TypeError of the reference.
+func Resolve(doc any, path Path) (value any, ok bool, err error) {
+	for _, key := range path {
+		obj, isObject := doc.(Object)
+		if !isObject {
+			return nil, false, fmt.Errorf("%w: field %q of %s", ErrNotObject, key, kindOf(doc))
+		}
+		if doc, ok = obj[key]; !ok {
+			return nil, false, nil
+		}
+	}
+	return doc, true, nil
+}
+
+// Lookup is Resolve that takes everything on the way that is no object for an
+// empty one. So it has no errors: what is not there is absent. This is the
+// reference's resolve with a default.
+func Lookup(doc any, path ...string) (value any, ok bool) {
+	value, ok, err := Resolve(doc, path)
+	return value, ok && err == nil
+}
+
+// LookupObject is Lookup for objects; anything else is nil.
+func LookupObject(doc any, path ...string) Object {
+	value, _ := Lookup(doc, path...)
+	obj, _ := value.(Object)
+	return obj
+}
+
+// LookupString is Lookup for strings; anything else is empty.
+func LookupString(doc any, path ...string) string {
+	value, _ := Lookup(doc, path...)
+	text, _ := value.(string)
+	return text
+}
+
+// Ensure sets a nested field and creates the missing objects on the way.
+// It changes nothing if the path is empty (ErrRoot), or leads through something
+// that is no object (ErrNotObject): null counts as such.
+func Ensure(obj Object, path Path, value any) error {
+	if len(path) == 0 {
+		return ErrRoot
+	}
+	for _, key := range path[:len(path)-1] {
+		next, ok := obj[key]
+		if !ok {
+			next = Object{}
+			obj[key] = next
+		}
+		if obj, ok = next.(Object); !ok {
+			return fmt.Errorf("%w: %s holds %s, so %q cannot be set", ErrNotObject, key, kindOf(next), path)
+		}
+	}
+	obj[path[len(path)-1]] = value
+	return nil
+}
+
+// Remove deletes a nested field, and then the objects around it that are empty.
+// A field that is absent already is no error, and its empty parents go as well.
+func Remove(obj Object, path Path) error {
+	switch len(path) {
+	case 0:
+		return ErrRoot
+	case 1:
+		delete(obj, path[0])
+		return nil
+	}
+	next, ok := obj[path[0]]
+	if !ok {
+		return nil
+	}
+	child, ok := next.(Object)
+	if !ok {
+		return fmt.Errorf("%w: %s holds %s, so %q cannot be removed", ErrNotObject, path[0], kindOf(next), path)
+	}
+	if err := Remove(child, path[1:]); err != nil {
+		return err
+	}
+	if len(child) == 0 {
+		delete(obj, path[0])
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+// Package operator joins guests and reactor into operators: it is what the
+// command line uses, and what programs import to run operators of their own.
+//
+// See https://docs.kopf.dev/en/latest/embedding/
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// Options say what an operator is made of. Only Modules is required.
+type Options struct {
+	// Modules are the files of the guests: one operator, in this order.
+	Modules []string
+
+	// Namespaces are names or patterns; none is the whole cluster.
+	//
+	// See https://docs.kopf.dev/en/latest/scopes/
+	Namespaces []string
+
+	// Host are the limits, the configuration and the streams of the guests.
+	Host host.Options
+
+	// Settings are the settings before the startup handlers; nil: the defaults.
+	Settings *settings.Settings
+
+	// Login gives credentials; Kubeconfig by default.
+	Login func(ctx context.Context) (*rest.Config, error)
+
+	Log    zerolog.Logger
+	RefKey string // the field of the object's reference in log lines; "object" by default
+	Ready  func() // called when the operator has started; may be nil
+}
+
+// Run runs an operator until the context ends. The error says what could not be
+// started: the file, the handler, the setting, or the cluster.
+func Run(ctx context.Context, o Options) error {
+	modules, err := Load(ctx, o.Modules, o.Host)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, module := range modules {
+			_ = module.Close(context.WithoutCancel(ctx)) // the process is ending, or the error is known
+		}
+	}()
+	guests := make([]reactor.Guest, len(modules))
+	for i, module := range modules {
+		guests[i] = guest{module}
+	}
+	registry, err := reactor.NewRegistry(guests...)
+	if err != nil {
+		return err
+	}
+	if o.Login == nil {
+		o.Login = Kubeconfig
+	}
+	op, err := reactor.New(reactor.Options{
+		Registry: registry, Settings: o.Settings, Login: o.Login, Namespaces: o.Namespaces,
+		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
+	})
+	if err != nil {
+		return err
+	}
+	return op.Run(ctx)
+}
+
+// Load loads modules from files, and closes all of them if one cannot be loaded.
+func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
+	var modules []*host.Module
+	for _, path := range paths {
+		module, err := loadFile(ctx, path, o)
+		if err != nil {
+			for _, loaded := range modules {
+				_ = loaded.Close(ctx) // the first error is the one to tell
+			}
+			return nil, err
+		}
+		modules = append(modules, module)
+	}
+	return modules, nil
+}
+
+func loadFile(ctx context.Context, path string, o host.Options) (*host.Module, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return host.Load(ctx, filepath.Base(path), data, o)
+}
+
+// Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the
+// current context; inside of a cluster, with the service account.
+//
+// See https://docs.kopf.dev/en/latest/authentication/
+func Kubeconfig(context.Context) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no credentials: %w", err)
+	}
+	config.QPS = -1 // our own limits hold
+	return config, nil
+}

@@ -1,0 +1,103 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// activity calls the handlers of one event in the life of an operator, until all
+// of them are done. Their progress is kept in memory only.
+//
+// Kopf: kopf._core.engines.activities (v1.45).
+type activity struct {
+	kind     abi.Kind
+	handlers []*Handler
+	settings *settings.Settings
+	memo     *memo
+	log      zerolog.Logger
+}
+
+// run returns the merged settings of the handlers. Handlers that have failed for
+// good are an error in the end: all the others run nevertheless.
+func (a *activity) run(ctx context.Context) (map[string]abi.Raw, error) {
+	c := &cause{
+		activity: string(a.kind), base: a.memo, patch: newPatch(nil),
+		log: logger{a.log.With().Str(LoggerField, "kopf.activities").Logger()},
+	}
+	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
+	handlers := deduplicated(a.handlers)
+	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
+	var changed map[string]abi.Raw
+	for !state.Done() {
+		outcomes, err := x.run(ctx, handlers, c, state)
+		if err != nil {
+			return nil, err
+		}
+		for _, done := range outcomes {
+			changed = mergeSettings(changed, done.settings)
+		}
+		if state, err = state.WithOutcomes(forState(outcomes), time.Now()); err != nil {
+			return nil, err
+		}
+		if delays := state.Delays(time.Now()); len(delays) > 0 {
+			if err := pauseFor(ctx, shortest(delays)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return changed, a.failures(state)
+}
+
+func (a *activity) failures(state progression.State) error {
+	var failed []string
+	for _, id := range state.IDs() {
+		if h := state.Handler(id); h.Failure {
+			failed = append(failed, fmt.Sprintf("%s: %s", quote(id), *h.Message))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("handlers of the kind %s have failed: %s", a.kind, strings.Join(failed, "; "))
+}
+
+// pauseFor waits for a time, or returns the context's error.
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// applySettings changes the settings by their names.
+func applySettings(s *settings.Settings, changes map[string]abi.Raw) error {
+	for _, name := range sortedKeys(changes) {
+		if err := s.Set(name, json.RawMessage(changes[name])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,265 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/patches"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// longestSleep is how long one sleep for delayed handlers lasts at most: then the
+// object is touched, so that the logs show that it is not forgotten.
+const longestSleep = 10 * time.Minute
+
+// applier writes what a cycle has decided: one patch, then perhaps a touch.
+//
+// Kopf: kopf._core.actions.application, kopf._cogs.clients.patching (v1.45).
+type applier struct {
+	client   *clients.Client
+	settings *settings.Settings
+}
+
+// application is what was applied in a cycle.
+type application struct {
+	version   string           // to wait for; empty: none
+	remaining []transformation // to be repeated with a fresher body
+	idle      bool             // there was nothing to do, and nothing to wait for
+}
+
+// apply patches the object if there is something to patch. Otherwise it sleeps
+// until the next handler is due, and touches the object to get an event then,
+// unless something happens earlier.
+func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration, q *queue) (application, error) {
+	progress := a.settings.Persistence.Progress
+	patched := !c.patch.empty()
+	if patched {
+		if err := progress.Touch(c.body, c.patch.merge, nil); err != nil {
+			return application{}, err
+		}
+	}
+	done, err := a.patch(ctx, c, c.patch)
+	if err != nil || len(delays) == 0 {
+		done.idle = !patched
+		return done, err
+	}
+	delay := shortest(delays)
+	if patched {
+		if delay > 0 {
+			c.log.debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
+		}
+		return done, nil
+	}
+	if left := a.sleep(ctx, c, delay, q); left > 0 {
+		c.log.debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
+		return done, nil
+	}
+	return a.touch(ctx, c)
+}
+
+func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration, q *queue) (left time.Duration) {
+	switch {
+	case delay > longestSleep:
+		c.log.debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
+	case delay > 0:
+		c.log.debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
+	default:
+		return 0
+	}
+	return q.sleep(ctx, min(delay, longestSleep))
+}
+
+// touch makes a change without a meaning, so that the object comes back.
+func (a *applier) touch(ctx context.Context, c *cause) (application, error) {
+	value := stores.FormatTime(time.Now())
+	touch := newPatch(nil)
+	if err := a.settings.Persistence.Progress.Touch(c.body, touch.merge, &value); err != nil {
+		return application{}, err
+	}
+	return a.patch(ctx, c, touch)
+}
+
+func shortest(delays []time.Duration) time.Duration {
+	least := delays[0]
+	for _, delay := range delays[1:] {
+		least = min(least, delay)
+	}
+	return least
+}
+
+// patch writes a patch and checks what came of it.
+func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, error) {
+	if p.empty() {
+		return application{}, nil
+	}
+	w := &writing{client: a.client, resource: *c.resource, body: c.body, log: c.log}
+	remaining, err := w.write(ctx, p)
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+		c.log.debug("Patching was skipped: the object does not exist anymore.")
+		return application{}, nil
+	}
+	if err != nil {
+		return application{}, err
+	}
+	if w.result == nil {
+		return application{remaining: remaining}, nil
+	}
+	if lost := patches.Inconsistencies(p.merge, w.result); len(lost) > 0 {
+		c.log.warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
+	}
+	return application{version: w.version(), remaining: remaining}, nil
+}
+
+// writing is the writing of one patch: up to four requests, in this order: the
+// body and the status merged, the body and the status transformed.
+type writing struct {
+	client   *clients.Client
+	resource selectors.Resource
+	body     dicts.Object // as the cycle began
+	result   dicts.Object // as the server has answered last; nil: no request
+	log      logger
+}
+
+// write returns the transformations that lost against newer changes.
+func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error) {
+	merge, status := w.split(p.merge)
+	if err := w.merge(ctx, "", merge); err != nil {
+		return nil, err
+	}
+	if err := w.merge(ctx, "status", status); err != nil {
+		return nil, err
+	}
+	fresh := w.result
+	if fresh == nil {
+		fresh = w.body
+	}
+	wanted, err := p.transformed(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	operations := patches.Diff(fresh, wanted)
+	bodyOps, statusOps := operations, []patches.Operation(nil)
+	if w.hasStatus() {
+		bodyOps, statusOps = patches.Split(operations)
+	}
+	for _, part := range []struct {
+		subresource string
+		operations  []patches.Operation
+	}{{"", bodyOps}, {"status", statusOps}} {
+		lost, err := w.transform(ctx, part.subresource, fresh, part.operations)
+		if err != nil {
+			return nil, err
+		}
+		if lost {
+			return p.transformations, nil
+		}
+		if w.result != nil {
+			fresh = w.result
+		}
+	}
+	return nil, nil
+}
+
+func (w *writing) hasStatus() bool {
+	for _, name := range w.resource.Subresources {
+		if name == "status" {
+			return true
+		}
+	}
+	return false
+}
+
+// split takes the status out of a patch where it has an endpoint of its own.
+func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
+	value, ok := merge["status"]
+	if !ok || !w.hasStatus() {
+		return merge, nil
+	}
+	body = make(dicts.Object, len(merge))
+	for key, value := range merge {
+		if key != "status" {
+			body[key] = value
+		}
+	}
+	if value == nil {
+		return body, nil
+	}
+	return body, dicts.Object{"status": value}
+}
+
+func (w *writing) merge(ctx context.Context, subresource string, merge dicts.Object) error {
+	if len(merge) == 0 {
+		return nil
+	}
+	what := "resource"
+	if subresource != "" {
+		what = subresource
+	}
+	payload, err := json.Marshal(merge)
+	if err != nil {
+		return err
+	}
+	w.log.debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
+	return w.send(ctx, subresource, clients.MergePatch, payload)
+}
+
+// transform applies operations if the object is still the one they were made for.
+// If it is not, they are lost for now: a newer event is on its way.
+func (w *writing) transform(ctx context.Context, subresource string, fresh dicts.Object, operations []patches.Operation) (lost bool, err error) {
+	if len(operations) == 0 {
+		return false, nil
+	}
+	what := "resource"
+	if subresource != "" {
+		what = subresource
+	}
+	version := dicts.LookupString(fresh, "metadata", "resourceVersion")
+	payload, err := json.Marshal(patches.WithTest(version, operations))
+	if err != nil {
+		return false, err
+	}
+	w.log.debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
+	err = w.send(ctx, subresource, clients.JSONPatch, payload)
+	if code, ok := clients.Code(err); ok && code == http.StatusUnprocessableEntity {
+		w.log.debug("Could not apply the patch in full due to conflicts with newer changes. Will try on the next cycle soon.")
+		return true, nil
+	}
+	return false, err
+}
+
+func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
+	path, err := w.resource.URL(
+		dicts.LookupString(w.body, "metadata", "namespace"),
+		dicts.LookupString(w.body, "metadata", "name"), subresource)
+	if err != nil {
+		return err
+	}
+	data, err := w.client.Patch(ctx, path, contentType, payload)
+	if err != nil {
+		return err
+	}
+	result, err := dicts.DecodeObject(data)
+	if err != nil {
+		return fmt.Errorf("the answer to a patch: %w", err)
+	}
+	w.result = result
+	return nil
+}
+
+// version is what the next events are expected to have at least. The removal of
+// the last finalizer makes no new version: the object just goes away.
+func (w *writing) version() string {
+	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
+	mark, _ := dicts.Lookup(w.result, "metadata", "deletionTimestamp")
+	if list, _ := finalizersOf(w.result); mark != nil && len(list) == 0 {
+		return version + "~which~never~arrives"
+	}
+	return version
+}

@@ -1,0 +1,85 @@
+package reactor
+
+import (
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/diffs"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// cause is why handlers are called: what happened to one object, in one cycle.
+//
+// Kopf: kopf._core.intents.causes (v1.45).
+type cause struct {
+	resource *selectors.Resource // nil for activities
+	raw      []byte              // the body as it came
+	body     dicts.Object        // the same, decoded
+	memory   *memory
+	base     *memo // of the operator
+	patch    *patch
+	log      logger
+	terse    bool // messages of handlers are not posted as events
+
+	// For raw events.
+	eventType *string
+	event     []byte // lazily made; see env
+
+	// For changes. old and new are essences, or values of the handler's field.
+	changing bool
+	reason   causes.Reason
+	initial  bool
+	old, new any
+	diff     diffs.Diff
+	field    []string
+
+	activity string
+	settings abi.Raw
+
+	verdicts map[verdictKey]bool // of filters that were asked in this cycle
+}
+
+// adjusted is the cause as a handler sees it: with a field, old, new and diff are
+// those of the field.
+func (c *cause) adjusted(h *Handler) *cause {
+	if len(h.Spec.Field) == 0 || !c.changing {
+		return c
+	}
+	path := dicts.Path(h.Spec.Field)
+	narrowed := *c
+	narrowed.old, _ = dicts.Lookup(c.old, path...)
+	narrowed.new, _ = dicts.Lookup(c.new, path...)
+	narrowed.diff = diffs.Reduce(c.diff, path)
+	narrowed.field = h.Spec.Field
+	narrowed.verdicts = nil
+	return &narrowed
+}
+
+// deleted tells whether the object is being deleted.
+func (c *cause) deleted() bool { return causes.DeletionOngoing(c.body) }
+
+// subject is what filters look at.
+func (c *cause) subject() filters.Subject {
+	return filters.Subject{Body: c.body, Old: c.old, New: c.new, Changing: c.changing}
+}
+
+// invocation fills in the kwargs that come from the cause.
+func (c *cause) invocation() abi.Invocation {
+	inv := abi.Invocation{
+		Name:      dicts.LookupString(c.body, "metadata", "name"),
+		Namespace: dicts.LookupString(c.body, "metadata", "namespace"),
+		UID:       dicts.LookupString(c.body, "metadata", "uid"),
+		EventType: c.eventType,
+		Field:     c.field,
+		Activity:  c.activity,
+		Settings:  c.settings,
+	}
+	if c.changing {
+		inv.Reason = string(c.reason)
+	}
+	if c.resource != nil {
+		inv.Resource = c.resource.Info()
+	}
+	return inv
+}

@@ -1,0 +1,202 @@
+// Package clients makes the API requests of the reactor: raw bytes in, raw
+// bytes out, with the retries of the reference. client-go gives configuration,
+// credentials, transports and error types; objects are not decoded here.
+//
+// Kopf: kopf._cogs.clients (v1.45).
+package clients
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Content types of patches.
+const (
+	MergePatch = "application/merge-patch+json"
+	JSONPatch  = "application/json-patch+json"
+)
+
+// MaxWrites limits the writing requests in flight. More of them do not make the
+// API server faster, but make everybody wait longer.
+const MaxWrites = 16
+
+// Options are the settings that concern requests; they may change while the
+// operator runs, so they are asked for.
+type Options struct {
+	// RequestTimeout limits one attempt of a request, but not of a watch.
+	RequestTimeout time.Duration
+
+	// Backoffs are the pauses between attempts after network errors, 403, 429
+	// and 5xx; their number plus one is the number of attempts.
+	Backoffs []time.Duration
+
+	// EnforceRetryAfter obeys the server's Retry-After even if it is shorter than
+	// the next pause.
+	EnforceRetryAfter bool
+}
+
+// Client talks to one API server with one identity.
+type Client struct {
+	base    *url.URL
+	watch   *http.Client // HTTP/2: its pings notice dead connections
+	write   *http.Client // HTTP/1.1: cheaper for many small requests
+	slots   chan struct{}
+	options func() Options
+	log     func(message string) // retries and failures of attempts
+}
+
+// New makes a client. It sends nothing yet.
+func New(cfg *rest.Config, options func() Options, log func(message string)) (*Client, error) {
+	host := cfg.Host
+	if !strings.Contains(host, "://") {
+		host = "https://" + host
+	}
+	base, err := url.Parse(host)
+	if err != nil {
+		return nil, fmt.Errorf("the server's URL %q: %w", cfg.Host, err)
+	}
+	reading := rest.CopyConfig(cfg)
+	writing := rest.CopyConfig(cfg)
+	writing.NextProtos = []string{"http/1.1"}
+	c := &Client{base: base, slots: make(chan struct{}, MaxWrites), options: options, log: log}
+	if c.watch, err = rest.HTTPClientFor(reading); err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	if c.write, err = rest.HTTPClientFor(writing); err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	c.watch.Timeout, c.write.Timeout = 0, 0
+	return c, nil
+}
+
+// Get reads a resource or a listing.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	return c.request(ctx, c.watch, http.MethodGet, path, "", nil)
+}
+
+// Patch patches an object and returns it as it is afterwards.
+func (c *Client) Patch(ctx context.Context, path, contentType string, body []byte) ([]byte, error) {
+	return c.writing(ctx, http.MethodPatch, path, contentType, body)
+}
+
+// Post creates an object and returns it.
+func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	return c.writing(ctx, http.MethodPost, path, "application/json", body)
+}
+
+// Stream opens a long response: a listing or a watch. The caller closes it. Only
+// the opening is retried; cancelling the context ends the response too.
+func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	var stream io.ReadCloser
+	err := c.retrying(ctx, http.MethodGet, path, func(ctx context.Context) error {
+		rsp, err := c.send(ctx, c.watch, http.MethodGet, path, "", nil)
+		if err != nil {
+			return err
+		}
+		stream = rsp.Body
+		return nil
+	})
+	return stream, err
+}
+
+func (c *Client) writing(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return c.request(ctx, c.write, method, path, contentType, body)
+}
+
+func (c *Client) request(ctx context.Context, via *http.Client, method, path, contentType string, body []byte) ([]byte, error) {
+	var data []byte
+	err := c.retrying(ctx, method, path, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.options().RequestTimeout)
+		defer cancel()
+		rsp, err := c.send(ctx, via, method, path, contentType, body)
+		if err != nil {
+			return err
+		}
+		defer rsp.Body.Close()
+		data, err = io.ReadAll(rsp.Body)
+		return err
+	})
+	return data, err
+}
+
+// send makes one attempt. The response of a failed one is read and closed here.
+func (c *Client) send(ctx context.Context, via *http.Client, method, path, contentType string, body []byte) (*http.Response, error) {
+	target := strings.TrimRight(c.base.String(), "/") + path
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	rsp, err := via.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if rsp.StatusCode >= http.StatusBadRequest {
+		defer rsp.Body.Close()
+		return nil, readError(rsp)
+	}
+	return rsp, nil
+}
+
+// retrying repeats an attempt as long as there are pauses for its error.
+func (c *Client) retrying(ctx context.Context, method, path string, attempt func(context.Context) error) error {
+	options := c.options()
+	count := len(options.Backoffs) + 1
+	for n := 1; ; n++ {
+		err := attempt(ctx)
+		if err == nil || ctx.Err() != nil || !isRetried(err) {
+			return err
+		}
+		what := fmt.Sprintf("%s %s", method, path)
+		if n == count {
+			c.log(fmt.Sprintf("Request attempt #%d/%d failed; escalating: %s -> %v", n, count, what, err))
+			return err
+		}
+		c.log(fmt.Sprintf("Request attempt #%d/%d failed; will retry: %s -> %v", n, count, what, err))
+		if err := sleep(ctx, pause(options, n, err)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause is the time before the next attempt: of the settings, or of the server
+// if it asks for a longer one.
+func pause(options Options, attempt int, err error) time.Duration {
+	backoff := options.Backoffs[attempt-1]
+	after, ok := retryAfter(err)
+	if ok && (options.EnforceRetryAfter || after > backoff) {
+		return after
+	}
+	return backoff
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,163 @@
+// Package diffs finds what has changed between two states of an object, down to
+// the fields. Lists are compared as a whole.
+//
+// Kopf: kopf._cogs.structs.diffs.
+package diffs
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// Op is what happened to a field.
+type Op string
+
+// The operations of diff items.
+const (
+	Add    Op = "add"
+	Change Op = "change"
+	Remove Op = "remove"
+)
+
+// Scope says whose fields count. A left diff ignores fields that only the new
+// state has, a right diff those that only the old one has.
+type Scope int
+
+// The scopes of diffs. Full is the usual one.
+const (
+	Full Scope = iota
+	Left
+	Right
+)
+
+// Item is the change of one field. Old is nil for additions, New for removals:
+// a diff does not tell absent fields from null, as the reference does not.
+type Item struct {
+	Op   Op
+	Path dicts.Path // relative to the compared values, empty for the values themselves
+	Old  any
+	New  any
+}
+
+// JSON is the form in which handlers see the item: [op, [key, ...], old, new].
+func (i Item) JSON() []any {
+	path := make([]any, len(i.Path))
+	for n, key := range i.Path {
+		path[n] = key
+	}
+	return []any{string(i.Op), path, i.Old, i.New}
+}
+
+// MarshalJSON writes the form of JSON.
+func (i Item) MarshalJSON() ([]byte, error) { return json.Marshal(i.JSON()) }
+
+// Diff lists the changed fields, sorted by path, so that equal changes always
+// give equal diffs (the reference has them in arbitrary order). No changes are
+// an empty diff.
+type Diff []Item
+
+// JSON is the list of the items' JSON forms.
+func (d Diff) JSON() []any {
+	list := make([]any, len(d))
+	for i, item := range d {
+		list[i] = item.JSON()
+	}
+	return list
+}
+
+// Compute compares two JSON values. Null is the same as absent, and so is a nil
+// object; numbers are equal by value, and true equals 1, as in Python.
+func Compute(old, new any, scope Scope) Diff {
+	c := comparison{scope: scope}
+	c.compare(withoutNilObject(old), withoutNilObject(new), nil)
+	return c.diff
+}
+
+// withoutNilObject makes a plain nil of an essence that does not exist.
+func withoutNilObject(doc any) any {
+	if obj, ok := doc.(dicts.Object); ok && obj == nil {
+		return nil
+	}
+	return doc
+}
+
+// Reduce makes the diff of one field from the diff of the whole: with paths
+// relative to the field, and with operations of the field itself where a
+// structure around it was added or removed.
+func Reduce(diff Diff, path dicts.Path) Diff {
+	if len(path) == 0 {
+		return diff
+	}
+	c := comparison{scope: Full}
+	for _, item := range diff {
+		switch {
+		case startsWith(item.Path, path):
+			item.Path = item.Path[len(path):]
+			c.diff = append(c.diff, item)
+		case startsWith(path, item.Path):
+			tail := path[len(item.Path):]
+			old, _ := dicts.Lookup(item.Old, tail...)
+			new, _ := dicts.Lookup(item.New, tail...)
+			c.compare(old, new, nil)
+		}
+	}
+	return c.diff
+}
+
+func startsWith(path, prefix dicts.Path) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// comparison collects the items of one diff.
+type comparison struct {
+	scope Scope
+	diff  Diff
+}
+
+// compare adds the differences of two values under the path. The path is only
+// borrowed: its memory is used again for the next field.
+func (c *comparison) compare(old, new any, path dicts.Path) {
+	oldObj, oldIsObj := old.(dicts.Object)
+	newObj, newIsObj := new.(dicts.Object)
+	switch {
+	case oldIsObj && newIsObj:
+		c.compareObjects(oldObj, newObj, path)
+	case dicts.Equal(old, new):
+	case old == nil:
+		c.add(Add, path, old, new)
+	case new == nil:
+		c.add(Remove, path, old, new)
+	default:
+		c.add(Change, path, old, new)
+	}
+}
+
+func (c *comparison) compareObjects(old, new dicts.Object, path dicts.Path) {
+	for _, key := range unionKeys(old, new) {
+		oldValue, inOld := old[key]
+		newValue, inNew := new[key]
+		if !inOld && c.scope == Left || !inNew && c.scope == Right {
+			continue
+		}
+		c.compare(oldValue, newValue, append(path, key))
+	}
+}
+
+func (c *comparison) add(op Op, path dicts.Path, old, new any) {
+	c.diff = append(c.diff, Item{Op: op, Path: append(dicts.Path{}, path...), Old: old, New: new})
+}
+
+// unionKeys lists the keys of both objects in order.
+func unionKeys(a, b dicts.Object) []string {
+	keys := slices.AppendSeq(make([]string, 0, len(a)+len(b)), maps.Keys(a))
+	for key := range b {
+		if _, ok := a[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

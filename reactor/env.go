@@ -1,0 +1,108 @@
+package reactor
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// env answers the short questions of one call.
+type env struct {
+	cause *cause
+	post  func(objectRef, abi.Event) error // nil: events cannot be posted
+}
+
+var _ Env = (*env)(nil)
+
+// Log writes a message of a handler.
+func (e *env) Log(level int, message string) { e.cause.log.at(level, message) }
+
+// Segment encodes what most handlers never look at.
+func (e *env) Segment(tag uint32) []byte {
+	c := e.cause
+	switch tag {
+	case abi.TagBody, abi.TagFresh:
+		return c.raw
+	case abi.TagOld:
+		return encodeUnlessNil(c.old)
+	case abi.TagNew:
+		return encodeUnlessNil(c.new)
+	case abi.TagDiff:
+		if !c.changing {
+			return nil
+		}
+		return dicts.Encode(c.diff.JSON())
+	case abi.TagEvent:
+		return c.rawEvent()
+	}
+	return nil
+}
+
+func encodeUnlessNil(value any) []byte {
+	if value == nil {
+		return nil
+	}
+	return dicts.Encode(value)
+}
+
+// rawEvent is the watch event as the reference shows it.
+func (c *cause) rawEvent() []byte {
+	if c.activity != "" || c.changing {
+		return nil
+	}
+	kind := []byte("null")
+	if c.eventType != nil {
+		kind = fmt.Appendf(nil, "%q", *c.eventType)
+	}
+	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, c.raw)
+}
+
+// Stopped is never the case: only daemons are stopped.
+func (e *env) Stopped() int { return 0 }
+
+// Event posts an event about an object: the handled one, or the given one.
+func (e *env) Event(event abi.Event) error {
+	if e.post == nil {
+		return fmt.Errorf("events cannot be posted here")
+	}
+	ref := refOf(e.cause.body)
+	if !event.Object.IsNull() {
+		object, err := dicts.DecodeObject(event.Object)
+		if err != nil {
+			return fmt.Errorf("the object of an event: %w", err)
+		}
+		ref = refOf(object)
+	}
+	return e.post(ref, event)
+}
+
+// MemoGet reads the object's memo, or the operator's.
+func (e *env) MemoGet(scope int, key string) ([]byte, uint64, bool) {
+	return e.memo(scope).get(key)
+}
+
+// MemoSet changes the object's memo, or the operator's.
+func (e *env) MemoSet(scope int, key string, value []byte, version int64) (uint64, error) {
+	return e.memo(scope).set(key, value, version)
+}
+
+func (e *env) memo(scope int) *memo {
+	if scope == 0 && e.cause.memory != nil {
+		return e.cause.memory.memo
+	}
+	return e.cause.base
+}
+
+// Index finds nothing: there are no indices.
+func (e *env) Index(int, string, []byte) ([]byte, error) { return nil, ErrAbsent }
+
+// mergeSettings adds the settings of one startup handler to those before it.
+func mergeSettings(all, more map[string]abi.Raw) map[string]abi.Raw {
+	if all == nil {
+		all = map[string]abi.Raw{}
+	}
+	maps.Copy(all, more)
+	return all
+}

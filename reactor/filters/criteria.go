@@ -1,0 +1,137 @@
+// Package filters decides whether a handler is for an object: by its labels and
+// annotations, by a field with its values before and after, and by functions of
+// the guest. It is pure: where a function must be asked, it says so.
+//
+// Kopf: kopf._core.intents.registries (match, prematch), kopf._core.intents.filters (v1.45).
+package filters
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// ErrContradiction is the error for filters that cannot be meant together, or
+// not for such a handler.
+var ErrContradiction = errors.New("contradictory filters")
+
+// Criteria are the filters of one handler, decoded once. They are read-only and
+// can be used by many goroutines. The zero Criteria match every object.
+//
+// See https://docs.kopf.dev/en/latest/filters/
+type Criteria struct {
+	labels      []metaFilter
+	annotations []metaFilter
+	when        filter
+	field       dicts.Path
+	value       filter
+	old, new    filter
+
+	kind        abi.Kind
+	needsChange bool // the field must differ before and after
+}
+
+// metaFilter is the filter of one label or annotation.
+type metaFilter struct {
+	key    string
+	filter filter
+}
+
+// Parse decodes the filters of a handler.
+//
+// Errors: ErrContradiction; a filter that is not JSON or an unknown marker. All
+// of them name the handler and the option.
+func Parse(h abi.Handler) (Criteria, error) {
+	forChanges := h.Kind == abi.KindUpdate || h.Kind == abi.KindField
+	return parse(h, forChanges, forChanges)
+}
+
+// ParseChild is Parse for a sub-handler. Children of handlers that are called
+// for changes are only called for changes as well.
+func ParseChild(h abi.Handler, parent Criteria) (Criteria, error) {
+	return parse(h, parent.needsChange, parent.needsChange || parent.kind == abi.KindSub)
+}
+
+// parse decodes the filters; seesChanges allows old and new among them.
+func parse(h abi.Handler, needsChange, seesChanges bool) (Criteria, error) {
+	c := Criteria{kind: h.Kind, field: h.Field, needsChange: needsChange}
+	err := c.decode(h)
+	if err == nil {
+		err = c.verify(seesChanges)
+	}
+	if err != nil {
+		return Criteria{}, fmt.Errorf("%s handler %q: %w", h.Kind, h.ID, err)
+	}
+	if len(c.field) > 0 && c.value.mode == anything {
+		c.value.mode = present // a field without a value must be there at least
+	}
+	return c, nil
+}
+
+// Field is the path of the field that the handler is about, empty if none.
+func (c *Criteria) Field() dicts.Path { return c.field }
+
+func (c *Criteria) decode(h abi.Handler) (err error) {
+	if c.labels, err = parseMetaFilters("labels", h.Labels); err != nil {
+		return err
+	}
+	if c.annotations, err = parseMetaFilters("annotations", h.Annotations); err != nil {
+		return err
+	}
+	for _, option := range []struct {
+		name string
+		raw  abi.Raw
+		into *filter
+	}{
+		{"value", h.Value, &c.value},
+		{"old", h.Old, &c.old},
+		{"new", h.New, &c.new},
+		{"when", h.When, &c.when},
+	} {
+		if *option.into, err = parseFilter(option.raw); err != nil {
+			return fmt.Errorf("%s: %w", option.name, err)
+		}
+	}
+	return nil
+}
+
+// parseMetaFilters sorts the filters by their keys: the order of declaration
+// does not survive JSON, and does not matter for the outcome.
+func parseMetaFilters(option string, raw map[string]abi.Raw) ([]metaFilter, error) {
+	list := make([]metaFilter, 0, len(raw))
+	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		f, err := parseFilter(raw[key])
+		if err == nil && f.mode == anything {
+			err = fmt.Errorf("%w: null is not supported, use PRESENT or ABSENT", ErrContradiction)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %q: %w", option, key, err)
+		}
+		list = append(list, metaFilter{key, f})
+	}
+	return list, nil
+}
+
+// verify refuses what the reference refuses at declaration.
+func (c *Criteria) verify(seesChanges bool) error {
+	hasValue := c.value.mode != anything
+	hasChange := c.old.mode != anything || c.new.mode != anything
+	switch {
+	case c.kind == abi.KindField && len(c.field) == 0:
+		return fmt.Errorf("%w: the field is missing", ErrContradiction)
+	case (hasValue || hasChange) && len(c.field) == 0:
+		return fmt.Errorf("%w: value, old, and new need a field", ErrContradiction)
+	case hasValue && hasChange:
+		return fmt.Errorf("%w: either value or old and new can be given, not both", ErrContradiction)
+	case hasChange && !seesChanges:
+		return fmt.Errorf("%w: old and new are only for update and field handlers", ErrContradiction)
+	case c.when.mode != anything && c.when.mode != function:
+		return fmt.Errorf("%w: when must be a function", ErrContradiction)
+	default:
+		return nil
+	}
+}

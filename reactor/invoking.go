@@ -1,0 +1,184 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/patches"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// cancelledSteps bounds what a cancelled task may still do to clean up.
+const cancelledSteps = 100
+
+// ending is how a conversation with a guest ended.
+type ending struct {
+	error         *abi.Error
+	result        any
+	settings      map[string]abi.Raw
+	subrefs       []string
+	childrenDelay *time.Duration // of unfinished children; nil: at once
+}
+
+// guestError is a failure of the guest itself: a trap, a broken message. To the
+// handler it is an arbitrary error.
+type guestError struct{ err error }
+
+func (e *guestError) Error() string { return e.err.Error() }
+func (e *guestError) Unwrap() error { return e.err }
+
+// asError makes an error of a handler, with the guest's own message and stack.
+func (e *guestError) asError() *abi.Error {
+	failure := &abi.Error{Kind: abi.ErrorArbitrary, Message: e.err.Error(), Type: "GuestError"}
+	var detailed interface{ GuestStack() string }
+	if errors.As(e.err, &detailed) {
+		failure.Stack = detailed.GuestStack()
+	}
+	return failure
+}
+
+// call starts a handler and fulfils its wishes until it ends. What it has put
+// into its patch is in the patch of the cause afterwards.
+func (x *execution) call(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (*ending, error) {
+	inv := c.invocation()
+	inv.Handler, inv.Kind, inv.ID = h.index, h.Spec.Kind, h.ID
+	inv.Param, inv.Retry = h.Spec.Param, state.Retries
+	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
+
+	task, step, err := h.starter.Start(ctx, &inv, c.raw, &env{cause: c})
+	if err != nil {
+		return &ending{}, &guestError{err}
+	}
+	talk := &conversation{execution: x, handler: h, cause: c, task: task}
+	err = talk.run(ctx, step)
+	if !talk.kept {
+		task.Release(context.WithoutCancel(ctx))
+	}
+	return &talk.ending, err
+}
+
+// conversation is one call of a handler from its first step to its last one.
+type conversation struct {
+	ending
+	execution *execution
+	handler   *Handler
+	cause     *cause
+	task      Task
+	executed  bool // the children have been run on demand
+	kept      bool // by the patch: the task has transformations left
+}
+
+func (t *conversation) run(ctx context.Context, step *abi.Step) error {
+	for {
+		var answer abi.Answer
+		switch step.Step {
+		case abi.StepDone:
+			return t.finish(ctx, step)
+		case abi.StepWait:
+			if !waitStep(ctx, step.Seconds) {
+				return t.cancel(ctx)
+			}
+		case abi.StepExecute:
+			if err := t.runChildren(ctx, step.Children, step.Lifecycle); err != nil {
+				return err
+			}
+			t.executed, answer.Pending = true, t.error != nil
+		case abi.StepCall:
+			answer.Error = &abi.Error{Kind: abi.ErrorPermanent, Message: "requests are not granted to this operator"}
+		default:
+			return &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
+		}
+		next, err := t.task.Resume(ctx, answer)
+		if err != nil {
+			return &guestError{err}
+		}
+		step = next
+	}
+}
+
+// waitStep lets time pass; it returns false if the operator ends first.
+func waitStep(ctx context.Context, duration *float64) bool {
+	if duration == nil {
+		<-ctx.Done()
+		return false
+	}
+	timer := time.NewTimer(settings.Seconds(*duration))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// cancel tells the task to end and lets it clean up: its waits end at once, and
+// other wishes are refused.
+func (t *conversation) cancel(ctx context.Context) error {
+	last := context.WithoutCancel(ctx)
+	if err := t.task.Cancel(last); err != nil {
+		return &guestError{err}
+	}
+	for range cancelledSteps {
+		step, err := t.task.Resume(last, abi.Answer{Cancelled: true})
+		if err != nil || step.Step == abi.StepDone {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// finish takes the outcome of the last step.
+func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
+	if err := t.takePatch(step); err != nil {
+		return err
+	}
+	if step.Error != nil && step.Error.Kind == abi.ErrorChildren && t.error == nil {
+		step.Error = &abi.Error{
+			Kind: abi.ErrorArbitrary, Type: "ErrChildrenPending",
+			Message: "the handler says that its children are pending, but they are not",
+		}
+	}
+	if t.error = step.Error; t.error != nil {
+		return nil
+	}
+	if len(step.Children) > 0 && !t.executed {
+		if err := t.runChildren(ctx, step.Children, step.Lifecycle); err != nil || t.error != nil {
+			return err
+		}
+	}
+	t.settings = step.Settings
+	return t.takeResult(step.Result)
+}
+
+// takePatch adds the patch of the handler to that of the cycle.
+func (t *conversation) takePatch(step *abi.Step) error {
+	if !step.Patch.IsNull() {
+		merge, err := dicts.DecodeObject(step.Patch)
+		if err != nil {
+			return &guestError{fmt.Errorf("%w: the patch of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}
+		}
+		patches.Merge(t.cause.patch.merge, merge)
+	}
+	if step.Transforms > 0 {
+		t.kept = true
+		t.cause.patch.add(byTask(t.task))
+	}
+	return nil
+}
+
+func (t *conversation) takeResult(result abi.Raw) (err error) {
+	if result.IsNull() {
+		return nil
+	}
+	if t.result, err = dicts.Decode(result); err != nil {
+		return &guestError{fmt.Errorf("%w: the result of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}
+	}
+	return nil
+}

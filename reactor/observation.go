@@ -1,0 +1,244 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/discovery"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// Paths of what is observed.
+const (
+	namespacesPath  = "/api/v1/namespaces"
+	definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+)
+
+// rescans are the times after a change of a resource definition at which the
+// resources are discovered again: discovery lags behind the definitions.
+var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
+
+// observer finds out what there is to be served in the cluster, and keeps
+// watching it: resources through their definitions, and namespaces.
+//
+// Kopf: kopf._core.reactor.observation (v1.45).
+type observer struct {
+	client       *clients.Client
+	discovery    discovery.ServerResourcesInterface
+	orchestrator *orchestrator
+	demands      []selectors.Demand
+	namespaces   selectors.Namespaces // patterns; none: the whole cluster
+	watching     func() watching.Options
+	scanning     bool // keep watching
+	log          zerolog.Logger
+
+	warned []string // the warnings of the last scan: they are not repeated
+}
+
+// observeResources serves what there is, then follows changes of definitions.
+// Only the first scan may fail: there is no operator without it.
+func (o *observer) observeResources(ctx context.Context) error {
+	if err := o.rescan(ctx); err != nil {
+		return err
+	}
+	if !o.scanning {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	changes := &changeSink{changed: make(chan struct{}, 1)}
+	stream := o.stream(definitionsPath, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	var follower sync.WaitGroup
+	follower.Go(func() { o.follow(ctx, changes.changed) })
+	defer follower.Wait()
+	return o.permitted(ctx, definitionsPath, "Not enough permissions to watch for resources: "+
+		"changes (creation/deletion/updates) will not be noticed; "+
+		"the resources are only refreshed on operator restarts.", func() error { return stream.Run(ctx, changes) })
+}
+
+// follow discovers the resources again some times after each change.
+func (o *observer) follow(ctx context.Context, changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		for i := 0; i < len(rescans); i++ {
+			timer := time.NewTimer(rescans[i])
+			select {
+			case <-timer.C:
+				if err := o.rescan(ctx); err != nil && ctx.Err() == nil {
+					o.log.Warn().Msg(fmt.Sprintf("Cannot discover the resources now: %v", err))
+				}
+			case <-changed:
+				timer.Stop()
+				i = -1 // begin anew
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
+		}
+	}
+}
+
+// rescan discovers the resources and serves those that are demanded.
+func (o *observer) rescan(ctx context.Context) error {
+	resources, err := scan(o.discovery)
+	if resources == nil && err != nil {
+		return err
+	}
+	served := selectors.Resolve(resources, o.demands)
+	var warnings []string
+	if err != nil {
+		warnings = append(warnings, fmt.Sprintf("Some resources cannot be discovered: %v", err))
+	}
+	for _, warning := range served.Warnings {
+		text := warning.String()
+		warnings = append(warnings, strings.ToUpper(text[:1])+text[1:])
+	}
+	for _, warning := range warnings {
+		if !slices.Contains(o.warned, warning) {
+			o.log.Warn().Msg(warning)
+		}
+	}
+	o.warned = warnings
+	o.orchestrator.serveResources(ctx, served.Watched)
+	return nil
+}
+
+// observeNamespaces serves the namespaces that match the patterns, as they come
+// and go.
+func (o *observer) observeNamespaces(ctx context.Context) error {
+	if len(o.namespaces) == 0 {
+		o.orchestrator.serveNamespaces(ctx, nil)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	exact := o.namespaces.Exact()
+	if !o.scanning {
+		o.orchestrator.serveNamespaces(ctx, exact)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
+	stream := o.stream(namespacesPath, "v1", "Namespace")
+	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
+		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
+	return o.permitted(ctx, namespacesPath, forbidden, func() error { return stream.Run(ctx, sink) }, exact...)
+}
+
+// permitted runs a stream if it may be listed; otherwise it warns, serves what is
+// assumed to exist, and waits for the end.
+func (o *observer) permitted(ctx context.Context, path, forbidden string, run func() error, assumed ...string) error {
+	_, err := o.client.Get(ctx, path+"?limit=1")
+	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
+		return run()
+	}
+	o.log.Warn().Msg(forbidden)
+	if len(assumed) > 0 {
+		o.orchestrator.serveNamespaces(ctx, assumed)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (o *observer) stream(path, apiVersion, kind string) *watching.Stream {
+	return &watching.Stream{
+		Client: o.client, Path: path, APIVersion: apiVersion, Kind: kind, Options: o.watching,
+		Log: func(level int, message string) { o.log.WithLevel(levelOf(level)).Msg(message) },
+	}
+}
+
+// changeSink only notices that something has changed after the listing.
+type changeSink struct{ changed chan struct{} }
+
+func (s *changeSink) Listed() {}
+
+func (s *changeSink) Event(event watching.Event) {
+	if event.Type == watching.Listed {
+		return
+	}
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// namespaceSink keeps the set of namespaces that match the patterns.
+type namespaceSink struct {
+	observer *observer
+	ctx      context.Context // of the observer: sinks get none
+	names    map[string]bool
+	listed   bool
+}
+
+// Listed serves all listed namespaces at once.
+func (s *namespaceSink) Listed() {
+	s.listed = true
+	s.serve()
+}
+
+func (s *namespaceSink) serve() {
+	s.observer.orchestrator.serveNamespaces(s.ctx, append([]string{}, sortedKeys(s.names)...))
+}
+
+// Event follows one namespace. One that is being deleted stays until it is really
+// gone: its objects may wait for their finalizers.
+func (s *namespaceSink) Event(event watching.Event) {
+	name := event.Meta.Name
+	served := s.names[name]
+	switch {
+	case event.Type == watching.Deleted:
+		delete(s.names, name)
+	case s.observer.namespaces.Match(name) && !isTerminated(event.Object):
+		s.names[name] = true
+	}
+	if s.listed && served != s.names[name] {
+		s.serve()
+	}
+}
+
+// isTerminated tells a namespace that is being deleted and that nothing blocks.
+func isTerminated(object []byte) bool {
+	var namespace struct {
+		Metadata struct {
+			DeletionTimestamp *string `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Status struct {
+			Conditions []struct {
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(object, &namespace) != nil || namespace.Metadata.DeletionTimestamp == nil {
+		return false
+	}
+	for _, condition := range namespace.Status.Conditions {
+		if condition.Status == "True" {
+			return false
+		}
+	}
+	return len(namespace.Status.Conditions) > 0
+}
+
+// demandsOf are the selectors of all handlers, with their kinds.
+func demandsOf(r *Registry) []selectors.Demand {
+	var demands []selectors.Demand
+	for _, handlers := range [][]*Handler{r.watching, r.changing} {
+		for _, h := range handlers {
+			demands = append(demands, selectors.Demand{Kind: abi.Kind(h.Spec.Kind), Selector: *h.Selector})
+		}
+	}
+	return demands
+}

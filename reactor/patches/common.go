@@ -1,0 +1,96 @@
+package patches
+
+import "github.com/kopf-wasm/kopf/internal/dicts"
+
+// encodeAll makes the items of a list comparable.
+func encodeAll(list []any) []string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = string(dicts.Encode(item))
+	}
+	return texts
+}
+
+// inPlace tells whether all items at equal places are equal, or are both objects
+// or both lists.
+func inPlace(from, to []any, a, b []string) bool {
+	for i := range min(len(from), len(to)) {
+		_, _, objects := both[dicts.Object](from[i], to[i])
+		_, _, lists := both[[]any](from[i], to[i])
+		if a[i] != b[i] && !objects && !lists {
+			return false
+		}
+	}
+	return true
+}
+
+// commonStart counts the equal items at the beginning of both lists.
+func commonStart(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// commonEnd counts the equal items at the end of both lists.
+func commonEnd(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// common finds what two lists have in common: a longest sequence of items that
+// is in both of them in the same order.
+type common struct {
+	a, b []string
+
+	// lengths[i][j] is the length of that sequence for a[i:] and b[j:]. Nil says
+	// that the lists are too long to be compared: then they have nothing in common.
+	lengths [][]int32
+}
+
+// maxTable bounds the memory and time for two lists: the product of their lengths.
+const maxTable = 1 << 20
+
+func newCommon(a, b []string) *common {
+	c := &common{a: a, b: b}
+	if len(a)*len(b) > maxTable {
+		return c
+	}
+	c.lengths = make([][]int32, len(a)+1)
+	for i := range c.lengths {
+		c.lengths[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				c.lengths[i][j] = c.lengths[i+1][j+1] + 1
+				continue
+			}
+			c.lengths[i][j] = max(c.lengths[i+1][j], c.lengths[i][j+1])
+		}
+	}
+	return c
+}
+
+// next gives the places of the first common item from these places on, or the
+// ends of both lists.
+func (c *common) next(i, j int) (nextI, nextJ int) {
+	if c.lengths == nil {
+		return len(c.a), len(c.b)
+	}
+	for i < len(c.a) && j < len(c.b) && c.a[i] != c.b[j] {
+		if c.lengths[i+1][j] >= c.lengths[i][j+1] {
+			i++
+		} else {
+			j++
+		}
+	}
+	if i == len(c.a) || j == len(c.b) {
+		return len(c.a), len(c.b)
+	}
+	return i, j
+}

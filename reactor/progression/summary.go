@@ -1,0 +1,114 @@
+package progression
+
+import (
+	"slices"
+	"time"
+)
+
+// Counts tells how many handlers are how far.
+type Counts struct {
+	Success int // done
+	Failure int // failed for good
+	Running int // not finished: called, delayed, or waiting for their turn
+}
+
+// Extra counts the handlers that are left over from another purpose.
+type Extra struct {
+	Purpose string
+	Counts  Counts
+}
+
+// Done tells whether all active handlers are finished. Without any, they are.
+func (s State) Done() bool {
+	for _, handler := range s.handlers {
+		if handler.Active && !handler.Finished() {
+			return false
+		}
+	}
+	return true
+}
+
+// Counts counts the handlers of the current purpose, and those of none.
+func (s State) Counts() Counts {
+	return s.count(func(h HandlerState) bool {
+		return s.purpose == "" || h.Purpose == "" || h.Purpose == s.purpose
+	})
+}
+
+// Extras lists the purposes other than the current one, in the order of the
+// handlers. It is not empty when one reason has taken over from another before
+// all handlers were done.
+func (s State) Extras() []Extra {
+	var extras []Extra
+	seen := map[string]bool{"": true, s.purpose: true}
+	for _, id := range s.ids {
+		purpose := s.handlers[id].Purpose
+		if seen[purpose] {
+			continue
+		}
+		seen[purpose] = true
+		counts := s.count(func(h HandlerState) bool { return h.Purpose == purpose })
+		extras = append(extras, Extra{Purpose: purpose, Counts: counts})
+	}
+	return extras
+}
+
+func (s State) count(which func(HandlerState) bool) Counts {
+	var counts Counts
+	for _, handler := range s.handlers {
+		if !which(handler) {
+			continue
+		}
+		if handler.Success {
+			counts.Success++
+		}
+		if handler.Failure {
+			counts.Failure++
+		}
+		if !handler.Finished() {
+			counts.Running++
+		}
+	}
+	return counts
+}
+
+// Awakened picks the handlers that are to be called now, in the given order.
+func (s State) Awakened(ids []string, now time.Time) []string {
+	var awakened []string
+	for _, id := range ids {
+		if handler, ok := s.handlers[id]; ok && handler.Awakened(now) {
+			awakened = append(awakened, id)
+		}
+	}
+	return awakened
+}
+
+// Delays lists how long the active handlers that are not finished have to wait,
+// in the order of the handlers: zero for those that can be called at once.
+func (s State) Delays(now time.Time) []time.Duration {
+	var delays []time.Duration
+	for _, id := range s.ids {
+		if handler := s.handlers[id]; handler.Active && !handler.Finished() {
+			delays = append(delays, handler.delay(now))
+		}
+	}
+	return delays
+}
+
+// Delay is the shortest of the delays; nil if there are none, so that nothing
+// has to be waited for.
+func (s State) Delay(now time.Time) *time.Duration {
+	delays := s.Delays(now)
+	if len(delays) == 0 {
+		return nil
+	}
+	shortest := slices.Min(delays)
+	return &shortest
+}
+
+func (h HandlerState) delay(now time.Time) time.Duration {
+	if h.Delayed.IsZero() {
+		return 0
+	}
+	return max(0, h.Delayed.Sub(now))
+}

@@ -1,0 +1,191 @@
+package reactor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Handler is a declared handler, ready to be matched and called.
+//
+// Kopf: kopf._core.intents.handlers (v1.45).
+type Handler struct {
+	ID       string // the full one: with the field, and with the parent
+	Spec     abi.Handler
+	Selector *selectors.Selector // nil for activities and children
+	Criteria filters.Criteria
+
+	starter starter // the guest, or the task of the parent
+	asker   asker   // answers its open filters
+	fn      string  // identifies the function within the operator
+	index   int     // where it is declared
+
+	reason            causes.Reason // empty: any
+	initial           bool          // resuming
+	requiresFinalizer bool
+}
+
+// Title names a handler in logs.
+func (h *Handler) Title() string {
+	switch h.Spec.Kind {
+	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe:
+		return "Activity " + quote(h.ID)
+	case abi.KindTimer:
+		return "Timer " + quote(h.ID)
+	case abi.KindDaemon:
+		return "Daemon " + quote(h.ID)
+	}
+	return "Handler " + quote(h.ID)
+}
+
+// Registry holds all handlers of an operator by their purposes.
+//
+// Kopf: kopf._core.intents.registries (v1.45).
+type Registry struct {
+	activities map[abi.Kind][]*Handler
+	watching   []*Handler // raw events
+	changing   []*Handler // create, update, delete, resume, field
+	lifecycle  string     // by default
+}
+
+// NewRegistry collects the handlers of guests, in the order of the guests. Kinds
+// of handlers that are not supported are refused.
+func NewRegistry(guests ...Guest) (*Registry, error) {
+	r := &Registry{activities: map[abi.Kind][]*Handler{}}
+	for n, guest := range guests {
+		registration := guest.Registration()
+		for i, spec := range registration.Handlers {
+			h, err := newHandler(spec)
+			if err != nil {
+				return nil, fmt.Errorf("%s: handler %q: %w", guest.Name(), spec.ID, err)
+			}
+			h.starter, h.asker, h.index = guest, guest, i
+			h.fn = fmt.Sprintf("%d/%s", n, cmp.Or(spec.Fn, fmt.Sprintf("#%d", i)))
+			r.add(h)
+		}
+		r.lifecycle = cmp.Or(r.lifecycle, registration.Lifecycle)
+	}
+	return r, nil
+}
+
+// supported are the kinds that a registry takes.
+var supported = []abi.Kind{
+	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
+	abi.KindEvent, abi.KindStartup, abi.KindCleanup,
+}
+
+func newHandler(spec abi.Handler) (*Handler, error) {
+	if !slices.Contains(supported, spec.Kind) {
+		return nil, fmt.Errorf("this version does not support handlers of the kind %q", spec.Kind)
+	}
+	criteria, err := filters.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{ID: spec.ID, Spec: spec, Criteria: criteria}
+	if len(spec.Field) > 0 {
+		h.ID += "/" + strings.Join(spec.Field, ".")
+	}
+	if spec.Resource != nil {
+		selector, err := selectors.Parse(*spec.Resource)
+		if err != nil {
+			return nil, err
+		}
+		h.Selector = &selector
+	}
+	switch spec.Kind {
+	case abi.KindCreate, abi.KindUpdate, abi.KindDelete:
+		h.reason = causes.Reason(spec.Kind)
+	case abi.KindResume:
+		h.initial = true
+	}
+	h.requiresFinalizer = spec.Kind == abi.KindDelete && !spec.Optional
+	return h, nil
+}
+
+func (r *Registry) add(h *Handler) {
+	switch h.Spec.Kind {
+	case abi.KindStartup, abi.KindCleanup:
+		r.activities[h.Spec.Kind] = append(r.activities[h.Spec.Kind], h)
+	case abi.KindEvent:
+		r.watching = append(r.watching, h)
+	default:
+		r.changing = append(r.changing, h)
+	}
+}
+
+// Selectors are those of all handlers for objects; patched says that a handler
+// stores something on its objects.
+func (r *Registry) Selectors() (all, patched []selectors.Selector) {
+	for _, h := range r.watching {
+		all = append(all, *h.Selector)
+	}
+	for _, h := range r.changing {
+		all = append(all, *h.Selector)
+		patched = append(patched, *h.Selector)
+	}
+	return all, patched
+}
+
+// resourceHandlers are the handlers for one resource: what a stream needs to know.
+type resourceHandlers struct {
+	watching  []*Handler
+	changing  []*Handler
+	requiring []*Handler   // those of the changing ones that need the finalizer
+	owned     []string     // ids of the changing ones, without repetitions
+	extra     []dicts.Path // fields that belong to the essence since they are handled
+}
+
+// forResource selects the handlers for a resource.
+func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
+	handlers := &resourceHandlers{
+		watching: ofResource(r.watching, resource),
+		changing: ofResource(r.changing, resource),
+	}
+	for _, h := range handlers.changing {
+		if h.requiresFinalizer {
+			handlers.requiring = append(handlers.requiring, h)
+		}
+		if !slices.Contains(handlers.owned, h.ID) {
+			handlers.owned = append(handlers.owned, h.ID)
+		}
+	}
+	for _, h := range slices.Concat(handlers.watching, handlers.changing) {
+		if len(h.Spec.Field) > 0 {
+			handlers.extra = append(handlers.extra, dicts.Path(h.Spec.Field))
+		}
+	}
+	return handlers
+}
+
+func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {
+	var found []*Handler
+	for _, h := range handlers {
+		if h.Selector.Check(resource) {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// deduplicated drops repeated registrations of one function under one id: it is
+// called once for a cause, however many registrations match.
+func deduplicated(handlers []*Handler) []*Handler {
+	type key struct{ fn, id string }
+	seen := make(map[key]bool, len(handlers))
+	var unique []*Handler
+	for _, h := range handlers {
+		if k := (key{h.fn, h.ID}); !seen[k] {
+			seen[k] = true
+			unique = append(unique, h)
+		}
+	}
+	return unique
+}

@@ -1,0 +1,213 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// Options are what an operator is made of.
+type Options struct {
+	Registry *Registry
+	Settings *settings.Settings // nil: the defaults
+
+	// Login gives the credentials. It is called after the startup handlers.
+	Login func(ctx context.Context) (*rest.Config, error)
+
+	Namespaces []string // patterns; none: the whole cluster
+
+	Log    zerolog.Logger
+	RefKey string // the field of the object's reference in log lines; "object" by default
+
+	// Ready is called once, when the operator has begun to watch. May be nil.
+	Ready func()
+}
+
+// Operator serves objects with the handlers of guests.
+type Operator struct {
+	Options
+	lifecycle progression.Lifecycle
+	memories  *memories
+	client    *clients.Client
+}
+
+// New makes an operator. Nothing runs yet.
+func New(o Options) (*Operator, error) {
+	if o.Settings == nil {
+		o.Settings = settings.Default()
+	}
+	if o.RefKey == "" {
+		o.RefKey = "object"
+	}
+	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories()}
+	if name := o.Registry.lifecycle; name != "" {
+		lifecycle, err := lifecycleByName(name)
+		if err != nil {
+			return nil, err
+		}
+		op.lifecycle = lifecycle
+	}
+	return op, nil
+}
+
+// Run starts the operator, and returns when the context has ended and all is
+// finished: nil then, an error if it could not start or go on.
+//
+// The order: startup handlers, credentials, resources and namespaces, streams. At
+// the end: the streams stop, running handlers finish (queueing.exit_timeout), then
+// the cleanup handlers.
+//
+// Kopf: kopf.operator (v1.45).
+func (op *Operator) Run(ctx context.Context) error {
+	if err := op.startup(ctx); err != nil {
+		return fmt.Errorf("startup: %w", err)
+	}
+	err := op.serve(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
+}
+
+func (op *Operator) startup(ctx context.Context) error {
+	changes, err := op.activity(abi.KindStartup).run(ctx)
+	if err != nil {
+		return err
+	}
+	return applySettings(op.Settings, changes)
+}
+
+func (op *Operator) cleanup(ctx context.Context) error {
+	_, err := op.activity(abi.KindCleanup).run(ctx)
+	return err
+}
+
+func (op *Operator) activity(kind abi.Kind) *activity {
+	return &activity{
+		kind: kind, handlers: op.Registry.activities[kind],
+		settings: op.Settings, memo: op.memories.base, log: op.Log,
+	}
+}
+
+// serve observes the cluster and serves what it finds, until the context ends.
+func (op *Operator) serve(ctx context.Context) error {
+	config, err := op.Login(ctx)
+	if err != nil {
+		return fmt.Errorf("login: %w", err)
+	}
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	op.client, err = clients.New(config, op.requestOptions, func(message string) { log.Error().Msg(message) })
+	if err != nil {
+		return err
+	}
+	explorer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("discovery: %w", err)
+	}
+	orchestrator := &orchestrator{start: op.stream, running: map[dimensionKey]*running{}}
+	observer := &observer{
+		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),
+		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
+		scanning: !op.Settings.Scanning.Disabled, log: log,
+	}
+	return op.observe(ctx, observer)
+}
+
+// observe runs both observers; the first error ends both.
+func (op *Operator) observe(ctx context.Context, o *observer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources} {
+		parts.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	if op.Ready != nil {
+		op.Ready()
+	}
+	parts.Wait()
+	cancel(nil)
+	o.orchestrator.wait()
+	return context.Cause(ctx)
+}
+
+// stream serves one resource in one namespace until the context ends, and its
+// objects until they are done with or the patience is over.
+func (op *Operator) stream(ctx context.Context, d dimension) {
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	path, err := d.resource.URL(d.namespace, "", "")
+	if err != nil {
+		log.Error().Err(err).Msg("a resource cannot be served")
+		return
+	}
+	handlers := op.Registry.forResource(d.resource)
+	p := &processor{
+		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
+		applier:   &applier{client: op.client, settings: op.Settings},
+		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey,
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	qs := newQueues(op.Settings.Queueing.WorkerLimit)
+	qs.process, qs.every = p.process, len(handlers.watching) > 0
+	qs.idle, qs.patience = op.Settings.Queueing.IdleTimeout, op.Settings.Persistence.ConsistencyTimeout
+	stream := &watching.Stream{
+		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
+		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
+	}
+	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
+	_ = stream.Run(ctx, &queueSink{ctx: working, queues: qs}) // ends with the context only
+	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
+	if left := qs.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
+		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
+	}
+}
+
+func apiVersionOf(r selectors.Resource) string {
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+}
+
+func scopeOf(namespace string) string {
+	if namespace == "" {
+		return "cluster-wide"
+	}
+	return "in " + quote(namespace)
+}
+
+// queueSink feeds the queues of objects from a stream.
+type queueSink struct {
+	ctx    context.Context // of the workers: it outlives the stream
+	queues *queues
+}
+
+func (s *queueSink) Event(event watching.Event) { s.queues.put(s.ctx, event) }
+
+func (s *queueSink) Listed() {}
+
+func (op *Operator) requestOptions() clients.Options {
+	n := op.Settings.Networking
+	return clients.Options{RequestTimeout: n.RequestTimeout, Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter}
+}
+
+func (op *Operator) watchOptions() watching.Options {
+	w := op.Settings.Watching
+	return watching.Options{
+		ServerTimeout: w.ServerTimeout, ClientTimeout: w.ClientTimeout, ReconnectBackoff: w.ReconnectBackoff,
+		InactivityTimeout: w.InactivityTimeout, ChunkSize: w.ChunkSize,
+	}
+}

@@ -1,0 +1,89 @@
+// Package selectors decides which resources and namespaces of a cluster an
+// operator serves: what handlers say about their resources, matched against
+// what discovery has found. It is pure; discovery itself is elsewhere.
+//
+// Kopf: kopf._cogs.structs.references, kopf._core.reactor.observation (v1.45).
+package selectors
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Resource is one resource of the API in one version, as discovery describes it.
+//
+// Kopf: kopf.Resource (v1.45).
+type Resource struct {
+	Group        string   // empty for the core API
+	Version      string   // v1, v1beta1
+	Plural       string   // the name in URLs
+	Kind         string   // the name in manifests
+	Singular     string   // the kind in lower case where the API has none
+	Shortcuts    []string // short names, as in kubectl
+	Categories   []string // such as all
+	Subresources []string // such as status, scale
+	Namespaced   bool     // or else cluster-scoped
+	Preferred    bool     // whether this is the version that the API prefers
+	Verbs        []string // what the API can do with it, whoever asks
+}
+
+// Key identifies a resource: no two in a cluster have equal keys.
+type Key struct {
+	Group, Version, Plural string
+}
+
+// Errors of URL: the requests that do not exist in the API.
+var (
+	ErrNoName      = errors.New("a subresource belongs to an object: its name is required")
+	ErrNamespaced  = errors.New("an object of a namespaced resource cannot be addressed without its namespace")
+	ErrClusterWide = errors.New("a cluster-scoped resource has no namespaces")
+)
+
+// Key identifies the resource.
+func (r Resource) Key() Key { return Key{r.Group, r.Version, r.Plural} }
+
+// String is the name with version and group, such as kopfexamples.v1.kopf.dev.
+func (r Resource) String() string {
+	return strings.Trim(r.Plural+"."+r.Version+"."+r.Group, ".")
+}
+
+// Info is what handlers get as the resource of their object.
+func (r Resource) Info() *abi.ResourceInfo {
+	info := abi.ResourceInfo(r)
+	return &info
+}
+
+// URL is the path of the API for an object (with a name), or for all objects in
+// a namespace, or in the whole cluster (without). The subresource need not be
+// a known one.
+//
+// Errors: ErrNoName, ErrNamespaced, ErrClusterWide.
+func (r Resource) URL(namespace, name, subresource string) (string, error) {
+	switch {
+	case subresource != "" && name == "":
+		return "", ErrNoName
+	case !r.Namespaced && namespace != "":
+		return "", ErrClusterWide
+	case r.Namespaced && namespace == "" && name != "":
+		return "", ErrNamespaced
+	}
+	path := "/apis/" + r.Group
+	if r.Group == "" {
+		path = "/api"
+	}
+	path += "/" + r.Version
+	if namespace != "" {
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+	path += "/" + r.Plural
+	if name != "" {
+		path += "/" + url.PathEscape(name)
+	}
+	if subresource != "" {
+		path += "/" + subresource
+	}
+	return path, nil
+}

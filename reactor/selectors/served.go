@@ -1,0 +1,210 @@
+package selectors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Demand is the selector of one handler, and the handler's kind, which decides
+// what must be possible with the resource.
+type Demand struct {
+	Kind     abi.Kind
+	Selector Selector
+}
+
+// Served are the resources that an operator serves, each once, in the order of
+// discovery. The lists overlap.
+//
+// Kopf: kopf._cogs.structs.references.Insights.
+type Served struct {
+	Watched  []Resource // listed and watched, for all handlers but webhooks
+	Indexed  []Resource // to be indexed before other handlers are called
+	Webhooks []Resource // only named in configurations of webhooks
+	Warnings []Warning
+}
+
+// Warning says which demands cannot be met. The texts are constant.
+type Warning struct {
+	Message   string
+	Selectors []Selector
+	Resources []Resource
+}
+
+// The texts of warnings.
+const (
+	Ambiguous   = "ambiguous resources will not be served (try specifying API groups)"
+	Unresolved  = "unresolved resources cannot be served (try creating their CRDs)"
+	Unwatchable = "non-watchable resources will not be served"
+	Unpatchable = "non-patchable resources will not be served"
+)
+
+// String is the text with the selectors and the resources.
+func (w Warning) String() string {
+	var parts []string
+	for _, list := range []string{join(w.Selectors), join(w.Resources)} {
+		if list != "" {
+			parts = append(parts, list)
+		}
+	}
+	return w.Message + ": " + strings.Join(parts, " => ")
+}
+
+func join[T fmt.Stringer](items []T) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = item.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Resolve decides which of the discovered resources are served. It looks at the
+// whole cluster each time, so a resource is served again as soon as what made
+// it ambiguous is gone; and no order of handlers or resources matters.
+//
+// Webhooks are not checked: they are called by the API server, which knows the
+// resource. A wrong watch, however, does harm by itself.
+//
+// Kopf: kopf._core.reactor.observation.revise_resources.
+func Resolve(discovered []Resource, demands []Demand) Served {
+	watching := selectorsFor(demands, isWatching)
+	r := resolution{watched: union(discovered, watching)}
+	ambiguous := r.dropAmbiguous(watching)
+	r.warnUnresolved(exclude(watching, ambiguous))
+	r.dropUnwatchable()
+	r.dropUnpatchable(selectorsFor(demands, isPatching))
+	return Served{
+		Watched:  r.watched,
+		Indexed:  union(discovered, selectorsFor(demands, isIndexing)),
+		Webhooks: union(discovered, selectorsFor(demands, isWebhook)),
+		Warnings: r.warnings,
+	}
+}
+
+func isIndexing(kind abi.Kind) bool { return kind == abi.KindIndex }
+
+func isWebhook(kind abi.Kind) bool {
+	return kind == abi.KindValidate || kind == abi.KindMutate || kind == abi.KindConvert
+}
+
+func isWatching(kind abi.Kind) bool {
+	return kind == abi.KindIndex || kind == abi.KindEvent || isPatching(kind)
+}
+
+// isPatching tells whether handlers of the kind keep a state on the objects.
+func isPatching(kind abi.Kind) bool {
+	switch kind {
+	case abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
+		abi.KindTimer, abi.KindDaemon:
+		return true
+	default:
+		return false
+	}
+}
+
+func selectorsFor(demands []Demand, wanted func(abi.Kind) bool) []Selector {
+	var list []Selector
+	for _, demand := range demands {
+		if wanted(demand.Kind) && !slices.Contains(list, demand.Selector) {
+			list = append(list, demand.Selector)
+		}
+	}
+	return list
+}
+
+func exclude(selectors, unwanted []Selector) []Selector {
+	return slices.DeleteFunc(slices.Clone(selectors), func(s Selector) bool {
+		return slices.Contains(unwanted, s)
+	})
+}
+
+// union lists the resources that any of the selectors selects.
+func union(resources []Resource, selectors []Selector) []Resource {
+	selected := keySet{}
+	for _, s := range selectors {
+		selected.add(s.Select(resources))
+	}
+	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return !selected[r.Key()] })
+}
+
+type keySet map[Key]bool
+
+func (set keySet) add(resources []Resource) {
+	for _, r := range resources {
+		set[r.Key()] = true
+	}
+}
+
+// resolution reduces the watched resources step by step.
+type resolution struct {
+	watched  []Resource
+	warnings []Warning
+}
+
+func (r *resolution) warn(message string, selectors []Selector, resources []Resource) {
+	r.warnings = append(r.warnings, Warning{message, selectors, resources})
+}
+
+func (r *resolution) drop(unwanted keySet) {
+	r.watched = slices.DeleteFunc(r.watched, func(r Resource) bool { return unwanted[r.Key()] })
+}
+
+// dropAmbiguous drops what is selected together by a selector that meant one.
+func (r *resolution) dropAmbiguous(selectors []Selector) (ambiguous []Selector) {
+	unwanted := keySet{}
+	for _, s := range selectors {
+		if selected := s.Select(r.watched); s.IsSpecific() && len(selected) > 1 {
+			r.warn(Ambiguous, []Selector{s}, selected)
+			ambiguous = append(ambiguous, s)
+			unwanted.add(selected)
+		}
+	}
+	r.drop(unwanted)
+	return ambiguous
+}
+
+func (r *resolution) warnUnresolved(selectors []Selector) {
+	unresolved := slices.DeleteFunc(selectors, func(s Selector) bool { return len(s.Select(r.watched)) > 0 })
+	if len(unresolved) > 0 {
+		r.warn(Unresolved, unresolved, nil)
+	}
+}
+
+func (r *resolution) dropUnwatchable() {
+	if unwatchable := r.without("list", "watch"); len(unwatchable) > 0 {
+		r.warn(Unwatchable, nil, unwatchable)
+		unwanted := keySet{}
+		unwanted.add(unwatchable)
+		r.drop(unwanted)
+	}
+}
+
+// dropUnpatchable drops all resources without patching as soon as one of them
+// has handlers with a state, as the reference does.
+func (r *resolution) dropUnpatchable(patching []Selector) {
+	unpatchable := r.without("patch")
+	if len(union(unpatchable, patching)) > 0 {
+		r.warn(Unpatchable, nil, unpatchable)
+		unwanted := keySet{}
+		unwanted.add(unpatchable)
+		r.drop(unwanted)
+	}
+}
+
+// without lists the watched resources that lack one of the verbs.
+func (r *resolution) without(verbs ...string) []Resource {
+	var lacking []Resource
+	for _, resource := range r.watched {
+		has := func(verb string) bool { return slices.Contains(resource.Verbs, verb) }
+		if !all(verbs, has) {
+			lacking = append(lacking, resource)
+		}
+	}
+	return lacking
+}
+
+func all(items []string, holds func(string) bool) bool {
+	return !slices.ContainsFunc(items, func(item string) bool { return !holds(item) })
+}

@@ -1,0 +1,141 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// setters are the settings by their dotted names, as in the reference.
+var setters = map[string]func(s *Settings, value json.RawMessage) error{
+	"queueing.worker_limit":           limit(func(s *Settings) *int { return &s.Queueing.WorkerLimit }),
+	"queueing.idle_timeout":           duration(func(s *Settings) *time.Duration { return &s.Queueing.IdleTimeout }),
+	"queueing.exit_timeout":           duration(func(s *Settings) *time.Duration { return &s.Queueing.ExitTimeout }),
+	"queueing.error_delays":           durations(func(s *Settings) *[]time.Duration { return &s.Queueing.ErrorDelays }),
+	"watching.server_timeout":         duration(func(s *Settings) *time.Duration { return &s.Watching.ServerTimeout }),
+	"watching.client_timeout":         duration(func(s *Settings) *time.Duration { return &s.Watching.ClientTimeout }),
+	"watching.reconnect_backoff":      duration(func(s *Settings) *time.Duration { return &s.Watching.ReconnectBackoff }),
+	"watching.inactivity_timeout":     duration(func(s *Settings) *time.Duration { return &s.Watching.InactivityTimeout }),
+	"watching.chunk_size":             limit(func(s *Settings) *int { return &s.Watching.ChunkSize }),
+	"networking.request_timeout":      duration(func(s *Settings) *time.Duration { return &s.Networking.RequestTimeout }),
+	"networking.error_backoffs":       durations(func(s *Settings) *[]time.Duration { return &s.Networking.ErrorBackoffs }),
+	"networking.enforce_retry_after":  flag(func(s *Settings) *bool { return &s.Networking.EnforceRetryAfter }),
+	"persistence.finalizer":           finalizer,
+	"persistence.progress_storage":    progressStorage,
+	"persistence.diffbase_storage":    diffBaseStorage,
+	"persistence.consistency_timeout": duration(func(s *Settings) *time.Duration { return &s.Persistence.ConsistencyTimeout }),
+	"execution.default_backoff":       duration(func(s *Settings) *time.Duration { return &s.Execution.DefaultBackoff }),
+	"scanning.disabled":               flag(func(s *Settings) *bool { return &s.Scanning.Disabled }),
+}
+
+// Set changes a setting by its dotted name. The value is JSON: seconds for
+// durations, null or 0 for no limit. An error names the setting.
+func (s *Settings) Set(name string, value json.RawMessage) error {
+	set, ok := setters[name]
+	if !ok {
+		return fmt.Errorf("unknown setting %q; known are: %s", name, strings.Join(Names(), ", "))
+	}
+	if err := set(s, value); err != nil {
+		return fmt.Errorf("setting %q: %w", name, err)
+	}
+	return nil
+}
+
+// Names lists all settings that can be set.
+func Names() []string {
+	var names []string
+	for name := range setters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func decode[T any](value json.RawMessage, want string) (decoded T, err error) {
+	if err = json.Unmarshal(value, &decoded); err != nil {
+		return decoded, fmt.Errorf("%s is not %s", value, want)
+	}
+	return decoded, nil
+}
+
+func limit(field func(*Settings) *int) func(*Settings, json.RawMessage) error {
+	return func(s *Settings, value json.RawMessage) error {
+		number, err := decode[int](value, "a number")
+		if err == nil && number < 0 {
+			err = fmt.Errorf("%d is negative", number)
+		}
+		if err == nil {
+			*field(s) = number
+		}
+		return err
+	}
+}
+
+func flag(field func(*Settings) *bool) func(*Settings, json.RawMessage) error {
+	return func(s *Settings, value json.RawMessage) error {
+		on, err := decode[bool](value, "true or false")
+		if err == nil {
+			*field(s) = on
+		}
+		return err
+	}
+}
+
+func duration(field func(*Settings) *time.Duration) func(*Settings, json.RawMessage) error {
+	return func(s *Settings, value json.RawMessage) error {
+		number, err := decode[float64](value, "a number of seconds")
+		if err == nil && number < 0 {
+			err = fmt.Errorf("%v is negative", number)
+		}
+		if err == nil {
+			*field(s) = Seconds(number)
+		}
+		return err
+	}
+}
+
+// durations takes one number or a list of them.
+func durations(field func(*Settings) *[]time.Duration) func(*Settings, json.RawMessage) error {
+	return func(s *Settings, value json.RawMessage) error {
+		if single, err := decode[float64](value, ""); err == nil {
+			*field(s) = seconds(single)
+			return nil
+		}
+		list, err := decode[[]float64](value, "a number or a list of numbers of seconds")
+		if err == nil {
+			*field(s) = seconds(list...)
+		}
+		return err
+	}
+}
+
+func finalizer(s *Settings, value json.RawMessage) error {
+	name, err := decode[string](value, "a string")
+	if err == nil && name == "" {
+		err = fmt.Errorf("the name is empty")
+	}
+	if err == nil {
+		s.Persistence.Finalizer = name
+	}
+	return err
+}
+
+func progressStorage(s *Settings, value json.RawMessage) error {
+	storage, err := stores.NewProgress(value)
+	if err == nil {
+		s.Persistence.Progress = storage
+	}
+	return err
+}
+
+func diffBaseStorage(s *Settings, value json.RawMessage) error {
+	storage, err := stores.NewDiffBase(value)
+	if err == nil {
+		s.Persistence.DiffBase = storage
+	}
+	return err
+}

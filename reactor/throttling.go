@@ -1,0 +1,50 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// throttler keeps an object that makes the framework itself fail from doing so
+// all the time: after each failure in a row, its events are ignored for longer.
+// Errors of handlers are not failures here.
+//
+// Kopf: kopf._core.actions.throttlers (v1.45).
+type throttler struct {
+	failures int       // in a row
+	until    time.Time // zero: not active
+}
+
+// run does the work unless the object is throttled. While it is, events pass by,
+// but the latest one is worked on as soon as the time is over.
+func (t *throttler) run(ctx context.Context, q *queue, log logger, delays []time.Duration, work func() error) {
+	if !t.until.IsZero() && !t.wait(ctx, q, log) {
+		return
+	}
+	err := work()
+	if err == nil {
+		t.failures = 0
+		return
+	}
+	if ctx.Err() != nil || len(delays) == 0 {
+		log.error(fmt.Sprintf("Handling has failed: %v", err))
+		return
+	}
+	delay := delays[min(t.failures, len(delays)-1)]
+	t.failures++
+	t.until = time.Now().Add(delay)
+	log.error(fmt.Sprintf("Throttling for %v seconds due to an unexpected error: %v", delay.Seconds(), err))
+	t.wait(ctx, q, log)
+}
+
+// wait sleeps until the throttling is over, or something new happens to the
+// object; it tells whether it is over.
+func (t *throttler) wait(ctx context.Context, q *queue, log logger) bool {
+	if q.sleep(ctx, time.Until(t.until)) > 0 {
+		return false
+	}
+	t.until = time.Time{}
+	log.info("Throttling is over. Switching back to normal operations.")
+	return true
+}

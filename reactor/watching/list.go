@@ -1,0 +1,91 @@
+package watching
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// listMeta is the metadata of a listing.
+type listMeta struct {
+	ResourceVersion string `json:"resourceVersion"`
+	Continue        string `json:"continue"`
+}
+
+// decodeList reads a listing and hands on its items one by one, while it is
+// still arriving.
+func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
+	var meta listMeta
+	dec := json.NewDecoder(r)
+	if err := expect(dec, '{'); err != nil {
+		return meta, err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return meta, fmt.Errorf("a listing: %w", err)
+		}
+		switch key {
+		case "items":
+			err = decodeItems(dec, item)
+		case "metadata":
+			err = dec.Decode(&meta)
+		default:
+			err = dec.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return meta, fmt.Errorf("a listing: %w", err)
+		}
+	}
+	return meta, expect(dec, '}')
+}
+
+func decodeItems(dec *json.Decoder, item func(object []byte) error) error {
+	open, err := dec.Token()
+	if err != nil || open == nil { // "items": null of an empty list
+		return err
+	}
+	for dec.More() {
+		var object json.RawMessage
+		if err := dec.Decode(&object); err != nil {
+			return err
+		}
+		if err := item(object); err != nil {
+			return err
+		}
+	}
+	return expect(dec, ']')
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	got, err := dec.Token()
+	if err != nil {
+		return fmt.Errorf("a listing: %w", err)
+	}
+	if got != want {
+		return fmt.Errorf("a listing: %v where %v was expected", got, want)
+	}
+	return nil
+}
+
+// withType adds apiVersion and kind to an item: in listings of built-in
+// resources the items have none.
+func withType(object []byte, apiVersion, kind string) []byte {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(object, &head) != nil || head.Kind != "" {
+		return object
+	}
+	inner := bytes.TrimLeft(object, " \n\t")
+	if len(inner) == 0 || inner[0] != '{' {
+		return object
+	}
+	out := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q`, kind, apiVersion)
+	inner = bytes.TrimLeft(inner[1:], " \n\t")
+	if len(inner) > 0 && inner[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, inner...)
+}

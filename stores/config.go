@@ -1,0 +1,219 @@
+package stores
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// NewProgress makes a progress storage of its JSON form, which is an object with
+// the type and the options, or a list of such objects to use several at once:
+//
+//	{"type": "smart", "prefix": …, "name": …, "field": …, "touchKey": …, "touchField": …, "v1": true, "verbose": false}
+//	{"type": "annotations", "prefix": …, "touchKey": …, "v1": true, "verbose": false}
+//	{"type": "status", "name": …, "field": …, "touchField": …}
+//
+// Fields are dotted strings, in which {name} is replaced, or lists of keys.
+// Errors name the storage and the option.
+func NewProgress(config json.RawMessage) (ProgressStorage, error) {
+	storage, err := build("progress storage", config, newProgressOf,
+		func(list []ProgressStorage) ProgressStorage { return MultiProgress(list) })
+	if err != nil {
+		return nil, err
+	}
+	return storage, nil
+}
+
+// NewDiffBase makes a diff-base storage of its JSON form, as NewProgress does:
+//
+//	{"type": "annotations", "prefix": …, "key": …, "ignoredFields": […], "v1": true}
+//	{"type": "status", "name": …, "field": …, "ignoredFields": […]}
+func NewDiffBase(config json.RawMessage) (DiffBaseStorage, error) {
+	storage, err := build("diff-base storage", config, newDiffBaseOf,
+		func(list []DiffBaseStorage) DiffBaseStorage { return MultiDiffBase(list) })
+	if err != nil {
+		return nil, err
+	}
+	return storage, nil
+}
+
+func newProgressOf(o *options) ProgressStorage {
+	annotations := func() AnnotationsProgressOptions {
+		return AnnotationsProgressOptions{
+			Prefix:   o.text("prefix"),
+			TouchKey: o.text("touchKey"),
+			Verbose:  o.flag("verbose", false),
+			NoV1:     !o.flag("v1", true),
+		}
+	}
+	status := func() StatusProgressOptions {
+		return StatusProgressOptions{
+			Name:       o.text("name"),
+			Field:      o.field("field"),
+			TouchField: o.field("touchField"),
+		}
+	}
+	switch kind := o.text("type"); kind {
+	case "annotations":
+		return NewAnnotationsProgress(annotations())
+	case "status":
+		return NewStatusProgress(status())
+	case "smart":
+		return NewSmartProgress(SmartProgressOptions{Annotations: annotations(), Status: status()})
+	default:
+		o.unknownType(kind, "annotations, smart, status")
+		return nil
+	}
+}
+
+func newDiffBaseOf(o *options) DiffBaseStorage {
+	switch kind := o.text("type"); kind {
+	case "annotations":
+		return NewAnnotationsDiffBase(AnnotationsDiffBaseOptions{
+			Prefix:        o.text("prefix"),
+			Key:           o.text("key"),
+			IgnoredFields: o.fields("ignoredFields"),
+			NoV1:          !o.flag("v1", true),
+		})
+	case "status":
+		return NewStatusDiffBase(StatusDiffBaseOptions{
+			Name:          o.text("name"),
+			Field:         o.field("field"),
+			IgnoredFields: o.fields("ignoredFields"),
+		})
+	default:
+		o.unknownType(kind, "annotations, status")
+		return nil
+	}
+}
+
+// build makes one storage of an object, or one that combines those of a list.
+func build[S any](title string, config json.RawMessage, one func(*options) S, many func([]S) S) (none S, _ error) {
+	doc, err := dicts.Decode(config)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", title, err)
+	}
+	list, ok := doc.([]any)
+	if !ok {
+		return buildOne(title, doc, one)
+	}
+	if len(list) == 0 {
+		return none, fmt.Errorf("%s: the list is empty, so nothing would be stored", title)
+	}
+	storages := make([]S, len(list))
+	for i, item := range list {
+		if storages[i], err = buildOne(fmt.Sprintf("%s %d", title, i+1), item, one); err != nil {
+			return none, err
+		}
+	}
+	return many(storages), nil
+}
+
+func buildOne[S any](title string, doc any, one func(*options) S) (none S, _ error) {
+	obj, ok := doc.(Object)
+	if !ok {
+		return none, fmt.Errorf("%s: %s is not an object with a type", title, dicts.Encode(doc))
+	}
+	o := &options{values: obj, used: map[string]bool{}}
+	storage := one(o)
+	if err := o.err(); err != nil {
+		return none, fmt.Errorf("%s: %w", title, err)
+	}
+	return storage, nil
+}
+
+// options reads the options of one storage and collects what is wrong with them.
+type options struct {
+	values  Object
+	used    map[string]bool
+	badType bool
+	errs    []error
+}
+
+// text is empty if the option is absent; it cannot be set to the empty text.
+func (o *options) text(key string) string {
+	value, ok := o.take(key)
+	text, isText := value.(string)
+	if ok && text == "" || !isText && ok {
+		o.fail(key, value, "a non-empty string")
+	}
+	return text
+}
+
+func (o *options) flag(key string, fallback bool) bool {
+	value, ok := o.take(key)
+	if !ok {
+		return fallback
+	}
+	flag, isFlag := value.(bool)
+	if !isFlag {
+		o.fail(key, value, "true or false")
+	}
+	return flag
+}
+
+// field is nil if the option is absent.
+func (o *options) field(key string) Path {
+	value, ok := o.take(key)
+	if !ok {
+		return nil
+	}
+	return o.parse(key, value)
+}
+
+func (o *options) fields(key string) []Path {
+	value, ok := o.take(key)
+	list, isList := value.([]any)
+	if ok && !isList {
+		o.fail(key, value, "a list of fields")
+	}
+	paths := make([]Path, len(list))
+	for i, item := range list {
+		paths[i] = o.parse(key, item)
+	}
+	return paths
+}
+
+func (o *options) parse(key string, value any) Path {
+	if text, ok := value.(string); ok && text != "" {
+		value = strings.ReplaceAll(text, "{name}", orDefault(dicts.LookupString(o.values, "name"), DefaultStatusName))
+	}
+	path, err := dicts.ParsePath(value)
+	if err != nil || len(path) == 0 || path[0] == "" {
+		o.fail(key, value, `a field such as "spec.field" or ["spec", "field"]`)
+	}
+	return path
+}
+
+func (o *options) take(key string) (any, bool) {
+	o.used[key] = true
+	value, ok := o.values[key]
+	return value, ok
+}
+
+func (o *options) fail(key string, value any, want string) {
+	o.errs = append(o.errs, fmt.Errorf("%s: %s is not %s", key, dicts.Encode(value), want))
+}
+
+func (o *options) unknownType(kind, known string) {
+	o.badType = true
+	if o.errs == nil {
+		o.errs = append(o.errs, fmt.Errorf("unknown type %q: want one of %s, or a list of storages", kind, known))
+	}
+}
+
+// err joins the errors with those for the options that were never asked for.
+func (o *options) err() error {
+	errs := o.errs
+	for _, key := range slices.Sorted(maps.Keys(o.values)) {
+		if !o.used[key] && !o.badType {
+			errs = append(errs, fmt.Errorf("unknown field %q", key))
+		}
+	}
+	return errors.Join(errs...)
+}

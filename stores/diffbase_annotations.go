@@ -1,0 +1,78 @@
+package stores
+
+import (
+	"errors"
+	"slices"
+)
+
+// DefaultDiffBaseKey is the annotation's name for the essence.
+const DefaultDiffBaseKey = "last-handled-configuration"
+
+// AnnotationsDiffBaseOptions are the options of AnnotationsDiffBase. The zero
+// value is the reference's default.
+type AnnotationsDiffBaseOptions struct {
+	Prefix        string // of the annotation; empty is DefaultPrefix
+	Key           string // its name; empty is DefaultDiffBaseKey
+	IgnoredFields []Path // whose changes are no changes of the object
+	NoV1          bool   // neither read nor write the key of old versions of Kopf
+}
+
+// AnnotationsDiffBase keeps the essence as JSON in an annotation.
+//
+// Kopf: kopf.AnnotationsDiffBaseStorage.
+type AnnotationsDiffBase struct {
+	naming  Naming
+	key     string
+	ignored []Path
+}
+
+var _ DiffBaseStorage = (*AnnotationsDiffBase)(nil)
+
+// NewAnnotationsDiffBase makes the storage.
+func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
+	return &AnnotationsDiffBase{
+		naming:  namingOrDefault(o.Prefix, o.NoV1),
+		key:     orDefault(o.Key, DefaultDiffBaseKey),
+		ignored: slices.Clone(o.IgnoredFields),
+	}
+}
+
+// DefaultDiffBaseStorage is the storage of operators that configure none.
+func DefaultDiffBaseStorage() DiffBaseStorage {
+	return NewAnnotationsDiffBase(AnnotationsDiffBaseOptions{})
+}
+
+// Build extracts the essence, without the annotation itself.
+func (s *AnnotationsDiffBase) Build(body Object, extraFields []Path) (Object, error) {
+	essence, err := BuildEssence(body, extraFields, s.ignored)
+	if err != nil {
+		return nil, err
+	}
+	keys := s.naming.Keys(s.key, body)
+	removeAnnotations(essence, func(key string) bool { return slices.Contains(keys, key) })
+	return essence, removeEmptyStanzas(essence)
+}
+
+// Fetch reads the annotation.
+func (s *AnnotationsDiffBase) Fetch(body Object) (Object, error) {
+	doc, key, err := fetchAnnotation(body, s.naming.Keys(s.key, body))
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	essence, ok := doc.(Object)
+	if !ok {
+		return nil, corruptedAnnotation(key, errNotEssence)
+	}
+	return essence, nil
+}
+
+// Store writes the annotation, and marks a prefix of one's own. The line's end
+// is for people: kubectl shows such annotations as blocks.
+func (s *AnnotationsDiffBase) Store(body, patch, essence Object) error {
+	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), encodeEssence(essence)+"\n"); err != nil {
+		return err
+	}
+	return storeMarker(s.naming.prefix, body, patch)
+}
+
+var errNotEssence = errors.New("an essence must be an object")

@@ -1,0 +1,71 @@
+package stores
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// StatusDiffBaseOptions are the options of StatusDiffBase. The zero value is the
+// reference's default.
+type StatusDiffBaseOptions struct {
+	Name          string // empty is DefaultStatusName; unused if the field is given
+	Field         Path   // empty is status.<name>.last-handled-configuration
+	IgnoredFields []Path // whose changes are no changes of the object
+}
+
+// StatusDiffBase keeps the essence as JSON text in a field of the status: as a
+// text, because an object would be merged with what is there.
+//
+// Kopf: kopf.StatusDiffBaseStorage.
+type StatusDiffBase struct {
+	field   Path
+	ignored []Path
+}
+
+var _ DiffBaseStorage = (*StatusDiffBase)(nil)
+
+// NewStatusDiffBase makes the storage.
+func NewStatusDiffBase(o StatusDiffBaseOptions) *StatusDiffBase {
+	return &StatusDiffBase{
+		field:   statusField(o.Field, o.Name, DefaultDiffBaseKey),
+		ignored: slices.Clone(o.IgnoredFields),
+	}
+}
+
+// Build extracts the essence, without the field itself. It fails if the way
+// there leads through something that is no object.
+func (s *StatusDiffBase) Build(body Object, extraFields []Path) (Object, error) {
+	essence, err := BuildEssence(body, extraFields, s.ignored)
+	if err != nil {
+		return nil, err
+	}
+	return essence, dicts.Remove(essence, s.field)
+}
+
+// Fetch reads the field.
+func (s *StatusDiffBase) Fetch(body Object) (Object, error) {
+	value, _ := dicts.Lookup(body, s.field...)
+	if value == nil {
+		return nil, nil
+	}
+	text, ok := value.(string)
+	if !ok {
+		return nil, corruptedField(s.field, fmt.Errorf("%s is not a string", dicts.Encode(value)))
+	}
+	doc, err := dicts.Decode([]byte(text))
+	if err != nil {
+		return nil, corruptedField(s.field, err)
+	}
+	essence, ok := doc.(Object)
+	if !ok && doc != nil {
+		return nil, corruptedField(s.field, errNotEssence)
+	}
+	return essence, nil
+}
+
+// Store writes the field.
+func (s *StatusDiffBase) Store(_, patch, essence Object) error {
+	return dicts.Ensure(patch, s.field, encodeEssence(essence))
+}

@@ -1,0 +1,172 @@
+package stores
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// kubectlAnnotation repeats the whole object, and so says nothing about changes.
+const kubectlAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+
+// BuildEssence extracts from a body what counts as a change of the object, as
+// all diff-base storages do, for those that embedders write themselves:
+//
+//   - everything except apiVersion, kind, metadata and status,
+//   - labels and annotations, but neither kubectl's last configuration nor the
+//     annotations of other operators of this kind,
+//   - the extra fields, whatever they are,
+//   - less the ignored fields.
+//
+// Empty labels, annotations, metadata and status are left out. The result
+// shares nothing with the body.
+//
+// Errors: the metadata, or something on the way to an extra field, are no
+// objects (dicts.ErrNotObject).
+//
+// Kopf: kopf.DiffBaseStorage.build.
+func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error) {
+	essence := Object{}
+	for key, value := range body {
+		switch key {
+		case "apiVersion", "kind", "metadata", "status":
+		default:
+			essence[key] = dicts.Clone(value)
+		}
+	}
+	metadata := []Path{{"metadata", "labels"}, {"metadata", "annotations"}}
+	if err := copyFields(body, essence, metadata); err != nil {
+		return nil, err
+	}
+	if err := removeForeignAnnotations(essence); err != nil {
+		return nil, err
+	}
+	if err := copyFields(body, essence, extraFields); err != nil {
+		return nil, err
+	}
+	if err := removeEmptyStanzas(essence); err != nil {
+		return nil, err
+	}
+	for _, path := range ignoredFields {
+		err := dicts.Remove(essence, path)
+		if err != nil && !errors.Is(err, dicts.ErrNotObject) {
+			return nil, fmt.Errorf("ignoring a field: %w", err)
+		}
+	}
+	return essence, nil
+}
+
+// copyFields copies those of the fields that exist.
+func copyFields(from, to Object, paths []Path) error {
+	for _, path := range paths {
+		value, ok, err := dicts.Resolve(from, path)
+		if err == nil && ok {
+			err = dicts.Ensure(to, path, dicts.Clone(value))
+		}
+		if err != nil {
+			return fmt.Errorf("taking the field %s into the essence: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// removeForeignAnnotations drops the annotations that are no essence of anything.
+func removeForeignAnnotations(essence Object) error {
+	value, ok := dicts.Lookup(essence, "metadata", "annotations")
+	if !ok {
+		return nil
+	}
+	annotations, ok := value.(Object)
+	if !ok {
+		return fmt.Errorf("metadata.annotations: %w", dicts.ErrNotObject)
+	}
+	marked := markedPrefixes(annotations)
+	maps.DeleteFunc(annotations, func(key string, _ any) bool {
+		return key == kubectlAnnotation || isManaged(key, marked)
+	})
+	return nil
+}
+
+// removeAnnotations drops annotations by their keys.
+func removeAnnotations(essence Object, drop func(key string) bool) {
+	maps.DeleteFunc(annotationsOf(essence), func(key string, _ any) bool { return drop(key) })
+}
+
+// removeEmptyStanzas drops the system stanzas in which nothing is left.
+func removeEmptyStanzas(essence Object) error {
+	if value, ok := essence["metadata"]; ok {
+		metadata, isObject := value.(Object)
+		if !isObject {
+			return fmt.Errorf("metadata: %w", dicts.ErrNotObject)
+		}
+		for _, stanza := range []string{"annotations", "labels"} {
+			if isEmpty(metadata[stanza]) {
+				delete(metadata, stanza)
+			}
+		}
+	}
+	for _, stanza := range []string{"metadata", "status"} {
+		if isEmpty(essence[stanza]) {
+			delete(essence, stanza)
+		}
+	}
+	return nil
+}
+
+// isEmpty tells what Python takes for false.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case Object:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	case string:
+		return value == ""
+	case bool, json.Number:
+		return dicts.Equal(value, false) // zero is equal to false
+	default:
+		return false
+	}
+}
+
+// encodeEssence writes the essence with the keys in the reference's order: as
+// in the body, where API servers sort them, then what was picked from metadata
+// and status.
+func encodeEssence(essence Object) string {
+	members := orderedMembers(essence, nil, []string{"metadata", "status"})
+	for i, member := range members {
+		metadata, ok := member.Value.(Object)
+		if _, whole := metadata["uid"]; ok && !whole && member.Key == "metadata" {
+			members[i].Value = orderedMembers(metadata, []string{"labels", "annotations"}, nil)
+		}
+	}
+	return string(dicts.Encode(members))
+}
+
+// orderedMembers sorts the keys of an object, but for the first and the last.
+func orderedMembers(obj Object, first, last []string) dicts.Members {
+	rank := func(key string) int {
+		if i := slices.Index(first, key); i >= 0 {
+			return i - len(first)
+		}
+		return slices.Index(last, key) + 1
+	}
+	keys := slices.SortedFunc(maps.Keys(obj), func(a, b string) int {
+		if ra, rb := rank(a), rank(b); ra != rb {
+			return ra - rb
+		}
+		return strings.Compare(a, b)
+	})
+	members := make(dicts.Members, len(keys))
+	for i, key := range keys {
+		members[i] = dicts.Member{Key: key, Value: obj[key]}
+	}
+	return members
+}

@@ -1,0 +1,109 @@
+package stores
+
+import (
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// DefaultTouchKey is the annotation's name for meaningless changes.
+const DefaultTouchKey = "touch-dummy"
+
+// AnnotationsProgressOptions are the options of AnnotationsProgress. The zero
+// value is the reference's default.
+type AnnotationsProgressOptions struct {
+	Prefix   string // of all annotations; empty is DefaultPrefix
+	TouchKey string // the name for Touch; empty is DefaultTouchKey
+	Verbose  bool   // write absent fields as null
+	NoV1     bool   // neither read nor write the keys of old versions of Kopf
+}
+
+// AnnotationsProgress keeps records as JSON in annotations, one per handler.
+//
+// Kopf: kopf.AnnotationsProgressStorage.
+type AnnotationsProgress struct {
+	naming   Naming
+	touchKey string
+	verbose  bool
+}
+
+var _ ProgressStorage = (*AnnotationsProgress)(nil)
+
+// NewAnnotationsProgress makes the storage.
+func NewAnnotationsProgress(o AnnotationsProgressOptions) *AnnotationsProgress {
+	return &AnnotationsProgress{
+		naming:   namingOrDefault(o.Prefix, o.NoV1),
+		touchKey: orDefault(o.TouchKey, DefaultTouchKey),
+		verbose:  o.Verbose,
+	}
+}
+
+// Fetch reads the first annotation of the handler's keys that exists.
+func (s *AnnotationsProgress) Fetch(body Object, id string) (*Record, error) {
+	doc, key, err := fetchAnnotation(body, s.naming.Keys(id, body))
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	record, err := DecodeRecord(doc)
+	if err != nil {
+		return nil, corruptedAnnotation(key, err)
+	}
+	return record, nil
+}
+
+// Store writes the annotations of all keys, and marks a prefix of one's own.
+func (s *AnnotationsProgress) Store(id string, record Record, body, patch Object) error {
+	if err := storeAnnotations(patch, s.naming.Keys(id, body), record.Encode(s.verbose)); err != nil {
+		return err
+	}
+	return storeMarker(s.naming.prefix, body, patch)
+}
+
+// Purge deletes the annotations of all keys.
+func (s *AnnotationsProgress) Purge(id string, body, patch Object) error {
+	for _, key := range s.naming.Keys(id, body) {
+		if err := purgeField(body, patch, annotationPath(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Touch sets an annotation that nobody reads.
+func (s *AnnotationsProgress) Touch(body, patch Object, value *string) error {
+	for _, key := range s.naming.Keys(s.touchKey, body) {
+		if dicts.Equal(annotationsOf(body)[key], valueOf(value)) {
+			continue
+		}
+		if err := dicts.Ensure(patch, annotationPath(key), valueOf(value)); err != nil {
+			return err
+		}
+		if err := storeMarker(s.naming.prefix, body, patch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clear drops all annotations with the prefix.
+func (s *AnnotationsProgress) Clear(essence Object) (Object, error) {
+	essence = dicts.CloneObject(essence)
+	removeAnnotations(essence, func(key string) bool {
+		return strings.HasPrefix(key, s.naming.prefix+"/")
+	})
+	return essence, removeEmptyStanzas(essence)
+}
+
+// Flush does nothing: all is in the patch.
+func (s *AnnotationsProgress) Flush() error { return nil }
+
+func namingOrDefault(prefix string, noV1 bool) Naming {
+	return Naming{prefix: orDefault(prefix, DefaultPrefix), v1: !noV1}
+}
+
+func orDefault(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}

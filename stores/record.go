@@ -1,0 +1,158 @@
+package stores
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// Record is the stored progress of one handler. Nil fields are absent.
+//
+// Kopf: kopf.ProgressRecord.
+type Record struct {
+	Started *string  // when the handler was called first, see FormatTime
+	Stopped *string  // when it succeeded or failed for good
+	Delayed *string  // when it is to be called again
+	Purpose *string  // the reason of the cause it was called for, such as "create"
+	Retries *int     // attempts so far
+	Success *bool    // it is done and will not be called again
+	Failure *bool    // it has failed and will not be called again
+	Message *string  // the last error
+	Subrefs []string // ids of its sub-handlers of all levels, sorted
+}
+
+// members lists the fields in the order in which the reference writes them.
+func (r Record) members() dicts.Members {
+	var subrefs any
+	if r.Subrefs != nil {
+		list := make([]any, len(r.Subrefs))
+		for i, id := range r.Subrefs {
+			list[i] = id
+		}
+		subrefs = list
+	}
+	return dicts.Members{
+		{Key: "started", Value: valueOf(r.Started)},
+		{Key: "stopped", Value: valueOf(r.Stopped)},
+		{Key: "delayed", Value: valueOf(r.Delayed)},
+		{Key: "purpose", Value: valueOf(r.Purpose)},
+		{Key: "retries", Value: valueOf(r.Retries)},
+		{Key: "success", Value: valueOf(r.Success)},
+		{Key: "failure", Value: valueOf(r.Failure)},
+		{Key: "message", Value: valueOf(r.Message)},
+		{Key: "subrefs", Value: subrefs},
+	}
+}
+
+// valueOf makes a JSON value of an optional field.
+func valueOf[T any](field *T) any {
+	if field == nil {
+		return nil
+	}
+	return *field
+}
+
+// Encode writes the record as the JSON of an annotation. Absent fields are left
+// out, or null if verbose.
+func (r Record) Encode(verbose bool) string {
+	var kept dicts.Members
+	for _, member := range r.members() {
+		if verbose || member.Value != nil {
+			kept = append(kept, member)
+		}
+	}
+	return string(dicts.Encode(kept))
+}
+
+// Object is the record as a JSON object with nulls for absent fields.
+func (r Record) Object() Object {
+	obj := Object{}
+	for _, member := range r.members() {
+		obj[member.Key] = member.Value
+	}
+	return obj
+}
+
+// DecodeRecord reads a record from a decoded JSON document. Null fields are
+// absent, unknown ones are ignored. Errors name the fields that make no sense.
+func DecodeRecord(doc any) (*Record, error) {
+	obj, ok := doc.(Object)
+	if !ok {
+		return nil, errors.New("a record must be an object")
+	}
+	var r Record
+	errs := []error{
+		decodeTime(obj, "started", &r.Started),
+		decodeTime(obj, "stopped", &r.Stopped),
+		decodeTime(obj, "delayed", &r.Delayed),
+		decodeField(obj, "purpose", &r.Purpose),
+		decodeRetries(obj, &r.Retries),
+		decodeField(obj, "success", &r.Success),
+		decodeField(obj, "failure", &r.Failure),
+		decodeField(obj, "message", &r.Message),
+		decodeSubrefs(obj, &r.Subrefs),
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+func decodeField[T any](obj Object, key string, field **T) error {
+	value := obj[key]
+	if value == nil {
+		return nil
+	}
+	typed, ok := value.(T)
+	if !ok {
+		return fmt.Errorf("%s: %s is not of the type %T", key, dicts.Encode(value), typed)
+	}
+	*field = &typed
+	return nil
+}
+
+func decodeTime(obj Object, key string, field **string) error {
+	if err := decodeField(obj, key, field); err != nil || *field == nil {
+		return err
+	}
+	if _, _, err := ParseTime(**field); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+func decodeRetries(obj Object, field **int) error {
+	value := obj["retries"]
+	if value == nil {
+		return nil
+	}
+	number, _ := value.(json.Number)
+	retries, err := number.Int64()
+	if err != nil {
+		return fmt.Errorf("retries: %s is not an integer", dicts.Encode(value))
+	}
+	n := int(retries)
+	*field = &n
+	return nil
+}
+
+func decodeSubrefs(obj Object, field *[]string) error {
+	value := obj["subrefs"]
+	if value == nil {
+		return nil
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("subrefs: %s is not a list", dicts.Encode(value))
+	}
+	subrefs := make([]string, len(list))
+	for i, item := range list {
+		if subrefs[i], ok = item.(string); !ok {
+			return fmt.Errorf("subrefs: %s is not a string", dicts.Encode(item))
+		}
+	}
+	*field = subrefs
+	return nil
+}

@@ -1,0 +1,272 @@
+// Package storetest checks that storages keep what the reactor relies on. All
+// kinds of this project pass, and those of embedders should.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// ids are handlers whose names fit badly into annotations.
+var ids = []string{"fn", "parent/child", "fn/spec.field", "Cls.<locals>.fn",
+	"a-parent-with-a-very-long-name/and-a-child-with-a-very-long-name/and-one-more"}
+
+// body is an object as it comes from the API. Each call makes a new one.
+func body() stores.Object {
+	return stores.Object{
+		"apiVersion": "kopf.dev/v1",
+		"kind":       "KopfExample",
+		"metadata":   stores.Object{"name": "obj1", "uid": "uid1", "labels": stores.Object{"l": "v"}},
+		"spec":       stores.Object{"field": "value", "list": []any{"a", stores.Object{"b": nil}}},
+	}
+}
+
+func record() stores.Record {
+	return stores.Record{
+		Started: pointer("2020-01-01T00:00:00.000000+00:00"),
+		Delayed: pointer("2020-01-01T00:01:00.000000+00:00"),
+		Purpose: pointer("create"),
+		Retries: pointer(1),
+		Success: pointer(false),
+		Failure: pointer(false),
+		Message: pointer("error of \"ü\""),
+		Subrefs: []string{"fn/a", "fn/b"},
+	}
+}
+
+func pointer[T any](value T) *T { return &value }
+
+// RunProgress checks a progress storage. Each check gets a new one.
+func RunProgress(t *testing.T, newStorage func() stores.ProgressStorage) {
+	t.Helper()
+	checks := []struct {
+		name  string
+		check func(*testing.T, stores.ProgressStorage)
+	}{
+		{"unknown handlers have no record", checkNoRecord},
+		{"records come back as they were stored", checkStored},
+		{"records are replaced as a whole", checkReplaced},
+		{"purged records are gone", checkPurged},
+		{"records that were never sent are taken back", checkTakenBack},
+		{"touching changes the object for a while", checkTouched},
+		{"progress is no change of the object", checkCleared},
+	}
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) { c.check(t, newStorage()) })
+	}
+}
+
+func checkNoRecord(t *testing.T, s stores.ProgressStorage) {
+	for _, id := range ids {
+		wantRecord(t, s, body(), id, nil)
+	}
+}
+
+func checkStored(t *testing.T, s stores.ProgressStorage) {
+	wants := map[string]*stores.Record{}
+	patch := stores.Object{}
+	for i, id := range ids {
+		r := record()
+		r.Retries = pointer(i)
+		wants[id] = &r
+		noError(t, s.Store(id, r, body(), patch))
+	}
+	noError(t, s.Flush())
+	handled := merged(body(), patch)
+	for _, id := range ids {
+		wantRecord(t, s, handled, id, wants[id])
+	}
+}
+
+func checkReplaced(t *testing.T, s stores.ProgressStorage) {
+	first := stores.Object{}
+	noError(t, s.Store("fn", record(), body(), first))
+	noError(t, s.Flush())
+	handled := merged(body(), first)
+
+	r := stores.Record{Started: record().Started, Retries: pointer(2), Success: pointer(true), Failure: pointer(false)}
+	second := stores.Object{}
+	noError(t, s.Store("fn", r, handled, second))
+	noError(t, s.Flush())
+	wantRecord(t, s, merged(handled, second), "fn", &r)
+}
+
+func checkPurged(t *testing.T, s stores.ProgressStorage) {
+	patch := stores.Object{}
+	for _, id := range ids {
+		noError(t, s.Store(id, record(), body(), patch))
+	}
+	noError(t, s.Flush())
+	handled := merged(body(), patch)
+	purge := stores.Object{}
+	for _, id := range ids {
+		noError(t, s.Purge(id, handled, purge))
+	}
+	noError(t, s.Flush())
+	for _, id := range ids {
+		wantRecord(t, s, merged(handled, purge), id, nil)
+	}
+}
+
+func checkTakenBack(t *testing.T, s stores.ProgressStorage) {
+	patch := stores.Object{"spec": stores.Object{"field": "patched"}}
+	for _, id := range ids {
+		noError(t, s.Store(id, record(), body(), patch))
+		noError(t, s.Purge(id, body(), patch))
+	}
+	noError(t, s.Flush())
+	handled := merged(body(), patch)
+	for _, id := range ids {
+		wantRecord(t, s, handled, id, nil)
+	}
+	if dicts.LookupString(handled, "spec", "field") != "patched" {
+		t.Errorf("the rest of the patch is lost: %s", dicts.Encode(patch))
+	}
+}
+
+func checkTouched(t *testing.T, s stores.ProgressStorage) {
+	patch := stores.Object{}
+	noError(t, s.Touch(body(), patch, pointer("now")))
+	touched := merged(body(), patch)
+	if dicts.Equal(touched, body()) {
+		t.Fatal("touching has changed nothing, so no event would come")
+	}
+	again := stores.Object{}
+	noError(t, s.Touch(touched, again, pointer("now")))
+	if len(again) > 0 {
+		t.Errorf("touching with the same value is a change: %s", dicts.Encode(again))
+	}
+	untouch := stores.Object{}
+	noError(t, s.Touch(touched, untouch, nil))
+	if len(untouch) == 0 {
+		t.Error("the touch is not removed")
+	}
+	unneeded := stores.Object{}
+	noError(t, s.Touch(body(), unneeded, nil))
+	if len(unneeded) > 0 {
+		t.Errorf("a touch that was never made is removed: %s", dicts.Encode(unneeded))
+	}
+}
+
+func checkCleared(t *testing.T, s stores.ProgressStorage) {
+	patch := stores.Object{}
+	noError(t, s.Store("fn", record(), body(), patch))
+	noError(t, s.Touch(body(), patch, pointer("now")))
+	noError(t, s.Flush())
+	want := clearedEssence(t, s, body())
+	if got := clearedEssence(t, s, merged(body(), patch)); !dicts.Equal(want, got) {
+		t.Errorf("handling looks like a change of the object (-before +after):\n%s", cmp.Diff(want, got))
+	}
+}
+
+func clearedEssence(t *testing.T, s stores.ProgressStorage, obj stores.Object) stores.Object {
+	t.Helper()
+	essence, err := stores.BuildEssence(obj, nil, nil)
+	noError(t, err)
+	cleared, err := s.Clear(essence)
+	noError(t, err)
+	return cleared
+}
+
+// RunDiffBase checks a diff-base storage. Each check gets a new one.
+func RunDiffBase(t *testing.T, newStorage func() stores.DiffBaseStorage) {
+	t.Helper()
+	t.Run("unhandled objects have no essence", func(t *testing.T) {
+		wantEssence(t, newStorage(), body(), nil)
+	})
+	t.Run("the essence comes back as it was stored", func(t *testing.T) {
+		s := newStorage()
+		essence := build(t, s, body())
+		handled := handledWith(t, s, body(), essence)
+		wantEssence(t, s, handled, essence)
+		wantEssence(t, s, handledWith(t, s, handled, stores.Object{}), stores.Object{})
+	})
+	t.Run("the stored essence is no change of the object", func(t *testing.T) {
+		s := newStorage()
+		essence := build(t, s, body())
+		if again := build(t, s, handledWith(t, s, body(), essence)); !dicts.Equal(essence, again) {
+			t.Errorf("(-before +after):\n%s", cmp.Diff(essence, again))
+		}
+	})
+	t.Run("the essence is a copy", func(t *testing.T) {
+		obj := body()
+		essence := build(t, newStorage(), obj)
+		essence["spec"].(stores.Object)["list"].([]any)[1].(stores.Object)["b"] = "changed"
+		if diff := cmp.Diff(body(), obj); diff != "" {
+			t.Errorf("the body has changed with the essence (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func build(t *testing.T, s stores.DiffBaseStorage, obj stores.Object) stores.Object {
+	t.Helper()
+	essence, err := s.Build(obj, nil)
+	noError(t, err)
+	return essence
+}
+
+// handledWith is the object after the essence was stored on it.
+func handledWith(t *testing.T, s stores.DiffBaseStorage, obj, essence stores.Object) stores.Object {
+	t.Helper()
+	patch := stores.Object{}
+	noError(t, s.Store(obj, patch, essence))
+	return merged(obj, patch)
+}
+
+func wantEssence(t *testing.T, s stores.DiffBaseStorage, obj, want stores.Object) {
+	t.Helper()
+	got, err := s.Fetch(obj)
+	noError(t, err)
+	if (got == nil) != (want == nil) || !dicts.Equal(got, want) {
+		t.Errorf("fetched essence (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+func wantRecord(t *testing.T, s stores.ProgressStorage, obj stores.Object, id string, want *stores.Record) {
+	t.Helper()
+	got, err := s.Fetch(obj, id)
+	noError(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fetched record of %q (-want +got):\n%s", id, diff)
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// merged applies a merge patch as the API server does (RFC 7386), with the
+// numbers as they come from there.
+func merged(obj, patch stores.Object) stores.Object {
+	result, err := dicts.DecodeObject(dicts.Encode(merge(obj, patch)))
+	if err != nil {
+		panic(err) // Encode writes JSON, or it is broken
+	}
+	return result
+}
+
+func merge(target any, patch any) any {
+	changes, ok := patch.(stores.Object)
+	if !ok {
+		return patch
+	}
+	result, _ := dicts.Clone(target).(stores.Object)
+	if result == nil {
+		result = stores.Object{}
+	}
+	for key, value := range changes {
+		if value == nil {
+			delete(result, key)
+			continue
+		}
+		result[key] = merge(result[key], value)
+	}
+	return result
+}

@@ -1,0 +1,35 @@
+// Devcluster is a Kubernetes control plane in one binary: the real
+// kube-apiserver, etcd and kube-controller-manager, for tests and for trying
+// things out. There is no kubelet: pods stay pending.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	root := &cobra.Command{
+		Use:           "devcluster",
+		Short:         "Run a Kubernetes control plane (API server, etcd, controllers) on this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	// The packages of Kubernetes register flags of their own for all commands.
+	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newRunCommand(runCluster), newEnvCommand(),
+		newEtcdCommand(), newAPIServerCommand(), newControllersCommand())
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "devcluster:", err)
+		os.Exit(1)
+	}
+}

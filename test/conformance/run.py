@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""
+Check an operator against the conformance cases, or record the cases with the reference.
+
+    run.py check  [PREFIX...] --kopf BIN --guest MODULE     # or --operator-cmd COMMAND
+    run.py record [PREFIX...]                               # rewrites expected.json
+    run.py list
+
+README.md describes the cases and the environment of the tested programs.
+"""
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from runner import devcluster, operators, runs
+from runner.api import API
+from runner.audit import Audit
+from runner.pace import Pace
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MAX_JOBS = 16  # so many pairs of users the cluster has
+
+KOPF_RUN = '{kopf} run {{args}} --config-file KOPF_CASE_JSON_TEXT={{case_json}} --config KOPF_CASE_OPERATOR={{operator}} {guest}'
+
+
+def parse(argv):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('command', choices=['check', 'record', 'list'])
+    p.add_argument('prefixes', nargs='*', metavar='PREFIX', help='beginnings of the names of cases; all by default')
+    p.add_argument('--cases', default=os.path.join(HERE, 'cases'), help='the folder with the cases')
+    p.add_argument('--area', action='append', default=[], help='only the cases of this area; can be repeated')
+    p.add_argument('--finished', action='store_true', help='only what finished.txt lists')
+    p.add_argument('--kopf', default=os.path.join(ROOT, 'bin', 'kopf'), help='the tested program')
+    p.add_argument('--guest', default=os.path.join(ROOT, '.cache', 'guests', 'conformance-go.wasm'), help='the module of the case interpreter')
+    p.add_argument('--operator-cmd', help="instead of both, e.g. 'PROGRAM {args}'; also {case_dir}, {case_json}, {operator}")
+    p.add_argument('--cli-cmd', help='the program for freeze and resume; that of --kopf by default')
+    p.add_argument('--reference', default='kopf', help='the reference, for recording')
+    p.add_argument('--devcluster', default=os.path.join(ROOT, '.cache', 'bin', 'devcluster'), help='the program of the cluster')
+    p.add_argument('--kubeconfig', help='of a running cluster, instead of starting one')
+    p.add_argument('--audit-log', help='of that cluster; by default, audit.log beside the kubeconfig')
+    p.add_argument('--jobs', type=int, default=6, help='cases at once')
+    p.add_argument('--dump', help='the folder where to put the observations of the failed cases')
+    p.add_argument('--keep', action='store_true', help='keep the logs of the operators even if all is well')
+    p.add_argument('--kwargs', action='store_true', help="also compare the names of the reference's keyword arguments")
+    p.add_argument('-v', '--verbose', action='store_true', help='all mismatches, not only the first ones')
+    options = p.parse_intermixed_args(argv)
+    if not 1 <= options.jobs <= MAX_JOBS:
+        p.error(f'--jobs must be from 1 to {MAX_JOBS}')
+    if options.command == 'record':
+        interpreter = os.path.join(HERE, 'recorder', 'interp.py')
+        options.operator_cmd = f'{shlex.quote(options.reference)} run {shlex.quote(interpreter)} {{args}}'
+        options.cli_cmd = options.reference
+    options.tested = options.operator_cmd is None
+    if options.tested:
+        options.operator_cmd = KOPF_RUN.format(kopf=shlex.quote(os.path.abspath(options.kopf)),
+                                               guest=shlex.quote(os.path.abspath(options.guest)))
+    options.cli_cmd = options.cli_cmd or shlex.quote(os.path.abspath(options.kopf))
+    return options
+
+
+def choose(options):
+    """The paths of the wanted cases. A wish that no case fulfils is an error: a typo must not pass."""
+    paths = runs.find(os.path.abspath(options.cases))
+    if not paths:
+        sys.exit(f'{options.cases}: there are no cases')
+    for prefix in options.prefixes:
+        if not runs.select(paths, [prefix]):
+            sys.exit(f'{prefix}: no such case in {options.cases}')
+    chosen = runs.select(paths, options.prefixes, options.area)
+    if options.finished:
+        chosen = runs.finished(chosen, os.path.join(HERE, 'finished.txt'))
+    if options.command == 'check':
+        for path in [p for p in chosen if not os.path.exists(os.path.join(p, 'expected.json'))]:
+            print(f'skip {os.path.basename(path)}: it has no expected.json')
+            chosen.remove(path)
+    if not chosen:
+        sys.exit('no cases are chosen')
+    return chosen
+
+
+def warm_up(options):
+    """Fill the cache of compiled modules, so that the first cases are not slowed by it. Errors come back with the cases."""
+    if options.tested:
+        subprocess.run([options.kopf, 'inspect', options.guest], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+
+
+def start_cluster(options, folder):
+    """Start the cluster, unless there is one; returns what stops it."""
+    if options.kubeconfig:
+        warm_up(options)
+        return lambda: None
+    print('starting a cluster', flush=True)
+    cluster = devcluster.Devcluster(options.devcluster, os.path.join(folder, 'cluster'))
+    leave_nothing_running(cluster.stop)
+    try:
+        warm_up(options)  # while the cluster starts
+        options.kubeconfig = cluster.wait_ready()
+    except BaseException:
+        cluster.stop()
+        raise
+    return cluster.stop
+
+
+def leave_nothing_running(stop):
+    """A runner that is told to stop takes everything with it that it has started."""
+    def abort(sig, frame):
+        operators.kill_all()
+        stop()
+        os._exit(128 + sig)
+    for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(sig, abort)
+
+
+def prepare(options, folder):
+    """What the cases share, on a cluster that has what they need."""
+    client, pace = API(options.kubeconfig), Pace()
+    log = options.audit_log or os.path.join(os.path.dirname(os.path.abspath(options.kubeconfig)), 'audit.log')
+    devcluster.define_base(client, os.path.join(HERE, 'crds', 'base.yaml'))
+    return runs.Lab(options, client, Audit(log, pace), pace, folder)
+
+
+def show_list(paths):
+    print('| case | area | docs | title |\n|---|---|---|---|')
+    for path in paths:
+        case = runs.load(path)
+        defect = f" **(defect: {case['defect']})**" if case.get('defect') else ''
+        print(f"| {os.path.basename(path)} | {case['area']} | {', '.join(case['docs'])} | {case['title']}{defect} |")
+
+
+def main(argv):
+    options = parse(argv)
+    paths = choose(options)
+    if options.command == 'list':
+        show_list(paths)
+        return 0
+    if options.command == 'record':
+        version = subprocess.run([options.reference, '--version'], capture_output=True, text=True, check=True)
+        options.reference_version = version.stdout.split()[-1]
+    # The operators get other home folders; the compiled modules must survive them.
+    os.environ.setdefault('XDG_CACHE_HOME', os.path.join(ROOT, '.cache', 'xdg'))
+    folder = tempfile.mkdtemp(prefix='kopf-conformance-')
+    passed, failed = 0, len(paths)
+    try:
+        stop = start_cluster(options, folder)
+        try:
+            lab = prepare(options, folder)
+            passed, failed = (runs.check if options.command == 'check' else runs.record_all)(lab, paths)
+        finally:
+            stop()
+    except devcluster.ClusterError as e:
+        print(e)
+    if failed or options.keep:
+        print(f'the logs of the operators are in {folder}')
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f'{passed} passed, {failed} failed', flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
