@@ -63,7 +63,7 @@ func instantiateHost(ctx context.Context, rt wazero.Runtime) error {
 	builders[prepare.HostModule] = rt.NewHostModuleBuilder(prepare.HostModule)
 	builders[prepare.HostModule].NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
-			stack[0] = callOf(ctx).yield()
+			stack[0] = uint64(callOf(ctx).yield())
 		}), nil, []api.ValueType{api.ValueTypeI64}).
 		WithName("yield").
 		Export(prepare.Yield)

@@ -95,32 +95,23 @@ func validateOriginal(ctx context.Context, wasm []byte, pages uint32) error {
 
 // first makes the first instance, whose registration is that of the module.
 func (m *Module) first(ctx context.Context) error {
-	m.pool.permits <- struct{}{}
-	in, err := m.newInstance(ctx)
+	in, err := m.acquire(ctx)
 	if err != nil {
-		<-m.pool.permits
 		return err
 	}
+	defer in.unlock()
+	defer m.pool.give(in)
 	if m.registration, err = registration.Parse(m.registered); err != nil {
-		in.close()
 		return m.refuse(err)
 	}
 	if m.registration.Error != "" {
-		in.close()
 		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, m.registration.Error)
 	}
-	if err := m.pool.add(in); err != nil {
-		return err
-	}
-	m.pool.give(in)
 	return nil
 }
 
-// newInstance makes an instance that is ready for tasks.
-func (m *Module) newInstance(ctx context.Context) (*instance, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, m.options.RegisterTimeout,
-		fmt.Errorf("registration took longer than %v: %w", m.options.RegisterTimeout, context.DeadlineExceeded))
-	defer cancel()
+// newInstance makes an instance that is still to be created.
+func (m *Module) newInstance() *instance {
 	in := &instance{
 		m: m, busy: make(chan struct{}, 1),
 		exports: map[string]api.Function{}, tasks: map[uint32]*Task{},
@@ -128,16 +119,21 @@ func (m *Module) newInstance(ctx context.Context) (*instance, error) {
 	for i, to := range m.streams {
 		in.streams[i].out = to
 	}
-	mod, err := m.runtime.InstantiateModule(limited, m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	return in
+}
+
+// create makes the instance ready for tasks.
+func (in *instance) create(ctx context.Context) error {
+	m := in.m
+	ctx, cancel := context.WithTimeoutCause(ctx, m.options.RegisterTimeout,
+		fmt.Errorf("registration took longer than %v: %w", m.options.RegisterTimeout, context.DeadlineExceeded))
+	defer cancel()
+	var err error
+	in.mod, err = m.runtime.InstantiateModule(ctx, m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
-		return nil, fmt.Errorf("%s: instance: %w", m.name, err)
+		return fmt.Errorf("%s: instance: %w", m.name, err)
 	}
-	in.mod = mod
-	if err := in.initialize(limited); err != nil {
-		in.close()
-		return nil, err
-	}
-	return in, nil
+	return in.initialize(ctx)
 }
 
 // initialize fills the memory and calls what is to be called once.
@@ -197,6 +193,8 @@ func (in *instance) close() {
 	for i := range in.streams {
 		in.streams[i].end()
 	}
-	// Nothing is left to do about an error: the instance is forgotten anyway.
-	_ = in.mod.Close(context.WithoutCancel(context.Background()))
+	if in.mod != nil {
+		// Nothing is left to do about an error: the instance is forgotten anyway.
+		_ = in.mod.Close(context.Background())
+	}
 }

@@ -72,7 +72,6 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	if err != nil {
 		return nil, nil, err
 	}
-	in.busy <- struct{}{} // nobody else has it
 	defer in.unlock()
 	t := in.newTask(env)
 	step, err := t.begin(ctx, inv, body)
@@ -91,7 +90,6 @@ func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env
 	if err != nil {
 		return nil, err
 	}
-	in.busy <- struct{}{} // nobody else has it
 	defer in.unlock()
 	defer m.pool.give(in)
 	return in.ask(ctx, q, body, env)

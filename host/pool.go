@@ -24,53 +24,48 @@ func newPool(o *Options) *pool {
 // errClosed is what calls of a closed module give.
 var errClosed = errors.New("the module is closed")
 
-// acquire takes an idle instance, or makes one. It waits while too many are in use.
+// acquire takes an idle instance, or makes one, and locks it. It waits while too
+// many are in use.
 func (m *Module) acquire(ctx context.Context) (*instance, error) {
 	select {
 	case m.pool.permits <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, context.Cause(ctx))
 	}
-	in, err := m.pool.take()
-	if in == nil && err == nil {
-		if in, err = m.newInstance(ctx); err == nil {
-			err = m.pool.add(in)
-		}
-	}
+	in, fresh, err := m.pool.take(m)
 	if err != nil {
 		<-m.pool.permits
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	in.busy <- struct{}{} // only Close may have it now, for a moment
+	if fresh {
+		if err := in.create(ctx); err != nil {
+			in.dead = err
+			m.pool.give(in)
+			in.unlock()
+			return nil, err
+		}
 	}
 	return in, nil
 }
 
-// take returns an idle instance, or nil if there is none.
-func (p *pool) take() (*instance, error) {
+// take returns an idle instance, or a fresh one that is still to be created. It
+// is known to the pool from now on, so that closing the module waits for it.
+func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClosed
+		return nil, false, errClosed
 	}
-	n := len(p.idle) - 1
-	if n < 0 {
-		return nil, nil
+	if n := len(p.idle) - 1; n >= 0 {
+		in = p.idle[n]
+		p.idle[n] = nil
+		p.idle = p.idle[:n]
+		return in, false, nil
 	}
-	in := p.idle[n]
-	p.idle[n] = nil
-	p.idle = p.idle[:n]
-	return in, nil
-}
-
-// add makes a new instance known, so that closing the module reaches it.
-func (p *pool) add(in *instance) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		in.close()
-		return errClosed
-	}
+	in = m.newInstance()
 	p.living[in] = true
-	return nil
+	return in, true, nil
 }
 
 // give takes back an instance without tasks. No call runs in it: the caller holds it.

@@ -78,23 +78,32 @@ func appendComma(out []byte, index int) []byte {
 
 func appendString(out []byte, text string) []byte {
 	out = append(out, '"')
+	start := 0 // of what is to be copied as it is
 	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			out = appendASCII(out, c)
+		c := text[i]
+		if isPlain(c) {
 			i++
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-			out = appendEscape(appendEscape(out, high), low)
+		out = append(out, text[start:i]...)
+		if c < utf8.RuneSelf {
+			out = appendASCII(out, c)
+			i++
 		} else {
-			out = appendEscape(out, r)
+			r, size := utf8.DecodeRuneInString(text[i:])
+			out = appendRune(out, r)
+			i += size
 		}
-		i += size
+		start = i
 	}
+	out = append(out, text[start:]...)
 	return append(out, '"')
 }
 
+// isPlain tells whether a byte stands for itself in a JSON string.
+func isPlain(c byte) bool { return c >= ' ' && c <= '~' && c != '"' && c != '\\' }
+
+// appendASCII escapes one of the bytes that are not plain.
 func appendASCII(out []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -110,10 +119,15 @@ func appendASCII(out []byte, c byte) []byte {
 	case '\b':
 		return append(out, `\b`...)
 	}
-	if c < ' ' || c > '~' {
-		return appendEscape(out, rune(c))
+	return appendEscape(out, rune(c))
+}
+
+// appendRune escapes a character by its one or two UTF-16 units.
+func appendRune(out []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return appendEscape(appendEscape(out, high), low)
 	}
-	return append(out, c)
+	return appendEscape(out, r)
 }
 
 // appendEscape writes one UTF-16 unit as \uXXXX.

@@ -43,8 +43,8 @@ type metaFilter struct {
 
 // Parse decodes the filters of a handler.
 //
-// Errors: ErrContradiction; a filter that is not JSON or an unknown marker. All
-// of them name the handler and the option.
+// Errors: ErrContradiction; a filter that is not JSON, or an unknown marker. All
+// of them name the option, none of them the handler.
 func Parse(h abi.Handler) (Criteria, error) {
 	forChanges := h.Kind == abi.KindUpdate || h.Kind == abi.KindField
 	return parse(h, forChanges, forChanges)
@@ -59,12 +59,11 @@ func ParseChild(h abi.Handler, parent Criteria) (Criteria, error) {
 // parse decodes the filters; seesChanges allows old and new among them.
 func parse(h abi.Handler, needsChange, seesChanges bool) (Criteria, error) {
 	c := Criteria{kind: h.Kind, field: h.Field, needsChange: needsChange}
-	err := c.decode(h)
-	if err == nil {
-		err = c.verify(seesChanges)
+	if err := c.decode(h); err != nil {
+		return Criteria{}, err
 	}
-	if err != nil {
-		return Criteria{}, fmt.Errorf("%s handler %q: %w", h.Kind, h.ID, err)
+	if err := c.verify(h, seesChanges); err != nil {
+		return Criteria{}, err
 	}
 	if len(c.field) > 0 && c.value.mode == anything {
 		c.value.mode = present // a field without a value must be there at least
@@ -117,7 +116,7 @@ func parseMetaFilters(option string, raw map[string]abi.Raw) ([]metaFilter, erro
 }
 
 // verify refuses what the reference refuses at declaration.
-func (c *Criteria) verify(seesChanges bool) error {
+func (c *Criteria) verify(h abi.Handler, seesChanges bool) error {
 	hasValue := c.value.mode != anything
 	hasChange := c.old.mode != anything || c.new.mode != anything
 	switch {
@@ -129,6 +128,8 @@ func (c *Criteria) verify(seesChanges bool) error {
 		return fmt.Errorf("%w: either value or old and new can be given, not both", ErrContradiction)
 	case hasChange && !seesChanges:
 		return fmt.Errorf("%w: old and new are only for update and field handlers", ErrContradiction)
+	case h.Operations != nil && len(h.Operations) == 0:
+		return fmt.Errorf("%w: operations are empty, so there are no reviews to handle", ErrContradiction)
 	case c.when.mode != anything && c.when.mode != function:
 		return fmt.Errorf("%w: when must be a function", ErrContradiction)
 	default:

@@ -124,4 +124,3 @@ func (d *differ) hunk(path string, place int, from, to []any) {
 }
 
 func itemAt(path string, index int) string { return path + "/" + strconv.Itoa(index) }
-

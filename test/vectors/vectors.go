@@ -140,7 +140,10 @@ func load(path string) ([]Case, error) {
 // are not listed are reported as skipped.
 func Functions() map[string]Function {
 	all := map[string]Function{}
-	for _, area := range []map[string]Function{dictFunctions, diffFunctions, storeFunctions, progressFunctions, causeFunctions} {
+	for _, area := range []map[string]Function{
+		dictFunctions, diffFunctions, storeFunctions, progressFunctions, causeFunctions,
+		matchingFunctions, resourceFunctions,
+	} {
 		maps.Copy(all, area)
 	}
 	return all

@@ -143,6 +143,10 @@ func (s *Scanner) fail() bool {
 // Key is the key of the member, if the value is an object.
 func (s *Scanner) Key() string { return Unquote(s.key) }
 
+// RawKey is the key as it is written, without its quotes. Keys of messages are
+// never escaped.
+func (s *Scanner) RawKey() []byte { return s.key[1 : len(s.key)-1] }
+
 // KeyIs compares the key without decoding it, if possible.
 func (s *Scanner) KeyIs(key string) bool {
 	if len(s.key) == len(key)+2 && string(s.key[1:len(s.key)-1]) == key {

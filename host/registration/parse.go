@@ -1,0 +1,139 @@
+// Package registration reads what guests declare about their handlers, and
+// refuses what they must not declare. It is pure.
+//
+// Of all messages, this is the one that is read strictly: an option that is not
+// understood may be a filter, and to ignore a filter would be to handle what the author excluded.
+package registration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// ErrRegistration is in all errors of this package.
+var ErrRegistration = errors.New("bad registration")
+
+// document is a registration whose handlers are still to be read.
+type document struct {
+	abi.Registration
+	Handlers []json.RawMessage `json:"handlers"`
+}
+
+// Parse reads a registration. The error names the handler and the option.
+func Parse(data []byte) (*abi.Registration, error) {
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%w: it is not UTF-8", ErrRegistration)
+	}
+	var d document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
+	}
+	r := d.Registration
+	if r.Error != "" {
+		return &r, nil
+	}
+	if err := checkLifecycle(r.Lifecycle); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
+	}
+	for i, raw := range d.Handlers {
+		h, err := parseHandler(raw, false)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrRegistration, label(i, raw), err)
+		}
+		r.Handlers = append(r.Handlers, *h)
+	}
+	if err := checkTwins(r.Handlers); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
+	}
+	return &r, nil
+}
+
+// ParseChildren reads the children of a step.
+func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
+	if len(raws) == 0 {
+		return nil, nil
+	}
+	children := make([]abi.Handler, 0, len(raws))
+	for i, raw := range raws {
+		h, err := parseHandler(raw, true)
+		if err != nil {
+			return nil, fmt.Errorf("%w: child %s: %w", ErrRegistration, label(i, raw), err)
+		}
+		children = append(children, *h)
+	}
+	if err := checkTwins(children); err != nil {
+		return nil, fmt.Errorf("%w: children: %w", ErrRegistration, err)
+	}
+	return children, nil
+}
+
+// label names a handler in errors, by kind and id as far as they can be read.
+func label(position int, raw json.RawMessage) string {
+	var h struct {
+		Kind any `json:"kind"`
+		ID   any `json:"id"`
+	}
+	if json.Unmarshal(raw, &h) != nil || h.ID == nil || h.ID == "" {
+		return fmt.Sprintf("handler number %d", position)
+	}
+	if h.Kind == nil {
+		return fmt.Sprintf("handler %q", h.ID)
+	}
+	return fmt.Sprintf("%v handler %q", h.Kind, h.ID)
+}
+
+// parseHandler reads one handler.
+func parseHandler(raw json.RawMessage, child bool) (*abi.Handler, error) {
+	var options map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &options); err != nil || options == nil {
+		return nil, errors.New("it is not an object")
+	}
+	if err := checkOptions(options, child); err != nil {
+		return nil, err
+	}
+	var h abi.Handler
+	for _, name := range sortedNames(options) {
+		if err := decodeOption(&h, name, options[name]); err != nil {
+			return nil, err
+		}
+	}
+	return &h, checkHandler(&h)
+}
+
+// decodeOption reads one option into the handler; null is an absent one.
+func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
+	if string(value) == "null" {
+		return nil
+	}
+	single, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err == nil {
+		err = json.Unmarshal(single, h)
+	}
+	if err != nil {
+		return fmt.Errorf("option %s: %w", name, withoutGoTypes(err))
+	}
+	return nil
+}
+
+// withoutGoTypes says the same as the decoder, for people who wrote no Go.
+func withoutGoTypes(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("a %s is not what it takes", wrong.Value)
+	}
+	return err
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,228 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// recorder is a process function that remembers what it was called with.
+type recorder struct {
+	mu    sync.Mutex
+	seen  []string
+	times []time.Duration
+	begin time.Time
+	work  func(ctx context.Context, it item, q *queue) string
+}
+
+func (r *recorder) process(ctx context.Context, it item, q *queue) string {
+	r.mu.Lock()
+	r.seen = append(r.seen, it.Meta.UID+"/"+it.Meta.ResourceVersion)
+	r.times = append(r.times, time.Since(r.begin))
+	r.mu.Unlock()
+	if r.work == nil {
+		return ""
+	}
+	return r.work(ctx, it, q)
+}
+
+func testQueues(r *recorder) *queues {
+	r.begin = time.Now()
+	qs := newQueues(0)
+	qs.process, qs.idle, qs.patience = r.process, 5*time.Second, 5*time.Second
+	return qs
+}
+
+func event(uid string, version int, kind string) watching.Event {
+	return watching.Event{Type: kind, Meta: watching.Meta{UID: uid, ResourceVersion: fmt.Sprint(version)}}
+}
+
+func TestQueueHandlesEventsOfAnObjectInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
+		qs := testQueues(r)
+		qs.every = true
+		ctx, cancel := context.WithCancel(t.Context())
+		for version := 1; version <= 3; version++ {
+			qs.put(ctx, event("a", version, watching.Modified))
+		}
+		qs.put(ctx, event("b", 7, watching.Added))
+		time.Sleep(10 * time.Second)
+		want := map[string][]time.Duration{"a": {0, time.Second, 2 * time.Second}, "b": {0}}
+		got := map[string][]time.Duration{}
+		for i, seen := range r.seen {
+			got[seen[:1]] = append(got[seen[:1]], r.times[i])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("start times (-want +got):\n%s", diff)
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestQueueMergesChangesThatNobodyCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
+		qs := testQueues(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		synctest.Wait()
+		for version := 2; version <= 10_000; version++ {
+			qs.put(ctx, event("a", version, watching.Modified))
+		}
+		qs.put(ctx, event("a", 10_001, watching.Deleted))
+		time.Sleep(10 * time.Second)
+		if diff := cmp.Diff([]string{"a/1", "a/10000", "a/10001"}, r.seen); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestQueueWorkersEndWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		qs := testQueues(&recorder{})
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		time.Sleep(5*time.Second - time.Millisecond)
+		if len(qs.objects) != 1 {
+			t.Errorf("the worker ended before the idle timeout")
+		}
+		time.Sleep(time.Second)
+		if len(qs.objects) != 0 {
+			t.Errorf("the worker did not end after the idle timeout")
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestQueueExpectsTheVersionOfThePatch(t *testing.T) {
+	tests := []struct {
+		name    string
+		version int // that arrives after the patch of version 5
+		waits   bool
+	}{
+		{"older", 4, true},
+		{"the same", 5, false},
+		{"newer", 6, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var waits []bool
+				r := &recorder{}
+				r.work = func(_ context.Context, it item, _ *queue) string {
+					waits = append(waits, !it.consistentAt.IsZero())
+					if it.Meta.ResourceVersion == "1" {
+						return "5"
+					}
+					return ""
+				}
+				qs := testQueues(r)
+				ctx, cancel := context.WithCancel(t.Context())
+				qs.put(ctx, event("a", 1, watching.Added))
+				synctest.Wait()
+				qs.put(ctx, event("a", tt.version, watching.Modified))
+				synctest.Wait()
+				if diff := cmp.Diff([]bool{false, tt.waits}, waits); diff != "" {
+					t.Errorf("waiting for consistency (-want +got):\n%s", diff)
+				}
+				qs.drain(cancel, time.Second)
+			})
+		})
+	}
+}
+
+func TestQueueSleepEndsWithNewEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left []time.Duration
+		r := &recorder{}
+		r.work = func(ctx context.Context, _ item, q *queue) string {
+			left = append(left, q.sleep(ctx, 10*time.Second))
+			return ""
+		}
+		qs := testQueues(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		time.Sleep(4 * time.Second)
+		qs.put(ctx, event("a", 2, watching.Modified))
+		time.Sleep(11 * time.Second)
+		if diff := cmp.Diff([]time.Duration{6 * time.Second, 0}, left); diff != "" {
+			t.Errorf("time left (-want +got):\n%s", diff)
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestDrainWaitsForWorkThenCancels(t *testing.T) {
+	tests := []struct {
+		name      string
+		work      time.Duration
+		cancelled bool
+	}{
+		{"short work is finished", time.Second, false},
+		{"long work is cancelled", time.Minute, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cancelled := false
+				r := &recorder{work: func(ctx context.Context, _ item, _ *queue) string {
+					select {
+					case <-time.After(tt.work):
+					case <-ctx.Done():
+						cancelled = true
+					}
+					return ""
+				}}
+				qs := testQueues(r)
+				ctx, cancel := context.WithCancel(t.Context())
+				qs.put(ctx, event("a", 1, watching.Added))
+				synctest.Wait()
+				if left := qs.drain(cancel, 2*time.Second); (left > 0) != tt.cancelled {
+					t.Errorf("%d objects are left", left)
+				}
+				if cancelled != tt.cancelled {
+					t.Errorf("cancelled: %v, want %v", cancelled, tt.cancelled)
+				}
+			})
+		})
+	}
+}
+
+func TestQueueLimitOfWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most := 0, 0
+		var mu sync.Mutex
+		r := &recorder{}
+		r.work = func(context.Context, item, *queue) string {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return ""
+		}
+		qs := newQueues(2)
+		qs.process, qs.idle = r.process, time.Second
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 10 {
+			qs.put(ctx, event(fmt.Sprint("uid", i), 1, watching.Added))
+		}
+		time.Sleep(time.Minute)
+		if most != 2 || len(r.seen) != 10 {
+			t.Errorf("%d objects at once, %d in all; want 2 and 10", most, len(r.seen))
+		}
+		qs.drain(cancel, time.Second)
+	})
+}

@@ -1,0 +1,63 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var calls []time.Duration
+		failing := true
+		work := func() error {
+			calls = append(calls, time.Since(begin))
+			if failing {
+				return errors.New("boo")
+			}
+			return nil
+		}
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		throttler := &throttler{}
+		delays := []time.Duration{time.Second, 3 * time.Second}
+		log := logger{zerolog.Nop()}
+		for range 3 {
+			throttler.run(t.Context(), q, log, delays, work)
+		}
+		failing = false
+		throttler.run(t.Context(), q, log, delays, work)
+		failing = true
+		throttler.run(t.Context(), q, log, delays, work)
+		want := []time.Duration{0, time.Second, 4 * time.Second, 7 * time.Second, 7 * time.Second}
+		if diff := cmp.Diff(want, calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if left := time.Until(throttler.until); left > 0 {
+			t.Errorf("the first delay after a success lasts %v longer", left)
+		}
+	})
+}
+
+func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		q.pending = append(q.pending, event("a", 2, "MODIFIED")) // always something new
+		throttler := &throttler{}
+		calls := 0
+		for range 5 {
+			throttler.run(context.Background(), q, logger{zerolog.Nop()}, []time.Duration{time.Hour}, func() error {
+				calls++
+				return errors.New("boo")
+			})
+		}
+		if calls != 1 {
+			t.Errorf("%d calls while throttled, want 1", calls)
+		}
+	})
+}

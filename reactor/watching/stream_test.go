@@ -1,0 +1,178 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+func TestDecodeList(t *testing.T) {
+	tests := []struct {
+		name, list string
+		items      []string
+		meta       listMeta
+		fails      bool
+	}{
+		{"custom resources, kind last", `{"apiVersion":"v1","items":[{"a":1},{"b":2}],"kind":"L","metadata":{"resourceVersion":"5","continue":"c"}}`,
+			[]string{`{"a":1}`, `{"b":2}`}, listMeta{"5", "c"}, false},
+		{"metadata first", `{"kind":"L","metadata":{"resourceVersion":"5"},"items":[]}`, nil, listMeta{"5", ""}, false},
+		{"null items", `{"items":null,"metadata":{"resourceVersion":"5"}}`, nil, listMeta{"5", ""}, false},
+		{"no items", `{"metadata":{"resourceVersion":"5"}}`, nil, listMeta{"5", ""}, false},
+		{"cut in an item", `{"items":[{"a":1},{"b":`, []string{`{"a":1}`}, listMeta{}, true},
+		{"cut between items", `{"items":[{"a":1},`, []string{`{"a":1}`}, listMeta{}, true},
+		{"not a list", `[]`, nil, listMeta{}, true},
+		{"garbage", `hello`, nil, listMeta{}, true},
+		{"empty", ``, nil, listMeta{}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var items []string
+			meta, err := decodeList(strings.NewReader(tt.list), func(object []byte) error {
+				items = append(items, string(object))
+				return nil
+			})
+			if (err != nil) != tt.fails {
+				t.Fatalf("error: %v", err)
+			}
+			if diff := cmp.Diff(tt.items, items); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			if err == nil && meta != tt.meta {
+				t.Errorf("metadata: %+v, want %+v", meta, tt.meta)
+			}
+		})
+	}
+}
+
+func TestWithType(t *testing.T) {
+	tests := []struct{ name, object, want string }{
+		{"built-in", `{"metadata":{}}`, `{"kind":"Pod","apiVersion":"v1","metadata":{}}`},
+		{"with spaces", ` { "a":1}`, `{"kind":"Pod","apiVersion":"v1","a":1}`},
+		{"empty", `{}`, `{"kind":"Pod","apiVersion":"v1"}`},
+		{"custom", `{"apiVersion":"g/v1","kind":"K"}`, `{"apiVersion":"g/v1","kind":"K"}`},
+		{"not an object", `[]`, `[]`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(withType([]byte(tt.object), "v1", "Pod")); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseLine(t *testing.T) {
+	tests := []struct {
+		name, line, kind, object string
+		fails                    bool
+	}{
+		{"as the server writes", `{"type":"ADDED","object":{"a":{"b":1}}}` + "\n", "ADDED", `{"a":{"b":1}}`, false},
+		{"other order", `{"object":{"a":1},"type":"ADDED"}`, "ADDED", `{"a":1}`, false},
+		{"an object inside that looks alike", `{"type":"ADDED","object":{"x":"\",\"object\":{"}}`, "ADDED", `{"x":"\",\"object\":{"}`, false},
+		{"two objects in one", `{"type":"ADDED","object":{"a":1},"extra":{"b":2}}`, "ADDED", `{"a":1}`, false},
+		{"cut", `{"type":"ADDED","object":{"a":`, "", "", true},
+		{"garbage", `hello`, "", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			kind, object, err := parseLine([]byte(tt.line))
+			if (err != nil) != tt.fails || kind != tt.kind || string(object) != tt.object {
+				t.Errorf("got %q %s %v, want %q %s", kind, object, err, tt.kind, tt.object)
+			}
+		})
+	}
+}
+
+// sink collects events as short texts.
+type sink struct {
+	mu   sync.Mutex
+	seen []string
+	full func()
+	want int
+}
+
+func (s *sink) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen = append(s.seen, text); len(s.seen) == s.want {
+		s.full()
+	}
+}
+
+func (s *sink) Event(e Event) { s.add(fmt.Sprintf("%s:%s:%s", e.Type, e.Meta.Name, e.Meta.ResourceVersion)) }
+func (s *sink) Listed()       { s.add("listed") }
+
+func object(name string, version int) string {
+	return fmt.Sprintf(`{"kind":"K","metadata":{"uid":"uid-%s","name":%q,"resourceVersion":"%d"}}`, name, name, version)
+}
+
+func line(kind, object string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object) }
+
+// TestStreamSurvives plays a server that does all that servers do to watches.
+func TestStreamSurvives(t *testing.T) {
+	answers := []string{
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2)),
+		"watch 10: " + line("ADDED", object("c", 11)) + line("BOOKMARK", object("", 12)) + `{"type":"MODIFIED","obj`,
+		"watch 12: " + line("MODIFIED", object("a", 13)) + line("NEWTYPE", object("a", 14)),
+		"watch 13: " + line("ERROR", `{"kind":"Status","code":410,"message":"too old"}`),
+		"list: " + fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"20"}}`, object("a", 13)),
+		"watch 20: " + line("DELETED", object("a", 21)),
+		"watch 21: " + line("ERROR", `{"kind":"Status","code":500,"message":"boo"}`),
+		"list: " + `{"items":[],"metadata":{"resourceVersion":"30"}}`,
+	}
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		request := "list"
+		if r.URL.Query().Get("watch") != "" {
+			request = "watch " + r.URL.Query().Get("resourceVersion")
+		}
+		if len(answers) == 0 {
+			return
+		}
+		want, answer, _ := strings.Cut(answers[0], ": ")
+		if answers = answers[1:]; request != want {
+			t.Errorf("requested %q, want %q", request, want)
+		}
+		fmt.Fprint(w, answer)
+	}))
+	defer server.Close()
+	client, err := clients.New(&rest.Config{Host: server.URL}, func() clients.Options {
+		return clients.Options{RequestTimeout: time.Second}
+	}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	want := []string{
+		":a:1", ":b:2", "listed", "ADDED:c:11", "MODIFIED:a:13",
+		":a:13", "DELETED:b:2", "DELETED:c:11", "listed", "DELETED:a:21", "listed",
+	}
+	s := &sink{full: cancel, want: len(want)}
+	stream := &Stream{
+		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K",
+		Options: func() Options { return Options{InactivityTimeout: time.Minute} },
+		Log:     func(int, string) {},
+	}
+	_ = stream.Run(ctx, s)
+	for i := 6; i+1 < len(s.seen) && i < 7; i++ { // objects that are gone come in any order
+		if s.seen[i] > s.seen[i+1] {
+			s.seen[i], s.seen[i+1] = s.seen[i+1], s.seen[i]
+		}
+	}
+	if diff := cmp.Diff(want, s.seen); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}

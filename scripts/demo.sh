@@ -1,0 +1,5 @@
+#!/bin/sh
+# Shows an operator at work on a throw-away cluster. Everything is built before: see Makefile.
+set -eu
+cd "$(dirname "$0")/.."
+exec go run ./test/demo

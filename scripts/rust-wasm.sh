@@ -1,0 +1,71 @@
+#!/bin/sh
+# Builds a guest module from Rust: rust-wasm.sh OUT CRATE
+# It takes the tool chain that is there: one with the target wasm32-unknown-unknown
+# (rustup target add wasm32-unknown-unknown), or Debian's, which builds the standard
+# library too. As root on Debian it installs the latter. Otherwise it says what is
+# missing, and succeeds without a module: except in CI, where that is a failure.
+set -eu
+if [ $# -ne 2 ]; then
+	echo "usage: $0 OUT CRATE" >&2
+	exit 2
+fi
+target=wasm32-unknown-unknown
+packages="rustc-web cargo-web rust-web-src lld-19"
+mkdir -p "$(dirname "$1")"
+out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+crate=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.."
+cache=$PWD/.cache/rust
+
+sources() {
+	find "$crate" scripts/rust-wasm.sh \( -name target -prune \) -o -type f -print | LC_ALL=C sort
+}
+# shellcheck disable=SC2046 # no spaces in the names of the sources
+hash=$(sha256sum $(sources) | sha256sum | cut -d' ' -f1)
+if [ -f "$out" ] && [ "$(cat "$out.hash" 2>/dev/null || true)" = "$hash" ]; then
+	exit 0
+fi
+
+has_target() {
+	command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1 &&
+		[ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]
+}
+has_debian() {
+	# shellcheck disable=SC2086 # several packages
+	dpkg -s $packages >/dev/null 2>&1
+}
+
+build() {
+	echo "building $(basename "$out") with $1..." >&2
+	shift
+	(cd "$crate" && CARGO_TARGET_DIR=$cache/target "$@" build --quiet --locked --release --target $target $std) </dev/null
+}
+
+std=
+if has_target; then
+	build "$(rustc --version)" cargo
+else
+	if ! has_debian && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+		echo "installing Debian's Rust for WebAssembly..." >&2
+		# shellcheck disable=SC2086 # several packages
+		scripts/apt.sh $packages || true # other systems do not have them
+	fi
+	if ! has_debian; then
+		echo "SKIPPED: $(basename "$out") needs Rust for WebAssembly. Install it by one of:" >&2
+		echo "    rustup target add $target" >&2
+		echo "    sudo apt-get install -y $packages" >&2
+		rm -f "$out" "$out.hash"
+		[ "${CI:-}" != true ]
+		exit
+	fi
+	# The linker that rustc looks for is not in Debian's package under that name.
+	mkdir -p "$cache/bin"
+	ln -sf /usr/bin/wasm-ld-19 "$cache/bin/rust-lld"
+	std=-Zbuild-std=std,panic_abort
+	build "Debian's Rust (the first time takes a minute)" \
+		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo
+fi
+name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - _)
+cp "$cache/target/$target/release/$name.wasm" "$out.new"
+mv "$out.new" "$out"
+echo "$hash" >"$out.hash"
