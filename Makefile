@@ -73,7 +73,7 @@ test: build devcluster guests ## Run all tests; sets up whatever they need
 
 .PHONY: vectors
 vectors: ## Check the recorded pure functions; VECTORS=dir: those of another folder
-	@go test ./test/vectors -count=1 $(if $(VECTORS),-vectors '$(abspath $(VECTORS))')
+	@scripts/vectors.sh $(if $(VECTORS),'$(abspath $(VECTORS))')
 
 # CASES=dir: the cases of another folder. ONLY="prefix...", AREA="area...": some of them.
 # ALL=1: also those of this folder that finished.txt does not list. JOBS=n: so many at once.
@@ -87,3 +87,59 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 .PHONY: conformance
 conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
+
+.PHONY: golden
+golden: ## Rewrite the golden files from what the code does now
+	@scripts/golden.sh
+
+.PHONY: bench
+bench: guests ## Run the benchmarks of all packages
+	go test -run '^$$' -bench . -benchmem ./...
+
+##@ Before a pull request
+
+.PHONY: check
+check: format tidy cross vet lint race vulncheck ## All that is checked without a cluster
+
+.PHONY: format
+format: ## Check the format of all Go files
+	@files=$$(git ls-files -co --exclude-standard -- '*.go' | xargs gofmt -l) && \
+		if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
+
+.PHONY: tidy
+tidy: ## Check that go.mod and go.sum of all modules are complete
+	@for m in $(MODULES); do echo "tidy $$m"; (cd $$m && GOWORK=off go mod tidy -diff) || exit 1; done
+
+.PHONY: cross
+cross: guests ## Build the host for all systems that it is released for
+	@for os in linux darwin; do for arch in amd64 arm64; do \
+		echo "building for $$os/$$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/kopf || exit 1; \
+	done; done
+
+.PHONY: vet
+vet: ## Run go vet in all modules
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && GOWORK=off go vet ./...) || exit 1; done
+
+.PHONY: lint
+lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
+	@bad=; for m in $(MODULES); do echo "lint $$m"; (cd $$m && GOWORK=off $(CURDIR)/$< run --config $(CURDIR)/.golangci.yml ./...) || bad=1; done; [ -z "$$bad" ]
+
+.PHONY: race
+race: ## Run the tests that need no cluster with the race detector
+	@command -v gcc >/dev/null || scripts/apt.sh gcc libc6-dev
+	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -v /test)
+
+.PHONY: vulncheck
+vulncheck: $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION) ## Look for known vulnerabilities in what the host calls
+	@$< ./...
+
+# The tools have their versions in their names, so that a new version is a new file.
+$(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION):
+	@scripts/go-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+$(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION):
+	@scripts/go-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+.PHONY: clean
+clean: ## Remove what was built, but for the control plane and the tools, which take minutes
+	rm -rf bin $(GUESTS) $(CACHE)/test $(CACHE)/xdg $(CACHE)/rust $(CACHE)/cluster

@@ -18,3 +18,5 @@
 // The package holds no I/O, no goroutines and no Kubernetes types, and imports
 // almost nothing, so that every guest can compile it.
 package abi
+
+//go:generate go run ./internal/schema . schema/v1.json

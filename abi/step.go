@@ -133,6 +133,9 @@ type TransformResult struct {
 //
 // See https://docs.kopf.dev/en/latest/events/
 type Event struct {
+	// Level is that of the call: 20 info, 30 warn, 40 exception. Events below
+	// posting.level are not posted; 0 are those without a level.
+	Level   int    `json:"level,omitempty"`
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`

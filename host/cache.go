@@ -6,31 +6,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/tetratelabs/wazero"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// openCache opens the folder of compiled code. Without a folder that can be
-// used by default, as in a container that cannot write, there is no cache.
-func openCache(dir string) (wazero.CompilationCache, error) {
+// cacheDir finds the folder of compiled code and makes it. It is empty if there
+// is none: by wish, or where no folder can be used by default, as in a container that cannot write.
+func cacheDir(dir string) (string, error) {
 	if dir == CacheOff {
-		return nil, nil
+		return "", nil
 	}
 	chosen := dir != ""
 	if !chosen {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return nil, nil //nolint:nilerr // no home folder: no cache
+			return "", nil //nolint:nilerr // no home folder: no cache
 		}
 		dir = filepath.Join(base, "kopf", "wasm")
 	}
 	if err := makePrivate(dir); err != nil {
 		if !chosen && !errors.Is(err, errShared) {
-			return nil, nil //nolint:nilerr // a folder that cannot be made: no cache
+			return "", nil //nolint:nilerr // a folder that cannot be made: no cache
 		}
-		return nil, err
+		return "", err
 	}
-	return wazero.NewCompilationCacheWithDir(dir)
+	return dir, nil
 }
 
 // errShared refuses a folder that others could put native code into.
@@ -52,4 +53,42 @@ func makePrivate(dir string) error {
 		return fmt.Errorf("%w: %s (%v): it holds native code, choose another one or chmod 700 it", errShared, dir, fs.FileMode(mode))
 	}
 	return nil
+}
+
+// preparedFile is where the rewritten form of a module is kept; empty without a cache.
+func preparedFile(dir, digest string, limits prepare.Limits) string {
+	if dir == "" {
+		return ""
+	}
+	_, sum, _ := strings.Cut(digest, ":")
+	return filepath.Join(dir, fmt.Sprintf("%s-%d.prepared", sum, limits.MemoryPages))
+}
+
+// savePrepared writes the file at once: others see all of it or nothing.
+func savePrepared(file string, p *prepare.Prepared) error {
+	if file == "" {
+		return nil
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), "*.temp")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(p.Save())
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// clearCache removes the engine's files, which are in folders of their own.
+func clearCache(dir string) error {
+	folders, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
 }

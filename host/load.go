@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 
@@ -31,10 +32,10 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	m.pool = newPool(&m.options)
 	var err error
-	if m.info, err = prepare.Inspect(wasm); err != nil {
+	if m.source, err = prepare.Parse(wasm); err != nil {
 		return nil, m.refuse(err)
 	}
-	if err := checkContract(m.info); err != nil {
+	if err := checkContract(m.source); err != nil {
 		return nil, m.refuse(err)
 	}
 	if err := m.compile(ctx, wasm); err != nil {
@@ -51,44 +52,91 @@ func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.nam
 
 // compile validates, prepares and compiles the module.
 func (m *Module) compile(ctx context.Context, wasm []byte) error {
-	cache, err := openCache(m.options.CacheDir)
-	if err != nil {
+	var err error
+	if m.cacheDir, err = cacheDir(m.options.CacheDir); err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
-	m.cache = cache
-	pages := uint32(m.options.MaxMemory / wasmPage)
-	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pages).
-		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
-	if cache != nil {
-		config = config.WithCompilationCache(cache)
+	limits := prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
+	file := preparedFile(m.cacheDir, m.digest, limits)
+	restored := m.restore(file, limits)
+	if !restored {
+		if m.prepared, err = m.source.Prepare(limits); err != nil {
+			return m.refuse(err)
+		}
+		if err := validateOriginal(ctx, wasm, limits); err != nil {
+			return m.refuse(err)
+		}
 	}
-	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	if err := m.build(ctx, wasm, pages); err != nil {
-		return errors.Join(m.refuse(err), m.free(ctx))
+	err = m.build(ctx, m.cacheDir, limits)
+	if err != nil && m.cacheDir != "" {
+		err = m.rebuild(ctx, limits)
+	}
+	if err != nil {
+		return m.refuse(err)
+	}
+	if restored {
+		return nil
+	}
+	if err := savePrepared(file, m.prepared); err != nil {
+		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
 	return nil
 }
 
-func (m *Module) build(ctx context.Context, wasm []byte, pages uint32) (err error) {
-	if m.prepared, err = prepare.Prepare(wasm, prepare.Limits{MemoryPages: pages}); err != nil {
+// build makes machine code out of the prepared module, through the cache in a folder, if any.
+func (m *Module) build(ctx context.Context, dir string, limits prepare.Limits) error {
+	config := wazeroConfig(wazero.NewRuntimeConfig(), limits)
+	if dir != "" {
+		var err error
+		if m.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return err
+		}
+		config = config.WithCompilationCache(m.cache)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	err := instantiateHost(ctx, m.runtime)
+	if err == nil {
+		workers := experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+		m.compiled, err = m.runtime.CompileModule(workers, m.prepared.Wasm)
+	}
+	if err != nil {
+		return errors.Join(err, m.free(ctx))
+	}
+	return nil
+}
+
+// rebuild builds again without the cache. If that works the cache was broken,
+// and the engine does not repair it: so it goes.
+func (m *Module) rebuild(ctx context.Context, limits prepare.Limits) error {
+	if err := m.build(ctx, "", limits); err != nil {
 		return err
 	}
-	if err := validateOriginal(ctx, wasm, pages); err != nil {
-		return err
+	return clearCache(m.cacheDir)
+}
+
+// wazeroConfig is what all runtimes have in common.
+func wazeroConfig(config wazero.RuntimeConfig, limits prepare.Limits) wazero.RuntimeConfig {
+	return config.WithMemoryLimitPages(limits.MemoryPages).
+		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
+}
+
+// restore takes the prepared module from the cache, if it is there and sound.
+func (m *Module) restore(file string, limits prepare.Limits) bool {
+	if file == "" {
+		return false
 	}
-	if err := instantiateHost(ctx, m.runtime); err != nil {
-		return err
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		return false
 	}
-	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
-	m.compiled, err = m.runtime.CompileModule(ctx, m.prepared.Wasm)
-	return err
+	m.prepared, err = m.source.Restore(saved, limits)
+	return err == nil
 }
 
 // validateOriginal refuses an invalid module: it could become valid by what is
 // added to it, and reach what is private. The interpreter validates as the compiler does, but compiles faster.
-func validateOriginal(ctx context.Context, wasm []byte, pages uint32) error {
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().
-		WithMemoryLimitPages(pages).WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false))
+func validateOriginal(ctx context.Context, wasm []byte, limits prepare.Limits) error {
+	rt := wazero.NewRuntimeWithConfig(ctx, wazeroConfig(wazero.NewRuntimeConfigInterpreter(), limits))
 	_, err := rt.CompileModule(ctx, wasm)
 	return errors.Join(err, rt.Close(ctx))
 }

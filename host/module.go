@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
@@ -17,9 +18,10 @@ type Module struct {
 	name    string
 	digest  string
 	options Options
-	info    *prepare.Info
+	source  *prepare.Source
 
 	runtime  wazero.Runtime
+	cacheDir string                  // empty: none
 	cache    wazero.CompilationCache // nil: none
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
@@ -48,8 +50,8 @@ type Function struct {
 
 // Imports lists what the module imports, in its order.
 func (m *Module) Imports() []Function {
-	list := make([]Function, len(m.info.Imports))
-	for i, in := range m.info.Imports {
+	list := make([]Function, len(m.source.Imports()))
+	for i, in := range m.source.Imports() {
 		list[i] = Function{Module: in.Module, Name: in.Name, Type: in.Type}
 	}
 	return list
@@ -57,8 +59,8 @@ func (m *Module) Imports() []Function {
 
 // Exports lists what the module exports, in its order.
 func (m *Module) Exports() []Function {
-	list := make([]Function, len(m.info.Exports))
-	for i, ex := range m.info.Exports {
+	list := make([]Function, len(m.source.Exports()))
+	for i, ex := range m.source.Exports() {
 		list[i] = Function{Name: ex.Name, Type: ex.Type}
 	}
 	return list
@@ -134,9 +136,8 @@ func (m *Module) Close(ctx context.Context) error {
 func (m *Module) free(ctx context.Context) error {
 	err := m.runtime.Close(ctx)
 	if m.cache != nil {
-		if closeErr := m.cache.Close(ctx); err == nil {
-			err = closeErr
-		}
+		err = errors.Join(err, m.cache.Close(ctx))
+		m.cache = nil
 	}
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", m.name, err)

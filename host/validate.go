@@ -34,12 +34,12 @@ var contract = []struct {
 }
 
 // checkContract refuses a module that is no guest of this host. None of its code has run.
-func checkContract(info *prepare.Info) error {
-	exports := make(map[string]string, len(info.Exports))
-	for _, e := range info.Exports {
+func checkContract(source *prepare.Source) error {
+	exports := make(map[string]string, len(source.Exports()))
+	for _, e := range source.Exports() {
 		exports[e.Name] = e.Type
 	}
-	if err := checkVersion(info.Exports); err != nil {
+	if err := checkVersion(source.Exports()); err != nil {
 		return err
 	}
 	if _, command := exports["_start"]; command {
@@ -53,7 +53,7 @@ func checkContract(info *prepare.Info) error {
 			return fmt.Errorf("its export %s has the type %s instead of %s", c.name, found, c.typ)
 		}
 	}
-	return checkImports(info.Imports)
+	return checkImports(source.Imports())
 }
 
 // checkVersion looks for the marker of the ABI version.

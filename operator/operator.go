@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kopf-wasm/kopf/host"
@@ -36,7 +35,7 @@ type Options struct {
 	Settings *settings.Settings
 
 	// Login gives credentials; Kubeconfig by default.
-	Login func(ctx context.Context) (*rest.Config, error)
+	Login func(ctx context.Context) (*reactor.Connection, error)
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
@@ -104,12 +103,17 @@ func loadFile(ctx context.Context, path string, o host.Options) (*host.Module, e
 // current context; inside of a cluster, with the service account.
 //
 // See https://docs.kopf.dev/en/latest/authentication/
-func Kubeconfig(context.Context) (*rest.Config, error) {
+func Kubeconfig(context.Context) (*reactor.Connection, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no credentials: %w", err)
+	}
+	namespace, _, err := loader.Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("no credentials: %w", err)
 	}
 	config.QPS = -1 // our own limits hold
-	return config, nil
+	return &reactor.Connection{Config: config, DefaultNamespace: namespace}, nil
 }

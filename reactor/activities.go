@@ -24,6 +24,7 @@ type activity struct {
 	handlers []*Handler
 	settings *settings.Settings
 	memo     *memo
+	events   *events
 	log      zerolog.Logger
 }
 
@@ -32,7 +33,7 @@ type activity struct {
 func (a *activity) run(ctx context.Context) (map[string]abi.Raw, error) {
 	c := &cause{
 		activity: string(a.kind), base: a.memo, patch: newPatch(nil),
-		log: logger{a.log.With().Str(LoggerField, "kopf.activities").Logger()},
+		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events,
 	}
 	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 	handlers := deduplicated(a.handlers)

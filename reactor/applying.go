@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/patches"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -136,6 +137,9 @@ func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error)
 	if err := w.merge(ctx, "status", status); err != nil {
 		return nil, err
 	}
+	if len(p.transformations) == 0 {
+		return nil, nil
+	}
 	fresh := w.result
 	if fresh == nil {
 		fresh = w.body
@@ -257,8 +261,7 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 // the last finalizer makes no new version: the object just goes away.
 func (w *writing) version() string {
 	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
-	mark, _ := dicts.Lookup(w.result, "metadata", "deletionTimestamp")
-	if list, _ := finalizersOf(w.result); mark != nil && len(list) == 0 {
+	if causes.IsReleased(w.result) {
 		return version + "~which~never~arrives"
 	}
 	return version

@@ -20,11 +20,9 @@ type cause struct {
 	base     *memo // of the operator
 	patch    *patch
 	log      logger
-	terse    bool // messages of handlers are not posted as events
+	events   *events
 
-	// For raw events.
-	eventType *string
-	event     []byte // lazily made; see env
+	eventType *string // of the watch event; nil in the initial listing
 
 	// For changes. old and new are essences, or values of the handler's field.
 	changing bool

@@ -6,12 +6,12 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
 // env answers the short questions of one call.
 type env struct {
 	cause *cause
-	post  func(objectRef, abi.Event) error // nil: events cannot be posted
 }
 
 var _ Env = (*env)(nil)
@@ -64,18 +64,15 @@ func (e *env) Stopped() int { return 0 }
 
 // Event posts an event about an object: the handled one, or the given one.
 func (e *env) Event(event abi.Event) error {
-	if e.post == nil {
-		return fmt.Errorf("events cannot be posted here")
-	}
-	ref := refOf(e.cause.body)
+	ref := e.cause.log.ref
 	if !event.Object.IsNull() {
 		object, err := dicts.DecodeObject(event.Object)
 		if err != nil {
 			return fmt.Errorf("the object of an event: %w", err)
 		}
-		ref = refOf(object)
+		ref = posting.RefOf(object)
 	}
-	return e.post(ref, event)
+	return e.cause.events.explicit(ref, event)
 }
 
 // MemoGet reads the object's memo, or the operator's.

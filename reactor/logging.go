@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
 // LoggerField is the field of log lines that names their logger, as in the
@@ -19,12 +20,22 @@ const LoggerField = "logger"
 // Kopf: kopf._core.actions.loggers (v1.45).
 type logger struct {
 	zerolog.Logger
+	ref  posting.Ref
+	post func(level int, ref posting.Ref, message string) // as an event; nil: never
 }
 
-func (l logger) debug(message string) { l.Logger.Debug().Msg(message) }
-func (l logger) info(message string)  { l.Logger.Info().Msg(message) }
-func (l logger) warn(message string)  { l.Logger.Warn().Msg(message) }
-func (l logger) error(message string) { l.Logger.Error().Msg(message) }
+// Levels of the reference.
+const (
+	levelDebug = 10
+	levelInfo  = 20
+	levelWarn  = 30
+	levelError = 40
+)
+
+func (l logger) debug(message string) { l.at(levelDebug, message) }
+func (l logger) info(message string)  { l.at(levelInfo, message) }
+func (l logger) warn(message string)  { l.at(levelWarn, message) }
+func (l logger) error(message string) { l.at(levelError, message) }
 
 // failure logs an error with the stack that the guest has sent, if any.
 func (l logger) failure(message, stack string) {
@@ -36,40 +47,40 @@ func (l logger) failure(message, stack string) {
 
 // at logs with a level of the reference: 10 debug to 50 critical.
 func (l logger) at(level int, message string) {
-	l.Logger.WithLevel(levelOf(level)).Msg(message)
+	zlevel := levelOf(level)
+	if l.GetLevel() <= zlevel {
+		l.WithLevel(zlevel).Msg(message)
+	}
+	if l.post != nil {
+		l.post(level, l.ref, message)
+	}
+}
+
+// local is the same without events: for messages that are not for the object.
+func (l logger) local() logger {
+	l.post = nil
+	return l
 }
 
 func levelOf(level int) zerolog.Level {
 	switch {
-	case level <= 10:
+	case level <= levelDebug:
 		return zerolog.DebugLevel
-	case level <= 20:
+	case level <= levelInfo:
 		return zerolog.InfoLevel
-	case level <= 30:
+	case level <= levelWarn:
 		return zerolog.WarnLevel
-	case level <= 40:
+	case level <= levelError:
 		return zerolog.ErrorLevel
 	}
 	return zerolog.FatalLevel
 }
 
-// objectRef is the reference to an object in log lines and in events.
-type objectRef struct {
-	APIVersion, Kind, Name, UID, Namespace string
-}
+// refFields writes the reference to an object as the reference's JSON logs do.
+type refFields posting.Ref
 
-func refOf(body dicts.Object) objectRef {
-	return objectRef{
-		APIVersion: dicts.LookupString(body, "apiVersion"),
-		Kind:       dicts.LookupString(body, "kind"),
-		Name:       dicts.LookupString(body, "metadata", "name"),
-		UID:        dicts.LookupString(body, "metadata", "uid"),
-		Namespace:  dicts.LookupString(body, "metadata", "namespace"),
-	}
-}
-
-// MarshalZerologObject writes the reference as the reference's JSON logs do.
-func (r objectRef) MarshalZerologObject(e *zerolog.Event) {
+// MarshalZerologObject leaves the namespace out where there is none.
+func (r refFields) MarshalZerologObject(e *zerolog.Event) {
 	e.Str("apiVersion", r.APIVersion).Str("kind", r.Kind).Str("name", r.Name).Str("uid", r.UID)
 	if r.Namespace != "" {
 		e.Str("namespace", r.Namespace)
@@ -78,7 +89,8 @@ func (r objectRef) MarshalZerologObject(e *zerolog.Event) {
 
 // objectLogger makes the logger of an object.
 func objectLogger(base zerolog.Logger, refKey string, body dicts.Object) logger {
-	return logger{base.With().Str(LoggerField, "kopf.objects").Object(refKey, refOf(body)).Logger()}
+	ref := posting.RefOf(body)
+	return logger{Logger: base.With().Str(LoggerField, "kopf.objects").Object(refKey, refFields(ref)).Logger(), ref: ref}
 }
 
 // quote writes a name as the reference's messages do.

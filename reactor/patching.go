@@ -71,37 +71,9 @@ func byTask(task Task) transformation {
 	return transformation{edit: edit, task: task}
 }
 
-// blockDeletion adds the finalizer.
-func blockDeletion(finalizer string) transformation {
+// inPlace is a transformation of our own.
+func inPlace(edit func(body dicts.Object, finalizer string) error, finalizer string) transformation {
 	return transformation{edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
-		list, _ := finalizersOf(body)
-		return body, dicts.Ensure(body, dicts.Path{"metadata", "finalizers"}, append(list, finalizer))
+		return body, edit(body, finalizer)
 	}}
-}
-
-// allowDeletion removes the finalizer, wherever and however often it is there.
-func allowDeletion(finalizer string) transformation {
-	return transformation{edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
-		list, present := finalizersOf(body)
-		var kept []any
-		for _, item := range list {
-			if item != finalizer {
-				kept = append(kept, item)
-			}
-		}
-		path := dicts.Path{"metadata", "finalizers"}
-		if len(kept) == 0 && present {
-			return body, dicts.Remove(body, path)
-		}
-		if len(kept) == len(list) {
-			return body, nil
-		}
-		return body, dicts.Ensure(body, path, kept)
-	}}
-}
-
-func finalizersOf(body dicts.Object) (list []any, present bool) {
-	value, present := dicts.Lookup(body, "metadata", "finalizers")
-	list, _ = value.([]any)
-	return list, present
 }

@@ -29,6 +29,7 @@ type processor struct {
 	lifecycle progression.Lifecycle
 	log       zerolog.Logger
 	refKey    string
+	events    *events
 }
 
 // process handles one event, and returns the version that our patch has made.
@@ -44,8 +45,9 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 	}
 	c := &cause{
 		resource: &p.resource, raw: it.Object, body: body, memory: memory, base: p.memories.base,
-		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body),
+		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events,
 	}
+	c.log.post = p.events.logged
 	if it.Type != watching.Listed {
 		c.eventType = &it.Type
 	}
@@ -98,7 +100,7 @@ func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]
 	}
 	if it.Type != watching.Deleted && change.deleted() && p.isBlocked(c) && len(delays) == 0 {
 		c.log.debug("Removing the finalizer, thus allowing the actual deletion.")
-		c.patch.add(allowDeletion(p.settings.Persistence.Finalizer))
+		c.patch.add(inPlace(causes.AllowDeletion, p.settings.Persistence.Finalizer))
 	}
 	return delays, true, nil
 }
@@ -110,7 +112,7 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 		return nil
 	}
 	spied := *c
-	spied.terse = true
+	spied.log = c.log.local()
 	selected, err := spied.match(ctx, p.handlers.watching)
 	if err != nil {
 		return err
@@ -190,10 +192,10 @@ func (p *processor) guardDeletion(ctx context.Context, c, change *cause) (change
 	switch {
 	case required && !blocked && !c.deleted():
 		c.log.debug("Adding the finalizer, thus preventing the actual deletion.")
-		c.patch.add(blockDeletion(finalizer))
+		c.patch.add(inPlace(causes.BlockDeletion, finalizer))
 	case !required && blocked:
 		c.log.debug("Removing the finalizer, as there are no handlers requiring it.")
-		c.patch.add(allowDeletion(finalizer))
+		c.patch.add(inPlace(causes.AllowDeletion, finalizer))
 	default:
 		return false, nil
 	}

@@ -25,7 +25,7 @@ type Options struct {
 	Settings *settings.Settings // nil: the defaults
 
 	// Login gives the credentials. It is called after the startup handlers.
-	Login func(ctx context.Context) (*rest.Config, error)
+	Login func(ctx context.Context) (*Connection, error)
 
 	Namespaces []string // patterns; none: the whole cluster
 
@@ -36,12 +36,21 @@ type Options struct {
 	Ready func()
 }
 
+// Connection is how to reach the cluster.
+//
+// Kopf: kopf.ConnectionInfo (v1.45).
+type Connection struct {
+	Config           *rest.Config
+	DefaultNamespace string // of the current context; for events of cluster-scoped objects
+}
+
 // Operator serves objects with the handlers of guests.
 type Operator struct {
 	Options
 	lifecycle progression.Lifecycle
 	memories  *memories
 	client    *clients.Client
+	events    *events
 }
 
 // New makes an operator. Nothing runs yet.
@@ -52,7 +61,7 @@ func New(o Options) (*Operator, error) {
 	if o.RefKey == "" {
 		o.RefKey = "object"
 	}
-	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories()}
+	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings)}
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
 		if err != nil {
@@ -98,22 +107,22 @@ func (op *Operator) cleanup(ctx context.Context) error {
 func (op *Operator) activity(kind abi.Kind) *activity {
 	return &activity{
 		kind: kind, handlers: op.Registry.activities[kind],
-		settings: op.Settings, memo: op.memories.base, log: op.Log,
+		settings: op.Settings, memo: op.memories.base, events: op.events, log: op.Log,
 	}
 }
 
 // serve observes the cluster and serves what it finds, until the context ends.
 func (op *Operator) serve(ctx context.Context) error {
-	config, err := op.Login(ctx)
+	connection, err := op.Login(ctx)
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
 	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
-	op.client, err = clients.New(config, op.requestOptions, func(message string) { log.Error().Msg(message) })
+	op.client, err = clients.New(connection.Config, op.requestOptions, func(message string) { log.Error().Msg(message) })
 	if err != nil {
 		return err
 	}
-	explorer, err := discovery.NewDiscoveryClientForConfig(config)
+	explorer, err := discovery.NewDiscoveryClientForConfig(connection.Config)
 	if err != nil {
 		return fmt.Errorf("discovery: %w", err)
 	}
@@ -123,6 +132,8 @@ func (op *Operator) serve(ctx context.Context) error {
 		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
 		scanning: !op.Settings.Scanning.Disabled, log: log,
 	}
+	stopPosting := op.events.start(ctx, op.client, connection.DefaultNamespace, log)
+	defer stopPosting()
 	return op.observe(ctx, observer)
 }
 
@@ -159,7 +170,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 	p := &processor{
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
-		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey,
+		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

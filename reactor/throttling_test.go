@@ -26,7 +26,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler := &throttler{}
 		delays := []time.Duration{time.Second, 3 * time.Second}
-		log := logger{zerolog.Nop()}
+		log := logger{Logger: zerolog.Nop()}
 		for range 3 {
 			throttler.run(t.Context(), q, log, delays, work)
 		}
@@ -51,7 +51,7 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {
-			throttler.run(context.Background(), q, logger{zerolog.Nop()}, []time.Duration{time.Hour}, func() error {
+			throttler.run(context.Background(), q, logger{Logger: zerolog.Nop()}, []time.Duration{time.Hour}, func() error {
 				calls++
 				return errors.New("boo")
 			})

@@ -142,12 +142,19 @@ func isEmpty(value any) bool {
 func encodeEssence(essence Object) string {
 	members := orderedMembers(essence, nil, []string{"metadata", "status"})
 	for i, member := range members {
-		metadata, ok := member.Value.(Object)
-		if _, whole := metadata["uid"]; ok && !whole && member.Key == "metadata" {
+		if metadata, ok := member.Value.(Object); ok && member.Key == "metadata" && !isWholeMetadata(metadata) {
 			members[i].Value = orderedMembers(metadata, []string{"labels", "annotations"}, nil)
 		}
 	}
 	return string(dicts.Encode(members))
+}
+
+// isWholeMetadata tells whether the metadata were taken as a whole, for a handler
+// of this field: then they have the order of the body.
+func isWholeMetadata(metadata Object) bool {
+	_, hasUID := metadata["uid"]
+	_, hasVersion := metadata["resourceVersion"]
+	return hasUID || hasVersion
 }
 
 // orderedMembers sorts the keys of an object, but for the first and the last.

@@ -33,15 +33,10 @@ func ParseTime(text string) (t time.Time, aware bool, err error) {
 	if match == nil {
 		return time.Time{}, false, fmt.Errorf("%q is not a timestamp", text)
 	}
-	group := func(names ...string) string {
-		for _, name := range names {
-			if value := match[isoPattern.SubexpIndex(name)]; value != "" {
-				return value
-			}
-		}
-		return ""
-	}
-	year, month, day := number(group("year"), 0), number(group("monthOnly", "monthDash", "month"), 1), number(group("dayDash", "day"), 1)
+	group := func(name string) string { return match[isoPattern.SubexpIndex(name)] }
+	year := number(group("year"), 0)
+	month := number(group("monthOnly")+group("monthDash")+group("month"), 1) // at most one is there
+	day := number(group("dayDash")+group("day"), 1)
 	hour, minute, second := number(group("hour"), 0), number(group("minute"), 0), number(group("second"), 0)
 	zone, ok := parseZone(group("zone"), group("sign"), number(group("zoneHour"), 0), number(group("zoneMinute"), 0))
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds(group("fraction")), zone)

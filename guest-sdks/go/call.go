@@ -17,8 +17,7 @@ type Call struct {
 	ID      string        // of the handler, in full: fn, fn/spec.field, parent/child
 	Param   View          // of the registration; see Param
 	Retry   int           // 0 at the first attempt
-	Started time.Time     // of the first attempt
-	Runtime time.Duration // since then
+	Runtime time.Duration // since the first attempt
 
 	Log  Logger
 	Memo Memo // of the object; of the operator where there is no object
@@ -31,12 +30,20 @@ func newCall(t *guest.Task) Call {
 		ID:      t.Call.ID,
 		Param:   View{&node{raw: t.Call.Param, key: "param"}},
 		Retry:   t.Call.Retry,
-		Started: parseTime(t.Call.Started),
 		Runtime: seconds(t.Call.Runtime),
 		Log:     Logger{t},
 		Memo:    Memo{task: t, scope: memoScope(t)},
 		task:    t,
 	}
+}
+
+// Started is the time of the first attempt.
+func (c *Call) Started() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, c.task.Call.Started)
+	if err != nil { // activities of a host that does not say
+		return time.Time{}
+	}
+	return t.UTC()
 }
 
 // Context ends when the handler is cancelled. It is for functions that take one.
@@ -100,15 +107,3 @@ func (c *Call) OperatorMemo() Memo { return Memo{task: c.task, scope: guest.Scop
 
 // seconds is a number of seconds as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// parseTime reads a time of the host; what is not one is the zero time.
-func parseTime(text string) time.Time {
-	if text == "" {
-		return time.Time{}
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}
-	}
-	return t.UTC()
-}

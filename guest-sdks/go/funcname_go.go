@@ -2,18 +2,12 @@
 
 package kopf
 
-import (
-	"reflect"
-	"runtime"
-)
+import "runtime"
 
-// fullName is the name of a function as the linker has it; "" if it has none.
-func fullName(fn any) string {
-	v := reflect.ValueOf(fn)
-	if v.Kind() != reflect.Func || v.IsNil() {
-		return ""
-	}
-	if f := runtime.FuncForPC(v.Pointer()); f != nil {
+// fullName is the name of the function with this code, as the linker has it; ""
+// if it has none.
+func fullName(pc uintptr) string {
+	if f := runtime.FuncForPC(pc); f != nil {
 		return f.Name()
 	}
 	return ""

@@ -1,7 +1,6 @@
 package kopf
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
@@ -23,7 +22,7 @@ const (
 //	c.Log.Info("resized", "size", size, "zone", c.Spec.Get("zone"))
 //
 // is logged as: resized size=5 zone=eu-1. There is no Infof, since package fmt
-// would be a sixth of a small module; where you have it anyway, use fmt.Sprintf.
+// would be a fifth of a small module; where you have it anyway, use fmt.Sprintf.
 type Logger struct{ task *guest.Task }
 
 // Debug logs a message for debugging.
@@ -73,7 +72,7 @@ func appendLogged(line []byte, value any) []byte {
 		return encoded
 	}
 	if text == "" || strings.ContainsAny(text, " \t\r\n\"=") {
-		return strconv.AppendQuote(line, text)
+		return jsonlite.AppendString(line, text)
 	}
 	return append(line, text...)
 }

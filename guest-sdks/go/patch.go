@@ -36,10 +36,12 @@ type PatchView struct {
 func newPatch() *Patch {
 	p := &Patch{}
 	p.PatchView = PatchView{patch: p}
-	p.Meta, p.Spec, p.Status = p.In("metadata"), p.In("spec"), p.In("status")
-	p.Labels, p.Annotations = p.In("metadata", "labels"), p.In("metadata", "annotations")
+	p.Meta, p.Spec, p.Status = p.part("metadata"), p.part("spec"), p.part("status")
+	p.Labels, p.Annotations = p.part("metadata", "labels"), p.part("metadata", "annotations")
 	return p
 }
+
+func (p *Patch) part(path ...string) PatchView { return PatchView{p, path} }
 
 // Edit adds a function that edits the object in place, for what a merge patch
 // cannot say. It runs after the handler, and again on a fresh object if somebody

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
 // Types of events. Others are possible, where the cluster allows them.
@@ -59,11 +58,7 @@ func (e Events) Post(eventType, reason, message string) error {
 		return e.err
 	}
 	event := abi.Event{Type: eventType, Reason: reason, Message: message, Object: e.about}
-	text, err := jsonlite.Encode(event)
-	if err != nil {
-		return err
-	}
-	return e.task.Host.Event(e.task.ID, text)
+	return e.task.Host.Event(e.task.ID, guest.EncodeEvent(event))
 }
 
 // typeName is the name of the type of an error, without package and pointer.

@@ -11,19 +11,20 @@ import (
 var errNoFunc = errors.New("the function is nil")
 
 // declare adds a handler to the registration of this module.
-func declare(kind abi.Kind, selector *Selector, fn any, run func(*guest.Task) guest.Done, opts []Option) {
-	handler, err := build(kind, selector, fn, run, opts)
+func declare(kind abi.Kind, selector *Selector, pc uintptr, run func(*guest.Task) guest.Done, opts []Option) {
+	handler, err := build(kind, selector, pc, run, opts)
 	guest.Default.Add(handler, err)
 }
 
-// build makes a handler of its options.
-func build(kind abi.Kind, selector *Selector, fn any, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
+// build makes a handler of its options. The function is given by the address of
+// its code, see guest.PC.
+func build(kind abi.Kind, selector *Selector, pc uintptr, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
 	d := &declaration{Handler: abi.Handler{Kind: kind}}
-	full := fullName(fn)
+	full := fullName(pc)
 	if name := plainName(full); name != "" {
 		d.ID, d.Fn = name, full
 	}
-	if isNil(fn) {
+	if pc == 0 {
 		d.fail(errNoFunc)
 	}
 	for _, opt := range opts {

@@ -59,44 +59,55 @@ type Data struct {
 	Bytes  []byte
 }
 
-// Prepare rewrites a module.
+// Prepare rewrites the module.
 //
 // # Guarantees
 //
-//   - Between two calls of yield, or of other host functions, code of cost Budget runs at most, twice that after a long straight piece.
-//   - A valid module stays valid, and does the same, but that long bulk instructions may write a part before they trap.
+//   - Between two calls of yield, or of other host functions, code of cost Budget
+//     runs at most, twice that after a long straight piece.
+//   - A valid module stays valid, and does the same, but that long bulk instructions
+//     may write a part before they trap.
 //   - The counter is out of the guest's reach.
+//
+// # Assumptions
+//
+//   - The module is valid. If it is not, the result may be.
 //
 // # Errors
 //
 // ErrMalformed, ErrFeature, ErrLimit.
-func Prepare(bin []byte, limits Limits) (*Prepared, error) {
-	m, err := parse(bin)
+func (s *Source) Prepare(limits Limits) (*Prepared, error) {
+	p, err := s.begin(limits)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.check(limits); err != nil {
-		return nil, err
-	}
-	p := &Prepared{MinPages: m.memories[0].min}
-	if p.Data, err = m.activeData(); err != nil {
-		return nil, err
-	}
-	w := newRewriter(m)
+	w := newRewriter(s.m)
 	bodies, err := w.bodies()
 	if err != nil {
 		return nil, err
 	}
-	globals := m.exportable()
-	p.Globals = len(globals)
-	p.Cloneable = w.cloneable && p.Globals <= maxExportable && !m.otherGlobals()
+	globals := s.m.exportable()
+	p.Cloneable = w.cloneable && len(globals) <= maxExportable && !s.m.otherGlobals()
 	if !p.Cloneable {
-		p.Globals, globals = 0, nil
+		globals = nil
 	}
+	p.Globals = len(globals)
 	if p.Wasm, err = w.assemble(bodies, globals, limits); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// begin checks the module against the limits, and finds what needs no look at the code.
+func (s *Source) begin(limits Limits) (*Prepared, error) {
+	if err := s.m.check(limits); err != nil {
+		return nil, err
+	}
+	data, err := s.m.activeData()
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{Data: data, MinPages: s.m.memories[0].min}, nil
 }
 
 // activeData evaluates the offsets of the active data segments.

@@ -2,7 +2,6 @@ package prepare
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 )
 
@@ -22,39 +21,6 @@ type Export struct {
 
 	kind  byte
 	index uint32
-}
-
-// Info is what a module says about itself.
-type Info struct {
-	Imports []Import
-	Exports []Export
-}
-
-// Inspect reads imports and exports, without a look at the code.
-func Inspect(bin []byte) (*Info, error) {
-	m, err := parse(bin)
-	if err != nil {
-		return nil, err
-	}
-	info := &Info{Imports: m.imports, Exports: m.exports}
-	for i := range info.Imports {
-		in := &info.Imports[i]
-		in.Type = kindNames[in.kind]
-		if in.kind == kindFunc {
-			in.Type = m.typeString(in.index)
-		}
-	}
-	for i := range info.Exports {
-		ex := &info.Exports[i]
-		if int(ex.kind) >= len(kindNames) {
-			return nil, fmt.Errorf("%w: export %s of an unknown kind", ErrMalformed, ex.Name)
-		}
-		ex.Type = kindNames[ex.kind]
-		if ex.kind == kindFunc {
-			ex.Type = m.typeString(m.typeOf(ex.index))
-		}
-	}
-	return info, nil
 }
 
 // typeOf is the type index of a function; one that does not exist for functions

@@ -79,17 +79,26 @@ func New(cfg *rest.Config, options func() Options, log func(message string)) (*C
 
 // Get reads a resource or a listing.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	return c.request(ctx, c.watch, http.MethodGet, path, "", nil)
+	return c.request(ctx, c.watch, c.options(), http.MethodGet, path, "", nil)
 }
 
 // Patch patches an object and returns it as it is afterwards.
 func (c *Client) Patch(ctx context.Context, path, contentType string, body []byte) ([]byte, error) {
-	return c.writing(ctx, http.MethodPatch, path, contentType, body)
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return c.request(ctx, c.write, c.options(), http.MethodPatch, path, contentType, body)
 }
 
-// Post creates an object and returns it.
-func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	return c.writing(ctx, http.MethodPost, path, "application/json", body)
+// Post creates an object, with pauses between attempts of its own.
+func (c *Client) Post(ctx context.Context, path string, body []byte, backoffs []time.Duration) error {
+	options := c.options()
+	options.Backoffs = backoffs
+	_, err := c.request(ctx, c.write, options, http.MethodPost, path, "application/json", body)
+	return err
 }
 
 // Stream opens a long response: a listing or a watch. The caller closes it. Only
@@ -99,7 +108,7 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 		path += "?" + query.Encode()
 	}
 	var stream io.ReadCloser
-	err := c.retrying(ctx, http.MethodGet, path, func(ctx context.Context) error {
+	err := c.retrying(ctx, c.options(), http.MethodGet, path, func(ctx context.Context) error {
 		rsp, err := c.send(ctx, c.watch, http.MethodGet, path, "", nil)
 		if err != nil {
 			return err
@@ -110,20 +119,10 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 	return stream, err
 }
 
-func (c *Client) writing(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return c.request(ctx, c.write, method, path, contentType, body)
-}
-
-func (c *Client) request(ctx context.Context, via *http.Client, method, path, contentType string, body []byte) ([]byte, error) {
+func (c *Client) request(ctx context.Context, via *http.Client, o Options, method, path, contentType string, body []byte) ([]byte, error) {
 	var data []byte
-	err := c.retrying(ctx, method, path, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, c.options().RequestTimeout)
+	err := c.retrying(ctx, o, method, path, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, o.RequestTimeout)
 		defer cancel()
 		rsp, err := c.send(ctx, via, method, path, contentType, body)
 		if err != nil {
@@ -159,8 +158,7 @@ func (c *Client) send(ctx context.Context, via *http.Client, method, path, conte
 }
 
 // retrying repeats an attempt as long as there are pauses for its error.
-func (c *Client) retrying(ctx context.Context, method, path string, attempt func(context.Context) error) error {
-	options := c.options()
+func (c *Client) retrying(ctx context.Context, options Options, method, path string, attempt func(context.Context) error) error {
 	count := len(options.Backoffs) + 1
 	for n := 1; ; n++ {
 		err := attempt(ctx)

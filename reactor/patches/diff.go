@@ -8,9 +8,9 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Diff makes the JSON patch that turns one document into another. It is as small
-// as that of the reference for objects and for lists of scalars; objects in
-// lists are compared in place, as there. Equal documents have an empty patch;
+// Diff makes the JSON patch that turns one document into another. It is small, as
+// that of the reference: items of lists are inserted and removed one by one, and
+// lists of objects are compared in place. Equal documents have an empty patch;
 // true and 1 are different, 1 and 1.0 are not.
 //
 // There are no moves: one could lead from the body into the status, and these

@@ -1,6 +1,7 @@
 package patches
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,5 +84,42 @@ func TestMergeThenApply(t *testing.T) {
 	Merge(both, second)
 	if diff := cmp.Diff(want, Apply(body, both)); diff != "" {
 		t.Errorf("(-one by one +together):\n%s", diff)
+	}
+}
+
+// Where the reference differs from RFC 7386, so does FromMerge.
+func TestFromMerge(t *testing.T) {
+	body := `{"spec":{"a":1,"d":{"x":1},"l":[1,2]},"null":null}`
+	for _, tt := range []struct {
+		name, patch string
+		want        []string
+	}{
+		{"nothing", `{}`, []string{}},
+		{"what is there already", `{"spec":{"a":1}}`, []string{}},
+		{"a new object", `{"status":{"x":{"y":1}}}`, []string{`{"op":"add","path":"/status","value":{"x":{"y":1}}}`}},
+		{"a list", `{"spec":{"l":[2]}}`, []string{`{"op":"remove","path":"/spec/l/0"}`}},
+		{"removing what is not there", `{"spec":{"z":null},"y":{"x":null}}`, []string{}},
+		{"the last field goes with its object", `{"spec":{"d":{"x":null}}}`, []string{`{"op":"remove","path":"/spec/d"}`}},
+		{"empty objects are not added", `{"spec":{"e":{}}}`, []string{}},
+		{"removing null", `{"null":null}`, []string{`{"op":"remove","path":"/null"}`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			original := object(t, body)
+			got, err := FromMerge(original, object(t, tt.patch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(object(t, body), original); diff != "" {
+				t.Errorf("the body has changed:\n%s", diff)
+			}
+		})
+	}
+	for _, patch := range []string{`{"null":{"a":1}}`, `{"null":{"a":null}}`, `{"spec":{"a":{"b":1}}}`, `{"spec":{"l":{"b":null}}}`} {
+		if got, err := FromMerge(object(t, body), object(t, patch)); !errors.Is(err, dicts.ErrNotObject) {
+			t.Errorf("%s: got %v and error %v", patch, got, err)
+		}
 	}
 }

@@ -71,6 +71,9 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}
+	if ParseNamespacePattern("!!one").Match("one") {
+		t.Error("a double negation is no negation")
+	}
 	if ParseNamespaces(nil).Match("one") {
 		t.Error("no patterns match something")
 	}

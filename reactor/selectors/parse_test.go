@@ -100,26 +100,3 @@ func TestParseRefuses(t *testing.T) {
 		})
 	}
 }
-
-func TestFunctionsAreAskedOnlyOnceBound(t *testing.T) {
-	s, err := Parse(abi.Selector{Function: true, Group: "kopf.dev"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Select(recorded); got != nil {
-		t.Errorf("unbound, it selects %v", got)
-	}
-	bound := s.Bind(func(r Resource) bool { return r.Version == "v1beta1" })
-	if got := names(bound.Select(recorded)); len(got) != 1 || got[0] != "kopfexamples.v1beta1.kopf.dev" {
-		t.Errorf("bound, it selects %v", got)
-	}
-	if bound == s.Bind(func(Resource) bool { return true }) {
-		t.Error("selectors with different functions are equal")
-	}
-}
-
-func TestZeroSelectorSelectsNothing(t *testing.T) {
-	if got := (Selector{}).Select(recorded); got != nil {
-		t.Errorf("it selects %v", got)
-	}
-}

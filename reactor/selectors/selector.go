@@ -69,9 +69,6 @@ func (s Selector) IsSpecific() bool {
 	}
 }
 
-// Group is the group that is asked for; ok is false if it can be any.
-func (s Selector) Group() (group string, ok bool) { return s.group, s.grouped }
-
 // Check tells whether the resource is one of those that are meant. Without a
 // version in the selector, only the preferred version of the resource is; but
 // a function decides about all versions.

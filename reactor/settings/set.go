@@ -24,11 +24,20 @@ var setters = map[string]func(s *Settings, value json.RawMessage) error{
 	"networking.request_timeout":      duration(func(s *Settings) *time.Duration { return &s.Networking.RequestTimeout }),
 	"networking.error_backoffs":       durations(func(s *Settings) *[]time.Duration { return &s.Networking.ErrorBackoffs }),
 	"networking.enforce_retry_after":  flag(func(s *Settings) *bool { return &s.Networking.EnforceRetryAfter }),
-	"persistence.finalizer":           finalizer,
+	"persistence.finalizer":           text(func(s *Settings) *string { return &s.Persistence.Finalizer }),
 	"persistence.progress_storage":    progressStorage,
 	"persistence.diffbase_storage":    diffBaseStorage,
 	"persistence.consistency_timeout": duration(func(s *Settings) *time.Duration { return &s.Persistence.ConsistencyTimeout }),
 	"execution.default_backoff":       duration(func(s *Settings) *time.Duration { return &s.Execution.DefaultBackoff }),
+	"posting.enabled":                 flag(func(s *Settings) *bool { return &s.Posting.Enabled }),
+	"posting.loggers":                 flag(func(s *Settings) *bool { return &s.Posting.Loggers }),
+	"posting.level":                   limit(func(s *Settings) *int { return &s.Posting.Level }),
+	"posting.default_backoffs":        durations(func(s *Settings) *[]time.Duration { return &s.Posting.DefaultBackoffs }),
+	"posting.logging_backoffs":        durations(func(s *Settings) *[]time.Duration { return &s.Posting.LoggingBackoffs }),
+	"posting.worker_limit":            limit(func(s *Settings) *int { return &s.Posting.WorkerLimit }),
+	"posting.reporting_component":     text(func(s *Settings) *string { return &s.Posting.ReportingComponent }),
+	"posting.reporting_instance":      text(func(s *Settings) *string { return &s.Posting.ReportingInstance }),
+	"posting.event_name_prefix":       text(func(s *Settings) *string { return &s.Posting.EventNamePrefix }),
 	"scanning.disabled":               flag(func(s *Settings) *bool { return &s.Scanning.Disabled }),
 }
 
@@ -113,15 +122,17 @@ func durations(field func(*Settings) *[]time.Duration) func(*Settings, json.RawM
 	}
 }
 
-func finalizer(s *Settings, value json.RawMessage) error {
-	name, err := decode[string](value, "a string")
-	if err == nil && name == "" {
-		err = fmt.Errorf("the name is empty")
+func text(field func(*Settings) *string) func(*Settings, json.RawMessage) error {
+	return func(s *Settings, value json.RawMessage) error {
+		name, err := decode[string](value, "a string")
+		if err == nil && name == "" {
+			err = fmt.Errorf("it is empty")
+		}
+		if err == nil {
+			*field(s) = name
+		}
+		return err
 	}
-	if err == nil {
-		s.Persistence.Finalizer = name
-	}
-	return err
 }
 
 func progressStorage(s *Settings, value json.RawMessage) error {

@@ -66,12 +66,15 @@ type Scanning struct {
 
 // Posting is about Kubernetes events.
 type Posting struct {
-	Enabled            bool   // true
-	Level              int    // the lowest level to post; 20, info
-	Loggers            bool   // post log messages too; false
-	ReportingComponent string // kopf
-	ReportingInstance  string // dev
-	EventNamePrefix    string // kopf-event-
+	Enabled            bool            // true
+	Level              int             // the lowest level to post; 20, info
+	Loggers            bool            // post log messages too; false
+	ReportingComponent string          // kopf
+	ReportingInstance  string          // dev
+	EventNamePrefix    string          // kopf-event-
+	DefaultBackoffs    []time.Duration // pauses between attempts for explicit events
+	LoggingBackoffs    []time.Duration // the same for log messages
+	WorkerLimit        int             // objects whose events are posted at once; 0: no limit (default)
 }
 
 // Default returns the defaults of the reference.
@@ -103,6 +106,8 @@ func Default() *Settings {
 			ReportingComponent: "kopf",
 			ReportingInstance:  "dev",
 			EventNamePrefix:    "kopf-event-",
+			DefaultBackoffs:    seconds(1, 1, 2, 3, 5, 8, 13, 21),
+			LoggingBackoffs:    seconds(1, 1, 2, 3, 5),
 		},
 	}
 }

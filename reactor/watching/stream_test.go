@@ -109,14 +109,18 @@ func (s *sink) add(text string) {
 	}
 }
 
-func (s *sink) Event(e Event) { s.add(fmt.Sprintf("%s:%s:%s", e.Type, e.Meta.Name, e.Meta.ResourceVersion)) }
-func (s *sink) Listed()       { s.add("listed") }
+func (s *sink) Event(e Event) {
+	s.add(fmt.Sprintf("%s:%s:%s", e.Type, e.Meta.Name, e.Meta.ResourceVersion))
+}
+func (s *sink) Listed() { s.add("listed") }
 
 func object(name string, version int) string {
 	return fmt.Sprintf(`{"kind":"K","metadata":{"uid":"uid-%s","name":%q,"resourceVersion":"%d"}}`, name, name, version)
 }
 
-func line(kind, object string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object) }
+func line(kind, object string) string {
+	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
+}
 
 // TestStreamSurvives plays a server that does all that servers do to watches.
 func TestStreamSurvives(t *testing.T) {

@@ -24,9 +24,7 @@ const (
 	apiServerName = "kube-apiserver"
 )
 
-// listenerFD is the descriptor of the inherited socket in the child. The
-// parent binds it, so that nobody can take the port in between; and clients
-// that come early wait instead of being refused.
+// listenerFD is the descriptor of the inherited socket in the child.
 const listenerFD = 3
 
 // apiServerArgs are the flags of the real kube-apiserver.

@@ -24,8 +24,9 @@ fi
 
 echo "building the embedded control plane (first time: 3-5 minutes)..." >&2
 start=$(date +%s)
+trap 'rm -f "$out.$$"' EXIT
 # Outside of any workspace: the replacements of this module are its own.
-GOWORK=off go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.new" .
-mv "$out.new" "$out" # a running cluster keeps the old file
+GOWORK=off go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.$$" .
+mv "$out.$$" "$out" # a running cluster keeps the old file
 echo "$hash" > "$out.hash"
 echo "built $out in $(($(date +%s) - start)) s" >&2

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kopf-wasm/kopf/test/cluster/internal/cli"
 )
 
 func main() {
@@ -26,7 +28,7 @@ func main() {
 	// The packages of Kubernetes register flags of their own for all commands.
 	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRunCommand(runCluster), newEnvCommand(),
+	root.AddCommand(cli.NewRunCommand(runCluster), cli.NewEnvCommand(),
 		newEtcdCommand(), newAPIServerCommand(), newControllersCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "devcluster:", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kopf-wasm/kopf/test/cluster/internal/cli"
 	"github.com/kopf-wasm/kopf/test/cluster/internal/datadir"
 	"github.com/kopf-wasm/kopf/test/cluster/internal/process"
 )
@@ -31,7 +32,7 @@ type parts struct {
 }
 
 // startParts starts the processes. It takes the listener over.
-func startParts(end context.CancelCauseFunc, dir *datadir.Folder, listener *os.File, o runOptions) (*parts, error) {
+func startParts(end context.CancelCauseFunc, dir *datadir.Folder, listener *os.File, o cli.Options) (*parts, error) {
 	// The children have copies of these; a copy here would keep the port
 	// open after the server's end, and the pipe after etcd's.
 	defer listener.Close()

@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/kopf-wasm/kopf/test/cluster/internal/cli"
 	"github.com/kopf-wasm/kopf/test/cluster/internal/datadir"
 	"github.com/kopf-wasm/kopf/test/cluster/internal/process"
 	"github.com/kopf-wasm/kopf/test/cluster/internal/ready"
+	"github.com/kopf-wasm/kopf/test/cluster/internal/socket"
 )
 
 // errStdinClosed ends a cluster whose starter is gone. It is not a failure.
 var errStdinClosed = errors.New("the standard input was closed")
 
 // runCluster is the command run.
-func runCluster(ctx context.Context, o runOptions) (err error) {
+func runCluster(ctx context.Context, o cli.Options) (err error) {
 	dir, err := datadir.Open(o.Dir)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func release(dir *datadir.Folder, remove bool) error {
 
 // serve runs the cluster until the context ends. A part that ends earlier
 // ends the context by end, with its error as the cause.
-func serve(ctx context.Context, end context.CancelCauseFunc, dir *datadir.Folder, o runOptions) error {
+func serve(ctx context.Context, end context.CancelCauseFunc, dir *datadir.Folder, o cli.Options) error {
 	access, err := prepare(dir, o)
 	if err != nil {
 		return err
@@ -112,7 +114,7 @@ type access struct {
 }
 
 // prepare writes all files of the folder and binds the port.
-func prepare(dir *datadir.Folder, o runOptions) (*access, error) {
+func prepare(dir *datadir.Folder, o cli.Options) (*access, error) {
 	if err := dir.EnsureKeys(); err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func prepare(dir *datadir.Folder, o runOptions) (*access, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, port, err := listen(o.Port, dir.Port())
+	listener, port, err := socket.Listen(o.Port, dir.Port())
 	if err != nil {
 		return nil, err
 	}

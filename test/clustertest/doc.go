@@ -16,6 +16,7 @@
 // repository, where "make devcluster" puts it. If KOPF_TEST_KUBECONFIG is set,
 // that cluster is used instead and nothing is started.
 //
-// The garbage collector learns of a new kind of resource within 30 seconds:
-// until then, the children of deleted objects of that kind stay.
+// The garbage collector looks for new kinds of resources every 30 seconds. The
+// children of an object stay for up to 45 seconds if the kind of the object was
+// defined just before.
 package clustertest

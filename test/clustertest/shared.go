@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -15,7 +16,7 @@ var shared struct {
 	started bool
 	cluster *ControlPlane // nil if the start failed
 	err     error         // of the start
-	skipped int           // tests that went without a cluster
+	skipped atomic.Int32  // tests that went without a cluster
 }
 
 // Main runs the tests, stops the cluster if there was one, and exits. It is
@@ -42,9 +43,6 @@ func Cluster(tb testing.TB) *ControlPlane {
 		shared.started = true
 		shared.cluster, shared.err = openShared()
 	}
-	if errors.Is(shared.err, errNoBinary) {
-		shared.skipped++
-	}
 	failOrSkip(tb, shared.err)
 	return shared.cluster
 }
@@ -59,8 +57,8 @@ func openShared() (*ControlPlane, error) {
 func stopShared() error {
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.skipped > 0 {
-		fmt.Fprintf(os.Stderr, "clustertest: SKIPPED %d times: %v\n", shared.skipped, errNoBinary)
+	if n := shared.skipped.Load(); n > 0 {
+		fmt.Fprintf(os.Stderr, "clustertest: %d tests were SKIPPED: %v\n", n, errNoBinary)
 	}
 	if shared.cluster == nil {
 		return nil
@@ -74,6 +72,7 @@ func failOrSkip(tb testing.TB, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, errNoBinary) && !inCI():
+		shared.skipped.Add(1)
 		tb.Skipf("SKIPPED: %v", err)
 	default:
 		tb.Fatalf("cluster: %v", err)

@@ -26,7 +26,7 @@ type Options struct {
 	// any free one.
 	Port int
 
-	// NoControllers saves half a second, and 120 MB of memory. Namespaces
+	// NoControllers saves half a second, and 50 MB of memory. Namespaces
 	// then never go away, and nothing is garbage-collected.
 	NoControllers bool
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/ids"
+	"github.com/kopf-wasm/kopf/reactor/patches"
 )
 
 // finalizer is the one of the recordings.
@@ -46,22 +47,19 @@ func patchFinalizers(c Case) (any, error) {
 	if list := c.In["finalizers"]; list != nil {
 		body["metadata"] = dicts.Object{"name": "n", "finalizers": list}
 	}
-	var ops []causes.PatchOp
-	switch op := c.In["op"]; op {
-	case "block_deletion":
-		ops = causes.BlockDeletion(body, finalizer)
-	case "allow_deletion":
-		ops = causes.AllowDeletion(body, finalizer)
-	default:
-		return nil, fmt.Errorf("unknown operation %v", op)
+	edited := dicts.CloneObject(body)
+	edit, ok := map[any]func(dicts.Object, string) error{
+		"block_deletion": causes.BlockDeletion, "allow_deletion": causes.AllowDeletion,
+	}[c.In["op"]]
+	if !ok {
+		return nil, fmt.Errorf("unknown operation %v", c.In["op"])
 	}
-	list := make([]any, len(ops))
-	for i, op := range ops {
-		item := dicts.Object{"op": op.Op, "path": op.Path}
-		if op.Value != nil {
-			item["value"] = op.Value
-		}
-		list[i] = item
+	if err := edit(edited, finalizer); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for _, op := range patches.Diff(body, edited) {
+		list = append(list, op.JSON())
 	}
 	return list, nil
 }

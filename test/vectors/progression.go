@@ -1,9 +1,9 @@
 package vectors
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,13 +122,7 @@ func delays(state progression.State) []any {
 
 // lifecycle gets the handlers in the order of the keys.
 func lifecycle(c Case) (any, error) {
-	var in struct {
-		Retries json.RawMessage `json:"retries"`
-	}
-	if err := json.Unmarshal(c.RawIn, &in); err != nil {
-		return nil, err
-	}
-	ids := keysOf(in.Retries)[0]
+	ids := slices.Concat(keysOf(c.raw["retries"])...)
 	annotations := dicts.Object{}
 	for id, retries := range dicts.LookupObject(c.In, "retries") {
 		annotations["kopf.zalando.org/"+id] = string(dicts.Encode(dicts.Object{"retries": retries}))

@@ -19,9 +19,10 @@ import (
 // Case is one recorded call of a function of the reference.
 type Case struct {
 	In    dicts.Object
-	RawIn json.RawMessage // the same with its order of keys
 	Out   any
 	Error string // the reference's error, which stands in place of Out
+
+	raw map[string]json.RawMessage // the texts of In's parts, with their order of keys
 }
 
 // Function is what stands for a recorded function of the reference.
@@ -122,8 +123,11 @@ func load(path string) ([]Case, error) {
 	}
 	cases := make([]Case, len(file.Cases))
 	for i, recorded := range file.Cases {
-		c := Case{RawIn: recorded.In, Error: recorded.Error}
+		c := Case{Error: recorded.Error}
 		if c.In, err = dicts.DecodeObject(recorded.In); err != nil {
+			return nil, fmt.Errorf("case %d: in: %w", i, err)
+		}
+		if err := json.Unmarshal(recorded.In, &c.raw); err != nil {
 			return nil, fmt.Errorf("case %d: in: %w", i, err)
 		}
 		if c.Error == "" {

@@ -3,6 +3,7 @@ package vectors
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -15,8 +16,17 @@ func defaultFolder() string {
 	return "../conformance/vectors"
 }
 
+// located finds relative folders also from the root of the module, where people
+// start the tests: the tests themselves run in the folder of their package.
+func located(folder string) string {
+	if _, err := os.Stat(folder); err == nil || filepath.IsAbs(folder) {
+		return folder
+	}
+	return filepath.Join("..", "..", folder)
+}
+
 func TestVectors(t *testing.T) {
-	results, err := Run(*folder, Functions())
+	results, err := Run(located(*folder), Functions())
 	if err != nil {
 		t.Fatal(err)
 	}

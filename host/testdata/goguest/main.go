@@ -55,6 +55,7 @@ var (
 
 // state is a task that waits or lives on.
 type state struct {
+	sleeps     bool
 	cancelled  bool
 	transforms []func(map[string]any)
 }
@@ -205,6 +206,9 @@ func run(task uint32, inv invocation, body []byte) uint64 {
 	case "wait":
 		states[task] = &state{}
 		return give(object{"step": "wait", "seconds": 5})
+	case "wait and sleep":
+		states[task] = &state{sleeps: true}
+		return give(object{"step": "wait"})
 	case "wait forever":
 		states[task] = &state{}
 		return give(object{"step": "wait"})
@@ -340,6 +344,9 @@ func resume(task, ptr, _ uint32) uint64 {
 	}
 	s := states[task]
 	delete(states, task)
+	if s.sleeps {
+		time.Sleep(time.Hour)
+	}
 	return done(object{"stopped": answer.Stopped, "pending": answer.Pending, "cancelled": s.cancelled || answer.Cancelled})
 }
 

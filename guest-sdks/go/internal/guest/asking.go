@@ -10,18 +10,17 @@ import (
 
 // Ask answers kopf_ask: it evaluates options that are functions.
 func (m *Module) Ask(task uint32, frame []byte) []byte {
-	var asked abi.Questions
-	body, err := header(frame, &asked)
-	answers := abi.Answers{Answers: make([]abi.Verdict, len(asked.Questions))}
+	asked, body, err := unframe(frame, decodeQuestions)
+	answers := make([]abi.Verdict, len(asked.Questions))
 	t := &Task{ID: task, Call: asked.Invocation, Body: body, Host: m.Host}
 	for i, question := range asked.Questions {
 		if err != nil {
-			answers.Answers[i].Error = arbitrary(err.Error())
-			continue
+			answers[i].Error = arbitrary(err.Error())
+		} else {
+			answers[i] = m.judge(t, question)
 		}
-		answers.Answers[i] = m.judge(t, question)
 	}
-	return encode(answers)
+	return encodeAnswers(answers)
 }
 
 // judge evaluates the callbacks of one handler, up to the first that is not true.

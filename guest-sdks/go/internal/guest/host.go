@@ -48,20 +48,21 @@ const (
 // Errno is an error of a host function: a negative number of package abi.
 type Errno int
 
-// errnoTexts are the errors in words.
-var errnoTexts = map[Errno]string{
-	abi.ErrnoAbsent:   "there is no such value",
-	abi.ErrnoConflict: "the value was changed meanwhile",
-	abi.ErrnoFault:    "outside of the memory",
-	abi.ErrnoDenied:   "not granted to this operator",
-	abi.ErrnoTooLarge: "over a limit of the host",
-	abi.ErrnoInvalid:  "not valid",
-}
-
 // Error is the error in words.
 func (e Errno) Error() string {
-	if text, ok := errnoTexts[e]; ok {
-		return text
+	switch e {
+	case abi.ErrnoAbsent:
+		return "there is no such value"
+	case abi.ErrnoConflict:
+		return "the value was changed meanwhile"
+	case abi.ErrnoFault:
+		return "outside of the memory"
+	case abi.ErrnoDenied:
+		return "not granted to this operator"
+	case abi.ErrnoTooLarge:
+		return "over a limit of the host"
+	case abi.ErrnoInvalid:
+		return "not valid"
 	}
 	return "unknown error of the host"
 }

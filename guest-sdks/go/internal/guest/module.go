@@ -1,9 +1,6 @@
 package guest
 
-import (
-	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
-)
+import "github.com/kopf-wasm/kopf/abi"
 
 // SDK is the name and the version of this SDK, for the log of the host.
 const SDK = "go 0.1.0"
@@ -19,17 +16,16 @@ type Module struct {
 
 // Register answers kopf_register.
 func (m *Module) Register(request []byte) []byte {
-	var req abi.RegisterRequest
-	if err := jsonlite.Decode(request, &req, ""); err != nil {
-		return encode(abi.Registration{Error: err.Error()})
+	req, err := decodeRequest(request)
+	if err != nil {
+		return encodeRegistration(abi.Registration{Error: err.Error()})
 	}
-	return encode(m.register(req))
+	return encodeRegistration(m.register(req))
 }
 
 // Start answers kopf_start: it begins a task.
 func (m *Module) Start(task uint32, frame []byte) []byte {
-	var call abi.Invocation
-	body, err := header(frame, &call)
+	call, body, err := unframe(frame, decodeInvocation)
 	if err != nil {
 		return failure(err.Error())
 	}
@@ -51,8 +47,8 @@ func (m *Module) Resume(task uint32, message []byte) []byte {
 	if r == nil || r.done {
 		return failure("no such task to resume")
 	}
-	var answer abi.Answer
-	if err := jsonlite.Decode(message, &answer, ""); err != nil {
+	answer, err := decodeAnswer(message)
+	if err != nil {
 		return failure(err.Error())
 	}
 	return m.answer(r, r.resume(answer))
@@ -72,9 +68,9 @@ func (m *Module) Release(task uint32) { delete(m.tasks, task) }
 func (m *Module) Transform(task uint32, body []byte) []byte {
 	r := m.tasks[task]
 	if r == nil {
-		return encode(abi.TransformResult{Error: arbitrary("no such task to transform")})
+		return encodeTransformed(abi.TransformResult{Error: arbitrary("no such task to transform")})
 	}
-	return encode(Transformed(r.transforms, body))
+	return encodeTransformed(Transformed(r.transforms, body))
 }
 
 // Pending is the number of tasks that are kept.
@@ -85,7 +81,7 @@ func (m *Module) answer(r *running, step abi.Step) []byte {
 	if !r.lives() {
 		delete(m.tasks, r.ID)
 	}
-	return encode(step)
+	return encodeStep(step)
 }
 
 // find is a handler of the registration, or a child of a task.
@@ -99,31 +95,22 @@ func (m *Module) find(index int, parent uint32) *Handler {
 	return nil
 }
 
-// header decodes the header of a frame, and finds the body.
-func header(frame []byte, into any) (body []byte, err error) {
+// unframe decodes the header of a frame, and finds the body.
+func unframe[H any](frame []byte, decode func([]byte) (H, error)) (h H, body []byte, err error) {
 	head, err := abi.FindSegment(frame, abi.TagHeader)
 	if err != nil {
-		return nil, err
+		return h, nil, err
 	}
-	if err := jsonlite.Decode(head, into, ""); err != nil {
-		return nil, err
+	if h, err = decode(head); err != nil {
+		return h, nil, err
 	}
-	return abi.FindSegment(frame, abi.TagBody)
-}
-
-// encode encodes a message. Messages consist of plain types only.
-func encode(message any) []byte {
-	out, err := jsonlite.Encode(message)
-	if err != nil {
-		return failure(err.Error())
-	}
-	return out
+	body, err = abi.FindSegment(frame, abi.TagBody)
+	return h, body, err
 }
 
 // failure is the last step of a task that could not run.
 func failure(message string) []byte {
-	out, _ := jsonlite.Encode(abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
-	return out
+	return encodeStep(abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
 }
 
 func arbitrary(message string) *abi.Error {

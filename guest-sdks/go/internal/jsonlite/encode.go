@@ -53,13 +53,8 @@ func appendMap(buf []byte, m map[string]any, depth int) ([]byte, error) {
 	if m == nil {
 		return append(buf, "null"...), nil
 	}
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
 	buf = append(buf, '{')
-	for i, key := range keys {
+	for i, key := range SortedKeys(m) {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
@@ -70,6 +65,16 @@ func appendMap(buf []byte, m map[string]any, depth int) ([]byte, error) {
 		}
 	}
 	return append(buf, '}'), nil
+}
+
+// SortedKeys are the keys of a map in the order in which they are written.
+func SortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func appendList(buf []byte, list []any, depth int) ([]byte, error) {

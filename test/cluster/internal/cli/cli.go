@@ -1,4 +1,6 @@
-package main
+// Package cli is the command line of devcluster: it turns flags into Options,
+// and does no work itself.
+package cli
 
 import (
 	"context"
@@ -13,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/test/cluster/internal/datadir"
 )
 
-// runOptions are the flags of the command run.
-type runOptions struct {
+// Options are the flags of the command run.
+type Options struct {
 	Dir              string        // the data folder; made if missing
 	Port             int           // of the API server; 0: the last one or any free one
 	Audit            bool          // write the audit log
@@ -29,11 +31,12 @@ type runOptions struct {
 	Stdout           io.Writer
 }
 
-// runner is what the command run does with its flags.
-type runner func(ctx context.Context, o runOptions) error
+// Runner does what the command run is for. It returns when the cluster ended.
+type Runner func(ctx context.Context, o Options) error
 
-func newRunCommand(run runner) *cobra.Command {
-	o := runOptions{}
+// NewRunCommand makes the command that starts a cluster.
+func NewRunCommand(run Runner) *cobra.Command {
+	o := Options{}
 	cmd := &cobra.Command{
 		Use:   "run --dir DIR",
 		Short: "Start a control plane and keep it until a signal",
@@ -71,7 +74,8 @@ to be told apart in the audit log.`,
 	return cmd
 }
 
-func newEnvCommand() *cobra.Command {
+// NewEnvCommand makes the command that points a shell to a cluster.
+func NewEnvCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:     "env --dir DIR",

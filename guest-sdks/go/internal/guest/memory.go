@@ -1,5 +1,3 @@
-//go:build wasip1
-
 package guest
 
 import (
@@ -53,6 +51,17 @@ func give(answer []byte) uint64 {
 func withBytes[T any](b []byte, call func(ptr, size uint32) T) T {
 	defer runtime.KeepAlive(b)
 	return call(address(b), uint32(len(b)))
+}
+
+// PC is the address of the code of a function, for its name; 0 for nil. reflect
+// tells the same of an interface, but a function in an interface makes the linker
+// keep all types that it mentions, with all their methods.
+func PC[F any](fn F) uintptr {
+	code := *(**uintptr)(unsafe.Pointer(&fn))
+	if code == nil {
+		return 0
+	}
+	return *code
 }
 
 // bytesOf are the bytes of a string, which must not be changed.

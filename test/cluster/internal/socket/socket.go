@@ -1,4 +1,7 @@
-package main
+// Package socket binds the port of the API server in the parent, so that nobody
+// can take it in between; and clients that come early wait in the socket's queue
+// instead of being refused.
+package socket
 
 import (
 	"fmt"
@@ -6,9 +9,9 @@ import (
 	"os"
 )
 
-// listen binds the wanted port, or else the last one if it is free, or else
+// Listen binds the wanted port, or else the last one if it is free, or else
 // any. It returns the socket as a file, to be inherited by the API server.
-func listen(wanted, last int) (socket *os.File, port int, err error) {
+func Listen(wanted, last int) (socket *os.File, port int, err error) {
 	var listener *net.TCPListener
 	if wanted == 0 && last != 0 {
 		listener, err = bind(last)

@@ -1,0 +1,174 @@
+package guest
+
+import "github.com/kopf-wasm/kopf/abi"
+
+func encodeRegistration(r abi.Registration) []byte {
+	w := &writer{}
+	w.open()
+	w.text("sdk", r.SDK)
+	if r.Operator != (abi.OperatorInfo{}) {
+		w.key("operator")
+		w.open()
+		w.text("name", r.Operator.Name)
+		w.text("version", r.Operator.Version)
+		w.close()
+	}
+	list(w, "handlers", r.Handlers, w.handler)
+	w.text("lifecycle", r.Lifecycle)
+	w.capabilities(r.Capabilities)
+	w.text("error", r.Error)
+	w.close()
+	return w.buf
+}
+
+func (w *writer) capabilities(c *abi.Capabilities) {
+	if c == nil {
+		return
+	}
+	w.key("capabilities")
+	w.open()
+	if len(c.Kubernetes) > 0 {
+		list(w, "kubernetes", c.Kubernetes, func(rule abi.KubernetesRule) {
+			w.open()
+			w.texts("groups", rule.Groups)
+			w.texts("resources", rule.Resources)
+			w.texts("verbs", rule.Verbs)
+			w.close()
+		})
+	}
+	w.texts("http", c.HTTP)
+	w.texts("config", c.Config)
+	w.close()
+}
+
+func (w *writer) handler(h abi.Handler) {
+	w.open()
+	w.must("kind", string(h.Kind))
+	w.must("id", h.ID)
+	w.text("fn", h.Fn)
+	w.selector(h.Resource)
+	w.raw("param", h.Param)
+	w.text("errors", h.Errors)
+	w.seconds("timeout", h.Timeout)
+	w.count("retries", h.Retries)
+	w.seconds("backoff", h.Backoff)
+	w.raws("labels", h.Labels)
+	w.raws("annotations", h.Annotations)
+	w.raw("when", h.When)
+	w.texts("field", h.Field)
+	w.raw("value", h.Value)
+	w.raw("old", h.Old)
+	w.raw("new", h.New)
+	w.yes("optional", h.Optional)
+	w.yes("deleted", h.Deleted)
+	w.special(h)
+	w.close()
+}
+
+// special writes the options of handlers that do not change states.
+func (w *writer) special(h abi.Handler) {
+	w.seconds("interval", h.Interval)
+	w.yes("sharp", h.Sharp)
+	w.seconds("idle", h.Idle)
+	w.raw("initial_delay", h.InitialDelay)
+	w.seconds("cancellation_backoff", h.CancellationBackoff)
+	w.seconds("cancellation_timeout", h.CancellationTimeout)
+	w.seconds("cancellation_polling", h.CancellationPolling)
+	w.texts("operations", h.Operations)
+	w.text("subresource", h.Subresource)
+	w.yes("persistent", h.Persistent)
+	w.yes("side_effects", h.SideEffects)
+	w.yes("ignore_failures", h.IgnoreFailures)
+	w.text("from", h.From)
+	w.text("to", h.To)
+}
+
+func (w *writer) selector(s *abi.Selector) {
+	if s == nil {
+		return
+	}
+	w.key("resource")
+	w.open()
+	if len(s.Args) > 0 {
+		list(w, "args", s.Args, func(arg abi.Raw) { w.buf = append(w.buf, arg...) })
+	}
+	w.text("group", s.Group)
+	w.text("version", s.Version)
+	w.text("kind", s.Kind)
+	w.text("plural", s.Plural)
+	w.text("singular", s.Singular)
+	w.text("shortcut", s.Shortcut)
+	w.text("category", s.Category)
+	w.yes("function", s.Function)
+	w.close()
+}
+
+func encodeStep(s abi.Step) []byte {
+	w := &writer{}
+	w.open()
+	w.must("step", string(s.Step))
+	w.raw("result", s.Result)
+	w.raw("patch", s.Patch)
+	w.number("transforms", s.Transforms)
+	w.fault("error", s.Error)
+	w.texts("warnings", s.Warnings)
+	w.raws("settings", s.Settings)
+	w.yes("keyed", s.Keyed)
+	w.seconds("seconds", s.Seconds)
+	if len(s.Children) > 0 {
+		list(w, "children", s.Children, w.handler)
+	}
+	w.text("lifecycle", s.Lifecycle)
+	w.call(s.Call)
+	w.close()
+	return w.buf
+}
+
+func (w *writer) call(c *abi.Call) {
+	if c == nil {
+		return
+	}
+	w.key("call")
+	w.open()
+	w.must("target", c.Target)
+	w.must("method", c.Method)
+	w.must("path", c.Path)
+	w.headers("headers", c.Headers)
+	w.raw("body", c.Body)
+	w.seconds("timeout", c.Timeout)
+	w.close()
+}
+
+func encodeAnswers(answers []abi.Verdict) []byte {
+	w := &writer{}
+	w.open()
+	list(w, "answers", answers, func(v abi.Verdict) {
+		w.open()
+		w.raw("value", v.Value)
+		w.fault("error", v.Error)
+		w.close()
+	})
+	w.close()
+	return w.buf
+}
+
+func encodeTransformed(r abi.TransformResult) []byte {
+	w := &writer{}
+	w.open()
+	w.raw("body", r.Body)
+	w.fault("error", r.Error)
+	w.close()
+	return w.buf
+}
+
+// EncodeEvent writes the message of the host function event.
+func EncodeEvent(e abi.Event) []byte {
+	w := &writer{}
+	w.open()
+	w.must("type", e.Type)
+	w.must("reason", e.Reason)
+	w.must("message", e.Message)
+	w.raw("object", e.Object)
+	w.close()
+	return w.buf
+}

@@ -1,0 +1,192 @@
+// Package test holds the tests that look at the repository as a whole: who
+// imports whom, and how packages are documented.
+package test
+
+import (
+	"errors"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kopf-wasm/kopf"
+
+// outside stands for every module that is neither the standard library nor ours.
+const outside = "."
+
+// room is a folder and what its packages may import, besides each other. Only
+// what is shipped is checked, and tests are free. Each hop is checked in its own room,
+// so direct imports are enough.
+type room struct {
+	folder string
+	may    []string // folders of this repository, with all below them
+	never  []string // import paths, with all below them; or outside
+	absent bool     // it is not written yet
+}
+
+var rooms = []room{
+	{folder: "abi", never: []string{outside}},
+	{folder: "internal", never: []string{outside, "net"}},
+	{folder: "stores", may: []string{"abi", "internal"}, never: []string{outside, "net"}},
+	{folder: "host", may: []string{"abi", "internal"}, never: []string{"k8s.io", "sigs.k8s.io"}},
+	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism"}},
+	{folder: "webhooks", may: []string{"abi", "internal", "reactor/filters", "reactor/selectors", "reactor/patches"},
+		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"}, absent: true},
+	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}},
+	{folder: "cmd", may: []string{"abi", "internal", "host", "operator"}},
+	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},
+	{folder: "examples", may: []string{"guest-sdks/go"}, never: []string{outside}},
+
+	// The pure packages of the reactor: a body comes in, a decision goes out.
+	{folder: "reactor/causes", may: pureMay, never: pureNever},
+	{folder: "reactor/diffs", may: pureMay, never: pureNever},
+	{folder: "reactor/filters", may: pureMay, never: pureNever},
+	{folder: "reactor/patches", may: pureMay, never: pureNever},
+	{folder: "reactor/progression", may: pureMay, never: pureNever},
+	{folder: "reactor/selectors", may: pureMay, never: pureNever},
+}
+
+var (
+	pureMay   = []string{"abi", "internal", "stores", "reactor/diffs"}
+	pureNever = []string{outside, "net/http", "os"}
+)
+
+func TestLayers(t *testing.T) {
+	for _, r := range rooms {
+		t.Run(r.folder, func(t *testing.T) {
+			files, err := goFiles(filepath.Join("..", filepath.FromSlash(r.folder)))
+			if errors.Is(err, fs.ErrNotExist) && r.absent {
+				return
+			}
+			if err != nil {
+				t.Fatal(err) // a rule for a room that is gone is stale
+			}
+			if r.absent {
+				t.Error("the room is there now: the rule must not call it absent")
+			}
+			for _, file := range files {
+				if forTests(file) {
+					continue
+				}
+				src, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, imp := range r.violations(t, src) {
+					t.Errorf("%s imports %s", file, imp)
+				}
+			}
+		})
+	}
+}
+
+// violations lists the imports of a file that its room does not allow.
+func (r room) violations(t *testing.T, src []byte) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad []string
+	for _, spec := range file.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.allows(imp) {
+			bad = append(bad, imp)
+		}
+	}
+	return bad
+}
+
+func (r room) allows(imp string) bool {
+	if under(imp, module) {
+		local := strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+		return under(local, r.folder) || slices.ContainsFunc(r.may, func(may string) bool { return under(local, may) })
+	}
+	first, _, _ := strings.Cut(imp, "/")
+	if strings.Contains(first, ".") && slices.Contains(r.never, outside) {
+		return false
+	}
+	return !slices.ContainsFunc(r.never, func(never string) bool { return under(imp, never) })
+}
+
+// under tells whether a path is a folder or lies below it.
+func under(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// goFiles lists the Go files below a folder; an error if there is no such folder.
+func goFiles(root string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// forTests tells the files that are not shipped: tests, and packages that only
+// tests import, named as httptest is.
+func forTests(file string) bool {
+	return strings.HasSuffix(file, "_test.go") || strings.HasSuffix(filepath.Dir(file), "test")
+}
+
+// The check itself must be able to fail.
+func TestViolations(t *testing.T) {
+	find := func(folder string) room {
+		i := slices.IndexFunc(rooms, func(r room) bool { return r.folder == folder })
+		if i < 0 {
+			t.Fatalf("there is no room %s", folder)
+		}
+		return rooms[i]
+	}
+	tests := []struct {
+		name, folder, imp string
+		allowed           bool
+	}{
+		{"the standard library", "abi", "encoding/json", true},
+		{"a dependency in the contract", "abi", "github.com/google/go-cmp/cmp", false},
+		{"its own package", "host", module + "/host/prepare", true},
+		{"the contract", "host", module + "/abi", true},
+		{"a module of a longer name", "host", module + "-other/abi", true},
+		{"a room of a longer name", "host", module + "/abi2", false},
+		{"the root package", "host", module, false},
+		{"a room above", "host", module + "/reactor/filters", false},
+		{"Kubernetes in the host", "host", "k8s.io/apimachinery/pkg/types", false},
+		{"the engine in the host", "host", "github.com/tetratelabs/wazero", true},
+		{"the engine in the reactor", "reactor", "github.com/tetratelabs/wazero", false},
+		{"the network in the stores", "stores", "net/http", false},
+		{"a name that begins like net", "stores", "netip", true},
+		{"a pure package in a server", "webhooks", module + "/reactor/filters", true},
+		{"the rest of the reactor in a server", "webhooks", module + "/reactor", false},
+		{"client-go in a pure package", "reactor/filters", "k8s.io/client-go/rest", false},
+		{"the reactor in the command", "cmd", module + "/reactor", false},
+		{"a room in a helper", "internal", module + "/abi", false},
+		{"a test's cluster in the SDK", "guest-sdks/go", module + "/test/clustertest", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			src := "package p\n\nimport (\n\t\"fmt\"\n\tx " + strconv.Quote(tt.imp) + "\n)\n"
+			bad := find(tt.folder).violations(t, []byte(src))
+			if allowed := len(bad) == 0; allowed != tt.allowed {
+				t.Errorf("%s in %s: allowed = %v, want %v", tt.imp, tt.folder, allowed, tt.allowed)
+			}
+		})
+	}
+}
