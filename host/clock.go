@@ -26,7 +26,7 @@ func (c *call) clock(id uint32) int64 {
 	if id == clockRealtime {
 		return c.now.UnixNano()
 	}
-	return int64(c.now.Sub(monotonicBase))
+	return int64(c.now.Sub(monotonicBase) + c.in.skew)
 }
 
 // wasiClockRes is clock_res_get(id, ptr): a microsecond.
@@ -108,18 +108,30 @@ func (c *call) waitOf(s []byte) time.Duration {
 	return time.Duration(min(timeout, math.MaxInt64))
 }
 
+// maxSkew keeps the monotonic clock from overflowing: about a hundred years.
+const maxSkew = 100 * 365 * 24 * time.Hour
+
 // sleep waits, and moves the clock. It ends early when the context is done or
-// the task is cancelled: then the guest goes on, and gets its grace to end.
+// the task is cancelled. The guest shall go on then, and get its grace to end; but
+// its runtime would sleep again if the time were not over. So the monotonic clock
+// is put forward, and the instance is not used for other tasks afterwards.
 func (c *call) sleep(wait time.Duration) {
 	start := time.Now()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	early := true
 	select {
 	case <-timer.C:
+		early = false
 	case <-c.ctx.Done():
 	case <-c.woken:
 	}
 	c.now = time.Now()
-	c.slept += c.now.Sub(start)
+	slept := c.now.Sub(start)
+	c.slept += slept
+	if rest := wait - slept; early && rest > 0 {
+		c.in.skew = min(c.in.skew+min(rest, maxSkew), maxSkew)
+		c.in.tainted = true
+	}
 	c.check()
 }

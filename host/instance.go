@@ -26,7 +26,8 @@ type instance struct {
 	last    uint32                  // the latest number of a task
 	calls   int                     // invocations so far
 	dead    error                   // why nothing runs here any more
-	tainted bool                    // it holds a task that was released before its end
+	tainted bool                    // it must not be used for other tasks
+	skew    time.Duration           // how far its monotonic clock was put forward
 }
 
 // lock takes the instance, or gives up with the context.

@@ -218,6 +218,9 @@ func (in *instance) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // the guest's sleeps were cut short, and it went on
+		return c.fail(&stopped{context.Cause(ctx)})
+	}
 	switch {
 	case in.m.registered == nil:
 		in.m.registered = append([]byte{}, data...)

@@ -121,15 +121,20 @@ func asMap(value any) Map {
 	return JSON(text).Map()
 }
 
+// mergeMaps copies maps, so that later changes do not reach into what was merged.
 func mergeMaps(into, from Map) {
 	for key, value := range from {
 		inner, isMap := value.(Map)
-		present, wasMap := into[key].(Map)
-		if isMap && wasMap {
-			mergeMaps(present, inner)
-		} else {
+		if !isMap || inner == nil {
 			into[key] = value
+			continue
 		}
+		present, wasMap := into[key].(Map)
+		if !wasMap {
+			present = Map{}
+			into[key] = present
+		}
+		mergeMaps(present, inner)
 	}
 }
 

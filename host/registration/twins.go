@@ -8,28 +8,41 @@ import (
 )
 
 // checkTwins refuses different functions that have one id and can meet in one
-// cause of one resource: they would share one record of progress. Which resources a
-// selector selects is only known in the cluster, so only equal selectors are compared here.
+// cause of one resource: they would share one record of progress, and only the first
+// would be called. Which resources a selector selects is only known in the cluster,
+// so only equal selectors are compared here.
 func checkTwins(handlers []abi.Handler) error {
 	type key struct{ id, resource, cause string }
-	seen := map[key]string{}
-	for _, h := range handlers {
-		if h.Fn == "" {
-			continue
-		}
+	seen := map[key][]*abi.Handler{}
+	for i := range handlers {
+		h := &handlers[i]
 		resource, err := json.Marshal(h.Resource)
 		if err != nil {
 			return err
 		}
-		for _, cause := range causesOf(&h) {
-			k := key{fullID(&h), string(resource), cause}
-			if other, ok := seen[k]; ok && other != h.Fn {
-				return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s", h.ID, cause, other, h.Fn)
+		for _, cause := range causesOf(h) {
+			k := key{fullID(h), string(resource), cause}
+			for _, other := range seen[k] {
+				if !sameFunction(other, h) && !exclusive(other, h) {
+					return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s", h.ID, cause, function(other), function(h))
+				}
 			}
-			seen[k] = h.Fn
+			seen[k] = append(seen[k], h)
 		}
 	}
 	return nil
+}
+
+// sameFunction tells whether two registrations are of one function; one without
+// a name is used nowhere else.
+func sameFunction(a, b *abi.Handler) bool { return a.Fn != "" && a.Fn == b.Fn }
+
+// function names the function of a handler in errors.
+func function(h *abi.Handler) string {
+	if h.Fn == "" {
+		return "one without a name"
+	}
+	return h.Fn
 }
 
 // fullID is the id with the suffix of the field.
@@ -45,8 +58,8 @@ func fullID(h *abi.Handler) string {
 	return id
 }
 
-// causesOf are the causes that call handlers of a kind. Resuming is mixed with
-// the others: its handlers run in the same cycle, whatever else happened.
+// causesOf are the causes that call handlers of a kind. Handlers for resuming are
+// called with whatever else happened to an object before it was first seen.
 func causesOf(h *abi.Handler) []string {
 	switch h.Kind {
 	case abi.KindCreate:
@@ -70,4 +83,44 @@ func causesOf(h *abi.Handler) []string {
 		return []string{"convert " + h.From + " " + h.To}
 	}
 	return []string{string(h.Kind)}
+}
+
+// exclusive tells whether the filters of two handlers of one field contradict each other.
+func exclusive(a, b *abi.Handler) bool {
+	for key, filter := range a.Labels {
+		if other, ok := b.Labels[key]; ok && contradict(filter, other) {
+			return true
+		}
+	}
+	for key, filter := range a.Annotations {
+		if other, ok := b.Annotations[key]; ok && contradict(filter, other) {
+			return true
+		}
+	}
+	return contradict(a.Value, b.Value) || contradict(a.Old, b.Old) || contradict(a.New, b.New)
+}
+
+// contradict tells whether no value matches both filters. Values of any kind but
+// strings may be equal though they are written in different ways.
+func contradict(a, b abi.Raw) bool {
+	if a.IsNull() || b.IsNull() {
+		return false
+	}
+	am, bm := markerOf(a), markerOf(b)
+	switch {
+	case am == "" && bm == "":
+		return isString(a) && isString(b) && !sameString(a, b)
+	case am == "ABSENT":
+		return bm == "PRESENT" || bm == "VALUE" || bm == ""
+	case bm == "ABSENT":
+		return am == "PRESENT" || am == "VALUE" || am == ""
+	}
+	return false
+}
+
+func isString(raw abi.Raw) bool { return raw[0] == '"' }
+
+func sameString(a, b abi.Raw) bool {
+	var x, y string
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
 }

@@ -1,0 +1,138 @@
+package reactor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+func TestChildren(t *testing.T) {
+	const declared = `"children":[{"kind":"sub","id":"a"},{"kind":"sub","id":"b"}]`
+	tests := []struct {
+		name    string
+		scripts map[string][]string
+		calls   []string
+		pending []bool // answers to execute
+		final   bool
+		message string
+		subrefs []string
+		stored  []string // ids with a record in the patch
+	}{
+		{
+			name:    "one in a cycle, then the parent again",
+			scripts: map[string][]string{"fn": {`{"step":"done","result":1,` + declared + `}`}},
+			calls:   []string{"fn", "fn/a"}, message: "None",
+			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
+		},
+		{
+			name:    "all at once",
+			scripts: map[string][]string{"fn": {`{"step":"done","lifecycle":"all_at_once",` + declared + `}`}},
+			calls:   []string{"fn", "fn/a", "fn/b"}, final: true,
+			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
+		},
+		{
+			name: "on demand, pending",
+			scripts: map[string][]string{"fn": {`{"step":"execute",` + declared + `}`,
+				`{"step":"done","error":{"kind":"children","message":""}}`}},
+			calls: []string{"fn", "fn/a"}, pending: []bool{true}, message: "None",
+			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
+		},
+		{
+			name: "on demand, all done",
+			scripts: map[string][]string{"fn": {`{"step":"execute","lifecycle":"all_at_once",` + declared + `}`,
+				`{"step":"done","result":{"x":1}}`}},
+			calls: []string{"fn", "fn/a", "fn/b"}, pending: []bool{false}, final: true,
+			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
+		},
+		{
+			name: "nested",
+			scripts: map[string][]string{
+				"fn":   {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`},
+				"fn/a": {`{"step":"done","children":[{"kind":"sub","id":"x"}]}`},
+			},
+			calls: []string{"fn", "fn/a", "fn/a/x"}, final: true,
+			subrefs: []string{"fn/a", "fn/a/x"}, stored: []string{"fn.a", "fn.a.x"},
+		},
+		{
+			name: "a child fails for good: the parent goes on",
+			scripts: map[string][]string{
+				"fn":   {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`},
+				"fn/a": {`{"step":"done","error":{"kind":"permanent","message":"no"}}`},
+			},
+			calls: []string{"fn", "fn/a"}, final: true, subrefs: []string{"fn/a"}, stored: []string{"fn.a"},
+		},
+		{
+			name:    "an error of the parent: no children",
+			scripts: map[string][]string{"fn": {`{"step":"done","error":{"kind":"permanent","message":"no"},` + declared + `}`}},
+			calls:   []string{"fn"}, final: true, message: "no",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			guest := &scripted{scripts: tt.scripts}
+			s := newStage(t, guest, `{"metadata":{"name":"n"}}`)
+			got, err := s.x.attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls []string
+			for _, inv := range guest.invocations {
+				calls = append(calls, inv.ID)
+			}
+			var pending []bool
+			for _, answer := range guest.answers {
+				pending = append(pending, answer.Pending)
+			}
+			slices.Sort(got.subrefs)
+			if diff := cmp.Diff([]any{tt.calls, tt.pending, tt.final, tt.message, tt.subrefs, tt.stored},
+				[]any{calls, pending, got.final, got.message, slices.Compact(got.subrefs), recordsIn(s.cause.patch.merge)}); diff != "" {
+				t.Errorf("calls, pending, final, message, subrefs, records (-want +got):\n%s", diff)
+			}
+			if guest.alive != 0 {
+				t.Errorf("%d tasks are not released", guest.alive)
+			}
+		})
+	}
+}
+
+// recordsIn lists the progress records in a patch.
+func recordsIn(merge dicts.Object) []string {
+	var found []string
+	for key := range dicts.LookupObject(merge, "metadata", "annotations") {
+		if id, ok := strings.CutPrefix(key, "kopf.zalando.org/"); ok {
+			found = append(found, id)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestFinishedChildrenAreNotCalledAgain(t *testing.T) {
+	done := fmt.Sprintf(`{"started":%q,"stopped":%q,"purpose":"create","retries":1,"success":true,"failure":false}`,
+		"2020-01-01T00:00:00.000000+00:00", "2020-01-01T00:00:01.000000+00:00")
+	body := fmt.Sprintf(`{"metadata":{"name":"n","annotations":{"kopf.zalando.org/fn.a":%q}}}`, done)
+	guest := &scripted{scripts: map[string][]string{"fn": {`{"step":"done","children":[{"kind":"sub","id":"a"},{"kind":"sub","id":"b"}]}`}}}
+	s := newStage(t, guest, body)
+	got, err := s.x.attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(1, time.Second))
+	if err != nil || !got.final {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if n := len(guest.invocations); n != 2 || guest.invocations[1].ID != "fn/b" {
+		t.Errorf("called: %+v", guest.invocations)
+	}
+}
+
+func TestChildrenOfEventHandlersAreRefused(t *testing.T) {
+	guest := &scripted{scripts: map[string][]string{"fn": {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`}}}
+	s := newStage(t, guest, `{}`)
+	s.cause.changing = false
+	got, err := s.x.attempt(t.Context(), s.handler(t, `{"kind":"event","id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
+	if err != nil || !strings.Contains(got.message, "only handlers of changes can have sub-handlers") {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// caseFile is what the interpreter needs of a case.
+type caseFile struct {
+	Operator  operatorSpec            `json:"operator"`
+	Operators map[string]operatorSpec `json:"operators"`
+}
+
+// operatorSpec is one operator of a case.
+type operatorSpec struct {
+	Handlers  []handlerSpec `json:"handlers"`
+	Settings  object        `json:"settings"`
+	Lifecycle string        `json:"lifecycle"`
+}
+
+// handlerSpec is one function: how it is registered, and what it does.
+type handlerSpec struct {
+	Name       string   `json:"name"`
+	Decorators []object `json:"decorators"`
+	Do         []object `json:"do"`
+	Log        []string `json:"log"`
+	Silent     bool     `json:"silent"`
+
+	options object // of a sub-handler
+}
+
+// UnmarshalJSON also keeps the options, which sub-handlers have beside the script.
+func (h *handlerSpec) UnmarshalJSON(data []byte) error {
+	type plain handlerSpec
+	if err := json.Unmarshal(data, (*plain)(h)); err != nil {
+		return err
+	}
+	if h.Name == "" {
+		h.Name = "fn"
+	}
+	return json.Unmarshal(data, &h.options)
+}
+
+// loadOperator picks an operator of a case.
+func loadOperator(text, which string) (operatorSpec, error) {
+	var file caseFile
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		return operatorSpec{}, fmt.Errorf("KOPF_CASE_JSON_TEXT is not a case: %w", err)
+	}
+	if which == "" || which == "main" {
+		return file.Operator, nil
+	}
+	operator, ok := file.Operators[which]
+	if !ok {
+		return operatorSpec{}, fmt.Errorf("KOPF_CASE_OPERATOR: the case has no operator %q", which)
+	}
+	return operator, nil
+}
+
+// normal is a value with the types that encoding/json gives, for comparisons.
+func normal(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(text, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// into decodes a part of a case into a type.
+func into[T any](value any) (out T, err error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(text, &out)
+}
