@@ -37,14 +37,14 @@ devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
 	@test/cluster/build.sh $(DEVCLUSTER)
 
 .PHONY: guests
-guests: guest-go guest-rust guest-examples ## Build all guest modules of tests and examples
+guests: guest-go guest-minimal guest-examples ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
 	@scripts/go-guest.sh $(GUESTS)/conformance-go.wasm test/conformance/guests/go
 
-.PHONY: guest-rust
-guest-rust:
+.PHONY: guest-minimal
+guest-minimal:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-minimal.wasm test/guests/rust/minimal
 
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))

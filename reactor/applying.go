@@ -42,7 +42,7 @@ func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration, q
 	progress := a.settings.Persistence.Progress
 	patched := !c.patch.empty()
 	if patched {
-		if err := progress.Touch(c.body, c.patch.merge, nil); err != nil {
+		if err := progress.Touch(c.body, &c.patch.merge, nil); err != nil {
 			return application{}, err
 		}
 	}
@@ -81,7 +81,7 @@ func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration, q *q
 func (a *applier) touch(ctx context.Context, c *cause) (application, error) {
 	value := stores.FormatTime(time.Now())
 	touch := newPatch(nil)
-	if err := a.settings.Persistence.Progress.Touch(c.body, touch.merge, &value); err != nil {
+	if err := a.settings.Persistence.Progress.Touch(c.body, &touch.merge, &value); err != nil {
 		return application{}, err
 	}
 	return a.patch(ctx, c, touch)
@@ -112,7 +112,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	if w.result == nil {
 		return application{remaining: remaining}, nil
 	}
-	if lost := patches.Inconsistencies(p.merge, w.result); len(lost) > 0 {
+	if lost := patches.Inconsistencies(p.merge.Object(), w.result); len(lost) > 0 {
 		c.log.warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
 	}
 	return application{version: w.version(), remaining: remaining}, nil
@@ -130,11 +130,11 @@ type writing struct {
 
 // write returns the transformations that lost against newer changes.
 func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error) {
-	merge, status := w.split(p.merge)
-	if err := w.merge(ctx, "", merge); err != nil {
+	merge, status := w.split(p.merge.Object())
+	if err := w.merge(ctx, "", &p.merge, merge); err != nil {
 		return nil, err
 	}
-	if err := w.merge(ctx, "status", status); err != nil {
+	if err := w.merge(ctx, "status", &p.merge, status); err != nil {
 		return nil, err
 	}
 	if len(p.transformations) == 0 {
@@ -198,15 +198,16 @@ func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
 	return body, dicts.Object{"status": value}
 }
 
-func (w *writing) merge(ctx context.Context, subresource string, merge dicts.Object) error {
-	if len(merge) == 0 {
+// merge sends a part of a merge patch.
+func (w *writing) merge(ctx context.Context, subresource string, whole *stores.Patch, part dicts.Object) error {
+	if len(part) == 0 {
 		return nil
 	}
 	what := "resource"
 	if subresource != "" {
 		what = subresource
 	}
-	payload, err := json.Marshal(merge)
+	payload, err := whole.Encode(part)
 	if err != nil {
 		return err
 	}

@@ -150,8 +150,8 @@ func TestWaitingHandlerIsCancelledAtExit(t *testing.T) {
 				if len(guest.answers) == 0 || !guest.answers[0].Cancelled {
 					t.Errorf("the task was not told: %+v", guest.answers)
 				}
-				if len(s.cause.patch.merge) > 0 {
-					t.Errorf("a cancelled handler has left a patch: %v", s.cause.patch.merge)
+				if !s.cause.patch.merge.IsEmpty() {
+					t.Errorf("a cancelled handler has left a patch: %v", s.cause.patch.merge.Object())
 				}
 			})
 		})

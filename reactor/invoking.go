@@ -8,7 +8,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
-	"github.com/kopf-wasm/kopf/reactor/patches"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
@@ -164,7 +163,7 @@ func (t *conversation) takePatch(step *abi.Step) error {
 		if err != nil {
 			return &guestError{fmt.Errorf("%w: the patch of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}
 		}
-		patches.Merge(t.cause.patch.merge, merge)
+		t.cause.patch.merge.Merge(merge)
 	}
 	if step.Transforms > 0 {
 		t.kept = true

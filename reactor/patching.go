@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // patch is what is to be changed on an object by the end of a cycle: fields to
@@ -13,7 +14,7 @@ import (
 //
 // Kopf: kopf.Patch (v1.45).
 type patch struct {
-	merge           dicts.Object
+	merge           stores.Patch
 	transformations []transformation
 }
 
@@ -27,12 +28,12 @@ type transformation struct {
 }
 
 func newPatch(remaining []transformation) *patch {
-	return &patch{merge: dicts.Object{}, transformations: remaining}
+	return &patch{transformations: remaining}
 }
 
 func (p *patch) add(t transformation) { p.transformations = append(p.transformations, t) }
 
-func (p *patch) empty() bool { return len(p.merge) == 0 && len(p.transformations) == 0 }
+func (p *patch) empty() bool { return p.merge.IsEmpty() && len(p.transformations) == 0 }
 
 // transformed applies the transformations to a body, which stays as it is.
 func (p *patch) transformed(ctx context.Context, body dicts.Object) (dicts.Object, error) {

@@ -124,7 +124,7 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 	if err != nil {
 		return err
 	}
-	return progression.DeliverResults(forState(outcomes), c.patch.merge)
+	return progression.DeliverResults(forState(outcomes), &c.patch.merge)
 }
 
 // detectChange finds out what has happened to the object. It is nil if no handler
@@ -256,7 +256,7 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 	}
 	counts := state.Counts()
 	c.log.info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(c.reason.Title()), counts.Success, counts.Failure))
-	if err := state.Purge(c.body, c.patch.merge, storage, p.handlers.owned); err != nil {
+	if err := state.Purge(c.body, &c.patch.merge, storage, p.handlers.owned); err != nil {
 		return nil, err
 	}
 	return nil, p.concludeChange(c)
@@ -292,7 +292,7 @@ func (p *processor) supersede(c *cause, state progression.State, selected []*Han
 	if len(state.Extras()) == 0 {
 		return state, nil
 	}
-	return state, state.Purge(c.body, c.patch.merge, p.settings.Persistence.Progress, p.handlers.owned)
+	return state, state.Purge(c.body, &c.patch.merge, p.settings.Persistence.Progress, p.handlers.owned)
 }
 
 func (p *processor) logChange(c *cause) {
@@ -313,7 +313,7 @@ func (p *processor) concludeChange(c *cause) error {
 	if !ok || dicts.Equal(c.old, c.new) {
 		return nil
 	}
-	return p.settings.Persistence.DiffBase.Store(c.body, c.patch.merge, essence)
+	return p.settings.Persistence.DiffBase.Store(c.body, &c.patch.merge, essence)
 }
 
 func capitalized(text string) string { return string(text[0]-'a'+'A') + text[1:] }

@@ -90,10 +90,10 @@ func (x *execution) record(c *cause, state progression.State, outcomes map[strin
 	if err != nil {
 		return state, err
 	}
-	if err := state.Store(c.body, c.patch.merge, x.settings.Persistence.Progress); err != nil {
+	if err := state.Store(c.body, &c.patch.merge, x.settings.Persistence.Progress); err != nil {
 		return state, err
 	}
-	return state, progression.DeliverResults(merged, c.patch.merge)
+	return state, progression.DeliverResults(merged, &c.patch.merge)
 }
 
 func forState(outcomes map[string]outcome) map[string]progression.Outcome {

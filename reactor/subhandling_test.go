@@ -90,7 +90,7 @@ func TestChildren(t *testing.T) {
 			}
 			slices.Sort(got.subrefs)
 			if diff := cmp.Diff([]any{tt.calls, tt.pending, tt.final, tt.message, tt.subrefs, tt.stored},
-				[]any{calls, pending, got.final, got.message, slices.Compact(got.subrefs), recordsIn(s.cause.patch.merge)}); diff != "" {
+				[]any{calls, pending, got.final, got.message, slices.Compact(got.subrefs), recordsIn(s.cause.patch.merge.Object())}); diff != "" {
 				t.Errorf("calls, pending, final, message, subrefs, records (-want +got):\n%s", diff)
 			}
 			if guest.alive != 0 {

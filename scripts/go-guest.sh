@@ -9,6 +9,5 @@ fi
 mkdir -p "$(dirname "$1")"
 out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$2"
-echo "building $(basename "$1")..." >&2
-GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -o "$out.new" .
-mv "$out.new" "$out" # whoever reads the old file may go on
+[ -f "$out" ] || echo "building $(basename "$1")..." >&2 # the first time takes longest
+GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -o "$out" .

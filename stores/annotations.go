@@ -44,9 +44,9 @@ func fetchAnnotation(body Object, keys []string) (doc any, key string, err error
 }
 
 // storeAnnotations sets all the keys to the text.
-func storeAnnotations(patch Object, keys []string, text string) error {
+func storeAnnotations(patch *Patch, keys []string, text string) error {
 	for _, key := range keys {
-		if err := dicts.Ensure(patch, annotationPath(key), text); err != nil {
+		if err := patch.Set(annotationPath(key), text); err != nil {
 			return fmt.Errorf("patching the annotation %s: %w", key, err)
 		}
 	}
@@ -55,10 +55,10 @@ func storeAnnotations(patch Object, keys []string, text string) error {
 
 // storeMarker makes the prefix known to other operators of this kind, unless its
 // name tells it already, or the marker is there.
-func storeMarker(prefix string, body, patch Object) error {
+func storeMarker(prefix string, body Object, patch *Patch) error {
 	marker := prefix + "/" + managedMarker
 	_, inBody := annotationsOf(body)[marker]
-	_, inPatch := annotationsOf(patch)[marker]
+	_, inPatch := annotationsOf(patch.Object())[marker]
 	if strings.HasPrefix(prefix, "kopf.") || inBody || inPatch {
 		return nil
 	}
@@ -67,12 +67,12 @@ func storeMarker(prefix string, body, patch Object) error {
 
 // purgeField deletes a field by the patch if the body has it. Otherwise it takes
 // the field out of the patch.
-func purgeField(body, patch Object, path Path) error {
+func purgeField(body Object, patch *Patch, path Path) error {
 	if _, inBody := dicts.Lookup(body, path...); inBody {
-		return dicts.Ensure(patch, path, nil)
+		return patch.Set(path, nil)
 	}
-	if _, inPatch := dicts.Lookup(patch, path...); inPatch {
-		return dicts.Remove(patch, path)
+	if _, inPatch := patch.Lookup(path...); inPatch {
+		return patch.Remove(path)
 	}
 	return nil
 }

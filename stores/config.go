@@ -14,9 +14,9 @@ import (
 // NewProgress makes a progress storage of its JSON form, which is an object with
 // the type and the options, or a list of such objects to use several at once:
 //
-//	{"type": "smart", "prefix": …, "name": …, "field": …, "touchKey": …, "touchField": …, "v1": true, "verbose": false}
-//	{"type": "annotations", "prefix": …, "touchKey": …, "v1": true, "verbose": false}
-//	{"type": "status", "name": …, "field": …, "touchField": …}
+//	{"type": "smart", "prefix": …, "name": …, "field": …, "touch_key": …, "touch_field": …, "v1": true, "verbose": false}
+//	{"type": "annotations", "prefix": …, "touch_key": …, "v1": true, "verbose": false}
+//	{"type": "status", "name": …, "field": …, "touch_field": …}
 //
 // Fields are dotted strings, in which {name} is replaced, or lists of keys.
 // Errors name the storage and the option.
@@ -31,8 +31,8 @@ func NewProgress(config json.RawMessage) (ProgressStorage, error) {
 
 // NewDiffBase makes a diff-base storage of its JSON form, as NewProgress does:
 //
-//	{"type": "annotations", "prefix": …, "key": …, "ignoredFields": […], "v1": true}
-//	{"type": "status", "name": …, "field": …, "ignoredFields": […]}
+//	{"type": "annotations", "prefix": …, "key": …, "ignored_fields": […], "v1": true}
+//	{"type": "status", "name": …, "field": …, "ignored_fields": […]}
 func NewDiffBase(config json.RawMessage) (DiffBaseStorage, error) {
 	storage, err := build("diff-base storage", config, newDiffBaseOf,
 		func(list []DiffBaseStorage) DiffBaseStorage { return MultiDiffBase(list) })
@@ -46,7 +46,7 @@ func newProgressOf(o *options) ProgressStorage {
 	annotations := func() AnnotationsProgressOptions {
 		return AnnotationsProgressOptions{
 			Prefix:   o.text("prefix"),
-			TouchKey: o.text("touchKey"),
+			TouchKey: o.text("touch_key"),
 			Verbose:  o.flag("verbose", false),
 			NoV1:     !o.flag("v1", true),
 		}
@@ -55,7 +55,7 @@ func newProgressOf(o *options) ProgressStorage {
 		return StatusProgressOptions{
 			Name:       o.text("name"),
 			Field:      o.field("field"),
-			TouchField: o.field("touchField"),
+			TouchField: o.field("touch_field"),
 		}
 	}
 	switch kind := o.text("type"); kind {
@@ -77,14 +77,14 @@ func newDiffBaseOf(o *options) DiffBaseStorage {
 		return NewAnnotationsDiffBase(AnnotationsDiffBaseOptions{
 			Prefix:        o.text("prefix"),
 			Key:           o.text("key"),
-			IgnoredFields: o.fields("ignoredFields"),
+			IgnoredFields: o.fields("ignored_fields"),
 			NoV1:          !o.flag("v1", true),
 		})
 	case "status":
 		return NewStatusDiffBase(StatusDiffBaseOptions{
 			Name:          o.text("name"),
 			Field:         o.field("field"),
-			IgnoredFields: o.fields("ignoredFields"),
+			IgnoredFields: o.fields("ignored_fields"),
 		})
 	default:
 		o.unknownType(kind, "annotations, status")

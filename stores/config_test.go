@@ -21,7 +21,7 @@ func TestProgressConfigErrors(t *testing.T) {
 		{"flag that is none", `{"type": "smart", "v1": "no"}`, `v1: "no" is not true or false`},
 		{"field that is none", `{"type": "status", "field": 5}`, "field: 5 is not a field"},
 		{"root field", `{"type": "status", "field": []}`, "field: [] is not a field"},
-		{"empty field", `{"type": "status", "touchField": ""}`, `touchField: "" is not a field`},
+		{"empty field", `{"type": "status", "touch_field": ""}`, `touch_field: "" is not a field`},
 		{"empty list", `[]`, "progress storage: the list is empty"},
 		{"second of a list", `[{"type": "smart"}, {"type": "status", "x": 1}]`, `progress storage 2: unknown field "x"`},
 		{"several mistakes", `{"type": "smart", "x": 1, "verbose": 1}`, "verbose: 1 is not true or false\nunknown field \"x\""},
@@ -40,8 +40,8 @@ func TestProgressConfigErrors(t *testing.T) {
 func TestDiffBaseConfigErrors(t *testing.T) {
 	tests := []struct{ name, config, want string }{
 		{"unknown type", `{"type": "smart"}`, `diff-base storage: unknown type "smart": want one of annotations, status`},
-		{"ignored fields are no list", `{"type": "status", "ignoredFields": "spec.x"}`, `ignoredFields: "spec.x" is not a list of fields`},
-		{"an ignored field is none", `{"type": "annotations", "ignoredFields": ["spec.x", {}]}`, "ignoredFields: {} is not a field"},
+		{"ignored fields are no list", `{"type": "status", "ignored_fields": "spec.x"}`, `ignored_fields: "spec.x" is not a list of fields`},
+		{"an ignored field is none", `{"type": "annotations", "ignored_fields": ["spec.x", {}]}`, "ignored_fields: {} is not a field"},
 		{"first of a list", `[null]`, "diff-base storage 1: null is not an object with a type"},
 	}
 	for _, test := range tests {

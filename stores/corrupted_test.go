@@ -94,7 +94,8 @@ func TestStrangeBodiesDoNotPanic(t *testing.T) {
 			strange := stores.Object{"kind": "ReplicaSet"}
 			must(t, dicts.Ensure(strange, place, value))
 			for _, body := range []stores.Object{strange, {}} {
-				patch := dicts.CloneObject(strange)
+				patch := &stores.Patch{}
+				patch.Merge(strange)
 				_, _ = progress.Fetch(body, "fn")
 				_ = progress.Store("fn", stores.Record{}, body, patch)
 				_ = progress.Touch(body, patch, nil)

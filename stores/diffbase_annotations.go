@@ -68,7 +68,7 @@ func (s *AnnotationsDiffBase) Fetch(body Object) (Object, error) {
 
 // Store writes the annotation, and marks a prefix of one's own. The line's end
 // is for people: kubectl shows such annotations as blocks.
-func (s *AnnotationsDiffBase) Store(body, patch, essence Object) error {
+func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) error {
 	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), encodeEssence(essence)+"\n"); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (m MultiDiffBase) Fetch(body Object) (Object, error) {
 }
 
 // Store writes to all storages.
-func (m MultiDiffBase) Store(body, patch, essence Object) error {
+func (m MultiDiffBase) Store(body Object, patch *Patch, essence Object) error {
 	for _, s := range m {
 		if err := s.Store(body, patch, essence); err != nil {
 			return err

@@ -66,6 +66,6 @@ func (s *StatusDiffBase) Fetch(body Object) (Object, error) {
 }
 
 // Store writes the field.
-func (s *StatusDiffBase) Store(_, patch, essence Object) error {
-	return dicts.Ensure(patch, s.field, encodeEssence(essence))
+func (s *StatusDiffBase) Store(_ Object, patch *Patch, essence Object) error {
+	return patch.Set(s.field, encodeEssence(essence))
 }

@@ -101,13 +101,13 @@ func TestDiffBasesAreThoseOfKopf(t *testing.T) {
 			body := r.object(t, recorded.Object)
 			essence, err := storage.Build(body, extra)
 			must(t, err)
-			patch := stores.Object{}
+			patch := &stores.Patch{}
 			must(t, storage.Store(body, patch, essence))
 			fetched, err := storage.Fetch(body)
 			must(t, err)
 
 			sameDocument(t, "essence", recorded.Essence, essence)
-			sameDocument(t, "patch", recorded.Patch, patch)
+			sameDocument(t, "patch", recorded.Patch, patch.Object())
 			sameDocument(t, "fetched", recorded.Fetched, orNull(fetched))
 			sameDocument(t, "the body afterwards", r.Objects[recorded.Object], body)
 		})
@@ -132,7 +132,7 @@ func TestProgressesAreThoseOfKopf(t *testing.T) {
 			storage, err := stores.NewProgress(recorded.Config)
 			must(t, err)
 			body := r.object(t, recorded.Object)
-			store, purge, touch, untouch := stores.Object{}, stores.Object{}, stores.Object{}, stores.Object{}
+			store, purge, touch, untouch := &stores.Patch{}, &stores.Patch{}, &stores.Patch{}, &stores.Patch{}
 			must(t, storage.Store(recorded.ID, *record, body, store))
 			must(t, storage.Purge(recorded.ID, body, purge))
 			must(t, storage.Touch(body, touch, &now))
@@ -145,10 +145,10 @@ func TestProgressesAreThoseOfKopf(t *testing.T) {
 			wanted, err := recordOrNil(decode(t, recorded.Fetched))
 			must(t, err)
 
-			sameDocument(t, "store", recorded.Store, store)
-			sameDocument(t, "purge", recorded.Purge, purge)
-			sameDocument(t, "touch", recorded.Touch, touch)
-			sameDocument(t, "untouch", recorded.Untouch, untouch)
+			sameDocument(t, "store", recorded.Store, store.Object())
+			sameDocument(t, "purge", recorded.Purge, purge.Object())
+			sameDocument(t, "touch", recorded.Touch, touch.Object())
+			sameDocument(t, "untouch", recorded.Untouch, untouch.Object())
 			sameDocument(t, "cleared", recorded.Cleared, cleared)
 			sameDocument(t, "the body afterwards", r.Objects[recorded.Object], body)
 			if diff := cmp.Diff(wanted, fetched); diff != "" {

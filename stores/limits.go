@@ -11,9 +11,9 @@ const AnnotationsLimit = 256 << 10
 
 // CheckAnnotations tells before a patch is sent, and so before handlers are
 // called in vain, whether the object's annotations would become too large.
-func CheckAnnotations(body, patch Object) error {
+func CheckAnnotations(body Object, patch *Patch) error {
 	size := 0
-	patched := annotationsOf(patch)
+	patched := annotationsOf(patch.Object())
 	for key, value := range annotationsOf(body) {
 		if _, ok := patched[key]; !ok {
 			size += annotationSize(key, value)

@@ -52,7 +52,7 @@ func (s *AnnotationsProgress) Fetch(body Object, id string) (*Record, error) {
 }
 
 // Store writes the annotations of all keys, and marks a prefix of one's own.
-func (s *AnnotationsProgress) Store(id string, record Record, body, patch Object) error {
+func (s *AnnotationsProgress) Store(id string, record Record, body Object, patch *Patch) error {
 	if err := storeAnnotations(patch, s.naming.Keys(id, body), record.Encode(s.verbose)); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *AnnotationsProgress) Store(id string, record Record, body, patch Object
 }
 
 // Purge deletes the annotations of all keys.
-func (s *AnnotationsProgress) Purge(id string, body, patch Object) error {
+func (s *AnnotationsProgress) Purge(id string, body Object, patch *Patch) error {
 	for _, key := range s.naming.Keys(id, body) {
 		if err := purgeField(body, patch, annotationPath(key)); err != nil {
 			return err
@@ -70,12 +70,12 @@ func (s *AnnotationsProgress) Purge(id string, body, patch Object) error {
 }
 
 // Touch sets an annotation that nobody reads.
-func (s *AnnotationsProgress) Touch(body, patch Object, value *string) error {
+func (s *AnnotationsProgress) Touch(body Object, patch *Patch, value *string) error {
 	for _, key := range s.naming.Keys(s.touchKey, body) {
 		if dicts.Equal(annotationsOf(body)[key], valueOf(value)) {
 			continue
 		}
-		if err := dicts.Ensure(patch, annotationPath(key), valueOf(value)); err != nil {
+		if err := patch.Set(annotationPath(key), valueOf(value)); err != nil {
 			return err
 		}
 		if err := storeMarker(s.naming.prefix, body, patch); err != nil {

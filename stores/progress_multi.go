@@ -22,17 +22,17 @@ func (m MultiProgress) Fetch(body Object, id string) (*Record, error) {
 }
 
 // Store writes to all storages.
-func (m MultiProgress) Store(id string, record Record, body, patch Object) error {
+func (m MultiProgress) Store(id string, record Record, body Object, patch *Patch) error {
 	return m.each(func(s ProgressStorage) error { return s.Store(id, record, body, patch) })
 }
 
 // Purge deletes from all storages.
-func (m MultiProgress) Purge(id string, body, patch Object) error {
+func (m MultiProgress) Purge(id string, body Object, patch *Patch) error {
 	return m.each(func(s ProgressStorage) error { return s.Purge(id, body, patch) })
 }
 
 // Touch touches through all storages.
-func (m MultiProgress) Touch(body, patch Object, value *string) error {
+func (m MultiProgress) Touch(body Object, patch *Patch, value *string) error {
 	return m.each(func(s ProgressStorage) error { return s.Touch(body, patch, value) })
 }
 
@@ -89,5 +89,5 @@ func DefaultProgressStorage() ProgressStorage { return NewSmartProgress(SmartPro
 // there is still read and purged.
 type readOnlyProgress struct{ ProgressStorage }
 
-func (readOnlyProgress) Store(string, Record, Object, Object) error { return nil }
-func (readOnlyProgress) Touch(Object, Object, *string) error        { return nil }
+func (readOnlyProgress) Store(string, Record, Object, *Patch) error { return nil }
+func (readOnlyProgress) Touch(Object, *Patch, *string) error        { return nil }

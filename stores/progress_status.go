@@ -66,21 +66,21 @@ func (s *StatusProgress) Fetch(body Object, id string) (*Record, error) {
 
 // Store writes the record with nulls, so that the fields that are not in it
 // any more are removed from the object.
-func (s *StatusProgress) Store(id string, record Record, _, patch Object) error {
-	return dicts.Ensure(patch, s.of(id), record.Object())
+func (s *StatusProgress) Store(id string, record Record, _ Object, patch *Patch) error {
+	return patch.Set(s.of(id), record.Object())
 }
 
 // Purge deletes the record.
-func (s *StatusProgress) Purge(id string, body, patch Object) error {
+func (s *StatusProgress) Purge(id string, body Object, patch *Patch) error {
 	return purgeField(body, patch, s.of(id))
 }
 
 // Touch sets a field that nobody reads.
-func (s *StatusProgress) Touch(body, patch Object, value *string) error {
+func (s *StatusProgress) Touch(body Object, patch *Patch, value *string) error {
 	if present, _ := dicts.Lookup(body, s.touchField...); dicts.Equal(present, valueOf(value)) {
 		return nil
 	}
-	return dicts.Ensure(patch, s.touchField, valueOf(value))
+	return patch.Set(s.touchField, valueOf(value))
 }
 
 // Clear drops the field of the records. It fails if the way there leads through

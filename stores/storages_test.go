@@ -14,9 +14,9 @@ func TestProgressStorages(t *testing.T) {
 		`{"type": "smart"}`,
 		`{"type": "annotations"}`,
 		`{"type": "annotations", "verbose": true, "v1": false}`,
-		`{"type": "annotations", "prefix": "my.example.com", "touchKey": "poke"}`,
+		`{"type": "annotations", "prefix": "my.example.com", "touch_key": "poke"}`,
 		`{"type": "status"}`,
-		`{"type": "status", "field": ["status", "a.b"], "touchField": "status.touched"}`,
+		`{"type": "status", "field": ["status", "a.b"], "touch_field": "status.touched"}`,
 		`[{"type": "status", "name": "op"}, {"type": "annotations", "prefix": "my.example.com"}]`,
 	}
 	for _, config := range configs {
@@ -81,12 +81,12 @@ func (m *memoryProgress) Fetch(body stores.Object, id string) (*stores.Record, e
 	return &record, nil
 }
 
-func (m *memoryProgress) Store(id string, record stores.Record, body, _ stores.Object) error {
+func (m *memoryProgress) Store(id string, record stores.Record, body stores.Object, _ *stores.Patch) error {
 	m.later(func() { m.written[key(body, id)] = record })
 	return nil
 }
 
-func (m *memoryProgress) Purge(id string, body, _ stores.Object) error {
+func (m *memoryProgress) Purge(id string, body stores.Object, _ *stores.Patch) error {
 	m.later(func() { delete(m.written, key(body, id)) })
 	return nil
 }

@@ -44,14 +44,14 @@ type ProgressStorage interface {
 	Fetch(body Object, id string) (*Record, error)
 
 	// Store writes the record of a handler.
-	Store(id string, record Record, body, patch Object) error
+	Store(id string, record Record, body Object, patch *Patch) error
 
 	// Purge deletes the record of a handler, be it stored or about to be.
-	Purge(id string, body, patch Object) error
+	Purge(id string, body Object, patch *Patch) error
 
 	// Touch makes a change with no meaning, so that the object comes back as an
 	// event. The nil value removes the trace of it.
-	Touch(body, patch Object, value *string) error
+	Touch(body Object, patch *Patch, value *string) error
 
 	// Clear gives the essence without what the storage keeps on the object.
 	// The given essence is not changed.
@@ -77,7 +77,7 @@ type DiffBaseStorage interface {
 	Fetch(body Object) (Object, error)
 
 	// Store writes the essence.
-	Store(body, patch, essence Object) error
+	Store(body Object, patch *Patch, essence Object) error
 }
 
 // CorruptedError reports stored state that cannot be understood, usually because

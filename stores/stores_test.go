@@ -29,7 +29,11 @@ func TestNamesOfLongIDs(t *testing.T) {
 }
 
 func TestPatchesThatCannotTakeTheState(t *testing.T) {
-	patch := func() stores.Object { return stores.Object{"metadata": nil, "status": "gone"} }
+	patch := func() *stores.Patch {
+		patch := &stores.Patch{}
+		patch.Merge(stores.Object{"metadata": nil, "status": "gone"})
+		return patch
+	}
 	progress := stores.NewStatusProgress(stores.StatusProgressOptions{})
 	wantError(t, progress.Store("fn", stores.Record{}, nil, patch()), "status holds a string")
 	wantError(t, stores.DefaultProgressStorage().Store("fn", stores.Record{}, nil, patch()), "kopf.zalando.org/fn: not an object")
@@ -67,7 +71,9 @@ func TestAnnotationsLimit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := stores.CheckAnnotations(test.body, test.patch)
+			patch := &stores.Patch{}
+			patch.Merge(test.patch)
+			err := stores.CheckAnnotations(test.body, patch)
 			if (err == nil) != test.fits {
 				t.Errorf("got the error %v", err)
 			}
@@ -92,7 +98,7 @@ func BenchmarkEssence(b *testing.B) {
 			essence, err = progress.Clear(essence)
 		}
 		if err == nil {
-			err = diffBase.Store(body, stores.Object{}, essence)
+			err = diffBase.Store(body, &stores.Patch{}, essence)
 		}
 		if err != nil {
 			b.Fatal(err)

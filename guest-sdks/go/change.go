@@ -37,6 +37,9 @@ func NewChange(t *guest.Task) *Change {
 	return c
 }
 
+// TaskOf is the task behind an argument. Tests use package kopftest.
+func TaskOf(c *Change) *guest.Task { return c.Call.task }
+
 // runChange makes a task of a handler.
 func runChange(fn ChangeFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {

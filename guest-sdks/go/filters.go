@@ -19,7 +19,8 @@ type Cause struct {
 	Operation string // of reviews
 }
 
-func newCause(t *guest.Task, value abi.Value) *Cause {
+// NewCause makes the argument of a filter of a task. Tests use package kopftest.
+func NewCause(t *guest.Task, value abi.Value) *Cause {
 	c := &Cause{Comparison: newComparison(t), Reason: t.Call.Reason}
 	c.init(t)
 	if !value.Absent {
@@ -100,7 +101,7 @@ func (d *declaration) filter(option, key string, value any) abi.Raw {
 		return d.filter(option, key, Filter(value))
 	case Filter:
 		d.callback(option, key, func(t *guest.Task, v abi.Value) (any, error) {
-			return value(newCause(t, v)), nil
+			return value(NewCause(t, v)), nil
 		})
 		return abi.Raw(abi.Function)
 	}

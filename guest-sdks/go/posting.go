@@ -33,10 +33,14 @@ func (e Events) About(object any) Events {
 }
 
 // Info posts an event of the type Normal.
-func (e Events) Info(reason, message string) error { return e.Post(EventNormal, reason, message) }
+func (e Events) Info(reason, message string) error {
+	return e.post(LevelInfo, EventNormal, reason, message)
+}
 
 // Warn posts an event of the type Warning.
-func (e Events) Warn(reason, message string) error { return e.Post(EventWarning, reason, message) }
+func (e Events) Warn(reason, message string) error {
+	return e.post(LevelWarn, EventWarning, reason, message)
+}
 
 // Exception posts an error as an event of the type Error: the message, if there
 // is one, and the error after it. An empty reason stands for the type of the error.
@@ -48,16 +52,22 @@ func (e Events) Exception(err error, reason, message string) error {
 	if err != nil {
 		text = err.Error()
 	}
-	return e.Post(EventError, reason, strings.TrimSpace(message+" "+text))
+	return e.post(LevelError, EventError, reason, strings.TrimSpace(message+" "+text))
 }
 
-// Post posts an event of any type. The error says that it could not be posted:
-// it is not JSON, it is too large, or the operator has no right to it.
+// Post posts an event of any type, whatever the level of posting is.
+//
+// Errors of this and the other methods say that it could not be posted: it is too
+// large, or the operator has no right to post it.
 func (e Events) Post(eventType, reason, message string) error {
+	return e.post(0, eventType, reason, message)
+}
+
+func (e Events) post(level int, eventType, reason, message string) error {
 	if e.err != nil {
 		return e.err
 	}
-	event := abi.Event{Type: eventType, Reason: reason, Message: message, Object: e.about}
+	event := abi.Event{Level: level, Type: eventType, Reason: reason, Message: message, Object: e.about}
 	return e.task.Host.Event(e.task.ID, guest.EncodeEvent(event))
 }
 

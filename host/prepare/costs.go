@@ -59,15 +59,16 @@ type region struct {
 	calls bool
 }
 
-// measure finds the regions of a body: the function's at first, then those of its loops in order of appearance.
-// The reader stands behind the locals.
-func measure(r *reader) []region {
-	regions := []region{{}}
+// measure finds the regions of a body: the function's at first, then those of
+// its loops in order of appearance; and its shape, but for the locals. The reader stands behind them.
+func measure(r *reader) (regions []region, s shape) {
+	regions = []region{{}}
 	open := []int{0} // the region of each open block
 	for r.more() {
 		in := r.instruction()
 		current := open[len(open)-1]
 		regions[current].cost += cost(in)
+		s.add(in)
 		switch in.op {
 		case opBlock, opIf:
 			open = append(open, current)
@@ -76,14 +77,14 @@ func measure(r *reader) []region {
 			regions = append(regions, region{})
 		case opEnd:
 			if open = open[:len(open)-1]; len(open) == 0 {
-				return closeFunction(r, regions)
+				return closeFunction(r, regions), s
 			}
 		case opCall, opCallIndirect:
 			regions[0].calls = true
 		}
 	}
 	r.fail("function without an end")
-	return nil
+	return nil, s
 }
 
 func closeFunction(r *reader, regions []region) []region {

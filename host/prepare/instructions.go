@@ -26,6 +26,7 @@ const (
 	opEnd          = 0x0b
 	opBrIf         = 0x0d
 	opBr           = 0x0c
+	opBrTable      = 0x0e
 	opCall         = 0x10
 	opCallIndirect = 0x11
 	opLocalGet     = 0x20
@@ -64,7 +65,7 @@ const (
 )
 
 // instruction is one decoded instruction. The immediates a and b are indices,
-// where it has any.
+// where it has any; of br_table, a is the number of labels.
 type instruction struct {
 	op        byte
 	sub       uint32 // behind a prefix
@@ -104,7 +105,7 @@ func buildImmediates() (t [256]immediates) {
 	set(0x02, 0x04, immBlock)
 	t[opElse], t[opEnd] = immNone, immNone
 	set(0x0c, 0x0d, immIndex) // br, br_if
-	t[0x0e] = immBranches
+	t[opBrTable] = immBranches
 	t[0x0f] = immNone // return
 	t[opCall] = immIndex
 	t[opCallIndirect] = immTwo
@@ -152,7 +153,7 @@ func (r *reader) instruction() instruction {
 	case immBlock:
 		in.blockType = r.signed(33)
 	case immBranches:
-		r.labels()
+		in.a = r.labels()
 	case immTypes:
 		r.bytes(r.u32())
 	case immI32:
@@ -169,11 +170,14 @@ func (r *reader) instruction() instruction {
 	return in
 }
 
-func (r *reader) labels() {
-	for n := r.count(); n > 0 && r.err == nil; n-- {
+// labels reads those of br_table and returns how many there are.
+func (r *reader) labels() uint32 {
+	count := r.count()
+	for n := count; n > 0 && r.err == nil; n-- {
 		r.u32()
 	}
 	r.u32()
+	return count
 }
 
 // prefixed reads the rest of an instruction that begins with a prefix.

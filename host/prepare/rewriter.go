@@ -14,7 +14,8 @@ type rewriter struct {
 	helpers     []helper
 	helperIndex map[helperKey]uint32
 
-	cloneable bool // until an instruction is found that changes more than memory and globals
+	effort    uint64 // of compiling, so far
+	cloneable bool   // until an instruction is found that changes more than memory and globals
 }
 
 func newRewriter(m *module) *rewriter {
@@ -26,6 +27,7 @@ func newRewriter(m *module) *rewriter {
 		typeIndex:   map[string]uint32{},
 		helperIndex: map[helperKey]uint32{},
 		cloneable:   true,
+		effort:      uint64(len(m.types)) * uint64(len(m.funcs)) * effortType,
 	}
 	w.addType(yieldType)
 	return w
@@ -64,7 +66,7 @@ func (w *rewriter) bodies() ([]byte, error) {
 	var body []byte
 	for i, b := range w.m.bodies {
 		var err error
-		if body, err = w.body(body[:0], b); err != nil {
+		if body, err = w.body(body[:0], i, b); err != nil {
 			return nil, fmt.Errorf("function %s: %w", w.m.funcName(uint32(i)+w.m.importedFuncs()), err)
 		}
 		out = appendSized(out, body)
@@ -72,17 +74,21 @@ func (w *rewriter) bodies() ([]byte, error) {
 	return out, nil
 }
 
-// body rewrites one function.
-func (w *rewriter) body(out, body []byte) ([]byte, error) {
+// body rewrites the own function of an index.
+func (w *rewriter) body(out []byte, index int, body []byte) ([]byte, error) {
 	r := &reader{buf: body}
 	locals := r.locals()
 	if r.err == nil && locals > maxLocals {
 		return nil, fmt.Errorf("%w: %d locals; at most %d", ErrLimit, locals, maxLocals)
 	}
 	start := r.pos
-	regions := measure(r)
+	regions, s := measure(r)
 	if r.err != nil {
 		return nil, r.err
+	}
+	s.locals = locals + uint64(len(decodeType(w.m.types[w.m.funcs[index]]).params))
+	if err := w.charge(s); err != nil {
+		return nil, err
 	}
 	regions[0].cost += int(locals >> localsShift)
 	for _, g := range regions {

@@ -24,6 +24,9 @@ type document struct {
 	Handlers []json.RawMessage `json:"handlers"`
 }
 
+// maxHandlers bounds a list of handlers.
+const maxHandlers = 10_000
+
 // Parse reads a registration. The error names the handler and the option.
 func Parse(data []byte) (*abi.Registration, error) {
 	if !utf8.Valid(data) {
@@ -40,6 +43,9 @@ func Parse(data []byte) (*abi.Registration, error) {
 	if err := checkLifecycle(r.Lifecycle); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
 	}
+	if len(d.Handlers) > maxHandlers {
+		return nil, fmt.Errorf("%w: %d handlers; at most %d", ErrRegistration, len(d.Handlers), maxHandlers)
+	}
 	for i, raw := range d.Handlers {
 		h, err := parseHandler(raw, false)
 		if err != nil {
@@ -55,8 +61,11 @@ func Parse(data []byte) (*abi.Registration, error) {
 
 // ParseChildren reads the children of a step.
 func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
-	if len(raws) == 0 {
+	switch {
+	case len(raws) == 0:
 		return nil, nil
+	case len(raws) > maxHandlers:
+		return nil, fmt.Errorf("%w: %d children; at most %d", ErrRegistration, len(raws), maxHandlers)
 	}
 	children := make([]abi.Handler, 0, len(raws))
 	for i, raw := range raws {

@@ -13,52 +13,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Merge adds a merge patch to another one, the target, as if both were applied
-// one after the other. Nulls are kept, since they are what removes a field.
-// What is taken over is copied, so the patch can be used further.
-//
-// Caveats: to remove a field and then to set an object there takes two merge
-// patches. In one, the object is merged into what the field has held before.
-//
-// See https://www.rfc-editor.org/rfc/rfc7386
-func Merge(target, patch dicts.Object) {
-	for key, value := range patch {
-		part, isObject := value.(dicts.Object)
-		inner, wasObject := target[key].(dicts.Object)
-		if isObject && wasObject {
-			Merge(inner, part)
-			continue
-		}
-		target[key] = dicts.Clone(value)
-	}
-}
-
-// Apply returns the body with a merge patch applied, as the API server does it:
-// nulls remove fields, objects are merged, everything else is replaced. Neither
-// argument is changed; the result shares with them what is equal.
-//
-// See https://www.rfc-editor.org/rfc/rfc7386
-func Apply(body, patch dicts.Object) dicts.Object {
-	result := maps.Clone(body)
-	if result == nil {
-		result = dicts.Object{}
-	}
-	for key, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(result, key)
-		case dicts.Object:
-			inner, _ := result[key].(dicts.Object)
-			result[key] = Apply(inner, value)
-		default:
-			result[key] = value
-		}
-	}
-	return result
-}
-
 // FromMerge makes the JSON patch that a merge patch means for this body: the
-// answer of mutating webhooks. It differs from Diff after Apply in the ways of
+// answer of mutating webhooks. It differs from RFC 7386 in the ways of
 // the reference: objects that become empty by a removal are removed, too, empty
 // objects are not added, and nothing is put into what is no object.
 //

@@ -13,7 +13,7 @@ import (
 // already, anything else replaces it. Failed handlers have no results.
 //
 // See https://docs.kopf.dev/en/latest/results/
-func DeliverResults(outcomes map[string]Outcome, patch stores.Object) error {
+func DeliverResults(outcomes map[string]Outcome, patch *stores.Patch) error {
 	for id, outcome := range outcomes {
 		if outcome.Error != nil || outcome.Result == nil {
 			continue
@@ -25,13 +25,13 @@ func DeliverResults(outcomes map[string]Outcome, patch stores.Object) error {
 	return nil
 }
 
-func deliver(id string, result any, patch stores.Object) error {
+func deliver(id string, result any, patch *stores.Patch) error {
 	path := dicts.Path{"status", id}
 	obj, ok := result.(stores.Object)
 	if !ok {
-		return dicts.Ensure(patch, path, dicts.Clone(result))
+		return patch.Set(path, dicts.Clone(result))
 	}
-	present, ok, err := dicts.Resolve(patch, path)
+	present, ok, err := dicts.Resolve(patch.Object(), path)
 	if err != nil {
 		return err
 	}
@@ -43,5 +43,5 @@ func deliver(id string, result any, patch stores.Object) error {
 		return fmt.Errorf("status.%s in the patch: %w", id, dicts.ErrNotObject)
 	}
 	maps.Copy(merged, dicts.CloneObject(obj))
-	return dicts.Ensure(patch, path, merged)
+	return patch.Set(path, merged)
 }

@@ -19,25 +19,28 @@ func TestDeliverResults(t *testing.T) {
 		"a/b.c":   {Final: true, Result: false},
 		"another": {Final: true, Result: stores.Object{}},
 	}
-	patch := stores.Object{"status": stores.Object{"object": stores.Object{"a": 1, "b": 1}, "list": "replaced"}}
+	patch := &stores.Patch{}
+	patch.Merge(stores.Object{"status": stores.Object{"object": stores.Object{"a": 1, "b": 1}, "list": "replaced"}})
 	if err := progression.DeliverResults(outcomes, patch); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"status":{"a/b.c":false,"another":{},"list":[1],"object":{"a":1,"b":2}}}`
-	if got := string(dicts.Encode(patch)); got != want {
+	if got := string(dicts.Encode(patch.Object())); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	outcomes["list"].Result.([]any)[0] = "changed"
-	if got := string(dicts.Encode(patch)); got != want {
+	if got := string(dicts.Encode(patch.Object())); got != want {
 		t.Errorf("the patch has changed with the result: %s", got)
 	}
 }
 
 func TestDeliverResultsIntoStrangePatches(t *testing.T) {
 	outcomes := map[string]progression.Outcome{"fn": {Final: true, Result: stores.Object{"a": 1}}}
-	for _, patch := range []stores.Object{{"status": nil}, {"status": "text"}, {"status": stores.Object{"fn": "text"}}} {
+	for _, changes := range []stores.Object{{"status": nil}, {"status": "text"}, {"status": stores.Object{"fn": "text"}}} {
+		patch := &stores.Patch{}
+		patch.Merge(changes)
 		if err := progression.DeliverResults(outcomes, patch); !errors.Is(err, dicts.ErrNotObject) {
-			t.Errorf("%s: got the error %v", dicts.Encode(patch), err)
+			t.Errorf("%s: got the error %v", dicts.Encode(patch.Object()), err)
 		}
 	}
 }

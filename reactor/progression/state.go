@@ -129,7 +129,7 @@ func (s State) IDs() []string { return slices.Clone(s.ids) }
 func (s State) Handler(id string) HandlerState { return s.handlers[id] }
 
 // Store writes the records that differ from what is on the object.
-func (s State) Store(body, patch stores.Object, storage stores.ProgressStorage) error {
+func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
 	for _, id := range s.ids {
 		handler := s.handlers[id]
 		if handler.isStored() {
@@ -144,7 +144,7 @@ func (s State) Store(body, patch stores.Object, storage stores.ProgressStorage) 
 
 // Purge deletes the records of the given handlers, of all those in the state,
 // and of their sub-handlers. Records of anybody else stay.
-func (s State) Purge(body, patch stores.Object, storage stores.ProgressStorage, ids []string) error {
+func (s State) Purge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage, ids []string) error {
 	all := slices.Clone(ids)
 	for _, id := range s.ids {
 		all = append(all, id)

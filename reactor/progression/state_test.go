@@ -43,11 +43,11 @@ func restore(t *testing.T, records map[string]string, ids ...string) progression
 // patchOf is what Store writes, by the ids of the handlers.
 func patchOf(t *testing.T, state progression.State, body stores.Object, storage stores.ProgressStorage) map[string]any {
 	t.Helper()
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	if err := state.Store(body, patch, storage); err != nil {
 		t.Fatal(err)
 	}
-	return byID(patch)
+	return byID(patch.Object())
 }
 
 func byID(patch stores.Object) map[string]any {
@@ -215,7 +215,7 @@ func TestPurge(t *testing.T) {
 		"never-fetched": `{}`,
 	}
 	state := restore(t, records, "fn").WithHandlers([]string{"new"}, now)
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	if err := state.Store(stored(records), patch, storage); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"fn": nil, "fn.sub": nil, "owned": nil}
-	if diff := cmp.Diff(want, byID(patch)); diff != "" {
+	if diff := cmp.Diff(want, byID(patch.Object())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -272,8 +272,8 @@ type fixed struct {
 var errFixed = errors.New("fixed")
 
 func (f fixed) Fetch(stores.Object, string) (*stores.Record, error)             { return &f.record, nil }
-func (f fixed) Store(string, stores.Record, stores.Object, stores.Object) error { return errFixed }
-func (f fixed) Purge(string, stores.Object, stores.Object) error                { return errFixed }
+func (f fixed) Store(string, stores.Record, stores.Object, *stores.Patch) error { return errFixed }
+func (f fixed) Purge(string, stores.Object, *stores.Patch) error                { return errFixed }
 func (f fixed) Flush() error                                                    { return nil }
 
 func TestErrorsOfStorages(t *testing.T) {
@@ -282,8 +282,8 @@ func TestErrorsOfStorages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"store": state.Store(nil, stores.Object{}, fixed{}),
-		"purge": state.Purge(nil, stores.Object{}, fixed{}, nil),
+		"store": state.Store(nil, &stores.Patch{}, fixed{}),
+		"purge": state.Purge(nil, &stores.Patch{}, fixed{}, nil),
 	} {
 		if !errors.Is(err, errFixed) || !strings.Contains(err.Error(), `"fn"`) {
 			t.Errorf("%s: got the error %v", what, err)

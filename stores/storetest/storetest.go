@@ -68,7 +68,7 @@ func checkNoRecord(t *testing.T, s stores.ProgressStorage) {
 
 func checkStored(t *testing.T, s stores.ProgressStorage) {
 	wants := map[string]*stores.Record{}
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	for i, id := range ids {
 		r := record()
 		r.Retries = pointer(i)
@@ -83,26 +83,26 @@ func checkStored(t *testing.T, s stores.ProgressStorage) {
 }
 
 func checkReplaced(t *testing.T, s stores.ProgressStorage) {
-	first := stores.Object{}
+	first := &stores.Patch{}
 	noError(t, s.Store("fn", record(), body(), first))
 	noError(t, s.Flush())
 	handled := merged(t, body(), first)
 
 	r := stores.Record{Started: record().Started, Retries: pointer(2), Success: pointer(true), Failure: pointer(false)}
-	second := stores.Object{}
+	second := &stores.Patch{}
 	noError(t, s.Store("fn", r, handled, second))
 	noError(t, s.Flush())
 	wantRecord(t, s, merged(t, handled, second), "fn", &r)
 }
 
 func checkPurged(t *testing.T, s stores.ProgressStorage) {
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	for _, id := range ids {
 		noError(t, s.Store(id, record(), body(), patch))
 	}
 	noError(t, s.Flush())
 	handled := merged(t, body(), patch)
-	purge := stores.Object{}
+	purge := &stores.Patch{}
 	for _, id := range ids {
 		noError(t, s.Purge(id, handled, purge))
 	}
@@ -113,7 +113,8 @@ func checkPurged(t *testing.T, s stores.ProgressStorage) {
 }
 
 func checkTakenBack(t *testing.T, s stores.ProgressStorage) {
-	patch := stores.Object{"spec": stores.Object{"field": "patched"}}
+	patch := &stores.Patch{}
+	noError(t, patch.Set(stores.Path{"spec", "field"}, "patched"))
 	for _, id := range ids {
 		noError(t, s.Store(id, record(), body(), patch))
 		noError(t, s.Purge(id, body(), patch))
@@ -124,36 +125,36 @@ func checkTakenBack(t *testing.T, s stores.ProgressStorage) {
 		wantRecord(t, s, handled, id, nil)
 	}
 	if dicts.LookupString(handled, "spec", "field") != "patched" {
-		t.Errorf("the rest of the patch is lost: %s", dicts.Encode(patch))
+		t.Errorf("the rest of the patch is lost: %s", dicts.Encode(patch.Object()))
 	}
 }
 
 func checkTouched(t *testing.T, s stores.ProgressStorage) {
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	noError(t, s.Touch(body(), patch, pointer("now")))
 	touched := merged(t, body(), patch)
 	if dicts.Equal(touched, body()) {
 		t.Fatal("touching has changed nothing, so no event would come")
 	}
-	again := stores.Object{}
+	again := &stores.Patch{}
 	noError(t, s.Touch(touched, again, pointer("now")))
-	if len(again) > 0 {
-		t.Errorf("touching with the same value is a change: %s", dicts.Encode(again))
+	if !again.IsEmpty() {
+		t.Errorf("touching with the same value is a change: %s", dicts.Encode(again.Object()))
 	}
-	untouch := stores.Object{}
+	untouch := &stores.Patch{}
 	noError(t, s.Touch(touched, untouch, nil))
-	if len(untouch) == 0 {
+	if untouch.IsEmpty() {
 		t.Error("the touch is not removed")
 	}
-	unneeded := stores.Object{}
+	unneeded := &stores.Patch{}
 	noError(t, s.Touch(body(), unneeded, nil))
-	if len(unneeded) > 0 {
-		t.Errorf("a touch that was never made is removed: %s", dicts.Encode(unneeded))
+	if !unneeded.IsEmpty() {
+		t.Errorf("a touch that was never made is removed: %s", dicts.Encode(unneeded.Object()))
 	}
 }
 
 func checkCleared(t *testing.T, s stores.ProgressStorage) {
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	noError(t, s.Store("fn", record(), body(), patch))
 	noError(t, s.Touch(body(), patch, pointer("now")))
 	noError(t, s.Flush())
@@ -212,7 +213,7 @@ func build(t *testing.T, s stores.DiffBaseStorage, obj stores.Object) stores.Obj
 // handledWith is the object after the essence was stored on it.
 func handledWith(t *testing.T, s stores.DiffBaseStorage, obj, essence stores.Object) stores.Object {
 	t.Helper()
-	patch := stores.Object{}
+	patch := &stores.Patch{}
 	noError(t, s.Store(obj, patch, essence))
 	return merged(t, obj, patch)
 }
@@ -244,9 +245,9 @@ func noError(t *testing.T, err error) {
 
 // merged applies a merge patch as the API server does (RFC 7386), with the
 // numbers as they come from there.
-func merged(t *testing.T, obj, patch stores.Object) stores.Object {
+func merged(t *testing.T, obj stores.Object, patch *stores.Patch) stores.Object {
 	t.Helper()
-	result, err := dicts.DecodeObject(dicts.Encode(merge(obj, patch)))
+	result, err := dicts.DecodeObject(dicts.Encode(merge(obj, patch.Object())))
 	noError(t, err)
 	return result
 }

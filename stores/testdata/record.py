@@ -21,13 +21,12 @@ PROGRESSES = {
     'status': kopf.StatusProgressStorage,
     'smart': kopf.SmartProgressStorage,
 }
-NAMES = {'ignoredFields': 'ignored_fields', 'touchKey': 'touch_key', 'touchField': 'touch_field'}
 
 
 def make(config, classes, multi):
     if isinstance(config, list):
         return multi([make(item, classes, multi) for item in config])
-    kwargs = {NAMES.get(key, key): val for key, val in config.items() if key != 'type'}
+    kwargs = {key: val for key, val in config.items() if key != 'type'}
     return classes[config['type']](**kwargs)
 
 
@@ -54,10 +53,10 @@ out = {'blake2b': {}, 'objects': OBJECTS, 'record': RECORD, 'diffbases': [], 'pr
 for text in ['', 'a', 'x' * 127, 'x' * 128, 'x' * 129, 'x' * 256, 'x' * 1000, 'é😀']:
     out['blake2b'][text] = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
-for config in [{'type': 'annotations'}, {'type': 'annotations', 'prefix': 'my.example.com', 'key': 'state', 'v1': False}, {'type': 'annotations', 'ignoredFields': ['spec.noise', ['spec', 'a', 'b', 'c'], 'spec.x.z']},
+for config in [{'type': 'annotations'}, {'type': 'annotations', 'prefix': 'my.example.com', 'key': 'state', 'v1': False}, {'type': 'annotations', 'ignored_fields': ['spec.noise', ['spec', 'a', 'b', 'c'], 'spec.x.z']},
                {'type': 'status'}, {'type': 'status', 'name': 'op', 'field': 'status.{name}.state'}, {'type': 'status', 'field': ['status', 'a.b']},
                [{'type': 'status'}, {'type': 'annotations', 'prefix': 'my.example.com', 'key': 'state'}, {'type': 'annotations'}],
-               [{'type': 'annotations', 'prefix': 'absent.example.com'}, {'type': 'annotations', 'ignoredFields': ['spec.noise']}]]:
+               [{'type': 'annotations', 'prefix': 'absent.example.com'}, {'type': 'annotations', 'ignored_fields': ['spec.noise']}]]:
     storage = make(config, DIFFBASES, kopf.MultiDiffBaseStorage)
     for name, obj in OBJECTS.items():
         for extra in [None, ['status.phase'], ['status'], ['metadata'], [['metadata', 'finalizers']]]:
@@ -67,7 +66,7 @@ for config in [{'type': 'annotations'}, {'type': 'annotations', 'prefix': 'my.ex
             storage.store(body=body, patch=patch, essence=essence)
             out['diffbases'].append({'config': config, 'object': name, 'extra': extra, 'essence': essence, 'patch': patch, 'fetched': storage.fetch(body=body)})
 
-for config in [{'type': 'smart'}, {'type': 'smart', 'prefix': 'my.example.com', 'name': 'op', 'touchKey': 'poke', 'verbose': True, 'v1': False}, {'type': 'annotations'}, {'type': 'status', 'field': 'status.{name}.p', 'touchField': ['status', 'a.b']},
+for config in [{'type': 'smart'}, {'type': 'smart', 'prefix': 'my.example.com', 'name': 'op', 'touch_key': 'poke', 'verbose': True, 'v1': False}, {'type': 'annotations'}, {'type': 'status', 'field': 'status.{name}.p', 'touch_field': ['status', 'a.b']},
                [{'type': 'annotations', 'prefix': 'my.example.com'}, {'type': 'status'}], [{'type': 'status', 'name': 'absent'}, {'type': 'smart'}]]:
     storage = make(config, PROGRESSES, kopf.MultiProgressStorage)
     for name, obj in OBJECTS.items():

@@ -56,7 +56,7 @@ func essence(c Case) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	patch := dicts.Object{}
+	patch := &stores.Patch{}
 	if err := storage.Store(body, patch, essence); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func essence(c Case) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := dicts.Object{"essence": essence, "without_progress": cleared, "fetched": nil, "stored_patch": patch}
+	out := dicts.Object{"essence": essence, "without_progress": cleared, "fetched": nil, "stored_patch": patch.Object()}
 	fetched, err := storage.Fetch(body)
 	if fetched != nil {
 		out["fetched"] = fetched
@@ -74,12 +74,11 @@ func essence(c Case) (any, error) {
 
 // storageConfig translates the options of the recordings into our JSON form.
 func storageConfig(doc any) json.RawMessage {
-	names := map[string]string{"storage": "type", "ignored_fields": "ignoredFields", "touch_field": "touchField", "touch_key": "touchKey"}
 	config := dicts.Object{}
 	options, _ := doc.(dicts.Object)
 	for key, value := range options {
-		if name, ok := names[key]; ok {
-			key = name
+		if key == "storage" {
+			key = "type"
 		}
 		config[key] = value
 	}
@@ -122,7 +121,7 @@ var progressConfigs = map[string]string{
 	"annotations-kopf-dev": `{"type": "annotations", "prefix": "kopf.dev"}`,
 	"status":               `{"type": "status"}`,
 	"status-named":         `{"type": "status", "name": "op"}`,
-	"status-field":         `{"type": "status", "field": "status.p.q", "touchField": "status.p.t"}`,
+	"status-field":         `{"type": "status", "field": "status.p.q", "touch_field": "status.p.t"}`,
 	"smart":                `{"type": "smart"}`,
 }
 
@@ -131,7 +130,7 @@ func progressStorage(c Case) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, id, patch := dicts.LookupObject(c.In, "body"), dicts.LookupString(c.In, "id"), dicts.Object{}
+	body, id, patch := dicts.LookupObject(c.In, "body"), dicts.LookupString(c.In, "id"), &stores.Patch{}
 	switch op := c.In["op"]; op {
 	case "store":
 		err = storage.Store(id, recordOf(dicts.LookupObject(c.In, "record")), body, patch)
@@ -149,7 +148,7 @@ func progressStorage(c Case) (any, error) {
 	default:
 		err = fmt.Errorf("unknown operation %v", op)
 	}
-	return patch, err
+	return patch.Object(), err
 }
 
 // fetchProgress passes on records that make no sense: the reference fails where

@@ -15,7 +15,8 @@ const (
 	ExternRef byte = 0x6f
 )
 
-// Module is a module. Functions are numbered imports first.
+// Module is a module. Functions are numbered imports first. Types are numbered
+// by their first appearance, in imports and functions.
 type Module struct {
 	Imports   []Import
 	Funcs     []Func
@@ -55,16 +56,24 @@ type Data struct {
 // Encode writes the module.
 func (m Module) Encode() []byte {
 	var types, imports, funcs, exports, bodies [][]byte
-	for i, in := range m.Imports {
-		types = append(types, Type(in.Params, in.Results))
-		imports = append(imports, Cat(Name(in.Module), Name(in.Name), []byte{0}, U32(uint32(i))))
+	known := map[string]uint32{}
+	typeOf := func(params, results []byte) []byte {
+		t := Type(params, results)
+		index, ok := known[string(t)]
+		if !ok {
+			index = uint32(len(types))
+			known[string(t)] = index
+			types = append(types, t)
+		}
+		return U32(index)
 	}
-	for _, f := range m.Funcs {
-		index := uint32(len(types))
-		types = append(types, Type(f.Params, f.Results))
-		funcs = append(funcs, U32(index))
+	for _, in := range m.Imports {
+		imports = append(imports, Cat(Name(in.Module), Name(in.Name), []byte{0}, typeOf(in.Params, in.Results)))
+	}
+	for i, f := range m.Funcs {
+		funcs = append(funcs, typeOf(f.Params, f.Results))
 		if f.Export != "" {
-			exports = append(exports, Cat(Name(f.Export), []byte{0}, U32(index)))
+			exports = append(exports, Cat(Name(f.Export), []byte{0}, U32(uint32(len(m.Imports)+i))))
 		}
 		var locals [][]byte
 		for _, l := range f.Locals {

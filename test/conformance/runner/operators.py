@@ -2,12 +2,16 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
 
 import yaml
 
+
+# Ends an operator with its runner, even if the runner is killed; where the system has that.
+LEASH = ['setpriv', '--pdeathsig', 'KILL'] if shutil.which('setpriv') else []
 
 _running = set()  # process groups
 
@@ -27,7 +31,7 @@ class Operator:
     def __init__(self, which, command, env, folder, on_call):
         self.which, self.on_call = which, on_call
         self.log = open(os.path.join(folder, f'{which}.log'), 'ab')
-        self.process = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(LEASH + command, env=env, cwd=folder, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.log, start_new_session=True)
         _running.add(self.process.pid)
         self.reader = threading.Thread(target=self._read, daemon=True)

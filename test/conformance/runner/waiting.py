@@ -4,7 +4,7 @@ import time
 from .audit import is_write, resource_of
 
 # Failures may take longer on a slow machine; successes do not depend on it.
-PATIENCE = 3
+PATIENCE = 2
 
 COUNTED = ('handler', 'mark', 'index', 'callback')
 
@@ -19,8 +19,8 @@ class Waiting:
     def __init__(self, case):
         self.case = case
 
-    def until(self, reached, timeout, what):
-        """Wait for a truth; returns it."""
+    def until(self, reached, timeout, what, operated=False):
+        """Wait for a truth; returns it. What is operated cannot come true when no operator is left."""
         end = time.monotonic() + timeout * PATIENCE
         while True:
             value = reached()
@@ -28,6 +28,8 @@ class Waiting:
                 return value
             if time.monotonic() > end:
                 raise StepError(f'timed out waiting for {what}')
+            if operated and all(op.exited() for op in self.case.operators.values()):
+                end = min(end, time.monotonic() + 1)  # the last lines and records may be on their way
             time.sleep(0.04)
 
     def quiet(self, seconds, timeout=20, reads=False):
@@ -51,7 +53,7 @@ class Waiting:
         if 'quiet' in wait:
             self.quiet(wait['quiet'], timeout)
         for handler, n in wait.get('calls', {}).items():
-            self.until(lambda: self._count(handler) >= n, timeout, f'{n} calls of {handler}')
+            self.until(lambda: self._count(handler) >= n, timeout, f'{n} calls of {handler}', operated=True)
         if 'gone' in wait:
             self.until(lambda: self.case.get(wait['gone']) is None, timeout, f'{wait["gone"]} to be gone')
         if 'present' in wait:
@@ -64,7 +66,7 @@ class Waiting:
             self.case.stop(which)
         if 'writes' in wait:
             resource, n = wait['writes']
-            self.until(lambda: self._writes(resource) >= n, timeout, f'writes {wait["writes"]}')
+            self.until(lambda: self._writes(resource) >= n, timeout, f'writes {wait["writes"]}', operated=True)
 
     def _count(self, handler):
         return sum(1 for call in self.case.calls if handler in [call.get(k) for k in COUNTED])

@@ -24,7 +24,7 @@ func load(t *testing.T) *host.Module {
 	t.Helper()
 	wasm, err := os.ReadFile(module)
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skip("SKIPPED: the Rust guest is not built. `make guest-rust` builds it, or says what is missing")
+		t.Skip("SKIPPED: the Rust guest is not built. `make guests` builds it, or says what is missing")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -165,6 +165,7 @@ func encodeTransformed(r abi.TransformResult) []byte {
 func EncodeEvent(e abi.Event) []byte {
 	w := &writer{}
 	w.open()
+	w.number("level", e.Level)
 	w.must("type", e.Type)
 	w.must("reason", e.Reason)
 	w.must("message", e.Message)

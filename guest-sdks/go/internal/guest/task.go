@@ -73,6 +73,9 @@ func (t *Task) Execute(children []*Handler, lifecycle string) (pending bool) {
 	return answer.Pending
 }
 
+// Children are those of the last step.
+func (t *Task) Children() []*Handler { return t.children }
+
 // Child is a child that the task declared in its last step; nil if there is none.
 func (t *Task) Child(index int) *Handler {
 	if index < 0 || index >= len(t.children) {

@@ -111,12 +111,42 @@ func (p *parser) separator(closing byte, first bool) (more bool, err error) {
 
 func (p *parser) string() (string, error) {
 	end := skipString(p.b, p.i)
-	if end < 0 {
+	if end < 0 || !validString(p.b[p.i+1:end-1]) {
 		return "", ErrSyntax
 	}
 	s := Unquote(p.b[p.i:end])
 	p.i = end
 	return s, nil
+}
+
+// validString checks what is between the quotes: escapes, and no control characters.
+func validString(b []byte) bool {
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] < ' ':
+			return false
+		case b[i] != '\\':
+		case b[i+1] == 'u': // there is a next one, or the quote was escaped
+			if _, ok := hexRune(b[i:]); !ok {
+				return false
+			}
+			i += 5
+		case !validEscape(b[i+1]):
+			return false
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+func validEscape(c byte) bool {
+	for i := 0; i < len(escapes); i += 2 {
+		if escapes[i] == c {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *parser) scalar() (any, error) {

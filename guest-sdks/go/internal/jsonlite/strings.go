@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes a string with its quotes. What is malformed is replaced, as
-// encoding/json does; a value that is no string at all gives "".
+// Unquote decodes a string with its quotes. Malformed escapes are replaced, as
+// encoding/json does; bytes that are not UTF-8 stay as they are, for the host has
+// none; a value that is no string at all gives "".
 func Unquote(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return ""

@@ -1,0 +1,143 @@
+package kopftest
+
+import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+)
+
+// Fixture is what a handler is called with. The zero values of all fields mean
+// what they mostly are: the first attempt of the creation of an object.
+type Fixture struct {
+	ID    string // of the handler; "test" by default
+	Param any
+
+	Body     any // the object: a map, a struct, or a JSON text ([]byte)
+	Resource kopf.ResourceInfo
+
+	Reason   string // create by default, update if there is an old state
+	Old, New any    // by default, nothing and what matters of the body
+	Field    []string
+
+	EventType string // of events; "" in the initial listing
+	Raw       any    // the whole event
+
+	Retry   int
+	Started time.Time
+	Runtime time.Duration
+
+	Activity  string // of activities: startup and so on
+	Settings  any
+	Admission *kopf.Admission
+}
+
+// Change is the argument of handlers of changes.
+func (h *Host) Change(f Fixture) *kopf.Change { return kopf.NewChange(h.task(f)) }
+
+// Event is the argument of handlers of events.
+func (h *Host) Event(f Fixture) *kopf.Event { return kopf.NewEvent(h.task(f)) }
+
+// Timer is the argument of timers.
+func (h *Host) Timer(f Fixture) *kopf.Timer { return kopf.NewTimer(h.task(f)) }
+
+// Daemon is the argument of daemons.
+func (h *Host) Daemon(f Fixture) *kopf.Daemon { return kopf.NewDaemon(h.task(f)) }
+
+// Activity is the argument of handlers for the whole operator.
+func (h *Host) Activity(f Fixture) *kopf.Activity { return kopf.NewActivity(h.task(f)) }
+
+// Review is the argument of admission handlers.
+func (h *Host) Review(f Fixture) *kopf.Review { return kopf.NewReview(h.task(f)) }
+
+// Indexed is the argument of functions that fill indices.
+func (h *Host) Indexed(f Fixture) *kopf.Indexed { return kopf.NewIndexed(h.task(f)) }
+
+// Cause is the argument of filters. The value is that of the label, the
+// annotation or the field; nil is none.
+func (h *Host) Cause(f Fixture, value any) *kopf.Cause {
+	v := abi.Value{Absent: value == nil}
+	if value != nil {
+		v.Value = h.encode(value)
+	}
+	return kopf.NewCause(h.task(f), v)
+}
+
+// task makes the task that a handler thinks it is.
+func (h *Host) task(f Fixture) *guest.Task {
+	h.tb.Helper()
+	h.tasks++
+	t := &guest.Task{ID: h.tasks, Call: h.invocation(f), Host: fake{h}}
+	if f.Body != nil {
+		t.Body = h.encode(f.Body)
+		meta := kopf.JSON(t.Body).Get("metadata")
+		t.Call.Name, t.Call.Namespace = meta.Get("name").String(), meta.Get("namespace").String()
+		t.Call.UID = meta.Get("uid").String()
+	}
+	h.segments[t.ID] = h.segmentsOf(f, t)
+	t.Suspend = func(step abi.Step) abi.Answer { return h.suspend(t, step) }
+	return t
+}
+
+func (h *Host) invocation(f Fixture) abi.Invocation {
+	call := abi.Invocation{
+		ID: f.ID, Retry: f.Retry, Runtime: f.Runtime.Seconds(), Resource: &f.Resource,
+		Reason: f.Reason, Field: f.Field, Activity: f.Activity, Admission: f.Admission,
+	}
+	if call.ID == "" {
+		call.ID = "test"
+	}
+	if call.Reason == "" {
+		call.Reason = kopf.ReasonCreate
+		if f.Old != nil {
+			call.Reason = kopf.ReasonUpdate
+		}
+	}
+	if f.EventType != "" {
+		call.EventType = &f.EventType
+	}
+	if f.Param != nil {
+		call.Param = h.encode(f.Param)
+	}
+	if f.Settings != nil {
+		call.Settings = h.encode(f.Settings)
+	}
+	if !f.Started.IsZero() {
+		call.Started = f.Started.UTC().Format(time.RFC3339Nano)
+	}
+	return call
+}
+
+// segmentsOf are the parts of the invocation that are fetched on demand.
+func (h *Host) segmentsOf(f Fixture, t *guest.Task) map[int][]byte {
+	segments := map[int][]byte{abi.TagFresh: t.Body}
+	if f.Raw != nil {
+		segments[abi.TagEvent] = h.encode(f.Raw)
+	}
+	older, newer := f.Old, f.New
+	if newer == nil && t.Body != nil && t.Call.Reason != kopf.ReasonDelete {
+		newer = essence(kopf.JSON(t.Body).Map())
+	}
+	before, after := h.encode(older), h.encode(newer)
+	segments[abi.TagOld], segments[abi.TagNew] = before, after
+	segments[abi.TagDiff] = h.encode(diff(kopf.JSON(before).Any(), kopf.JSON(after).Any(), nil))
+	return segments
+}
+
+// encode is a value as JSON; bytes are JSON already.
+func (h *Host) encode(value any) []byte {
+	h.tb.Helper()
+	text, isText := value.([]byte)
+	if !isText {
+		var err error
+		if text, err = jsonlite.Encode(value); err != nil {
+			h.tb.Fatalf("kopftest: %v", err)
+		}
+	}
+	if !jsonlite.Valid(text) {
+		h.tb.Fatalf("kopftest: this is not JSON: %s", text)
+	}
+	return text
+}

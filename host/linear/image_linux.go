@@ -1,0 +1,91 @@
+//go:build linux && (amd64 || arm64)
+
+package linear
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// Supported says whether the system has images.
+const Supported = true
+
+// Image is the contents of a memory, to be cloned. It lies in a file without a name.
+type Image struct {
+	file *os.File
+	size int
+}
+
+// NewImage copies a memory, whose size is a multiple of that of a page.
+func NewImage(contents []byte) (*Image, error) {
+	file, err := memfd()
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(file, contents); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("memory image: %w", err)
+	}
+	return &Image{file: file, size: len(contents)}, nil
+}
+
+// memfd makes a file in memory.
+//
+// See https://man7.org/linux/man-pages/man2/memfd_create.2.html
+func memfd() (*os.File, error) {
+	const closeOnExec = 1
+	name := append([]byte("kopf"), 0)
+	fd, _, errno := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), closeOnExec, 0)
+	runtime.KeepAlive(name)
+	switch errno {
+	case 0:
+		return os.NewFile(fd, "memory image"), nil
+	case syscall.ENOSYS, syscall.EPERM: // an old kernel, or a filter of system calls
+		return nil, ErrUnsupported
+	}
+	return nil, fmt.Errorf("memory image: %w", errno)
+}
+
+// fill writes the pages that are not empty; the others stay holes.
+func fill(file *os.File, contents []byte) error {
+	if err := file.Truncate(int64(len(contents))); err != nil {
+		return err
+	}
+	empty := make([]byte, os.Getpagesize())
+	for at := 0; at < len(contents); at += len(empty) {
+		page := contents[at:min(at+len(empty), len(contents))]
+		if bytes.Equal(page, empty[:len(page)]) {
+			continue
+		}
+		if _, err := file.WriteAt(page, int64(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Size is the number of bytes of the image.
+func (i *Image) Size() int { return i.size }
+
+// Clone makes a memory that begins as the image and can grow up to max bytes.
+func (i *Image) Clone(max int) (*Memory, error) {
+	m, err := Reserve(0, max)
+	if err != nil {
+		return nil, err
+	}
+	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&m.buf[0])), uintptr(i.size),
+		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, i.file.Fd(), 0)
+	if errno != 0 {
+		m.Free()
+		return nil, fmt.Errorf("mapping the memory image: %w", errno)
+	}
+	m.committed = i.size
+	return m, nil
+}
+
+// Close gives the image back. Clones of it stay.
+func (i *Image) Close() error { return i.file.Close() }

@@ -1,0 +1,71 @@
+package linear
+
+import (
+	"bytes"
+	"testing"
+)
+
+const page = 64 << 10
+
+func TestReserve(t *testing.T) {
+	m, err := Reserve(page, 4*page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	one := m.Reallocate(page)
+	one[page-1] = 7
+	all := m.Reallocate(4 * page)
+	if len(all) != 4*page || &one[0] != &all[0] || all[page-1] != 7 || all[page] != 0 {
+		t.Error("growing moved or changed the memory")
+	}
+	all[4*page-1] = 1
+	if m.Reallocate(4*page+1) != nil {
+		t.Error("it grew beyond its bound")
+	}
+	m.Free()
+	m.Free()
+	if m.Reallocate(page) != nil {
+		t.Error("it is usable after its end")
+	}
+}
+
+func TestReserveTooMuch(t *testing.T) {
+	if m, err := Reserve(0, 1<<62); err == nil {
+		m.Free()
+		t.Error("no error")
+	}
+}
+
+func TestClone(t *testing.T) {
+	if !Supported {
+		t.Skip("no images on this system")
+	}
+	contents := bytes.Repeat([]byte{1, 2, 3, 4}, page/2)
+	clear(contents[page/2 : page])
+	image, err := NewImage(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := image.Clone(4 * page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Free()
+	b, err := image.Clone(4 * page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Free()
+	if err := image.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if image.Size() != len(contents) || !bytes.Equal(a.Reallocate(2*page), contents) {
+		t.Error("the clone differs from the image")
+	}
+	mem := a.Reallocate(3 * page)
+	mem[0], mem[3*page-1] = 99, 99
+	if !bytes.Equal(b.Reallocate(2*page), contents) || b.Reallocate(3 * page)[3*page-1] != 0 {
+		t.Error("what one clone wrote is seen in another")
+	}
+}

@@ -1,0 +1,3 @@
+package linear
+
+const sysMemfdCreate = 319

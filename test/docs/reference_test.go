@@ -1,0 +1,164 @@
+package docs
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+var update = flag.Bool("update", false, "rewrite the help texts in docs/cli.md")
+
+// commands are all commands of the program, as their help is called.
+var commands = []string{"kopf", "kopf run", "kopf inspect", "kopf version"}
+
+// helpOf matches the help text of a command in docs/cli.md: a fenced block after
+// a comment with the command.
+func helpOf(command string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)(<!-- " + command + " --help -->\n```text\n)(.*?)(```\n)")
+}
+
+// docs/cli.md shows the help texts as they are, and each flag has a row in a table.
+// With -update, the texts are rewritten.
+func TestCommandLine(t *testing.T) {
+	program := buildProgram(t)
+	cli := manual(t, "cli.md")
+	for _, command := range commands {
+		args := append(strings.Fields(command)[1:], "--help")
+		help, err := exec.CommandContext(t.Context(), program, args...).Output()
+		if err != nil {
+			t.Fatalf("%s --help: %v", command, err)
+		}
+		pattern := helpOf(command)
+		shown := pattern.FindStringSubmatch(cli.text)
+		if shown == nil {
+			t.Errorf("docs/cli.md has no help text of %s", command)
+			continue
+		}
+		if *update {
+			cli.text = strings.Replace(cli.text, shown[0], shown[1]+string(help)+shown[3], 1)
+		} else if diff := cmp.Diff(shown[2], string(help)); diff != "" {
+			t.Errorf("help of %s in docs/cli.md (-docs +program; rewrite it with -update):\n%s", command, diff)
+		}
+		for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(flagsOf(string(help)), -1) {
+			if !hasRow(cli.text, flag) {
+				t.Errorf("docs/cli.md: no table has a row for the flag %s of %s", flag, command)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, cli.path), []byte(cli.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flagsOf is the list of flags in a help text, without what explains them.
+func flagsOf(help string) string {
+	_, list, _ := strings.Cut(help, "\nFlags:\n")
+	var names strings.Builder
+	for line := range strings.Lines(list) {
+		head, _, _ := strings.Cut(strings.TrimLeft(line, " "), "  ")
+		names.WriteString(head + "\n")
+	}
+	return names.String()
+}
+
+// hasRow tells whether a table has a row whose first cell names something as code.
+func hasRow(text, name string) bool {
+	return regexp.MustCompile("(?m)^\\| [^|]*`" + regexp.QuoteMeta(name) + "[` ][^|]*\\|").MatchString(text)
+}
+
+// buildProgram builds bin/kopf as it is now.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	for _, path := range files(t, "cmd/kopf", ".go") {
+		read(t, path) // so that the cache of go test knows
+	}
+	program := filepath.Join(t.TempDir(), "kopf")
+	goCommand(t, ".", nil, "build", "-trimpath", "-o", program, "./cmd/kopf")
+	if t.Failed() {
+		t.FailNow()
+	}
+	return program
+}
+
+func TestSettings(t *testing.T) {
+	text := manual(t, "configuration.md").text
+	for _, name := range settings.Names() {
+		if !hasRow(text, name) {
+			t.Errorf("docs/configuration.md: no table has a row for the setting %s", name)
+		}
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([a-z]+\\.[a-z_]+)` \\|").FindAllStringSubmatch(text, -1)
+	for _, row := range rows {
+		if err := settings.Default().Set(row[1], []byte("{")); err != nil && strings.HasPrefix(err.Error(), "unknown setting") {
+			t.Errorf("docs/configuration.md: %v", err)
+		}
+	}
+}
+
+// Each limit of the host is in docs/sandbox.md, with the default that its comment tells.
+func TestLimits(t *testing.T) {
+	text := manual(t, "sandbox.md").text
+	limits := limitsOf(t)
+	if len(limits) == 0 {
+		t.Fatal("host.Options is not found")
+	}
+	for name, value := range limits {
+		row := regexp.MustCompile("(?m)^\\| `" + name + "` \\|.*\\|$").FindString(text)
+		if !strings.Contains(row, "| "+value+" |") {
+			t.Errorf("docs/sandbox.md: no row with `%s` and %q; there is: %s", name, value, row)
+		}
+	}
+}
+
+var defaultOf = regexp.MustCompile(`Defaults?: ([^.]+)\.`)
+
+// limitsOf are the fields of host.Options that are numbers or times, and their defaults.
+func limitsOf(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", read(t, "host/limits.go"), parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]string{}
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != "Options" {
+			return true
+		}
+		var defaults []string // of this field, and of those that share its comment
+		for _, field := range spec.Type.(*ast.StructType).Fields.List {
+			if match := defaultOf.FindStringSubmatch(field.Doc.Text()); match != nil {
+				defaults = strings.Split(strings.ReplaceAll(match[1], "\n", " "), " and ")
+			}
+			if isLimit(field.Type) && len(defaults) > 0 {
+				limits[field.Names[0].Name], defaults = defaults[0], defaults[1:]
+			}
+		}
+		return false
+	})
+	return limits
+}
+
+// isLimit tells int and time.Duration.
+func isLimit(typ ast.Expr) bool {
+	switch typ := typ.(type) {
+	case *ast.Ident:
+		return typ.Name == "int"
+	case *ast.SelectorExpr:
+		return typ.Sel.Name == "Duration"
+	}
+	return false
+}

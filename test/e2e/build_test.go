@@ -1,0 +1,99 @@
+package e2e_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Folders, as seen from this one.
+const (
+	repository = "../.."
+	guestsDir  = "../guests/go"
+	outDir     = "../../.cache/test/e2e" // `make clean` deletes it
+)
+
+// builds are what this test binary has built so far, each once.
+var builds sync.Map // of names to func() (string, error)
+
+// once builds something for the first test that asks, and returns its absolute path.
+func once(t *testing.T, name string, build func(out string) *exec.Cmd) string {
+	t.Helper()
+	run, _ := builds.LoadOrStore(name, sync.OnceValues(func() (string, error) { return runBuild(name, build) }))
+	path, err := run.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runBuild replaces the file at once, as another test run may be using the old one.
+func runBuild(name string, build func(out string) *exec.Cmd) (string, error) {
+	dir, err := filepath.Abs(outDir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	fresh, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(fresh)
+	out := filepath.Join(fresh, name)
+	if text, err := build(out).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, text)
+	}
+	path := filepath.Join(dir, name)
+	return path, os.Rename(out, path)
+}
+
+// guest builds one of test/guests/go, and returns the path of its module.
+func guest(t *testing.T, name string) string {
+	t.Helper()
+	watch(t, guestsDir, repository+"/guest-sdks/go", repository+"/abi")
+	return once(t, name+".wasm", func(out string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", out, "./"+name)
+		cmd.Dir = guestsDir
+		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+		return cmd
+	})
+}
+
+// commandLine builds the program, and returns its path.
+func commandLine(t *testing.T) string {
+	t.Helper()
+	watch(t, repository+"/cmd/kopf")
+	return once(t, "kopf", func(out string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, "./cmd/kopf")
+		cmd.Dir = repository
+		return cmd
+	})
+}
+
+// watch looks at all folders of sources that are compiled by other processes:
+// `go test` takes a result from its cache unless something has changed that the
+// test itself has looked at.
+func watch(t *testing.T, folders ...string) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(_ string, _ fs.DirEntry, err error) error { return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// compiled is the folder of compiled modules that all operators of this run share.
+var compiled = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs(filepath.Join(outDir, "compiled"))
+	if err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+})

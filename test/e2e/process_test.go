@@ -1,0 +1,114 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// result is how a command line has ended.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// kopf runs a command line to its end.
+func kopf(t *testing.T, env []string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := command(t, env, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer watchdog.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// command prepares a command line; env comes on top of an environment without a cluster.
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	dir, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(commandLine(t), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+filepath.Dir(dir))
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// process is an operator in a process of its own.
+type process struct {
+	space
+	cmd            *exec.Cmd
+	stdout, stderr *journal
+	ended          chan struct{} // closed when the process has
+}
+
+// run starts `kopf run` for the namespace with the guest "scripted", and waits
+// until it watches.
+func (s space) run(t *testing.T, args ...string) *process {
+	t.Helper()
+	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, guest(t, "scripted"))...)
+	p := &process{space: s, stdout: &journal{}, stderr: &journal{}, ended: make(chan struct{})}
+	p.cmd = command(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // Waited for by the clean-up below.
+		defer close(p.ended)
+		_ = p.cmd.Wait() // the exit code is looked at
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it has ended, unless the test has failed
+		<-p.ended
+		if t.Failed() {
+			t.Logf("standard error of %v:\n%s\nstandard output:\n%s", p.cmd.Args, p.stderr, p.stdout)
+		}
+	})
+	p.says(t, "Starting the watch-stream for kopfexamples")
+	return p
+}
+
+// says waits until there is a line with the text in the standard error.
+func (p *process) says(t *testing.T, text string) {
+	t.Helper()
+	p.until(t, "it says "+text, func() bool {
+		select {
+		case <-p.ended:
+			t.Fatalf("it has ended with the code %d", p.cmd.ProcessState.ExitCode())
+		default:
+		}
+		return len(p.stderr.with(text)) > 0
+	})
+}
+
+func (p *process) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exits waits for the end of the process, and returns the exit code.
+func (p *process) exits(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	return p.cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,94 @@
+// Command scripted is an operator for KopfExamples that does what its objects
+// say in their specs, see script.go, and prints a line of JSON for each call of
+// a handler to the standard output.
+//
+// The configuration chooses what is registered:
+//
+//	resource  instead of kopfexamples
+//	handlers  some of: create update delete resume (default: the first two)
+//	label     a label that objects must have to be handled
+//	settings  JSON of settings that are set at the startup
+package main
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+)
+
+func init() { kopf.Setup(register) }
+
+func register() error {
+	resource := configured("resource", "kopfexamples")
+	options := []kopf.Option{kopf.Backoff(time.Second)}
+	if label := kopf.Config("label"); label != "" {
+		options = append(options, kopf.Label(label, kopf.Present))
+	}
+	with := func(id string) []kopf.Option { return append([]kopf.Option{kopf.ID(id)}, options...) }
+	for _, kind := range strings.Fields(configured("handlers", "create update")) {
+		switch kind {
+		case "create":
+			kopf.OnCreate(resource, createFn, with("create_fn")...)
+		case "update":
+			kopf.OnUpdate(resource, updateFn, with("update_fn")...)
+		case "delete":
+			kopf.OnDelete(resource, deleteFn, with("delete_fn")...)
+		case "resume":
+			kopf.OnResume(resource, resumeFn, with("resume_fn")...)
+		}
+	}
+	if kopf.Config("settings") != "" {
+		kopf.OnStartup(startupFn)
+	}
+	return nil
+}
+
+func configured(key, otherwise string) string {
+	if value := kopf.Config(key); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func startupFn(a *kopf.Activity) (any, error) {
+	for name, value := range kopf.JSON([]byte(kopf.Config("settings"))).Members() {
+		a.Settings.Set(name, value)
+	}
+	return nil, nil
+}
+
+func createFn(c *kopf.Change) (any, error) { return handle(c) }
+func updateFn(c *kopf.Change) (any, error) { return handle(c) }
+func deleteFn(c *kopf.Change) (any, error) { return handle(c) }
+func resumeFn(c *kopf.Change) (any, error) { return handle(c) }
+
+func handle(c *kopf.Change) (any, error) {
+	diff := []any{}
+	for _, d := range c.Diff() {
+		diff = append(diff, []any{d.Op, d.Path, d.Old, d.New})
+	}
+	printLine(kopf.Map{
+		"handler": c.ID, "reason": c.Reason, "retry": c.Retry, "name": c.Name, "namespace": c.Namespace,
+		"old": c.Old, "new": c.New, "diff": diff,
+		"finalizers": c.Meta.Get("finalizers"), "started": c.Started().Format(time.RFC3339Nano),
+	})
+	if times := c.Spec.Get("times"); times.Exists() && c.Retry >= times.Int() {
+		return nil, nil
+	}
+	return do(c)
+}
+
+// printLine prints a line to the standard output, in one write.
+func printLine(values kopf.Map) {
+	line, err := kopf.Encode(values)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := os.Stdout.Write(append(line, '\n')); err != nil {
+		panic(err)
+	}
+}
+
+func main() {}
