@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kopf-wasm/kopf/abi v0.0.0
+	github.com/kopf-wasm/kopf/guest-sdks/go v0.0.0
 	github.com/rs/zerolog v1.35.1
 	github.com/spf13/cobra v1.10.2
 	github.com/tetratelabs/wazero v1.12.0
@@ -55,4 +56,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
 
-replace github.com/kopf-wasm/kopf/abi => ./abi
+replace (
+	github.com/kopf-wasm/kopf/abi => ./abi
+	github.com/kopf-wasm/kopf/guest-sdks/go => ./guest-sdks/go
+)

@@ -42,6 +42,12 @@ type Options struct {
 	// included. Default: 10 seconds.
 	RegisterTimeout time.Duration
 
+	// NoClones makes each instance initialise and register itself, instead of
+	// copying the state that the first one had after registration. Copies share what
+	// was drawn at random before, such as seeds of hash tables. Without support of the
+	// system, or for modules whose state is more than memory and numbers, there are no clones anyway.
+	NoClones bool
+
 	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
 	MessageLimit int
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 
@@ -27,6 +28,7 @@ type Module struct {
 	prepared *prepare.Prepared
 	streams  [2]*lockedWriter
 	pool     *pool
+	snapshot atomic.Pointer[snapshot] // nil: there is none (yet)
 
 	registration *abi.Registration
 	registered   []byte // as the guest wrote it: equal from every instance
@@ -132,9 +134,12 @@ func (m *Module) Close(ctx context.Context) error {
 	return m.free(ctx)
 }
 
-// free frees runtime and cache.
+// free frees runtime, snapshot and cache.
 func (m *Module) free(ctx context.Context) error {
 	err := m.runtime.Close(ctx)
+	if s := m.snapshot.Swap(nil); s != nil {
+		err = errors.Join(err, s.image.Close())
+	}
 	if m.cache != nil {
 		err = errors.Join(err, m.cache.Close(ctx))
 		m.cache = nil

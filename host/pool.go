@@ -27,6 +27,9 @@ var errClosed = errors.New("the module is closed")
 // acquire takes an idle instance, or makes one, and locks it. It waits while too
 // many are in use.
 func (m *Module) acquire(ctx context.Context) (*instance, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
+	}
 	select {
 	case m.pool.permits <- struct{}{}:
 	case <-ctx.Done():

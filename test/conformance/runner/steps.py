@@ -30,7 +30,10 @@ class Steps:
         name = next((n for n in self.NAMES if n in step), None)
         if name is None:
             raise StepError(f'unknown step: {step}')
-        getattr(self, name)(step)
+        try:
+            getattr(self, name)(step)
+        except OSError as e:  # no server of the operator, or it hangs up
+            raise StepError(str(e)) from e
         if name not in UNCHANGING and not step.get('nowait') and self.case.operators:
             self.case.waiting.quiet(step.get('quiet', self.case.spec.get('quiet', 0.7)))
 

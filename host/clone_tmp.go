@@ -1,3 +1,0 @@
-package host
-
-const cloning = false

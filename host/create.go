@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/kopf-wasm/kopf/host/linear"
+)
+
+// newInstance makes an instance that is still to be created.
+func (m *Module) newInstance() *instance {
+	in := &instance{
+		m: m, busy: make(chan struct{}, 1),
+		exports: map[string]api.Function{}, tasks: map[uint32]*Task{},
+	}
+	for i, to := range m.streams {
+		in.streams[i].out = to
+	}
+	return in
+}
+
+// create makes the instance ready for tasks: as a clone of the snapshot, or, as
+// long as there is none, from the beginning. The first one leaves a snapshot, if that is possible.
+func (in *instance) create(ctx context.Context) error {
+	if s := in.m.snapshot.Load(); s != nil {
+		return in.clone(ctx, s)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, in.m.options.RegisterTimeout,
+		fmt.Errorf("registration took longer than %v: %w", in.m.options.RegisterTimeout, context.DeadlineExceeded))
+	defer cancel()
+	memory, err := linear.Reserve(int(in.m.prepared.MinPages)*wasmPage, in.m.options.MaxMemory)
+	if err != nil {
+		return fmt.Errorf("%s: instance: %w", in.m.name, err)
+	}
+	if err := in.instantiate(ctx, memory); err != nil {
+		return err
+	}
+	if err := in.initialize(ctx); err != nil {
+		return err
+	}
+	return in.m.takeSnapshot(in)
+}
+
+// instantiate makes the instance on a memory that it owns from now on.
+func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
+	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
+	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	var err error
+	if in.mod, err = in.m.runtime.InstantiateModule(ctx, in.m.compiled, config); err != nil {
+		memory.Free()
+		return fmt.Errorf("%s: instance: %w", in.m.name, err)
+	}
+	return nil
+}
+
+// close frees the instance. No call of it runs, and none will.
+func (in *instance) close() {
+	for i := range in.streams {
+		in.streams[i].end()
+	}
+	if in.mod != nil {
+		// Nothing is left to do about an error: the instance is forgotten anyway.
+		_ = in.mod.Close(context.Background())
+	}
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// initialize fills the memory and calls what is to be called once.
+func (in *instance) initialize(ctx context.Context) error {
+	for _, d := range in.m.prepared.Data {
+		if !in.mod.Memory().Write(d.Offset, d.Bytes) {
+			return in.m.refuse(fmt.Errorf("data at %d lies outside of the memory", d.Offset))
+		}
+	}
+	for _, export := range []string{prepare.Start, abi.ExportInitialize} {
+		if in.mod.ExportedFunction(export) == nil {
+			continue
+		}
+		c := in.newCall(ctx, export, nil)
+		c.registering = true
+		if _, err := c.call(export); err != nil {
+			return err
+		}
+	}
+	return in.register(ctx)
+}
+
+// register asks for the registration. Every instance is asked, as it may keep
+// what it declares in its memory; the answers must be equal.
+func (in *instance) register(ctx context.Context) error {
+	request, err := json.Marshal(abi.RegisterRequest{ABI: abi.Version, Host: in.m.options.HostName, Config: in.m.options.Config})
+	if err != nil {
+		return fmt.Errorf("request for %s: %w", abi.ExportRegister, err)
+	}
+	c := in.newCall(ctx, abi.ExportRegister, nil)
+	c.registering = true
+	size, write := sendBytes(request)
+	data, err := c.exchange(size, write)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // the guest's sleeps were cut short, and it went on
+		return c.fail(&stopped{context.Cause(ctx)})
+	}
+	switch {
+	case in.m.registered == nil:
+		in.m.registered = append([]byte{}, data...)
+	case string(in.m.registered) != string(data):
+		return c.fail(fmt.Errorf("%w: the registration differs from that of another instance: %s", ErrMessage, firstDifference(in.m.registered, data)))
+	}
+	return nil
+}
+
+// firstDifference shows where two texts begin to differ.
+func firstDifference(a, b []byte) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return strconv.Quote(string(a[i:min(i+40, len(a))])) + " and " + strconv.Quote(string(b[i:min(i+40, len(b))]))
+}
+
