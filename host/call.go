@@ -19,6 +19,7 @@ type call struct {
 	registering bool // initialisation and registration see no secrets
 
 	began   time.Time
+	shared  time.Time     // when others last had a chance to get the core
 	now     time.Time     // the guest's clock
 	slept   time.Duration // is not computing
 	stopAt  time.Time     // end of the grace, once the context is done
@@ -55,13 +56,19 @@ func (c *call) enter() {
 // yield is called by the guest's own code when its budget is spent. It returns
 // the next budget, or ends the call.
 func (c *call) yield() int64 {
-	c.check()
-	runtime.Gosched()
+	if now := c.check(); now.Sub(c.shared) > sliceOfCore {
+		c.shared = now
+		runtime.Gosched()
+	}
 	return prepare.Budget
 }
 
-// check ends the call if it is over a limit, or its context is done for longer than the grace.
-func (c *call) check() {
+// sliceOfCore is how long a call keeps its core while others wait for one.
+const sliceOfCore = time.Millisecond
+
+// check ends the call if it is over a limit, or its context is done for longer
+// than the grace. It returns the time.
+func (c *call) check() time.Time {
 	now := time.Now()
 	if limit := c.options().ComputeLimit; now.Sub(c.began)-c.slept > limit {
 		c.stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, limit))
@@ -74,6 +81,7 @@ func (c *call) check() {
 	case now.After(c.stopAt):
 		c.stop(context.Cause(c.ctx))
 	}
+	return now
 }
 
 // stopped is what a call is ended with.

@@ -104,4 +104,3 @@ func validateOriginal(ctx context.Context, wasm []byte, limits prepare.Limits) e
 	_, err := rt.CompileModule(ctx, wasm)
 	return errors.Join(err, rt.Close(ctx))
 }
-

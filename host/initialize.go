@@ -64,4 +64,3 @@ func firstDifference(a, b []byte) string {
 	}
 	return strconv.Quote(string(a[i:min(i+40, len(a))])) + " and " + strconv.Quote(string(b[i:min(i+40, len(b))]))
 }
-

@@ -66,7 +66,7 @@ func (in *instance) newTask(env Env) *Task {
 // newCall begins a call of an export for a task, if any.
 func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
-	c := &call{in: in, export: export, ctx: ctx, began: now, now: now}
+	c := &call{in: in, export: export, ctx: ctx, began: now, shared: now, now: now}
 	if t != nil {
 		c.woken = t.cancelled
 	}

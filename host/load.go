@@ -57,4 +57,3 @@ func (m *Module) first(ctx context.Context) error {
 	}
 	return nil
 }
-

@@ -95,6 +95,36 @@ func shortest(delays []time.Duration) time.Duration {
 	return least
 }
 
+// document is an object as bytes and decoded.
+type document struct {
+	raw  []byte
+	body dicts.Object
+}
+
+// read gets the object as it is now. It is nil if the object is gone. Without the
+// right to get objects, the known state has to do, as in the reference.
+func (a *applier) read(ctx context.Context, c *cause) (*document, error) {
+	path, err := pathOf(*c.resource, c.body, "")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := a.client.Get(ctx, path)
+	switch code, _ := clients.Code(err); {
+	case code == http.StatusNotFound:
+		return nil, nil
+	case code == http.StatusForbidden:
+		c.log.debug("Not permitted to read the object; its known state is taken as the newest one.")
+		return &document{c.raw, c.body}, nil
+	case err != nil:
+		return nil, err
+	}
+	body, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the object as it was read: %w", err)
+	}
+	return &document{raw, body}, nil
+}
+
 // patch writes a patch and checks what came of it.
 func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, error) {
 	if p.empty() {
@@ -240,9 +270,7 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 }
 
 func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
-	path, err := w.resource.URL(
-		dicts.LookupString(w.body, "metadata", "namespace"),
-		dicts.LookupString(w.body, "metadata", "name"), subresource)
+	path, err := pathOf(w.resource, w.body, subresource)
 	if err != nil {
 		return err
 	}
@@ -258,12 +286,20 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	return nil
 }
 
-// version is what the next events are expected to have at least. The removal of
-// the last finalizer makes no new version: the object just goes away.
+func pathOf(resource selectors.Resource, body dicts.Object, subresource string) (string, error) {
+	return resource.URL(dicts.LookupString(body, "metadata", "namespace"), dicts.LookupString(body, "metadata", "name"), subresource)
+}
+
+// version is what the next events are expected to have at least; empty if nothing
+// has changed, so that no event will come. The removal of the last finalizer makes
+// no new version either: the object just goes away.
 func (w *writing) version() string {
 	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
-	if causes.IsReleased(w.result) {
+	switch {
+	case causes.IsReleased(w.result):
 		return version + "~which~never~arrives"
+	case version == dicts.LookupString(w.body, "metadata", "resourceVersion"):
+		return ""
 	}
 	return version
 }

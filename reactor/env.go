@@ -72,6 +72,9 @@ func (e *env) Event(event abi.Event) error {
 		}
 		ref = posting.RefOf(object)
 	}
+	if e.cause.events == nil {
+		return fmt.Errorf("events cannot be posted here")
+	}
 	return e.cause.events.explicit(ref, event)
 }
 

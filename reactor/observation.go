@@ -94,14 +94,21 @@ func (o *observer) follow(ctx context.Context, changed <-chan struct{}) {
 
 // rescan discovers the resources and serves those that are demanded.
 func (o *observer) rescan(ctx context.Context) error {
-	resources, err := scan(o.discovery)
-	if resources == nil && err != nil {
+	var resources []selectors.Resource
+	var partial error
+	err := o.client.Repeat(ctx, "/apis", func() error {
+		if resources, partial = scan(o.discovery); resources == nil {
+			return partial
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	served := selectors.Resolve(resources, o.demands)
 	var warnings []string
-	if err != nil {
-		warnings = append(warnings, fmt.Sprintf("Some resources cannot be discovered: %v", err))
+	if partial != nil {
+		warnings = append(warnings, fmt.Sprintf("Some resources cannot be discovered: %v", partial))
 	}
 	for _, warning := range served.Warnings {
 		text := warning.String()

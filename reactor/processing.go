@@ -76,13 +76,19 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 	return version, err
 }
 
-// handle is the decision of the cycle: raw events first, then the finalizer, then
-// changes. It returns when the next handlers are due, and whether there are any.
+// handle is the decision of the cycle: raw events first, then the state of the
+// object. It returns when the next handlers are due, and whether there are any.
 func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]time.Duration, bool, error) {
 	clean := c.patch.empty()
 	if err := p.handleEvent(ctx, c); err != nil {
 		return nil, false, err
 	}
+	return p.handleState(ctx, c, it, q, clean)
+}
+
+// handleState keeps the finalizer in order, then calls the handlers of changes.
+// Nothing but the finalizer is decided on a state that may be outdated.
+func (p *processor) handleState(ctx context.Context, c *cause, it item, q *queue, clean bool) ([]time.Duration, bool, error) {
 	change, err := p.detectChange(ctx, c, it)
 	if err != nil {
 		return nil, false, err
@@ -91,7 +97,10 @@ func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]
 	if err != nil || changed || change == nil {
 		return nil, false, err
 	}
-	if !p.consistent(ctx, change, it, q) || !clean {
+	if !it.consistentAt.IsZero() && change.reason != causes.Gone {
+		return p.handleLater(ctx, c, it, q, clean)
+	}
+	if !clean {
 		return nil, false, nil
 	}
 	delays, err := p.handleChange(ctx, change)
@@ -103,6 +112,23 @@ func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]
 		c.patch.add(inPlace(causes.AllowDeletion, p.settings.Persistence.Finalizer))
 	}
 	return delays, true, nil
+}
+
+// handleLater waits for the version of our last patch: newer events bring it, and
+// are handled in place of this one. If none come in time, the object is read, as
+// the watch may be late for long. If something is to be patched anyway, that is
+// done first.
+func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue, clean bool) ([]time.Duration, bool, error) {
+	if !c.patch.empty() || q.sleep(ctx, time.Until(it.consistentAt)) > 0 {
+		return nil, false, nil
+	}
+	fresh, err := p.applier.read(ctx, c)
+	if err != nil || fresh == nil {
+		return nil, false, err
+	}
+	c.raw, c.body = fresh.raw, fresh.body
+	it.consistentAt = time.Time{}
+	return p.handleState(ctx, c, it, q, clean)
 }
 
 // handleEvent calls the handlers of raw events: all of them, at once, without any
@@ -204,19 +230,6 @@ func (p *processor) guardDeletion(ctx context.Context, c, change *cause) (change
 
 func (p *processor) isBlocked(c *cause) bool {
 	return causes.DeletionBlocked(c.body, p.settings.Persistence.Finalizer)
-}
-
-// consistent tells whether the object is seen with our last patch. If it is not,
-// it waits for newer events, but not for ever, and not if something is to be
-// patched anyway.
-func (p *processor) consistent(ctx context.Context, change *cause, it item, q *queue) bool {
-	if it.consistentAt.IsZero() || change.reason == causes.Gone {
-		return true
-	}
-	if !change.patch.empty() {
-		return false
-	}
-	return q.sleep(ctx, time.Until(it.consistentAt)) == 0
 }
 
 // handleChange calls the handlers of a change, and keeps their progress.

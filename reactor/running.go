@@ -126,6 +126,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("discovery: %w", err)
 	}
+	op.Registry.bind(ctx, log)
 	orchestrator := &orchestrator{start: op.stream, running: map[dimensionKey]*running{}}
 	observer := &observer{
 		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),

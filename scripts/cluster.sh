@@ -1,6 +1,6 @@
-#!/bin/sh
+#!/bin/bash
 # Keeps the embedded cluster up until Ctrl-C. Its objects survive in .cache/cluster.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$PWD/.cache/cluster
 echo "starting a cluster in $dir..."

@@ -26,7 +26,7 @@ const (
 )
 
 // maxRegion is the cost that straight code may have between two checks.
-const maxRegion = Budget
+const maxRegion = 500_000
 
 // cost is the charge of one instruction.
 func cost(in instruction) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
-var testLimits = Limits{MemoryPages: 256}
+var testLimits = Limits{MemoryPages: 4096}
 
 // outcome is all that can be seen of a run.
 type outcome struct {

@@ -77,9 +77,10 @@ func New(cfg *rest.Config, options func() Options, log func(message string)) (*C
 	return c, nil
 }
 
-// Get reads a resource or a listing.
+// Get reads an object or a listing, in one attempt: what is read can be read
+// again, and a missing permission should be known at once.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	return c.request(ctx, c.watch, c.options(), http.MethodGet, path, "", nil)
+	return c.request(ctx, c.watch, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, path, "", nil)
 }
 
 // Patch patches an object and returns it as it is afterwards.
@@ -117,6 +118,12 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 		return nil
 	})
 	return stream, err
+}
+
+// Repeat makes a request that somebody else sends, such as the discovery of
+// client-go, with the same attempts as the requests of this package.
+func (c *Client) Repeat(ctx context.Context, path string, send func() error) error {
+	return c.retrying(ctx, c.options(), http.MethodGet, path, func(context.Context) error { return send() })
 }
 
 func (c *Client) request(ctx context.Context, via *http.Client, o Options, method, path, contentType string, body []byte) ([]byte, error) {
@@ -166,8 +173,10 @@ func (c *Client) retrying(ctx context.Context, options Options, method, path str
 			return err
 		}
 		what := fmt.Sprintf("%s %s", method, path)
-		if n == count {
+		if n == count && count > 1 {
 			c.log(fmt.Sprintf("Request attempt #%d/%d failed; escalating: %s -> %v", n, count, what, err))
+		}
+		if n == count {
 			return err
 		}
 		c.log(fmt.Sprintf("Request attempt #%d/%d failed; will retry: %s -> %v", n, count, what, err))

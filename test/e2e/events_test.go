@@ -105,8 +105,8 @@ func TestLogMessagesAsEvents(t *testing.T) {
 		got[text(event, "message")] = text(event, "type")
 	}
 	want := map[string]string{
-		"an ordinary message":                          "Normal",
-		"Handler 'create_fn' succeeded.":               "Normal",
+		"an ordinary message":                           "Normal",
+		"Handler 'create_fn' succeeded.":                "Normal",
 		"Creation is processed: 1 succeeded; 0 failed.": "Normal",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -21,7 +21,7 @@ func rustGuest(t *testing.T) string {
 	t.Helper()
 	_, err := os.Stat(rustModule)
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
-		t.Skip("SKIPPED: the Rust guest is not built. `make guest-rust` builds it, or says what is missing")
+		t.Skip("SKIPPED: the Rust guest is not built. `make guests` builds it, or says what is missing")
 	}
 	if err != nil {
 		t.Fatal(err)

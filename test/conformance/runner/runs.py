@@ -19,7 +19,8 @@ from .compare import compare_all
 OVERLOADED = 0.1  # the share of a case's time that the pace was slowed by
 SHOWN = 4         # mismatches per case, unless verbose
 
-Result = collections.namedtuple('Result', 'path problems got seconds overloaded')
+Result = collections.namedtuple('Result', 'path problems run')
+Run = collections.namedtuple('Run', 'got seconds overloaded log')
 
 
 class Lab:
@@ -44,9 +45,11 @@ class Lab:
         slot = self.slots.get()
         begin, slowed = time.monotonic(), self.pace.slowed
         try:
-            got = Case(path, slot, self).run()
+            case = Case(path, slot, self)
+            got = case.run()
             seconds = time.monotonic() - begin
-            return got, seconds, self.pace.slowed - slowed > OVERLOADED * seconds
+            overloaded = self.pace.slowed - slowed > OVERLOADED * seconds
+            return Run(got, seconds, overloaded, os.path.join(case.folder, 'main.log'))
         finally:
             self.slots.put(slot)
 
@@ -94,12 +97,12 @@ def finished(paths, listing):
 def check_one(lab, path):
     with open(os.path.join(path, 'expected.json')) as f:
         expected = json.load(f)
-    got, seconds, overloaded = lab.execute(path)
+    run = lab.execute(path)
     if not lab.options.kwargs:
-        for call in expected['calls'] + got['calls']:
+        for call in expected['calls'] + run.got['calls']:
             call.pop('kwargs', None)
-    problems = [f'ERROR {got["error"]}'] if got.get('error') else []
-    return Result(path, problems + compare_all(expected, got), got, seconds, overloaded)
+    problems = [f'ERROR {run.got["error"]}'] if run.got.get('error') else []
+    return Result(path, problems + compare_all(expected, run.got), run)
 
 
 def check(lab, paths):
@@ -110,9 +113,9 @@ def check(lab, paths):
     passed = failed = 0
     again = []
     for result in run_all(lab, paths, check_one):
-        if result.problems and result.overloaded:
+        if result.problems and result.run.overloaded:
             again.append(result.path)
-            print(f'slow {os.path.basename(result.path)} ({result.seconds:.1f}s): the machine was overloaded; once more later, alone', flush=True)
+            print(f'slow {os.path.basename(result.path)} ({result.run.seconds:.1f}s): the machine was overloaded; once more later, alone', flush=True)
             continue
         verdict = report(lab, result)
         passed, failed = passed + (verdict == 'ok'), failed + (verdict == 'FAIL')
@@ -127,32 +130,43 @@ def report(lab, result):
     name, defect = os.path.basename(result.path), load(result.path).get('defect')
     verdict = 'ok' if not result.problems else 'DIFF' if defect else 'FAIL'
     note = f' (differs from a defect of the reference: {defect}; does not count)' if verdict == 'DIFF' else ''
-    print(f'{verdict:4} {name} ({result.seconds:.1f}s){note}')
+    print(f'{verdict:4} {name} ({result.run.seconds:.1f}s){note}')
     shown = result.problems if lab.options.verbose else result.problems[:SHOWN]
     for problem in shown:
         print(f'      {problem}')
     if len(result.problems) > len(shown):
         print(f'      … and {len(result.problems) - len(shown)} more')
+    if result.problems:
+        print(f'      {result.run.log}: {last_line(result.run.log)}')
     if result.problems and lab.options.dump:
         os.makedirs(lab.options.dump, exist_ok=True)
         with open(os.path.join(lab.options.dump, f'{name}.json'), 'w') as f:
-            json.dump(result.got, f, indent=1, sort_keys=True)
+            json.dump(result.run.got, f, indent=1, sort_keys=True)
     print(end='', flush=True)
     return verdict
+
+
+def last_line(log):
+    """The last line of an operator's log: often the reason of everything."""
+    try:
+        with open(log, errors='replace') as f:
+            return (f.read().splitlines() or ['(empty)'])[-1][:300]
+    except OSError:
+        return '(none)'
 
 
 # --- recording ---
 
 def record_one(lab, path):
-    runs = []
+    both = []
     for _ in range(2):
-        got, seconds, overloaded = lab.execute(path)
-        if got.get('error'):
-            return Result(path, [f'ERROR {got["error"]}'], got, seconds, overloaded)
-        runs.append(got)
-    expected, notes = record.merge(load(path), *runs, lab.options.reference_version)
+        run = lab.execute(path)
+        if run.got.get('error'):
+            return Result(path, [f'ERROR {run.got["error"]}'], run)
+        both.append(run.got)
+    expected, notes = record.merge(load(path), *both, lab.options.reference_version)
     record.save(path, expected)
-    return Result(path, notes, expected, seconds, overloaded)
+    return Result(path, notes, run)
 
 
 def record_all(lab, paths):
@@ -161,7 +175,7 @@ def record_all(lab, paths):
     for result in run_all(lab, paths, record_one):
         bad = any(p.startswith('ERROR') for p in result.problems)
         passed, failed = passed + (not bad), failed + bad
-        print(f'{"FAIL" if bad else "ok":4} {os.path.basename(result.path)} ({result.seconds:.1f}s)')
+        print(f'{"FAIL" if bad else "ok":4} {os.path.basename(result.path)} ({result.run.seconds:.1f}s)')
         print(''.join(f'      {p}\n' for p in result.problems), end='', flush=True)
     return passed, failed
 
@@ -182,4 +196,4 @@ def attempt(one, lab, path):
     try:
         return one(lab, path)
     except Exception:
-        return Result(path, [f'ERROR {traceback.format_exc()}'], None, 0.0, False)
+        return Result(path, [f'ERROR {traceback.format_exc()}'], Run(None, 0.0, False, os.devnull))

@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.parse
 
-from . import api, observed, operators, resources
+from . import api, observed, operators
 from .waiting import StepError
 
 UNCHANGING = ('start', 'stop', 'wait', 'sleep', 'http', 'review')  # no need to wait for the operator to settle

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
-// emit prints a line, in one write.
+// emit prints a line.
 func (in *interpreter) emit(record object) {
 	if in.operator != "" {
 		record["operator"] = in.operator
@@ -19,7 +19,7 @@ func (in *interpreter) emit(record object) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(string(line))
+	in.print(string(line))
 }
 
 // describe is the line of an invocation.

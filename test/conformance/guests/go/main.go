@@ -25,7 +25,7 @@ func setup() error {
 	if err != nil {
 		return err
 	}
-	in := &interpreter{settings: operator.Settings}
+	in := &interpreter{settings: operator.Settings, print: func(line string) { fmt.Println(line) }}
 	if which != "main" {
 		in.operator = which
 	}
@@ -50,4 +50,5 @@ func setup() error {
 type interpreter struct {
 	operator string // in the printed lines; "" for the main one
 	settings object
+	print    func(line string) // in one write
 }

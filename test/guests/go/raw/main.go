@@ -3,12 +3,13 @@
 // Command raw is a guest without an SDK that breaks the contract where it can.
 //
 // The configuration chooses its registration: `document` is what it answers, and
-// `register` what it does instead of an answer: panic, or spin. Its one handler,
+// `register` what it does instead of an answer: panic, spin, or sleep. Its one handler,
 // "breach", does what `spec.do` of the object says, see handlers.go.
 package main
 
 import (
 	"encoding/json"
+	"time"
 	"unsafe"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -42,6 +43,8 @@ func register(_, size uint32) uint64 {
 	case "spin":
 		for {
 		}
+	case "sleep":
+		time.Sleep(time.Hour)
 	}
 	if document, ok := request.Config["document"]; ok {
 		return answer(document)

@@ -67,7 +67,7 @@ func resumeFn(c *kopf.Change) (any, error) { return handle(c) }
 func handle(c *kopf.Change) (any, error) {
 	diff := []any{}
 	for _, d := range c.Diff() {
-		diff = append(diff, []any{d.Op, d.Path, d.Old, d.New})
+		diff = append(diff, []any{d.Op, append([]string{}, d.Path...), d.Old, d.New})
 	}
 	printLine(kopf.Map{
 		"handler": c.ID, "reason": c.Reason, "retry": c.Retry, "name": c.Name, "namespace": c.Namespace,

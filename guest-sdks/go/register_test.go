@@ -1,0 +1,183 @@
+package kopf
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+func named(*Change) (any, error) { return nil, nil }
+
+func generic[T any](*Change) (any, error) { return nil, nil }
+
+type methods struct{}
+
+func (methods) handle(*Change) (any, error) { return nil, nil }
+
+func (*methods) pointer(*Change) (any, error) { return nil, nil }
+
+const here = "github.com/kopf-wasm/kopf/guest-sdks/go."
+
+func TestIDsAndIdentities(t *testing.T) {
+	closure := func(*Change) (any, error) { return nil, nil }
+	tests := []struct {
+		name    string
+		fn      ChangeFunc
+		opts    []Option
+		id, fun string
+		fails   error
+	}{
+		{"named", named, nil, "named", here + "named", nil},
+		{"named with an id", named, []Option{ID("x")}, "x", here + "named", nil},
+		{"closure", closure, nil, "", "", errNoName},
+		{"closure with an id", closure, []Option{ID("x")}, "x", "", nil},
+		{"closure with an identity", closure, []Option{ID("x"), Identity("y")}, "x", "y", nil},
+		{"method", methods{}.handle, nil, "", "", errNoName},
+		{"pointer method", (&methods{}).pointer, []Option{ID("x")}, "x", "", nil},
+		{"generic", generic[int], nil, "", "", errNoName},
+		{"nil", nil, []Option{ID("x")}, "x", "", errNoFunc},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h, err := build(abi.KindCreate, nil, guest.PC(tt.fn), runChange(tt.fn), tt.opts)
+			if !errors.Is(err, tt.fails) {
+				t.Fatalf("error %v, want %v", err, tt.fails)
+			}
+			if h.Declaration.ID != tt.id || h.Declaration.Fn != tt.fun {
+				t.Errorf("id %q, identity %q", h.Declaration.ID, h.Declaration.Fn)
+			}
+		})
+	}
+}
+
+func TestPlainName(t *testing.T) {
+	tests := []struct{ full, want string }{
+		{"main.createFn", "createFn"}, {"example.com/a.b/pkg.fn", "fn"}, {"pkg.init", ""}, {"main.init.0", ""},
+		{"main.init.func1", ""}, {"main.glob..func1", ""}, {"main.createFn.func2.1", ""}, {"main.T.Method", ""},
+		{"main.(*T).Method-fm", ""}, {"main.fn[...]", ""}, {"", ""}, {"main", ""},
+	}
+	for _, tt := range tests {
+		if got := plainName(tt.full); got != tt.want {
+			t.Errorf("%s is %q, want %q", tt.full, got, tt.want)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	yes := func(*Cause) bool { return true }
+	tests := []struct {
+		name string
+		opts []Option
+		want string // besides kind, id, fn
+	}{
+		{"retrying", []Option{Retries(3), Timeout(time.Minute), Backoff(1500 * time.Millisecond), Errors(ErrorsPermanent)},
+			`{"retries": 3, "timeout": 60, "backoff": 1.5, "errors": "PERMANENT"}`},
+		{"zeros are said", []Option{Retries(0), Timeout(0), InitialDelay(0)}, `{"retries": 0, "timeout": 0, "initial_delay": 0}`},
+		{"param", []Option{Param(Map{"x": []int{1}})}, `{"param": {"x": [1]}}`},
+		{"struct as a param", []Option{Param(struct{ A int }{1})}, `{"param": {"A": 1}}`},
+		{"deletion", []Option{Optional(), Deleted()}, `{"optional": true, "deleted": true}`},
+		{"timing", []Option{Interval(time.Second), Sharp(), Idle(time.Minute), InitialDelay(2 * time.Second)},
+			`{"interval": 1, "sharp": true, "idle": 60, "initial_delay": 2}`},
+		{"cancellation", []Option{CancellationBackoff(time.Second), CancellationTimeout(2 * time.Second), CancellationPolling(3 * time.Second)},
+			`{"cancellation_backoff": 1, "cancellation_timeout": 2, "cancellation_polling": 3}`},
+		{"admission", []Option{Operations(Creating, Deleting), Subresource("status"), Persistent(), SideEffects(), IgnoreFailures()},
+			`{"operations": ["CREATE", "DELETE"], "subresource": "status", "persistent": true, "side_effects": true, "ignore_failures": true}`},
+		{"labels", []Option{Label("a", "x"), Label("b", Present), Label("c", Absent), Label("d", yes)},
+			`{"labels": {"a": "x", "b": {"$": "PRESENT"}, "c": {"$": "ABSENT"}, "d": {"$": "FUNCTION"}}}`},
+		{"annotations", []Option{Annotation("a", Filter(yes))}, `{"annotations": {"a": {"$": "FUNCTION"}}}`},
+		{"field", []Option{Field("spec.size"), Value(5)}, `{"field": ["spec", "size"], "value": 5}`},
+		{"field with dots", []Option{Field("metadata", "labels", "a.b/c"), Old(nil), New(Map{"$": 1})},
+			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`},
+		{"when", []Option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h, err := build(abi.KindCreate, nil, guest.PC(named), runChange(named), tt.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := declared(t, h)
+			delete(got, "kind")
+			delete(got, "id")
+			delete(got, "fn")
+			if want := JSON([]byte(tt.want)).Map(); !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// declared is the declaration of a handler as its registration has it.
+func declared(t *testing.T, h *guest.Handler) Map {
+	t.Helper()
+	m := &guest.Module{Host: guest.Noone{}}
+	m.Add(h, nil)
+	return JSON(m.Register([]byte(`{}`))).Get("handlers", 0).Map()
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for name, opt := range map[string]Option{
+		"param": Param(func() {}), "value": Value(make(chan int)), "label": Label("a", complex(1, 2)),
+	} {
+		_, err := build(abi.KindCreate, nil, guest.PC(named), runChange(named), []Option{opt})
+		var registration *RegistrationError
+		if !errors.As(err, &registration) || registration.Handler != "create named" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSelectors(t *testing.T) {
+	type name string
+	tests := []struct {
+		name string
+		got  Selector
+		want string
+	}{
+		{"name", toSelector("kopfexamples"), `{"args": ["kopfexamples"]}`},
+		{"string of another type", toSelector(name("kopfexamples")), `{"args": ["kopfexamples"]}`},
+		{"everything", toSelector(Everything), `{"args": [{"$": "EVERYTHING"}]}`},
+		{"three parts", toSelector(Resource("kopf.dev", "v1", "kopfexamples")), `{"args": ["kopf.dev", "v1", "kopfexamples"]}`},
+		{"core", toSelector(Resource("", "v1", "pods")), `{"args": ["", "v1", "pods"]}`},
+		{"everything in a group", toSelector(Resource("kopf.dev", Everything)), `{"args": ["kopf.dev", {"$": "EVERYTHING"}]}`},
+		{"by parts", toSelector(Selector{Group: "g", Version: "v", Kind: "K", Plural: "p", Singular: "s", Shortcut: "x", Category: "c"}),
+			`{"group": "g", "version": "v", "kind": "K", "plural": "p", "singular": "s", "shortcut": "x", "category": "c"}`},
+		{"by a function", toSelector(Selector{Func: func(ResourceInfo) bool { return true }}), `{"function": true}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, err := json.Marshal(tt.got.wire())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := JSON(text).Map(), JSON([]byte(tt.want)).Map(); !reflect.DeepEqual(got, want) {
+				t.Errorf("got %s, want %s", text, tt.want)
+			}
+		})
+	}
+}
+
+func TestCombinedFilters(t *testing.T) {
+	yes, no := Filter(func(*Cause) bool { return true }), Filter(func(*Cause) bool { return false })
+	never := Filter(func(*Cause) bool { panic("not to be called") })
+	tests := []struct {
+		name string
+		f    Filter
+		want bool
+	}{
+		{"not yes", Not(yes), false}, {"not no", Not(no), true},
+		{"all of none", All(), true}, {"all", All(yes, yes), true}, {"not all", All(yes, no, never), false},
+		{"any of none", Any(), false}, {"any", Any(no, yes, never), true}, {"not any", Any(no, no), false},
+		{"none of none", None(), true}, {"none", None(no, no), true}, {"not none", None(no, yes, never), false},
+	}
+	for _, tt := range tests {
+		if got := tt.f(nil); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
