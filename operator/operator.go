@@ -104,7 +104,17 @@ func loadFile(ctx context.Context, path string, o host.Options) (*host.Module, e
 //
 // See https://docs.kopf.dev/en/latest/authentication/
 func Kubeconfig(context.Context) (*reactor.Connection, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	return connect(clientcmd.NewDefaultClientConfigLoadingRules())
+}
+
+// KubeconfigAt logs in with the current context of one file.
+func KubeconfigAt(path string) func(context.Context) (*reactor.Connection, error) {
+	return func(context.Context) (*reactor.Connection, error) {
+		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
+	}
+}
+
+func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
 	config, err := loader.ClientConfig()
 	if err != nil {

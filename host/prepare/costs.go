@@ -3,7 +3,7 @@ package prepare
 // Budget is what a guest may spend between two calls of yield. With the costs
 // below it is about half a millisecond of ordinary code, and at most 5 ms of the worst
 // code that we could think of (BenchmarkWorstSlice in package host).
-const Budget = 500_000
+const Budget = 5_000_000
 
 // Costs are in units of about one nanosecond. An instruction is charged what it
 // may cost if an attacker writes it, a call what the caller and a small callee cost.
@@ -51,51 +51,5 @@ func cost(in instruction) int {
 	return costPlain
 }
 
-// region is straight code: that of a function without its loops, or that of one
-// turn of a loop without inner loops. Each instruction in it runs at most once
-// after the region's check, since all ways back lead over a loop header.
-type region struct {
-	cost  int
-	calls bool
-}
-
-// measure finds the regions of a body: the function's at first, then those of
-// its loops in order of appearance; and its shape, but for the locals. The reader stands behind them.
-func measure(r *reader) (regions []region, s shape) {
-	regions = []region{{}}
-	open := []int{0} // the region of each open block
-	for r.more() {
-		in := r.instruction()
-		current := open[len(open)-1]
-		regions[current].cost += cost(in)
-		s.add(in)
-		switch in.op {
-		case opBlock, opIf:
-			open = append(open, current)
-		case opLoop:
-			open = append(open, len(regions))
-			regions = append(regions, region{})
-		case opEnd:
-			if open = open[:len(open)-1]; len(open) == 0 {
-				return closeFunction(r, regions), s
-			}
-		case opCall, opCallIndirect:
-			regions[0].calls = true
-		}
-	}
-	r.fail("function without an end")
-	return nil, s
-}
-
-func closeFunction(r *reader, regions []region) []region {
-	if r.err == nil && r.pos != len(r.buf) {
-		r.fail("bytes after the end of a function")
-	}
-	return regions
-}
-
 // localsShift is how many locals cost one unit at the entry of their function.
 const localsShift = 2
-
-// checked tells whether the function needs a check at its entry.
-func (fn region) checked() bool { return fn.calls || fn.cost > smallFunction }

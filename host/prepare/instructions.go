@@ -19,6 +19,7 @@ func (r *reader) feature(format string, args ...any) {
 //
 // See https://www.w3.org/TR/wasm-core-2/#a7-index-of-instructions
 const (
+	opUnreachable  = 0x00
 	opBlock        = 0x02
 	opLoop         = 0x03
 	opIf           = 0x04
@@ -27,6 +28,7 @@ const (
 	opBrIf         = 0x0d
 	opBr           = 0x0c
 	opBrTable      = 0x0e
+	opReturn       = 0x0f
 	opCall         = 0x10
 	opCallIndirect = 0x11
 	opLocalGet     = 0x20
@@ -106,7 +108,7 @@ func buildImmediates() (t [256]immediates) {
 	t[opElse], t[opEnd] = immNone, immNone
 	set(0x0c, 0x0d, immIndex) // br, br_if
 	t[opBrTable] = immBranches
-	t[0x0f] = immNone // return
+	t[opReturn] = immNone
 	t[opCall] = immIndex
 	t[opCallIndirect] = immTwo
 	set(0x1a, 0x1b, immNone) // drop, select
@@ -170,14 +172,14 @@ func (r *reader) instruction() instruction {
 	return in
 }
 
-// labels reads those of br_table and returns how many there are.
+// labels reads those of br_table, the default one included, and returns how many there are.
 func (r *reader) labels() uint32 {
-	count := r.count()
-	for n := count; n > 0 && r.err == nil; n-- {
-		r.u32()
+	r.targets = r.targets[:0]
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		r.targets = append(r.targets, r.u32())
 	}
-	r.u32()
-	return count
+	r.targets = append(r.targets, r.u32())
+	return uint32(len(r.targets))
 }
 
 // prefixed reads the rest of an instruction that begins with a prefix.

@@ -15,6 +15,8 @@ type reader struct {
 	buf []byte
 	pos int
 	err error
+
+	targets []uint32 // labels of the br_table that was read last
 }
 
 func (r *reader) fail(format string, args ...any) {

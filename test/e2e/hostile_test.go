@@ -64,7 +64,7 @@ func TestBreaches(t *testing.T) {
 	for do, want := range map[string]string{
 		"nonsense":     "broken message: invalid character",
 		"outside":      "broken message: it lies outside of the memory",
-		"huge":         "broken message: it has 9437217 bytes, the limit is 8388608",
+		"huge":         "broken message: it has 9437211 bytes, the limit is 8388608",
 		"deep":         "broken message",
 		"unknown step": `broken message: unknown step "dance"`,
 		"list patch":   "broken message: a patch that is not an object",

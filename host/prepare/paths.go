@@ -1,0 +1,156 @@
+package prepare
+
+import "slices"
+
+// region is the code behind one check: that of a function without its loops, or
+// of one turn of a loop without inner loops. All ways back lead over a loop header,
+// so each instruction in it runs at most once, and its cost is that of the longest path.
+type region struct {
+	cost  int
+	calls bool // of the whole function; only in the first region
+}
+
+// checked tells whether the function needs a check at its entry.
+func (fn region) checked() bool { return fn.calls || fn.cost > smallFunction }
+
+// unreachable is the cost of a path that does not exist.
+const unreachable = -1
+
+// frame is an open block.
+type frame struct {
+	op     byte // opBlock, opLoop, opIf, opElse; 0: the function
+	region int  // that it belongs to; of a loop: its own
+	arrive int  // the most that branches to its end cost
+	before int  // of opIf: the cost of the path to it; of opLoop: the same, in the outer region
+}
+
+// tracer follows the paths through a function. Costs of paths are relative to
+// the beginning of the region they are in.
+type tracer struct {
+	regions []region
+	frames  []frame
+	loops   []int // the positions of the loops among the frames
+	path    int   // the cost of the longest path to here
+}
+
+// measure finds the regions of a function: its own at first, then those of its
+// loops in order of appearance; and its shape, but for the locals. The reader stands behind them.
+func measure(r *reader) ([]region, shape) {
+	var s shape
+	t := &tracer{regions: []region{{}}, frames: []frame{{arrive: unreachable}}}
+	for r.more() {
+		in := r.instruction()
+		s.add(in)
+		t.step(in, r.targets)
+		if len(t.frames) == 0 {
+			if r.err == nil && r.pos != len(r.buf) {
+				r.fail("bytes after the end of a function")
+			}
+			return t.regions, s
+		}
+	}
+	r.fail("function without an end")
+	return nil, s
+}
+
+// step takes one instruction.
+func (t *tracer) step(in instruction, targets []uint32) {
+	if t.path != unreachable {
+		t.path += cost(in)
+	}
+	switch in.op {
+	case opBlock, opIf:
+		t.frames = append(t.frames, frame{op: in.op, region: t.region(), arrive: unreachable, before: t.path})
+	case opLoop:
+		t.enterLoop()
+	case opElse:
+		t.otherwise()
+	case opEnd:
+		t.end()
+	case opBr:
+		t.branch(in.a)
+		t.stop()
+	case opBrIf:
+		t.branch(in.a)
+	case opBrTable:
+		for _, label := range targets {
+			t.branch(label)
+		}
+		t.stop()
+	case opReturn, opUnreachable:
+		t.stop()
+	case opCall, opCallIndirect:
+		t.regions[0].calls = true
+	}
+}
+
+func (t *tracer) top() *frame { return &t.frames[len(t.frames)-1] }
+
+// region is the one that the current instruction belongs to.
+func (t *tracer) region() int { return t.top().region }
+
+// reach notes that a path of the current region gets to here.
+func (t *tracer) reach() {
+	r := &t.regions[t.region()]
+	r.cost = max(r.cost, t.path)
+}
+
+// stop ends the path.
+func (t *tracer) stop() {
+	t.reach()
+	t.path = unreachable
+}
+
+func (t *tracer) enterLoop() {
+	t.reach()
+	t.loops = append(t.loops, len(t.frames))
+	t.frames = append(t.frames, frame{op: opLoop, region: len(t.regions), arrive: unreachable, before: t.path})
+	t.regions = append(t.regions, region{})
+	t.path = 0
+}
+
+// branch joins the path to the end of a block, or ends it at the header of a loop.
+func (t *tracer) branch(label uint32) {
+	t.reach()
+	at := len(t.frames) - 1 - int(label)
+	if at < 0 || t.path == unreachable {
+		return // invalid, or dead
+	}
+	path := t.path
+	if i, _ := slices.BinarySearch(t.loops, at+1); i < len(t.loops) {
+		path = t.frames[t.loops[i]].before // it leaves loops: back to the region of the target
+	}
+	if f := &t.frames[at]; f.op != opLoop {
+		f.arrive = max(f.arrive, path)
+	}
+}
+
+func (t *tracer) otherwise() {
+	f := t.top()
+	if f.op == opIf {
+		f.op = opElse
+		f.arrive = max(f.arrive, t.path)
+		t.path = f.before
+	}
+}
+
+// end closes a block.
+func (t *tracer) end() {
+	t.reach()
+	f := *t.top()
+	switch f.op {
+	case opLoop:
+		t.loops = t.loops[:len(t.loops)-1]
+		if t.path != unreachable {
+			t.path = f.before
+		}
+	case opIf: // without an else
+		t.path = max(t.path, f.arrive, f.before)
+	default:
+		t.path = max(t.path, f.arrive)
+	}
+	if len(t.frames) == 1 {
+		t.reach()
+	}
+	t.frames = t.frames[:len(t.frames)-1]
+}

@@ -1,0 +1,53 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/logs"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// [embed]
+func runOperator(ctx context.Context, module string) error {
+	return operator.Run(ctx, operator.Options{
+		Modules:    []string{module},
+		Namespaces: []string{"default"},
+		Settings:   ourSettings(),
+		Host: host.Options{
+			Config:    map[string]string{"region": "eu"},
+			MaxMemory: 64 << 20,
+			Stdout:    os.Stdout,
+			Stderr:    os.Stderr,
+		},
+		Log: logs.New(os.Stderr, logs.Options{Format: logs.JSON, Level: zerolog.InfoLevel}),
+	})
+}
+
+// [/embed]
+
+// [settings]
+func ourSettings() *settings.Settings {
+	s := settings.Default()
+	s.Queueing.WorkerLimit = 20
+	s.Persistence.Finalizer = "example.com/finalizer"
+	s.Persistence.Progress = stores.NewStatusProgress(stores.StatusProgressOptions{Name: "my-operator"})
+	return s
+}
+
+// [/settings]
+
+// What the page shows runs as far as it does without a module.
+func TestEmbedding(t *testing.T) {
+	if err := runOperator(t.Context(), "nothing.wasm"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)
+	}
+}
