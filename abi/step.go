@@ -17,9 +17,13 @@ type Step struct {
 
 	Outcome // StepDone
 
-	// Seconds to wait: StepWait. The wait ends earlier if the task is stopped
-	// (daemons) or cancelled. Absent: until then.
+	// Seconds to wait: StepWait. Absent: for ever. The wait ends earlier if the task
+	// is cancelled.
 	Seconds *float64 `json:"seconds,omitempty"`
+
+	// Stoppable ends the wait when the daemon is told to stop, at once if it has
+	// been told already.
+	Stoppable bool `json:"stoppable,omitempty"`
 
 	// Children are the sub-handlers. In StepExecute, they are run now; in
 	// StepDone, after the parent. Their Kind is KindSub.

@@ -325,3 +325,10 @@ func TestHugeModules(t *testing.T) {
 		})
 	}
 }
+
+// tableChanger is a guest with an instruction that a clone could not follow.
+func tableChanger() asm.Module {
+	g := asm.Guest(asm.Cat(asm.I32Const(0), []byte{0xd0, asm.FuncRef, 0x26, 0})) // ref.null, table.set
+	g.Tables = [][]byte{{asm.FuncRef, 0, 1}}
+	return g
+}

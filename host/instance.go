@@ -20,14 +20,15 @@ type instance struct {
 	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
 	busy chan struct{}
 
-	exports map[string]api.Function // as far as used
-	streams [2]lineWriter           // standard output and error
-	tasks   map[uint32]*Task        // that are not released
-	last    uint32                  // the latest number of a task
-	calls   int                     // invocations so far
-	dead    error                   // why nothing runs here any more
-	tainted bool                    // it must not be used for other tasks
-	skew    time.Duration           // how far its monotonic clock was put forward
+	exports   map[string]api.Function // as far as used
+	streams   [2]lineWriter           // standard output and error
+	tasks     map[uint32]*Task        // that are not released
+	last      uint32                  // the latest number of a task
+	calls     int                     // invocations so far
+	idleSince time.Time               // belongs to the pool
+	dead      error                   // why nothing runs here any more
+	tainted   bool                    // it must not be used for other tasks
+	skew      time.Duration           // how far its monotonic clock was put forward
 }
 
 // lock takes the instance, or gives up with the context.

@@ -20,8 +20,11 @@ type Options struct {
 	// MaxIdle bounds the instances that are kept without a task. Default: 8.
 	MaxIdle int
 
+	// IdleTimeout is how long they are kept. Default: a minute.
+	IdleTimeout time.Duration
+
 	// MaxMemory bounds the linear memory of one instance, in bytes; growing beyond
-	// it fails inside the guest. Default: 256 MiB.
+	// it fails inside the guest. Default: 256 MiB; at most 2 GiB.
 	MaxMemory int
 
 	// RetireMemory and RetireCalls retire an instance: it gets no new task when its
@@ -81,7 +84,9 @@ const wasmPage = 64 << 10
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxInstances, 64)
 	setDefault(&o.MaxIdle, 8)
+	setDefault(&o.IdleTimeout, time.Minute)
 	setDefault(&o.MaxMemory, 256<<20)
+	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)
 	setDefault(&o.RetireMemory, 64<<20)
 	setDefault(&o.RetireCalls, 10_000)
 	setDefault(&o.ComputeLimit, 10*time.Second)

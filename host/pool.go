@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // pool keeps the instances of a module: those that are in use, bounded, and a few idle ones.
 type pool struct {
 	permits chan struct{} // one token for each instance in use
 
-	mu     sync.Mutex
-	idle   []*instance // the latest used one at the end: its memory is warm
-	living map[*instance]bool
-	closed bool
+	mu      sync.Mutex
+	idle    []*instance // the latest used one at the end: its memory is warm
+	living  map[*instance]bool
+	reaping bool // a timer runs that drops idle instances
+	closed  bool
 }
 
 func newPool(o *Options) *pool {
@@ -77,12 +79,36 @@ func (p *pool) give(in *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed && !retired && len(p.idle) < in.m.options.MaxIdle {
+		in.idleSince = time.Now()
 		p.idle = append(p.idle, in)
+		p.reapLater(in.m.options.IdleTimeout)
 	} else {
 		delete(p.living, in)
 		in.close()
 	}
 	<-p.permits
+}
+
+// reapLater lets a timer drop instances that nobody needs. The lock is held.
+func (p *pool) reapLater(timeout time.Duration) {
+	if p.reaping || p.closed || len(p.idle) == 0 {
+		return
+	}
+	p.reaping = true
+	time.AfterFunc(time.Until(p.idle[0].idleSince.Add(timeout)), func() { p.reap(timeout) })
+}
+
+// reap drops the instances that have been idle for too long: they are at the front.
+func (p *pool) reap(timeout time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaping = false
+	for len(p.idle) > 0 && time.Since(p.idle[0].idleSince) >= timeout {
+		delete(p.living, p.idle[0])
+		p.idle[0].close()
+		p.idle = append(p.idle[:0], p.idle[1:]...)
+	}
+	p.reapLater(timeout)
 }
 
 // shut lets no more instances out and returns those that live.

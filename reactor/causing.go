@@ -32,6 +32,8 @@ type cause struct {
 	diff     diffs.Diff
 	field    []string
 
+	spying   bool     // a raw event is handled
+	stopper  *stopper // of a daemon or a timer; nil otherwise
 	activity string
 	settings abi.Raw
 

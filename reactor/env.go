@@ -23,8 +23,10 @@ func (e *env) Log(level int, message string) { e.cause.log.at(level, message) }
 func (e *env) Segment(tag uint32) []byte {
 	c := e.cause
 	switch tag {
-	case abi.TagBody, abi.TagFresh:
+	case abi.TagBody:
 		return c.raw
+	case abi.TagFresh:
+		return c.fresh()
 	case abi.TagOld:
 		return encodeUnlessNil(c.old)
 	case abi.TagNew:
@@ -49,7 +51,7 @@ func encodeUnlessNil(value any) []byte {
 
 // rawEvent is the watch event as the reference shows it.
 func (c *cause) rawEvent() []byte {
-	if c.activity != "" || c.changing {
+	if !c.spying {
 		return nil
 	}
 	kind := []byte("null")
@@ -59,8 +61,23 @@ func (c *cause) rawEvent() []byte {
 	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, c.raw)
 }
 
-// Stopped is never the case: only daemons are stopped.
-func (e *env) Stopped() int { return 0 }
+// fresh is the newest body that is known, which daemons follow.
+func (c *cause) fresh() []byte {
+	if c.stopper != nil {
+		if live := c.memory.background.live.Load(); live != nil {
+			return live.raw
+		}
+	}
+	return c.raw
+}
+
+// Stopped tells a daemon or a timer why it is to end.
+func (e *env) Stopped() int {
+	if e.cause.stopper == nil {
+		return 0
+	}
+	return e.cause.stopper.bits()
+}
 
 // Event posts an event about an object: the handled one, or the given one.
 func (e *env) Event(event abi.Event) error {

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,12 +79,14 @@ func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state pro
 		return outcome{final: true, failed: true, message: failure}, nil
 	}
 	done, err := x.call(ctx, h, c.adjusted(h), state)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errCancelled) {
 		c.log.warn(h.Title() + " is cancelled. Will escalate.")
-		return outcome{}, ctx.Err()
+		return outcome{}, cmp.Or(ctx.Err(), errCancelled)
 	}
 	var guestFailure *guestError
 	switch {
+	case c.stopper != nil && errors.Is(err, ErrInstanceLost):
+		return outcome{}, err
 	case errors.As(err, &guestFailure):
 		done.error = guestFailure.asError()
 	case err != nil:

@@ -71,55 +71,77 @@ type conversation struct {
 	task      Task
 	executed  bool // the children have been run on demand
 	kept      bool // by the patch: the task has transformations left
+	cancelled bool // the task was told to end
 }
 
 func (t *conversation) run(ctx context.Context, step *abi.Step) error {
-	for {
-		var answer abi.Answer
-		switch step.Step {
-		case abi.StepDone:
-			return t.finish(ctx, step)
-		case abi.StepWait:
-			if !waitStep(ctx, step.Seconds) {
-				return t.cancel(ctx)
-			}
-		case abi.StepExecute:
-			if err := t.runChildren(ctx, step.Children, step.Lifecycle); err != nil {
-				return err
-			}
-			t.executed, answer.Pending = true, t.error != nil
-		case abi.StepCall:
-			answer.Error = &abi.Error{Kind: abi.ErrorPermanent, Message: "requests are not granted to this operator"}
-		default:
-			return &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
-		}
-		next, err := t.task.Resume(ctx, answer)
+	for step.Step != abi.StepDone {
+		answer, err := t.fulfil(ctx, step)
 		if err != nil {
+			return err
+		}
+		if step, err = t.task.Resume(ctx, answer); err != nil {
 			return &guestError{err}
 		}
-		step = next
 	}
+	if t.cancelled && step.Error != nil {
+		return errCancelled
+	}
+	return t.finish(ctx, step)
 }
 
-// waitStep lets time pass; it returns false if the operator ends first.
-func waitStep(ctx context.Context, duration *float64) bool {
-	if duration == nil {
-		<-ctx.Done()
-		return false
+// fulfil does what the guest wishes, and returns the answer.
+func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	switch step.Step {
+	case abi.StepWait:
+		return t.wait(ctx, step)
+	case abi.StepExecute:
+		err := t.runChildren(ctx, step.Children, step.Lifecycle)
+		t.executed = true
+		return abi.Answer{Pending: t.error != nil}, err
+	case abi.StepCall:
+		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "requests are not granted to this operator"}}, nil
 	}
-	timer := time.NewTimer(settings.Seconds(*duration))
-	defer timer.Stop()
+	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
+}
+
+// wait lets time pass: until it is over, until a daemon is stopped if it wants to
+// know, until it is cancelled, or until the operator gives up on the handler.
+func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	var over <-chan time.Time
+	if step.Seconds != nil {
+		timer := time.NewTimer(settings.Seconds(*step.Seconds))
+		defer timer.Stop()
+		over = timer.C
+	}
+	var stopped, cancelled <-chan struct{}
+	if s := t.cause.stopper; s != nil {
+		if step.Stoppable {
+			stopped = s.stopped
+		}
+		if !t.cancelled {
+			cancelled = s.cancelled
+		}
+	}
 	select {
-	case <-timer.C:
-		return true
+	case <-over:
+		return abi.Answer{Cancelled: t.cancelled}, nil
+	case <-stopped:
+		return abi.Answer{Stopped: abi.StopNames(t.cause.stopper.bits()), Cancelled: t.cancelled}, nil
+	case <-cancelled:
+		t.cancelled = true
+		if err := t.task.Cancel(ctx); err != nil {
+			return abi.Answer{}, &guestError{err}
+		}
+		return abi.Answer{Cancelled: true}, nil
 	case <-ctx.Done():
-		return false
+		return abi.Answer{}, t.cancelNow(ctx)
 	}
 }
 
-// cancel tells the task to end and lets it clean up: its waits end at once, and
-// other wishes are refused.
-func (t *conversation) cancel(ctx context.Context) error {
+// cancelNow tells the task to end, and lets it clean up, but not wait: its waits
+// are over at once.
+func (t *conversation) cancelNow(ctx context.Context) error {
 	last := context.WithoutCancel(ctx)
 	if err := t.task.Cancel(last); err != nil {
 		return &guestError{err}

@@ -11,8 +11,9 @@ import (
 //
 // Kopf: kopf._core.reactor.inventory (v1.45).
 type memory struct {
-	memo      *memo
-	throttler throttler
+	memo       *memo
+	throttler  throttler
+	background backgroundMemory
 
 	// noticedByListing says that the object existed before the operator did, so
 	// that it is to be resumed; handledOnce, that it has been.
@@ -45,6 +46,17 @@ func (m *memories) recall(key string, byListing bool) *memory {
 		m.items[key] = item
 	}
 	return item
+}
+
+// daemons are the running daemons and timers of all objects.
+func (m *memories) daemons() []*daemon {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []*daemon
+	for _, item := range m.items {
+		all = append(all, item.background.all()...)
+	}
+	return all
 }
 
 // forget drops the memory of an object that is gone.

@@ -13,7 +13,6 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/discovery"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -242,10 +241,8 @@ func isTerminated(object []byte) bool {
 // demandsOf are the selectors of all handlers, with their kinds.
 func demandsOf(r *Registry) []selectors.Demand {
 	var demands []selectors.Demand
-	for _, handlers := range [][]*Handler{r.watching, r.changing} {
-		for _, h := range handlers {
-			demands = append(demands, selectors.Demand{Kind: abi.Kind(h.Spec.Kind), Selector: *h.Selector})
-		}
+	for _, h := range r.forObjects() {
+		demands = append(demands, selectors.Demand{Kind: h.Spec.Kind, Selector: *h.Selector})
 	}
 	return demands
 }

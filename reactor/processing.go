@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -30,6 +31,7 @@ type processor struct {
 	log       zerolog.Logger
 	refKey    string
 	events    *events
+	tasks     *sync.WaitGroup // daemons and timers
 }
 
 // process handles one event, and returns the version that our patch has made.
@@ -40,6 +42,9 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		return ""
 	}
 	memory := p.memories.recall(it.Meta.Key(), it.Type == watching.Listed)
+	if memory.background.live.Load() != nil {
+		memory.background.live.Store(&document{it.Object, body})
+	}
 	if it.Type == watching.Deleted {
 		p.memories.forget(it.Meta.Key())
 	}
@@ -76,8 +81,9 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 	return version, err
 }
 
-// handle is the decision of the cycle: raw events first, then the state of the
-// object. It returns when the next handlers are due, and whether there are any.
+// handle is the decision of the cycle: raw events first, then daemons and timers,
+// then the state of the object. It returns when the next handlers are due, and
+// whether there are any for this change.
 func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]time.Duration, bool, error) {
 	clean := c.patch.empty()
 	if err := p.handleEvent(ctx, c); err != nil {
@@ -86,41 +92,52 @@ func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]
 	return p.handleState(ctx, c, it, q, clean)
 }
 
-// handleState keeps the finalizer in order, then calls the handlers of changes.
-// Nothing but the finalizer is decided on a state that may be outdated.
+// handleState keeps daemons and the finalizer in order, then calls the handlers of
+// changes: but not on a state that may be outdated.
 func (p *processor) handleState(ctx context.Context, c *cause, it item, q *queue, clean bool) ([]time.Duration, bool, error) {
-	change, err := p.detectChange(ctx, c, it)
+	change, err := p.detectChange(c, it)
 	if err != nil {
+		return nil, false, err
+	}
+	delays, err := p.handleBackground(ctx, c, it, len(change.diff) > 0, q)
+	if err != nil {
+		return nil, false, err
+	}
+	if change, err = p.unlessStranger(ctx, change); err != nil {
 		return nil, false, err
 	}
 	changed, err := p.guardDeletion(ctx, c, change)
-	if err != nil || changed || change == nil {
-		return nil, false, err
+	if err != nil || changed {
+		return delays, false, err
 	}
-	if !it.consistentAt.IsZero() && change.reason != causes.Gone {
-		return p.handleLater(ctx, c, it, q, clean)
+	switch {
+	case change == nil:
+		// Nothing but daemons to wait for.
+	case !it.consistentAt.IsZero() && change.reason != causes.Gone:
+		return p.handleLater(ctx, c, it, q, clean, delays)
+	case !clean:
+		return delays, false, nil
+	default:
+		more, err := p.handleChange(ctx, change)
+		if err != nil {
+			return nil, true, err
+		}
+		delays = append(delays, more...)
 	}
-	if !clean {
-		return nil, false, nil
-	}
-	delays, err := p.handleChange(ctx, change)
-	if err != nil {
-		return nil, true, err
-	}
-	if it.Type != watching.Deleted && change.deleted() && p.isBlocked(c) && len(delays) == 0 {
+	if it.Type != watching.Deleted && c.deleted() && p.isBlocked(c) && len(delays) == 0 {
 		c.log.debug("Removing the finalizer, thus allowing the actual deletion.")
 		c.patch.add(inPlace(causes.AllowDeletion, p.settings.Persistence.Finalizer))
 	}
-	return delays, true, nil
+	return delays, change != nil, nil
 }
 
 // handleLater waits for the version of our last patch: newer events bring it, and
 // are handled in place of this one. If none come in time, the object is read, as
 // the watch may be late for long. If something is to be patched anyway, that is
 // done first.
-func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue, clean bool) ([]time.Duration, bool, error) {
+func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue, clean bool, delays []time.Duration) ([]time.Duration, bool, error) {
 	if !c.patch.empty() || q.sleep(ctx, time.Until(it.consistentAt)) > 0 {
-		return nil, false, nil
+		return delays, false, nil
 	}
 	fresh, err := p.applier.read(ctx, c)
 	if err != nil || fresh == nil {
@@ -139,6 +156,7 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 	}
 	spied := *c
 	spied.log = c.log.local()
+	spied.spying = true
 	selected, err := spied.match(ctx, p.handlers.watching)
 	if err != nil {
 		return err
@@ -153,29 +171,35 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 	return progression.DeliverResults(forState(outcomes), &c.patch.merge)
 }
 
-// detectChange finds out what has happened to the object. It is nil if no handler
-// is interested in the object at all: then nothing is logged and nothing stored.
-func (p *processor) detectChange(ctx context.Context, c *cause, it item) (*cause, error) {
-	if len(p.handlers.changing) == 0 {
-		return nil, nil
+// detectChange finds out what has happened to the object.
+func (p *processor) detectChange(c *cause, it item) (*cause, error) {
+	change := *c
+	change.changing = true
+	if len(p.handlers.changing)+len(p.handlers.spawning) == 0 {
+		return &change, nil // nobody wants to know
 	}
 	old, new, err := p.essences(c.body)
 	if err != nil {
 		return nil, err
 	}
-	diff := diffs.Compute(anyOf(old), anyOf(new), diffs.Full)
+	change.old, change.new = anyOf(old), anyOf(new)
+	change.diff = diffs.Compute(change.old, change.new, diffs.Full)
 	detected := causes.Detect(causes.Observation{
-		EventType: it.Type, Body: c.body, Finalizer: p.settings.Persistence.Finalizer, Old: old, Diff: diff,
+		EventType: it.Type, Body: c.body, Finalizer: p.settings.Persistence.Finalizer, Old: old, Diff: change.diff,
 		Initial: c.memory.noticedByListing && !c.memory.handledOnce,
 	})
-	change := *c
-	change.changing, change.reason, change.initial = true, detected.Reason, detected.Initial
-	change.old, change.new, change.diff = anyOf(old), anyOf(new), diff
+	change.reason, change.initial = detected.Reason, detected.Initial
+	return &change, nil
+}
+
+// unlessStranger drops the change if no handler is interested in the object at
+// all: then nothing is logged and nothing stored.
+func (p *processor) unlessStranger(ctx context.Context, change *cause) (*cause, error) {
 	matched, err := change.prematch(ctx, p.handlers.changing)
 	if err != nil || len(matched) == 0 {
 		return nil, err
 	}
-	return &change, nil
+	return change, nil
 }
 
 // anyOf keeps a missing essence nil: an interface with a nil map is not nil.
@@ -208,13 +232,11 @@ func (p *processor) essences(body dicts.Object) (old, new dicts.Object, err erro
 // cycle that changes the finalizer does nothing else.
 func (p *processor) guardDeletion(ctx context.Context, c, change *cause) (changed bool, err error) {
 	finalizer := p.settings.Persistence.Finalizer
-	var requiring []*Handler
-	if change != nil {
-		if requiring, err = change.prematch(ctx, p.handlers.requiring); err != nil {
-			return false, err
-		}
+	required, err := p.requiresFinalizer(ctx, c, change)
+	if err != nil {
+		return false, err
 	}
-	required, blocked := len(requiring) > 0, p.isBlocked(c)
+	blocked := p.isBlocked(c)
 	switch {
 	case required && !blocked && !c.deleted():
 		c.log.debug("Adding the finalizer, thus preventing the actual deletion.")
@@ -226,6 +248,16 @@ func (p *processor) guardDeletion(ctx context.Context, c, change *cause) (change
 		return false, nil
 	}
 	return true, nil
+}
+
+// requiresFinalizer tells whether there is anything to do at the end of the
+// object's life: daemons to stop, or handlers to call.
+func (p *processor) requiresFinalizer(ctx context.Context, c, change *cause) (bool, error) {
+	requiring, err := c.match(ctx, p.living(c))
+	if err == nil && len(requiring) == 0 && change != nil {
+		requiring, err = change.prematch(ctx, p.handlers.requiring)
+	}
+	return len(requiring) > 0, err
 }
 
 func (p *processor) isBlocked(c *cause) bool {

@@ -51,6 +51,7 @@ type queue struct {
 	owner   *queues
 	pending []watching.Event
 	arrived chan struct{} // has a token when something has been added
+	nudged  bool          // the next sleep is over at once
 }
 
 func newQueues(limit int) *queues {
@@ -88,10 +89,8 @@ func (q *queue) add(event watching.Event, every bool) {
 	} else {
 		q.pending = append(q.pending, event)
 	}
-	select {
-	case q.arrived <- struct{}{}:
-	default:
-	}
+	q.nudged = false
+	q.token()
 }
 
 // work handles the events of one object until there are none for a while.
@@ -184,8 +183,11 @@ func (q *queue) sleep(ctx context.Context, d time.Duration) time.Duration {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
-		if q.pressed() {
+		switch pressed, nudged := q.pressed(); {
+		case pressed:
 			return max(time.Until(deadline), time.Nanosecond)
+		case nudged:
+			return 0
 		}
 		select {
 		case <-q.arrived:
@@ -198,11 +200,28 @@ func (q *queue) sleep(ctx context.Context, d time.Duration) time.Duration {
 }
 
 // pressed tells whether there is no time to sleep: newer events of the object
-// wait already, or the operator exits.
-func (q *queue) pressed() bool {
+// wait already, or the operator exits; or no need to: somebody has nudged.
+func (q *queue) pressed() (pressed, nudged bool) {
 	q.owner.mu.Lock()
 	defer q.owner.mu.Unlock()
-	return len(q.pending) > 0 || q.owner.closed
+	nudged, q.nudged = q.nudged, false
+	return len(q.pending) > 0 || q.owner.closed, nudged
+}
+
+// nudge ends the current sleep as if its time was over.
+func (q *queue) nudge() {
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
+	q.nudged = true
+	q.token()
+}
+
+// token wakes whoever waits for the queue.
+func (q *queue) token() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
 }
 
 // drain lets idle workers end at once and waits for the busy ones, at most for
@@ -212,10 +231,7 @@ func (qs *queues) drain(cancel context.CancelFunc, patience time.Duration) int {
 	qs.mu.Lock()
 	qs.closed = true
 	for _, q := range qs.objects {
-		select {
-		case q.arrived <- struct{}{}:
-		default:
-		}
+		q.token()
 	}
 	qs.mu.Unlock()
 	done := make(chan struct{})

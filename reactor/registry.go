@@ -52,6 +52,7 @@ type Registry struct {
 	activities map[abi.Kind][]*Handler
 	watching   []*Handler // raw events
 	changing   []*Handler // create, update, delete, resume, field
+	spawning   []*Handler // daemons, timers
 	lifecycle  string     // by default
 }
 
@@ -78,7 +79,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 // supported are the kinds that a registry takes.
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
-	abi.KindEvent, abi.KindStartup, abi.KindCleanup,
+	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindStartup, abi.KindCleanup,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -116,28 +117,23 @@ func (r *Registry) add(h *Handler) {
 		r.activities[h.Spec.Kind] = append(r.activities[h.Spec.Kind], h)
 	case abi.KindEvent:
 		r.watching = append(r.watching, h)
+	case abi.KindTimer, abi.KindDaemon:
+		r.spawning = append(r.spawning, h)
 	default:
 		r.changing = append(r.changing, h)
 	}
 }
 
-// Selectors are those of all handlers for objects; patched says that a handler
-// stores something on its objects.
-func (r *Registry) Selectors() (all, patched []selectors.Selector) {
-	for _, h := range r.watching {
-		all = append(all, *h.Selector)
-	}
-	for _, h := range r.changing {
-		all = append(all, *h.Selector)
-		patched = append(patched, *h.Selector)
-	}
-	return all, patched
+// forObjects are the handlers that have a resource.
+func (r *Registry) forObjects() []*Handler {
+	return slices.Concat(r.watching, r.changing, r.spawning)
 }
 
 // resourceHandlers are the handlers for one resource: what a stream needs to know.
 type resourceHandlers struct {
 	watching  []*Handler
 	changing  []*Handler
+	spawning  []*Handler
 	requiring []*Handler   // those of the changing ones that need the finalizer
 	owned     []string     // ids of the changing ones, without repetitions
 	extra     []dicts.Path // fields that belong to the essence since they are handled
@@ -148,6 +144,7 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 	handlers := &resourceHandlers{
 		watching: ofResource(r.watching, resource),
 		changing: ofResource(r.changing, resource),
+		spawning: ofResource(r.spawning, resource),
 	}
 	for _, h := range handlers.changing {
 		if h.requiresFinalizer {
@@ -157,7 +154,7 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 			handlers.owned = append(handlers.owned, h.ID)
 		}
 	}
-	for _, h := range slices.Concat(handlers.watching, handlers.changing) {
+	for _, h := range slices.Concat(handlers.watching, handlers.changing, handlers.spawning) {
 		if len(h.Spec.Field) > 0 {
 			handlers.extra = append(handlers.extra, dicts.Path(h.Spec.Field))
 		}

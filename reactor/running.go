@@ -51,6 +51,7 @@ type Operator struct {
 	memories  *memories
 	client    *clients.Client
 	events    *events
+	tasks     sync.WaitGroup // daemons and timers
 }
 
 // New makes an operator. Nothing runs yet.
@@ -154,8 +155,25 @@ func (op *Operator) observe(ctx context.Context, o *observer) error {
 	}
 	parts.Wait()
 	cancel(nil)
+	parts.Go(op.stopDaemons)
 	o.orchestrator.wait()
+	parts.Wait()
 	return context.Cause(ctx)
+}
+
+// stopDaemons ends all daemons and timers at the exit of the operator. Those that
+// do not end in their time are ended by force.
+func (op *Operator) stopDaemons() {
+	var stopping sync.WaitGroup
+	daemons := op.memories.daemons()
+	for _, d := range daemons {
+		stopping.Go(func() {
+			d.stop(abi.StopOperatorExiting)
+			d.kill()
+		})
+	}
+	stopping.Wait()
+	op.tasks.Wait()
 }
 
 // stream serves one resource in one namespace until the context ends, and its
@@ -172,6 +190,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
+		tasks: &op.tasks,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -17,13 +17,11 @@ import (
 //
 // See https://docs.kopf.dev/en/latest/resources/ (callables)
 func (r *Registry) bind(ctx context.Context, log zerolog.Logger) {
-	for _, handlers := range [][]*Handler{r.watching, r.changing} {
-		for _, h := range handlers {
-			if h.Selector.IsFunction() {
-				q := &selection{ctx: ctx, handler: h, log: log, answers: map[selectors.Key]bool{}}
-				bound := h.Selector.Bind(q.holds)
-				h.Selector = &bound
-			}
+	for _, h := range r.forObjects() {
+		if h.Selector.IsFunction() {
+			q := &selection{ctx: ctx, handler: h, log: log, answers: map[selectors.Key]bool{}}
+			bound := h.Selector.Bind(q.holds)
+			h.Selector = &bound
 		}
 	}
 }
@@ -56,16 +54,9 @@ func (s *selection) holds(resource selectors.Resource) bool {
 
 func (s *selection) ask(resource selectors.Resource) (bool, error) {
 	c := &cause{resource: &resource, base: newMemo(nil), log: logger{Logger: s.log}}
-	questions := &abi.Questions{
-		Invocation: c.invocation(),
-		Questions:  []abi.Question{{Handler: s.handler.index, Callbacks: []abi.Callback{{Option: "resource"}}}},
-	}
-	answers, err := s.handler.asker.Ask(s.ctx, questions, nil, &env{cause: c})
+	answer, err := c.askOption(s.ctx, s.handler, "resource")
 	if err != nil {
 		return false, err
 	}
-	if len(answers.Answers) != 1 {
-		return false, fmt.Errorf("%d answers to one question", len(answers.Answers))
-	}
-	return filters.Holds(answers.Answers[0])
+	return filters.Holds(abi.Verdict{Value: answer})
 }

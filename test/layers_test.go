@@ -36,8 +36,10 @@ var rooms = []room{
 	{folder: "stores", may: []string{"abi", "internal"}, never: []string{outside, "net"}},
 	{folder: "host", may: []string{"abi", "internal"}, never: []string{"k8s.io", "sigs.k8s.io"}},
 	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism"}},
-	{folder: "webhooks", may: []string{"abi", "internal", "reactor/filters", "reactor/selectors", "reactor/patches"},
-		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"}, absent: true},
+	{
+		folder: "webhooks", may: []string{"abi", "internal", "reactor/filters", "reactor/selectors", "reactor/patches"},
+		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"}, absent: true,
+	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}},
 	{folder: "cmd", may: []string{"abi", "internal", "host", "operator"}},
 	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},

@@ -69,24 +69,19 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// sleep waits until the time is over. When a daemon is told to stop, waits end
-// early: but a sleep goes on.
+// sleep waits until the time is over.
 func sleep(t *guest.Task, d time.Duration) error {
-	end := time.Now().Add(d)
-	for {
-		answer := waitFor(t, d)
-		if t.Cancelled {
-			return context.Canceled
-		}
-		if d = time.Until(end); len(answer.Stopped) == 0 || d <= 0 {
-			return nil
-		}
+	waitFor(t, d, false)
+	if t.Cancelled {
+		return context.Canceled
 	}
+	return nil
 }
 
-func waitFor(t *guest.Task, d time.Duration) abi.Answer {
+// waitFor lets the time pass; a stoppable wait ends when a daemon is told to stop.
+func waitFor(t *guest.Task, d time.Duration, stoppable bool) abi.Answer {
 	s := max(d, 0).Seconds()
-	return t.Ask(abi.Step{Step: abi.StepWait, Seconds: &s})
+	return t.Ask(abi.Step{Step: abi.StepWait, Seconds: &s, Stoppable: stoppable})
 }
 
 // Rand is a source of random numbers for this call, seeded by the host. The

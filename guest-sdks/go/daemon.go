@@ -103,7 +103,7 @@ func (b *Background) Stopped() bool { return stopped(&b.Call) }
 func (b *Background) StopReasons() []string { return stopReasons(&b.Call) }
 
 func wait(c *Call, t time.Duration) bool {
-	answer := waitFor(c.task, t)
+	answer := waitFor(c.task, t, true)
 	return len(answer.Stopped) > 0 || answer.Cancelled || stopped(c)
 }
 

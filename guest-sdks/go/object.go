@@ -14,6 +14,7 @@ type ResourceInfo = abi.ResourceInfo
 // See https://docs.kopf.dev/en/latest/kwargs/
 type Object struct {
 	Call
+	Owner // of other objects
 
 	// Body is the whole object. The others are parts of it. An absent part looks
 	// like an empty one: it has no keys, and its Map is empty.
@@ -39,6 +40,7 @@ func (o *Object) init(t *guest.Task) {
 	body := &o.nodes[0]
 	body.raw = t.Body
 	o.Body = View{body}
+	o.Owner = Owner{o.Body}
 	o.Spec = o.part(1, body, "spec")
 	o.Status = o.part(2, body, "status")
 	o.Meta = o.part(3, body, "metadata")

@@ -1,16 +1,18 @@
 package prepare
 
 // Budget is what a guest may spend between two calls of yield. With the costs
-// below it is about half a millisecond of ordinary code, and at most 5 ms of the worst
-// code that we could think of (BenchmarkWorstSlice in package host).
-const Budget = 5_000_000
+// below that is about 0.1 ms of ordinary code, and up to 1 ms of the worst code that
+// we could think of; see BenchmarkSlice. What the system takes to provide a page at
+// its first touch, one or two microseconds, comes on top, once for each page.
+const Budget = 300_000
 
 // Costs are in units of about one nanosecond. An instruction is charged what it
 // may cost if an attacker writes it, a call what the caller and a small callee cost.
 const (
 	costPlain    = 1
+	costCheck    = 4  // a check itself
 	costLoad     = 4  // may miss all caches
-	costStore    = 4  // may be the first touch of a page
+	costStore    = 4  // likewise
 	costDivide   = 8  // integer division, square root, rounding
 	costIndirect = 24 // call_indirect
 	costCall     = 20 // includes smallFunction
@@ -25,12 +27,15 @@ const (
 	chunk      = 1 << 20 // bulk memory: bytes between two checks
 )
 
-// maxRegion is the cost that straight code may have between two checks.
+// maxRegion is the cost of the longest path between two checks. A Go guest of
+// 3.5 MB has nothing above 25,000.
 const maxRegion = 500_000
 
 // cost is the charge of one instruction.
 func cost(in instruction) int {
 	switch op := in.op; {
+	case op == opBlock, op == opLoop, op == opElse, op == opEnd:
+		return 0
 	case op == opCall:
 		return costCall
 	case op == opCallIndirect:

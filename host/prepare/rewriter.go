@@ -182,7 +182,7 @@ func (w *rewriter) knownType(index int64) error {
 // appendCheck appends: charge so much, and yield if the budget is spent.
 func (w *rewriter) appendCheck(out []byte, cost int) []byte {
 	out = appendU32(append(out, opGlobalGet), w.counter)
-	out = appendSigned(append(out, opI64Const), int64(cost))
+	out = appendSigned(append(out, opI64Const), int64(cost+costCheck))
 	out = append(out, opI64Sub)
 	out = appendU32(append(out, opGlobalSet), w.counter)
 	return w.appendYield(out)

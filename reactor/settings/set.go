@@ -29,6 +29,7 @@ var setters = map[string]func(s *Settings, value json.RawMessage) error{
 	"persistence.diffbase_storage":    diffBaseStorage,
 	"persistence.consistency_timeout": duration(func(s *Settings) *time.Duration { return &s.Persistence.ConsistencyTimeout }),
 	"execution.default_backoff":       duration(func(s *Settings) *time.Duration { return &s.Execution.DefaultBackoff }),
+	"background.cancellation_polling": duration(func(s *Settings) *time.Duration { return &s.Background.CancellationPolling }),
 	"posting.enabled":                 flag(func(s *Settings) *bool { return &s.Posting.Enabled }),
 	"posting.loggers":                 flag(func(s *Settings) *bool { return &s.Posting.Loggers }),
 	"posting.level":                   limit(func(s *Settings) *int { return &s.Posting.Level }),

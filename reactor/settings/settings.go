@@ -19,6 +19,7 @@ type Settings struct {
 	Persistence Persistence
 	Execution   Execution
 	Scanning    Scanning
+	Background  Background
 	Posting     Posting
 }
 
@@ -64,6 +65,11 @@ type Scanning struct {
 	Disabled bool // no watching of namespaces and of resource definitions
 }
 
+// Background is about daemons and timers.
+type Background struct {
+	CancellationPolling time.Duration // how often ending daemons are looked at; 60 s
+}
+
 // Posting is about Kubernetes events.
 type Posting struct {
 	Enabled            bool            // true
@@ -99,7 +105,8 @@ func Default() *Settings {
 			DiffBase:           stores.NewAnnotationsDiffBase(stores.AnnotationsDiffBaseOptions{}),
 			ConsistencyTimeout: 5 * time.Second,
 		},
-		Execution: Execution{DefaultBackoff: 60 * time.Second},
+		Execution:  Execution{DefaultBackoff: 60 * time.Second},
+		Background: Background{CancellationPolling: 60 * time.Second},
 		Posting: Posting{
 			Enabled:            true,
 			Level:              20,

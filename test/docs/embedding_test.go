@@ -17,6 +17,7 @@ import (
 )
 
 // [embed]
+
 func runOperator(ctx context.Context, module string) error {
 	return operator.Run(ctx, operator.Options{
 		Modules:    []string{module},
@@ -35,6 +36,7 @@ func runOperator(ctx context.Context, module string) error {
 // [/embed]
 
 // [settings]
+
 func ourSettings() *settings.Settings {
 	s := settings.Default()
 	s.Queueing.WorkerLimit = 20

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"flag"
 	"go/ast"
 	"go/parser"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 var update = flag.Bool("update", false, "rewrite the help texts in docs/cli.md")
@@ -31,6 +33,7 @@ func helpOf(command string) *regexp.Regexp {
 // docs/cli.md shows the help texts as they are, and each flag has a row in a table.
 // With -update, the texts are rewritten.
 func TestCommandLine(t *testing.T) {
+	t.Parallel()
 	program := buildProgram(t)
 	cli := manual(t, "cli.md")
 	for _, command := range commands {
@@ -161,4 +164,25 @@ func isLimit(typ ast.Expr) bool {
 		return typ.Sel.Name == "Duration"
 	}
 	return false
+}
+
+// The forms of storages in docs/configuration.md are taken as they are.
+func TestStorages(t *testing.T) {
+	found := 0
+	for _, b := range manual(t, "configuration.md").blocks() {
+		if b.lang != "json" {
+			continue
+		}
+		for line := range strings.Lines(b.text) {
+			found++
+			_, progressErr := stores.NewProgress([]byte(line))
+			_, diffBaseErr := stores.NewDiffBase([]byte(line))
+			if progressErr != nil && diffBaseErr != nil {
+				t.Errorf("docs/configuration.md:%d: %s: %v", b.line, line, errors.Join(progressErr, diffBaseErr))
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("docs/configuration.md has %d forms of storages, want 5", found)
+	}
 }

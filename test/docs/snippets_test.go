@@ -40,6 +40,7 @@ func TestSnippets(t *testing.T) {
 
 // The snippets compile as guests, and their tests pass natively.
 func TestSnippetsCompile(t *testing.T) {
+	t.Parallel()
 	for _, folder := range []string{"docs/snippets", "guest-sdks/go", "abi"} {
 		for _, path := range files(t, folder, ".go") {
 			read(t, path) // so that the cache of go test knows

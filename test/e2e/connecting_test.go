@@ -1,11 +1,11 @@
 package e2e_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -42,17 +42,6 @@ func TestBrokenKubeconfig(t *testing.T) {
 	}
 }
 
-// closedPort is an address that nobody listens at.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // TestNoCluster: an operator tries to reach its cluster for some time, then ends.
 func TestNoCluster(t *testing.T) {
 	t.Parallel()
@@ -79,7 +68,7 @@ func TestClusterAppearsLater(t *testing.T) {
 	behind.Host = gate.url()
 	behind.TLSClientConfig.ServerName = "127.0.0.1"
 	op, ready := s.launch(t, options{rest: behind, settings: func(s *settings.Settings) {
-		s.Networking.ErrorBackoffs = repeated(100, 100)
+		s.Networking.ErrorBackoffs = repeated(100*time.Millisecond, 100)
 	}})
 	op.until(t, "an attempt has failed", func() bool { return len(op.log.with("will retry")) > 0 })
 	gate.open(t)

@@ -1,19 +1,19 @@
 package e2e_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 )
 
 // gate is an address of a server that can be reached only when it is open.
 type gate struct {
 	address string // of the gate
 	server  string // host and port
-	done    sync.WaitGroup
+	running sync.WaitGroup
 }
 
 // newGate makes a closed one: connections to it are refused.
@@ -35,41 +35,50 @@ func (g *gate) open(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.done.Go(func() { // Waited for by the clean-up below.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	context.AfterFunc(ctx, func() { listener.Close() })
+	g.running.Go(func() { // Waited for by the clean-up below.
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			g.done.Go(func() { g.pass(conn) }) // Waited for likewise: ends with its connection.
+			g.running.Go(func() { g.pass(ctx, conn) }) // Waited for by the clean-up below.
 		}
 	})
 	t.Cleanup(func() {
-		listener.Close()
-		g.done.Wait()
+		cancel()
+		g.running.Wait()
 	})
 }
 
-// pass copies in both directions until one of them ends.
-func (g *gate) pass(conn net.Conn) {
+// pass copies in both directions until one side ends, or the context does.
+func (g *gate) pass(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	server, err := net.Dial("tcp", g.server)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	g.done.Go(func() {
-		defer conn.Close()
-		_, _ = io.Copy(conn, server)
+	stop := context.AfterFunc(ctx, func() {
+		conn.Close()
+		server.Close()
 	})
-	_, _ = io.Copy(server, conn)
+	defer stop()
+	g.running.Go(func() { // Waited for by the clean-up of open.
+		defer conn.Close()
+		_, _ = io.Copy(conn, server) // however it ends
+	})
+	_, _ = io.Copy(server, conn) // however it ends
 }
 
-// repeated is a list of equal pauses, in milliseconds.
-func repeated(milliseconds, count int) []time.Duration {
-	pauses := make([]time.Duration, count)
-	for i := range pauses {
-		pauses[i] = time.Duration(milliseconds) * time.Millisecond
+// closedPort is an address that nobody listens at.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return pauses
+	defer listener.Close()
+	return listener.Addr().String()
 }

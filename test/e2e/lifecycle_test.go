@@ -23,7 +23,7 @@ func essenceOf(t *testing.T, object *unstructured.Unstructured) any {
 	return essence
 }
 
-// spec makes an essence without anything but a spec.
+// specOnly makes an essence without anything but a spec.
 func specOnly(spec map[string]any) map[string]any { return map[string]any{"spec": spec} }
 
 func TestWholeLife(t *testing.T) {

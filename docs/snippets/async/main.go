@@ -14,6 +14,7 @@ func init() {
 }
 
 // [sleep]
+
 func create(c *kopf.Change) (any, error) {
 	if err := c.Sleep(30 * time.Second); err != nil {
 		return nil, err // cancelled: the operator exits
@@ -25,6 +26,7 @@ func create(c *kopf.Change) (any, error) {
 // [/sleep]
 
 // [context]
+
 func update(c *kopf.Change) (any, error) {
 	return nil, poll(c.Context())
 }

@@ -8,6 +8,7 @@ import (
 )
 
 // [settings]
+
 func init() {
 	kopf.OnStartup(configure)
 }
@@ -38,7 +39,7 @@ func storages(a *kopf.Activity) {
 	// [ignored]
 	a.Settings.Set("persistence.diffbase_storage", kopf.Map{
 		"type": "annotations", "prefix": "my-operator.example.com",
-		"ignoredFields": []string{"spec.replicas"},
+		"ignored_fields": []string{"spec.replicas"},
 	})
 	// [/ignored]
 }

@@ -14,6 +14,7 @@ func init() {
 }
 
 // [temporary]
+
 func init() {
 	kopf.OnCreate("kopfexamples", provision)
 }
@@ -28,6 +29,7 @@ func provision(c *kopf.Change) (any, error) {
 // [/temporary]
 
 // [permanent]
+
 func check(c *kopf.Change) error {
 	if c.Spec.Get("size").Int() > 100 {
 		return kopf.Permanent("sizes over 100 are not possible")
@@ -40,6 +42,7 @@ func check(c *kopf.Change) error {
 var errQuota = errors.New("over the quota")
 
 // [wrapped]
+
 func wrapped(c *kopf.Change) (any, error) {
 	if err := check(c); err != nil {
 		return nil, fmt.Errorf("checking %s: %w", c.Name, err) // still permanent
@@ -55,6 +58,7 @@ func wrapped(c *kopf.Change) (any, error) {
 func reserve() error { return errQuota }
 
 // [options]
+
 func init() {
 	kopf.OnCreate("kopfexamples", fragile,
 		kopf.Errors(kopf.ErrorsTemporary), // or ErrorsPermanent, ErrorsIgnored

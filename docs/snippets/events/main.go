@@ -13,6 +13,7 @@ func init() {
 }
 
 // [events]
+
 func create(c *kopf.Change) (any, error) {
 	if err := c.Events.Info("Created", "the volume is there"); err != nil {
 		return nil, err
@@ -26,6 +27,7 @@ func create(c *kopf.Change) (any, error) {
 // [/events]
 
 // [about]
+
 func update(c *kopf.Change) (any, error) {
 	pod := kopf.Map{"apiVersion": "v1", "kind": "Pod", "metadata": kopf.Map{"namespace": "default", "name": "pod-1"}}
 	return nil, c.Events.About(pod).Post("Normal", "Restarted", "by the operator")

@@ -36,6 +36,7 @@ func init() {
 }
 
 // [functions]
+
 func inTest(c *kopf.Cause) bool   { return strings.HasPrefix(c.Namespace, "test-") }
 func isPaused(c *kopf.Cause) bool { return c.Spec.Get("paused").Bool() }
 

@@ -6,6 +6,7 @@ import (
 )
 
 // [changes]
+
 func init() {
 	kopf.OnCreate("kopfexamples", created)
 	kopf.OnUpdate("kopfexamples", updated)
@@ -37,6 +38,7 @@ func init() {
 func resumed(*kopf.Change) (any, error) { return nil, nil }
 
 // [field]
+
 func init() {
 	kopf.OnField("kopfexamples", resize, kopf.Field("spec.size"))
 }
@@ -49,6 +51,7 @@ func resize(c *kopf.Change) (any, error) {
 // [/field]
 
 // [event]
+
 func init() {
 	kopf.OnEvent("pods", spied)
 }
@@ -64,6 +67,7 @@ func spied(e *kopf.Event) (any, error) {
 // [/event]
 
 // [several]
+
 func init() {
 	kopf.OnCreate("kopfexamples", ensure, kopf.ID("small"), kopf.Param(1))
 	kopf.OnCreate("kopfexamples", ensure, kopf.ID("large"), kopf.Param(10))
@@ -77,6 +81,7 @@ func ensure(c *kopf.Change) (any, error) {
 // [/several]
 
 // [one-function]
+
 func init() {
 	kopf.OnCreate("kopfexamples", reconcile)
 	kopf.OnUpdate("kopfexamples", reconcile)

@@ -13,6 +13,7 @@ func init() {
 }
 
 // [views]
+
 func views(c *kopf.Change) (any, error) {
 	size := c.Spec.Get("volumes", 0, "size").Int() // 0 if any step is missing
 	if c.Spec.Has("paused") && c.Labels.Get("tier").String() != "test" {

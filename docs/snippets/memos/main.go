@@ -6,6 +6,7 @@ import (
 )
 
 // [object]
+
 func init() {
 	kopf.OnEvent("kopfexamples", count)
 }
@@ -21,6 +22,7 @@ func count(e *kopf.Event) (any, error) {
 // [/object]
 
 // [operator]
+
 func init() {
 	kopf.OnStartup(prepare)
 	kopf.OnCreate("kopfexamples", create)

@@ -14,6 +14,7 @@ func init() {
 }
 
 // [merge]
+
 func merge(c *kopf.Change) (any, error) {
 	c.Patch.Status.Set("phase", "Ready")
 	c.Patch.Labels.Set("example.com/seen", "yes")
@@ -26,6 +27,7 @@ func merge(c *kopf.Change) (any, error) {
 // [/merge]
 
 // [edit]
+
 func edit(c *kopf.Change) (any, error) {
 	c.Patch.Edit(func(body kopf.Map) error {
 		meta := kopf.Nested(body, "metadata")
@@ -41,6 +43,7 @@ func edit(c *kopf.Change) (any, error) {
 // [/edit]
 
 // [failing]
+
 func fail(c *kopf.Change) (any, error) {
 	c.Patch.Status.Set("attempts", c.Retry+1) // it is stored with each attempt
 	return nil, kopf.Temporary("the backup is still running")

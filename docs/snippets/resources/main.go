@@ -30,6 +30,12 @@ func init() {
 	kopf.OnEvent(kopf.Everything, seen)
 	kopf.OnEvent(kopf.Resource("kopf.dev", kopf.Everything), seen)
 	// [/everything]
+
+	// [function]
+	kopf.OnEvent(kopf.Selector{Func: func(r kopf.ResourceInfo) bool {
+		return r.Namespaced && r.Group == "kopf.dev"
+	}}, seen)
+	// [/function]
 }
 
 func seen(*kopf.Event) (any, error) { return nil, nil }

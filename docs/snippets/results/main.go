@@ -6,6 +6,7 @@ import (
 )
 
 // [results]
+
 func init() {
 	kopf.OnCreate("kopfexamples", job)
 	kopf.OnCreate("kopfexamples", count, kopf.ID("volumes"))

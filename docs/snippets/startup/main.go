@@ -9,6 +9,7 @@ import (
 )
 
 // [startup]
+
 func init() {
 	kopf.OnStartup(configure, kopf.Retries(3))
 }
@@ -24,6 +25,7 @@ func configure(a *kopf.Activity) (any, error) {
 // [/startup]
 
 // [cleanup]
+
 func init() {
 	kopf.OnCleanup(goodbye)
 }
@@ -36,6 +38,7 @@ func goodbye(a *kopf.Activity) (any, error) {
 // [/cleanup]
 
 // [setup]
+
 func init() {
 	kopf.Setup(func() error {
 		kind := kopf.Config("resource")

@@ -11,6 +11,7 @@ func init() {
 }
 
 // [sub]
+
 func create(c *kopf.Change) (any, error) {
 	for name, volume := range c.Spec.Get("volumes").Members() {
 		c.Sub(name, func(c *kopf.Change) (any, error) {
@@ -25,6 +26,7 @@ func create(c *kopf.Change) (any, error) {
 func mount(*kopf.Change, kopf.View) (any, error) { return nil, nil }
 
 // [execute]
+
 func update(c *kopf.Change) (any, error) {
 	if err := c.Execute(kopf.Sub("", prepare), kopf.Sub("", migrate)); err != nil {
 		return nil, err // to be called again, unless it is all done

@@ -13,6 +13,7 @@ func init() {
 }
 
 // [handler]
+
 func createFn(c *kopf.Change) (any, error) {
 	if !c.Spec.Get("paid").Bool() {
 		return nil, kopf.Temporary("it is not paid yet", kopf.Delay(5*time.Second))

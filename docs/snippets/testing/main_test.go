@@ -9,6 +9,7 @@ import (
 )
 
 // [call]
+
 func TestCreate(t *testing.T) {
 	c := kopftest.New(t).Change(kopftest.Fixture{
 		Body: kopf.Map{"spec": kopf.Map{"paid": true, "days": 30}},
@@ -33,6 +34,7 @@ func TestUnpaid(t *testing.T) {
 // [/call]
 
 // [host]
+
 func TestRenewal(t *testing.T) {
 	host := kopftest.New(t)
 	outcome := host.Run(host.Change(kopftest.Fixture{

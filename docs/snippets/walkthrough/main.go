@@ -3,6 +3,7 @@
 package main
 
 // [imports]
+
 import (
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // [/imports]
 
 // [register]
+
 func init() {
 	kopf.OnCreate("memberships", begin, kopf.Timeout(24*time.Hour))
 	kopf.OnField("memberships", renew, kopf.Field("spec.days"))
@@ -32,6 +34,7 @@ type MembershipSpec struct {
 // [/spec]
 
 // [begin]
+
 func begin(c *kopf.Change) (any, error) {
 	spec, err := kopf.Decode[MembershipSpec](c.Spec)
 	if err != nil {
@@ -59,6 +62,7 @@ func expiry(c *kopf.Change, days int) string {
 // [/begin]
 
 // [renew]
+
 func renew(c *kopf.Change) (any, error) {
 	if c.Reason != kopf.ReasonUpdate { // field handlers are called for creations too
 		return nil, nil
@@ -71,6 +75,7 @@ func renew(c *kopf.Change) (any, error) {
 // [/renew]
 
 // [end]
+
 func end(c *kopf.Change) (any, error) {
 	c.Log.Info("goodbye", "member", c.Spec.Get("member"))
 	return nil, nil

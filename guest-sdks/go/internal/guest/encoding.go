@@ -115,6 +115,7 @@ func encodeStep(s abi.Step) []byte {
 	w.raws("settings", s.Settings)
 	w.yes("keyed", s.Keyed)
 	w.seconds("seconds", s.Seconds)
+	w.yes("stoppable", s.Stoppable)
 	if len(s.Children) > 0 {
 		list(w, "children", s.Children, w.handler)
 	}

@@ -102,6 +102,7 @@ var effectOps = map[string]operation{
 		return nil
 	},
 	"dump_index": opDumpIndex,
+	"hierarchy":  opHierarchy,
 	"settings":   func(c *call, arg any) error { return configure(c.activity.Settings, argsOf(arg)) },
 }
 

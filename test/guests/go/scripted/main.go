@@ -65,19 +65,30 @@ func deleteFn(c *kopf.Change) (any, error) { return handle(c) }
 func resumeFn(c *kopf.Change) (any, error) { return handle(c) }
 
 func handle(c *kopf.Change) (any, error) {
-	diff := []any{}
-	for _, d := range c.Diff() {
-		diff = append(diff, []any{d.Op, append([]string{}, d.Path...), d.Old, d.New})
-	}
-	printLine(kopf.Map{
-		"handler": c.ID, "reason": c.Reason, "retry": c.Retry, "name": c.Name, "namespace": c.Namespace,
-		"old": c.Old, "new": c.New, "diff": diff,
-		"finalizers": c.Meta.Get("finalizers"), "started": c.Started().Format(time.RFC3339Nano),
-	})
+	printCall(c)
 	if times := c.Spec.Get("times"); times.Exists() && c.Retry >= times.Int() {
 		return nil, nil
 	}
 	return do(c)
+}
+
+// maxPrinted is the size of objects from which on only their names are printed:
+// the host cuts long lines.
+const maxPrinted = 20_000
+
+func printCall(c *kopf.Change) {
+	line := kopf.Map{
+		"handler": c.ID, "reason": c.Reason, "retry": c.Retry, "name": c.Name, "namespace": c.Namespace,
+		"finalizers": c.Meta.Get("finalizers"), "started": c.Started().Format(time.RFC3339Nano),
+	}
+	if len(c.Body.Raw()) <= maxPrinted {
+		diff := []any{}
+		for _, d := range c.Diff() {
+			diff = append(diff, []any{d.Op, append([]string{}, d.Path...), d.Old, d.New})
+		}
+		line["old"], line["new"], line["diff"] = c.Old, c.New, diff
+	}
+	printLine(line)
 }
 
 // printLine prints a line to the standard output, in one write.

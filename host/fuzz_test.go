@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+)
+
+// FuzzDecodeStep feeds steps that may be anything.
+func FuzzDecodeStep(f *testing.F) {
+	for _, text := range []string{
+		`{"step":"done"}`, `{"step":"done","result":{"a":[1]},"patch":{},"transforms":1,"error":{"kind":"temporary","delay":null}}`,
+		`{"step":"wait","seconds":1.5}`, `{"step":"wait","seconds":null}`, `{"step":"execute","children":[{"kind":"sub","id":"a"}]}`,
+		`{"step":"call","call":{"target":"http"}}`, `{"step":"done","error":{"delay":"x"}}`, `[]`, `{"step":"done","patch":null,"children":null}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		step, err := decodeStep(data)
+		switch {
+		case err != nil && !errors.Is(err, ErrMessage):
+			t.Errorf("error without its kind: %v", err)
+		case err == nil && step.Step == abi.StepCall && step.Call == nil:
+			t.Error("a call without a call")
+		}
+	})
+}
+
+// everyFunction is a guest that exports all host functions. The list says in which order.
+func everyFunction() (asm.Module, [][2]string) {
+	var keys [][2]string
+	for key := range hostFunctions {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	g := asm.Guest(nil)
+	for i, key := range keys {
+		params, results := wazeroTypes(hostFunctions[key].typ)
+		g.Imports = append(g.Imports, asm.Import{Module: key[0], Name: key[1], Params: params, Results: results})
+		var code []byte
+		for p := range params {
+			code = append(code, asm.Get(uint32(p))...)
+		}
+		g.Funcs = append(g.Funcs, asm.Func{Export: key[0] + "." + key[1], Params: params, Results: results, Code: asm.Cat(code, asm.Call(uint32(i)))})
+	}
+	return g, keys
+}
+
+// FuzzHostFunctions calls host functions with any arguments. The guest may fail,
+// the host may not.
+func FuzzHostFunctions(f *testing.F) {
+	guest, keys := everyFunction()
+	edges := []uint32{0, 1, 8, 65535, 65536, 1 << 31, 1<<32 - 8, 1<<32 - 1}
+	for i := range keys {
+		for _, e := range edges {
+			f.Add(uint(i), uint32(1), e, e, uint32(8), e, uint32(4), e, e)
+			f.Add(uint(i), e, uint32(16), uint32(100), e, uint32(16), e, uint32(16), uint32(8))
+		}
+	}
+	m, err := Load(context.Background(), "op.wasm", guest.Encode(), withCache(f, Options{
+		Config: map[string]string{"": "value"}, StopGrace: time.Millisecond,
+	}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { m.Close(context.Background()) })
+	f.Fuzz(func(t *testing.T, which uint, a, b, c, d, e, g, h, i uint32) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+		defer cancel()
+		in, err := m.acquire(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.unlock()
+		defer m.pool.give(in)
+		task := in.newTask(&testEnv{})
+		defer delete(in.tasks, task.id)
+		key := keys[which%uint(len(keys))]
+		params, _ := wazeroTypes(hostFunctions[key].typ)
+		args := []uint64{uint64(a), uint64(b), uint64(c), uint64(d), uint64(e), uint64(g), uint64(h), uint64(i), 0, 0}
+		_, err = in.newCall(ctx, "fuzz", task).call(key[0]+"."+key[1], args[:len(params)]...)
+		var failure *GuestError
+		if err != nil && (!errors.As(err, &failure) || errors.Is(err, ErrTrap)) {
+			t.Errorf("%v: %v", key, err)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/linear"
+)
+
+func TestClones(t *testing.T) {
+	if !linear.Supported {
+		t.Skip("no images on this system")
+	}
+	m := loadGo(t, Options{Secrets: map[string]string{"secret": "hush"}})
+	if m.snapshot.Load() == nil {
+		t.Fatal("no snapshot")
+	}
+	first, step, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
+	if err != nil || string(step.Result) != "1" {
+		t.Fatal(step, err)
+	}
+	defer first.Release(t.Context())
+	for range 3 { // what one clone does is not seen by the next
+		task, step, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
+		if err != nil || string(step.Result) != "1" {
+			t.Fatal(step, err)
+		}
+		defer task.Release(t.Context())
+	}
+	if got := len(m.pool.living); got != 4 {
+		t.Errorf("%d instances", got)
+	}
+}
+
+func TestRandomOfTheHostDiffersInClones(t *testing.T) {
+	m := loadGo(t, Options{RetireCalls: 1})
+	a, b := result(t, m, "host random", &testEnv{}), result(t, m, "host random", &testEnv{})
+	if a == b {
+		t.Errorf("both are %s", a)
+	}
+}
+
+func TestModulesThatChangeTablesAreNotCloned(t *testing.T) {
+	m, err := load(t, tableChanger().Encode(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.snapshot.Load() != nil {
+		t.Error("there is a snapshot")
+	}
+	result(t, m, "", &testEnv{})
+}
+
+func TestIdleInstancesAreDropped(t *testing.T) {
+	m := loadGo(t, Options{IdleTimeout: 30 * time.Millisecond})
+	living := func() int {
+		m.pool.mu.Lock()
+		defer m.pool.mu.Unlock()
+		return len(m.pool.living)
+	}
+	var tasks []*Task
+	for range 3 {
+		task, _, err := m.Start(t.Context(), invoke("wait"), nil, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, task)
+	}
+	for _, task := range tasks {
+		task.Release(t.Context())
+	}
+	if got := living(); got != 3 {
+		t.Errorf("%d instances after the tasks", got)
+	}
+	for range 1000 {
+		if living() == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if got := living(); got != 0 {
+		t.Errorf("%d instances after a second", got)
+	}
+	if got := result(t, m, "count", &testEnv{}); got != "1" {
+		t.Errorf("count = %s", got)
+	}
+}

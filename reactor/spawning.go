@@ -1,0 +1,203 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// backgroundMemory are the daemons and timers of one object.
+type backgroundMemory struct {
+	live atomic.Pointer[document] // the newest body; nil if nobody looks at it
+
+	mu      sync.Mutex // guards all below
+	running map[string]*daemon
+	stopped map[string]bool // those that ended by themselves: never started again
+	started map[string]bool // those whose initial delay is over
+	changed time.Time       // the last essential change
+}
+
+// firstStart tells whether a daemon is started for the first time.
+func (m *backgroundMemory) firstStart(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.started[id] {
+		return false
+	}
+	if m.started == nil {
+		m.started = map[string]bool{}
+	}
+	m.started[id] = true
+	return true
+}
+
+func (m *backgroundMemory) changedAt() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// noteChange begins the idle time anew.
+func (m *backgroundMemory) noteChange() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = time.Now()
+}
+
+// all are the running daemons and timers, in the order of their ids.
+func (m *backgroundMemory) all() []*daemon {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*daemon
+	for _, id := range sortedKeys(m.running) {
+		list = append(list, m.running[id])
+	}
+	return list
+}
+
+// isOver tells whether a handler has ended by itself.
+func (m *backgroundMemory) isOver(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stopped[id]
+}
+
+// add takes a daemon in, unless one is still running: there are never two.
+func (m *backgroundMemory) add(d *daemon) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running[d.handler.ID] != nil {
+		return false
+	}
+	if m.running == nil {
+		m.running = map[string]*daemon{}
+	}
+	if m.changed.IsZero() {
+		m.changed = time.Now()
+	}
+	m.running[d.handler.ID] = d
+	return true
+}
+
+// ended forgets a daemon. One that was not told to end is never started again.
+func (m *backgroundMemory) ended(d *daemon) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !d.stopper.isSet() {
+		if m.stopped == nil {
+			m.stopped = map[string]bool{}
+		}
+		m.stopped[d.handler.ID] = true
+	}
+	delete(m.running, d.handler.ID)
+	if len(m.running) == 0 {
+		m.live.Store(nil)
+	}
+}
+
+// handleBackground starts and stops the daemons and timers of the object, as its
+// filters say. It returns when to look at those that are ending.
+//
+// Kopf: kopf._core.reactor.processing.process_spawning_cause (v1.45).
+func (p *processor) handleBackground(ctx context.Context, c *cause, it item, essential bool, q *queue) ([]time.Duration, error) {
+	if len(p.handlers.spawning) == 0 {
+		return nil, nil
+	}
+	m := &c.memory.background
+	if essential {
+		m.noteChange()
+	}
+	if it.Type == watching.Deleted {
+		for _, d := range m.all() {
+			p.tasks.Go(func() { d.stop(abi.StopResourceDeleted) })
+		}
+		return nil, nil
+	}
+	if c.deleted() {
+		return p.stopAll(m.all(), abi.StopResourceDeleted), nil
+	}
+	matched, err := c.match(ctx, p.living(c))
+	if err != nil {
+		return nil, err
+	}
+	matched = deduplicated(matched)
+	for _, h := range matched {
+		p.spawn(ctx, c, h, q)
+	}
+	ids := idsOf(matched)
+	mismatched := slices.DeleteFunc(m.all(), func(d *daemon) bool { return slices.Contains(ids, d.handler.ID) })
+	return p.stopAll(mismatched, abi.StopFiltersMismatch), nil
+}
+
+// living are the handlers that have not ended by themselves for this object.
+func (p *processor) living(c *cause) []*Handler {
+	return slices.DeleteFunc(slices.Clone(p.handlers.spawning), func(h *Handler) bool { return c.memory.background.isOver(h.ID) })
+}
+
+// stopAll goes on with the end of daemons.
+func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
+	var delays []time.Duration
+	for _, d := range daemons {
+		if delay := d.stopStep(p.settings, reason); delay != nil {
+			delays = append(delays, *delay)
+		}
+	}
+	return delays
+}
+
+// spawn starts a daemon or a timer, unless it runs already.
+func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
+	m := &c.memory.background
+	working, kill := context.WithCancel(context.WithoutCancel(ctx))
+	d := &daemon{handler: h, stopper: newStopper(), done: make(chan struct{}), kill: kill, log: c.log.local()}
+	if !m.add(d) {
+		kill()
+		return
+	}
+	m.live.Store(&document{c.raw, c.body})
+	own := *c
+	own.patch, own.stopper, own.verdicts = newPatch(nil), d.stopper, nil
+	b := &background{
+		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
+		x: &execution{settings: p.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary},
+	}
+	p.tasks.Go(func() { // Waited for by Operator.Run, unless it is abandoned.
+		defer kill()
+		b.run(working)
+	})
+}
+
+// askOption asks the guest for an option of a handler that is a function.
+func (c *cause) askOption(ctx context.Context, h *Handler, option string) (abi.Raw, error) {
+	questions := &abi.Questions{
+		Invocation: c.invocation(),
+		Questions:  []abi.Question{{Handler: h.index, Callbacks: []abi.Callback{{Option: option}}}},
+	}
+	answers, err := h.asker.Ask(ctx, questions, c.raw, &env{cause: c})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers.Answers) != 1 {
+		return nil, fmt.Errorf("%d answers to one question", len(answers.Answers))
+	}
+	if failure := answers.Answers[0].Error; failure != nil {
+		return nil, fmt.Errorf("%s: %s", option, describe(failure))
+	}
+	return answers.Answers[0].Value, nil
+}
+
+func numberOf(value abi.Raw) (float64, error) {
+	var number float64
+	if err := json.Unmarshal(value, &number); err != nil {
+		return 0, fmt.Errorf("%s is not a number of seconds", value)
+	}
+	return number, nil
+}

@@ -1,0 +1,41 @@
+// Command driver compares operators that do the same work: it starts a fresh
+// cluster, lets the operators take turns in rounds, loads each of them, measures it
+// from outside, and prints tables with the medians, the ratios and all values.
+// What is measured, and how, is told in the README of test/bench.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	o := options{Out: os.Stdout, Log: os.Stderr}
+	flag.IntVar(&o.Rounds, "rounds", 5, "how often each operator has its turn")
+	flag.IntVar(&o.Objects, "objects", 1000, "how many objects are created, and then changed, at once")
+	flag.IntVar(&o.Trickle, "trickle", 200, "how many objects are created one by one")
+	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all)")
+	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
+	flag.StringVar(&o.Also, "also", "", "another operator to measure, as NAME=COMMAND")
+	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
+	flag.StringVar(&o.Cluster, "cluster", ".cache/bin/devcluster", "the program of the embedded cluster")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	err := o.check()
+	if err == nil {
+		err = run(ctx, o)
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// options are the flags; see main.
+type options struct {
+	Rounds, Objects, Trickle int
+
+	Only, Posting, Also string
+	Folder, Cluster     string
+
+	Out io.Writer // the tables
+	Log io.Writer // what is being done
+}
+
+func (o *options) check() error {
+	if o.Rounds < 1 || o.Objects < 1 || o.Trickle < 1 {
+		return errors.New("the flags -rounds, -objects and -trickle must be positive")
+	}
+	if o.Posting != "on" && o.Posting != "off" && o.Posting != "both" {
+		return fmt.Errorf("flag -posting: %q is none of: on, off, both", o.Posting)
+	}
+	return nil
+}
+
+// postings lists the ways to measure: without events, with them, or both.
+func (o *options) postings() []bool {
+	switch o.Posting {
+	case "on":
+		return []bool{true}
+	case "off":
+		return []bool{false}
+	}
+	return []bool{false, true}
+}
+
+// run measures all operators in interleaved rounds, and reports.
+func run(ctx context.Context, o options) error {
+	operators, err := chosen(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Log, "starting a cluster...")
+	c, err := startCluster(ctx, o.Cluster)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	if err := c.api.define(ctx); err != nil {
+		return err
+	}
+	b := &bench{options: o, cluster: c}
+	for round := range o.Rounds {
+		for turn := range operators {
+			// Nobody is always the first, or always after the same one.
+			index := (turn + round) % len(operators)
+			if err := b.turn(ctx, round, index, operators[index]); err != nil {
+				return fmt.Errorf("%s: %w", operators[index].Name, err)
+			}
+		}
+	}
+	if err := save(filepath.Join(o.Folder, "results.json"), b.results); err != nil {
+		return err
+	}
+	report{operators, b.results, o.Out}.print()
+	return nil
+}
+
+// save keeps all values, for who wants to look closer.
+func save(path string, results []result) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}

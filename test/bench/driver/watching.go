@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// watcher notes when each object was first seen handled: when the field of its status
+// is the wanted one.
+type watcher struct {
+	cancel context.CancelFunc
+	ended  chan error // one error, when the watch has ended
+
+	mu    sync.Mutex
+	field string
+	want  int
+	seen  map[string]time.Time
+	all   chan struct{} // closed when so many are seen
+}
+
+// watch begins with the present state of the objects.
+func (a *api) watch(ctx context.Context) (*watcher, error) {
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := a.do(ctx, http.MethodGet, examples+"?limit=1", "", nil, &list); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := a.open(ctx, http.MethodGet, examples+"?watch=1&resourceVersion="+list.Metadata.ResourceVersion, "", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	w := &watcher{cancel: cancel, ended: make(chan error, 1)}
+	go func() { w.ended <- w.read(stream) }() // Ends when the context is cancelled, by stop.
+	return w, nil
+}
+
+// stop ends the watch.
+func (w *watcher) stop() { w.cancel() }
+
+func (w *watcher) read(stream io.ReadCloser) error {
+	defer stream.Close()
+	reader := bufio.NewReaderSize(stream, 1<<20)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("the watch of the driver: %w", err)
+		}
+		var event watchEvent
+		if err := json.Unmarshal(line, &event); err != nil {
+			return fmt.Errorf("the watch of the driver: %w", err)
+		}
+		if event.Type == "ERROR" {
+			return fmt.Errorf("the watch of the driver: %s", line)
+		}
+		w.note(&event, time.Now())
+	}
+}
+
+// watchEvent has what the driver wants to know of an event.
+type watchEvent struct {
+	Type   string `json:"type"`
+	Object struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Status struct {
+			Field string `json:"field"`
+		} `json:"status"`
+	} `json:"object"`
+}
+
+func (w *watcher) note(event *watchEvent, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := event.Object.Metadata.Name
+	if w.seen == nil || event.Object.Status.Field != w.field || !w.seen[name].IsZero() {
+		return
+	}
+	w.seen[name] = now
+	if len(w.seen) == w.want {
+		close(w.all)
+	}
+}
+
+// expect begins to wait for so many objects that are handled with this field.
+func (w *watcher) expect(n int, field string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.field, w.want, w.seen, w.all = field, n, make(map[string]time.Time, n), make(chan struct{})
+}
+
+// wait returns when all expected objects are handled, and tells when each of them was.
+func (w *watcher) wait(ctx context.Context, timeout time.Duration, exited <-chan struct{}) (map[string]time.Time, error) {
+	select {
+	case <-w.all:
+		return w.seen, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case err := <-w.ended:
+		return nil, err
+	case <-exited:
+		return nil, errExited
+	case <-time.After(timeout):
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return nil, fmt.Errorf("only %d of %d objects are handled after %s", len(w.seen), w.want, timeout)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/guest-sdks/go"
+)
+
+// hierarchyFuncs are the functions that make children, by their names in the reference.
+var hierarchyFuncs = map[string]func(kopf.Owner, any, kopf.Adoption) error{
+	"adopt":                  func(o kopf.Owner, objs any, how kopf.Adoption) error { return o.Adopt(objs, how) },
+	"append_owner_reference": func(o kopf.Owner, objs any, how kopf.Adoption) error { return o.AppendOwnerReference(objs, how) },
+	"remove_owner_reference": func(o kopf.Owner, objs any, _ kopf.Adoption) error { return o.RemoveOwnerReference(objs) },
+	"label":                  func(o kopf.Owner, objs any, how kopf.Adoption) error { return o.Label(objs, how) },
+	"harmonize_naming":       func(o kopf.Owner, objs any, how kopf.Adoption) error { return o.HarmonizeNaming(objs, how) },
+	"adjust_namespace":       func(o kopf.Owner, objs any, how kopf.Adoption) error { return o.AdjustNamespace(objs, how) },
+}
+
+// opHierarchy makes children of the handled object, and prints them.
+func opHierarchy(c *call, arg any) error {
+	if c.object == nil {
+		return errors.New("hierarchies are for handlers of objects")
+	}
+	a := argsOf(arg)
+	objs := normal(a["objs"]) // a copy: they are changed in place
+	names := []string{}
+	for _, item := range scriptOf(a["calls"]) {
+		name := args(item).text("fn")
+		call, ok := hierarchyFuncs[name]
+		if !ok {
+			return fmt.Errorf("unknown function: %s", name)
+		}
+		if err := call(c.object.Owner, objs, toAdoption(argsOf(item["kwargs"]))); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	c.in.emit(object{"hierarchy": names, "objs": objs})
+	return nil
+}
+
+// toAdoption brings the arguments of the reference into those of the SDK.
+func toAdoption(a args) kopf.Adoption {
+	how := kopf.Adoption{Forced: a["forced"] == true || a["force"] == true, Strict: a["strict"] == true, Name: a.text("name")}
+	how.Labels, _ = a["labels"].(object)
+	if namespace, said := a["namespace"]; said {
+		text, _ := namespace.(string)
+		how.Namespace = &text
+	}
+	switch nested := a["nested"].(type) {
+	case string:
+		how.Nested = []string{nested}
+	case []any:
+		how.Nested = parts(nested)
+	}
+	how.Controller, how.BlockOwnerDeletion = a.flag("controller"), a.flag("block_owner_deletion")
+	return how
+}
+
+// flag is true if it is absent, and omitted if it is null.
+func (a args) flag(name string) kopf.OwnerFlag {
+	value, said := a[name]
+	switch {
+	case !said || value == true:
+		return kopf.FlagTrue
+	case value == false:
+		return kopf.FlagFalse
+	}
+	return kopf.FlagOmitted
+}
