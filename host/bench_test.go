@@ -1,22 +1,146 @@
 package host
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// BenchmarkCall measures one invocation from start to release.
+var benchBody = []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"a":"b"}},"spec":{"field":"value","number":7,"list":[1,2,3]}}`)
+
+// plainGo is the Go guest as it was compiled, without any change: nothing stops it.
+func plainGo(b *testing.B) *Module {
+	b.Helper()
+	wasm := guestBytes(b)
+	source, err := prepare.Parse(wasm)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &Module{name: "plain.wasm", options: withCache(b, Options{}).withDefaults(), source: source}
+	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
+	m.pool = newPool(&m.options)
+	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
+	if err := m.build(b.Context(), m.options.CacheDir, m.limits()); err != nil {
+		b.Fatal(err)
+	}
+	if err := m.first(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { m.Close(context.Background()) })
+	return m
+}
+
+// BenchmarkCall measures one invocation of a Go guest from start to release.
 func BenchmarkCall(b *testing.B) {
-	body := []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"a":"b"}},"spec":{"field":"value","number":7,"list":[1,2,3]}}`)
-	m := loadGo(b, Options{})
+	modules := map[string]*Module{"plain": plainGo(b), "prepared": loadGo(b, Options{NoClones: true}), "cloned": loadGo(b, Options{})}
 	for _, what := range []string{"count", "body", "garbage"} {
-		b.Run(what, func(b *testing.B) {
-			for b.Loop() {
-				task, _, err := m.Start(b.Context(), invoke(what), body, &testEnv{})
+		for _, flavour := range []string{"plain", "prepared", "cloned"} {
+			b.Run(what+"/"+flavour, func(b *testing.B) {
+				for b.Loop() {
+					runOnce(b, modules[flavour], what)
+				}
+			})
+		}
+	}
+}
+
+func runOnce(b *testing.B, m *Module, what string) {
+	task, _, err := m.Start(b.Context(), invoke(what), benchBody, &testEnv{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	task.Release(b.Context())
+}
+
+// BenchmarkInstance measures what it takes to make an instance and to drop it.
+func BenchmarkInstance(b *testing.B) {
+	small := asm.Guest(nil).Encode()
+	for _, guest := range []struct {
+		name string
+		wasm []byte
+	}{{"go", guestBytes(b)}, {"small", small}} {
+		for name, o := range map[string]Options{"initialised": {NoClones: true}, "cloned": {}} {
+			b.Run(guest.name+"/"+name, func(b *testing.B) {
+				m, err := Load(b.Context(), "op.wasm", guest.wasm, withCache(b, o))
 				if err != nil {
 					b.Fatal(err)
 				}
+				defer m.Close(context.Background())
+				for b.Loop() {
+					in := m.newInstance()
+					in.busy <- struct{}{}
+					if err := in.create(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					in.close()
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkMemory measures the memory of an instance of the Go guest, fresh and
+// after 20 calls, in KiB of the process's proportional set.
+func BenchmarkMemory(b *testing.B) {
+	const instances = 100
+	for name, o := range map[string]Options{"initialised": {NoClones: true}, "cloned": {}} {
+		b.Run(name, func(b *testing.B) {
+			o.MaxInstances = instances
+			m := loadGo(b, o)
+			before := proportional(b)
+			var tasks []*Task
+			for range instances {
+				task, _, err := m.Start(b.Context(), invoke("children"), nil, &testEnv{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				tasks = append(tasks, task)
+			}
+			fresh := proportional(b)
+			for _, task := range tasks {
+				for range 20 {
+					child, _, err := task.Start(b.Context(), invoke("body"), benchBody, &testEnv{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					child.Release(b.Context())
+				}
+			}
+			used := proportional(b)
+			for _, task := range tasks {
 				task.Release(b.Context())
 			}
+			b.ReportMetric(float64(fresh-before)/instances, "KiB/fresh")
+			b.ReportMetric(float64(used-before)/instances, "KiB/used")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// proportional is the proportional set size of the process in KiB.
+func proportional(b *testing.B) int {
+	runtime.GC()
+	file, err := os.Open("/proc/self/smaps_rollup")
+	if err != nil {
+		b.Skip(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "Pss:"); ok {
+			var size int
+			if _, err := fmt.Sscan(rest, &size); err != nil {
+				b.Fatal(err)
+			}
+			return size
+		}
+	}
+	b.Skip("no proportional set size")
+	return 0
 }

@@ -20,7 +20,7 @@ func (m *Module) compile(ctx context.Context, wasm []byte) error {
 	if m.cacheDir, err = cacheDir(m.options.CacheDir); err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
-	limits := prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
+	limits := m.limits()
 	file := preparedFile(m.cacheDir, m.digest, limits)
 	restored := m.restore(file, limits)
 	if !restored {
@@ -45,6 +45,10 @@ func (m *Module) compile(ctx context.Context, wasm []byte) error {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
 	return nil
+}
+
+func (m *Module) limits() prepare.Limits {
+	return prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
 }
 
 // build makes machine code out of the prepared module, through the cache in a folder, if any.

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -25,6 +26,7 @@ type activity struct {
 	settings *settings.Settings
 	memo     *memo
 	events   *events
+	indices  *indexing.Indices
 	log      zerolog.Logger
 }
 
@@ -33,7 +35,7 @@ type activity struct {
 func (a *activity) run(ctx context.Context) (map[string]abi.Raw, error) {
 	c := &cause{
 		activity: string(a.kind), base: a.memo, patch: newPatch(nil),
-		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events,
+		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
 	}
 	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 	handlers := deduplicated(a.handlers)

@@ -6,6 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -21,6 +22,7 @@ type cause struct {
 	patch    *patch
 	log      logger
 	events   *events
+	indices  *indexing.Indices
 
 	eventType *string // of the watch event; nil in the initial listing
 
@@ -74,6 +76,7 @@ func (c *cause) invocation() abi.Invocation {
 		Field:     c.field,
 		Activity:  c.activity,
 		Settings:  c.settings,
+		Indices:   c.indices.Names(),
 	}
 	if c.changing {
 		inv.Reason = string(c.reason)

@@ -1,11 +1,13 @@
 package reactor
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
@@ -112,8 +114,14 @@ func (e *env) memo(scope int) *memo {
 	return e.cause.base
 }
 
-// Index finds nothing: there are no indices.
-func (e *env) Index(int, string, []byte) ([]byte, error) { return nil, ErrAbsent }
+// Index looks into an index of the operator.
+func (e *env) Index(op int, name string, key []byte) ([]byte, error) {
+	found, err := e.cause.indices.Look(name, op, key)
+	if errors.Is(err, indexing.ErrAbsent) {
+		return nil, ErrAbsent
+	}
+	return found, err
+}
 
 // mergeSettings adds the settings of one startup handler to those before it.
 func mergeSettings(all, more map[string]abi.Raw) map[string]abi.Raw {

@@ -21,6 +21,7 @@ type outcome struct {
 	final    bool
 	delay    *time.Duration // until the next attempt; nil: at once
 	result   any
+	keyed    bool     // the result of an index handler is a list of pairs
 	failed   bool     // there was an error
 	message  string   // of the error
 	subrefs  []string // ids of the children that were involved, at any depth
@@ -113,7 +114,7 @@ func exhausted(h *Handler, state progression.HandlerState) string {
 func (x *execution) interpret(h *Handler, log logger, state progression.HandlerState, done *ending) outcome {
 	if done.error == nil {
 		log.info(h.Title() + " succeeded.")
-		return outcome{final: true, result: done.result, settings: done.settings}
+		return outcome{final: true, result: done.result, keyed: done.keyed, settings: done.settings}
 	}
 	text := describe(done.error)
 	switch done.error.Kind {

@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -113,7 +114,7 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 	config := settings.Default()
 	s.cause = &cause{
 		raw: []byte(body), body: object, memory: &memory{memo: newMemo(nil)}, base: newMemo(nil),
-		patch: newPatch(nil), log: logger{Logger: log}, events: newEvents(config),
+		patch: newPatch(nil), log: logger{Logger: log}, events: newEvents(config), indices: indexing.New(nil),
 		changing: true, reason: causes.Create, new: object,
 	}
 	s.x = &execution{settings: config, lifecycle: progression.ASAP, errors: modeTemporary}

@@ -20,6 +20,7 @@ const cancelledSteps = 100
 type ending struct {
 	error         *abi.Error
 	result        any
+	keyed         bool
 	settings      map[string]abi.Raw
 	subrefs       []string
 	childrenDelay *time.Duration // of unfinished children; nil: at once
@@ -174,7 +175,7 @@ func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
 			return err
 		}
 	}
-	t.settings = step.Settings
+	t.settings, t.keyed = step.Settings, step.Keyed
 	return t.takeResult(step.Result)
 }
 

@@ -22,6 +22,8 @@ type logger struct {
 	zerolog.Logger
 	ref  posting.Ref
 	post func(level int, ref posting.Ref, message string) // as an event; nil: never
+
+	quiet bool // what is below warnings is one level lower
 }
 
 // Levels of the reference.
@@ -48,12 +50,22 @@ func (l logger) failure(message, stack string) {
 // at logs with a level of the reference: 10 debug to 50 critical.
 func (l logger) at(level int, message string) {
 	zlevel := levelOf(level)
+	if l.quiet && level < levelWarn {
+		zlevel-- // debug becomes trace, which is never shown
+	}
 	if l.GetLevel() <= zlevel {
 		l.WithLevel(zlevel).Msg(message)
 	}
 	if l.post != nil {
 		l.post(level, l.ref, message)
 	}
+}
+
+// terse is the same for handlers that are called for every event of many objects:
+// their successes are only for those who debug.
+func (l logger) terse() logger {
+	l.post, l.quiet = nil, true
+	return l
 }
 
 // local is the same without events: for messages that are not for the object.

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/progression"
 )
 
 // memory is what the process remembers of one object, beside what is stored on
@@ -14,6 +15,7 @@ type memory struct {
 	memo       *memo
 	throttler  throttler
 	background backgroundMemory
+	indexing   progression.State // failures and retries of index handlers
 
 	// noticedByListing says that the object existed before the operator did, so
 	// that it is to be resumed; handledOnce, that it has been.

@@ -43,6 +43,9 @@ type observer struct {
 	log          zerolog.Logger
 
 	warned []string // the warnings of the last scan: they are not repeated
+
+	mu    sync.Mutex      // guards known
+	known map[string]bool // what the last scan has found, named as definitions: plural.group
 }
 
 // observeResources serves what there is, then follows changes of definitions.
@@ -55,7 +58,7 @@ func (o *observer) observeResources(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	changes := &changeSink{changed: make(chan struct{}, 1)}
+	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
 	stream := o.stream(definitionsPath, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
 	var follower sync.WaitGroup
 	follower.Go(func() { o.follow(ctx, changes.changed) })
@@ -104,6 +107,7 @@ func (o *observer) rescan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.remember(resources)
 	served := selectors.Resolve(resources, o.demands)
 	var warnings []string
 	if partial != nil {
@@ -166,13 +170,34 @@ func (o *observer) stream(path, apiVersion, kind string) *watching.Stream {
 	}
 }
 
-// changeSink only notices that something has changed after the listing.
-type changeSink struct{ changed chan struct{} }
+// remember keeps the names of what a scan has found.
+func (o *observer) remember(resources []selectors.Resource) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known = make(map[string]bool, len(resources))
+	for _, r := range resources {
+		o.known[r.Plural+"."+r.Group] = true
+	}
+}
+
+// knows tells whether the last scan has found what a definition defines.
+func (o *observer) knows(definition string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known[definition]
+}
+
+// changeSink only notices that something has changed. Listed definitions have not,
+// unless they are newer than the last scan, or were made while nobody watched.
+type changeSink struct {
+	knows   func(definition string) bool
+	changed chan struct{}
+}
 
 func (s *changeSink) Listed() {}
 
 func (s *changeSink) Event(event watching.Event) {
-	if event.Type == watching.Listed {
+	if event.Type == watching.Listed && s.knows(event.Meta.Name) {
 		return
 	}
 	select {

@@ -15,10 +15,16 @@ import (
 // Kopf: kopf._core.reactor.orchestration (v1.45).
 type orchestrator struct {
 	// start runs a stream until its context ends, and its objects are done with.
-	start func(ctx context.Context, d dimension)
+	// Before any of the streams is started, prepare is called for each of them.
+	prepare func(d dimension)
+	start   func(ctx context.Context, d dimension)
+
+	// started is called once, when the first streams have been started.
+	started func()
 
 	mu         sync.Mutex // guards all below
 	resources  []selectors.Resource
+	explored   bool     // the resources are known
 	namespaces []string // nil: the whole cluster
 	scoped     bool     // the namespaces are known
 	running    map[dimensionKey]*running
@@ -45,7 +51,7 @@ type running struct {
 func (o *orchestrator) serveResources(ctx context.Context, resources []selectors.Resource) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.resources = resources
+	o.resources, o.explored = resources, true
 	o.adjust(ctx)
 }
 
@@ -60,6 +66,9 @@ func (o *orchestrator) serveNamespaces(ctx context.Context, namespaces []string)
 // adjust stops streams that are not wanted anymore, and starts missing ones. A
 // resource whose definition has changed gets a new stream.
 func (o *orchestrator) adjust(ctx context.Context) {
+	if !o.explored || !o.scoped {
+		return
+	}
 	wanted := o.wanted()
 	for key, stream := range o.running {
 		if d, ok := wanted[key]; !ok || !reflect.DeepEqual(d.resource, stream.resource) {
@@ -67,10 +76,13 @@ func (o *orchestrator) adjust(ctx context.Context) {
 			delete(o.running, key)
 		}
 	}
+	for key := range o.running {
+		delete(wanted, key)
+	}
+	for _, d := range wanted {
+		o.prepare(d)
+	}
 	for key, d := range wanted {
-		if _, ok := o.running[key]; ok || ctx.Err() != nil {
-			continue
-		}
 		own, cancel := context.WithCancel(ctx)
 		o.running[key] = &running{d.resource, cancel}
 		o.streams.Add(1)
@@ -80,6 +92,7 @@ func (o *orchestrator) adjust(ctx context.Context) {
 			o.start(own, d)
 		}()
 	}
+	o.started()
 }
 
 // wanted are the streams that there should be: cluster-wide ones for resources
@@ -88,7 +101,7 @@ func (o *orchestrator) wanted() map[dimensionKey]dimension {
 	wanted := map[dimensionKey]dimension{}
 	for _, resource := range o.resources {
 		scopes := o.namespaces
-		if !resource.Namespaced || o.scoped && scopes == nil {
+		if !resource.Namespaced || scopes == nil {
 			scopes = []string{""}
 		}
 		for _, namespace := range scopes {

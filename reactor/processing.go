@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -32,10 +33,15 @@ type processor struct {
 	refKey    string
 	events    *events
 	tasks     *sync.WaitGroup // daemons and timers
+	indices   *indexing.Indices
+	indexed   *gate // open when the indices are complete
 }
 
 // process handles one event, and returns the version that our patch has made.
 func (p *processor) process(ctx context.Context, it item, q *queue) (version string) {
+	if it.indexed != nil {
+		defer it.indexed() // whatever happens: others must not wait for ever
+	}
 	body, err := dicts.DecodeObject(it.Object)
 	if err != nil {
 		p.log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
@@ -50,13 +56,23 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 	}
 	c := &cause{
 		resource: &p.resource, raw: it.Object, body: body, memory: memory, base: p.memories.base,
-		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events,
+		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events, indices: p.indices,
 	}
 	c.log.post = p.events.logged
 	if it.Type != watching.Listed {
 		c.eventType = &it.Type
 	}
 	memory.throttler.run(ctx, q, c.log, p.settings.Queueing.ErrorDelays, func() error {
+		err := p.index(ctx, c, it)
+		if it.indexed != nil {
+			it.indexed()
+		}
+		if err != nil {
+			return err
+		}
+		if err := q.owner.unhurried(ctx, p.indexed.wait); err != nil {
+			return err
+		}
 		version, err = p.cycle(ctx, c, it, q)
 		return err
 	})
@@ -288,6 +304,9 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 	if len(selected) == 0 {
 		return nil, p.concludeChange(c)
 	}
+	if err := p.checkFit(c); err != nil && c.reason != causes.Delete {
+		return nil, err
+	}
 	x := &execution{settings: p.settings, lifecycle: p.lifecycle, errors: modeTemporary}
 	outcomes, err := x.run(ctx, selected, c, state)
 	if err != nil {
@@ -357,6 +376,9 @@ func (p *processor) concludeChange(c *cause) error {
 	essence, ok := c.new.(dicts.Object)
 	if !ok || dicts.Equal(c.old, c.new) {
 		return nil
+	}
+	if c.reason == causes.Delete && p.checkFit(c) != nil {
+		return nil // nobody will look at it, and the object would never go away
 	}
 	return p.settings.Persistence.DiffBase.Store(c.body, &c.patch.merge, essence)
 }

@@ -44,12 +44,15 @@ type item struct {
 	// consistentAt is the time from which on the object is taken as it is, though
 	// the version of our last patch has not arrived. Zero: nothing is waited for.
 	consistentAt time.Time
+
+	// indexed is called once the object of an initial listing has been indexed. May be nil.
+	indexed func()
 }
 
 // queue is what waits for one object.
 type queue struct {
 	owner   *queues
-	pending []watching.Event
+	pending []item
 	arrived chan struct{} // has a token when something has been added
 	nudged  bool          // the next sleep is over at once
 }
@@ -64,13 +67,13 @@ func newQueues(limit int) *queues {
 
 // put adds an event; a worker is started if the object has none. The workers end
 // when the context does, or when they have nothing to do.
-func (qs *queues) put(ctx context.Context, event watching.Event) {
+func (qs *queues) put(ctx context.Context, it item) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if qs.closed {
 		return
 	}
-	key := event.Meta.Key()
+	key := it.Meta.Key()
 	q, ok := qs.objects[key]
 	if !ok {
 		q = &queue{owner: qs, arrived: make(chan struct{}, 1)}
@@ -78,16 +81,16 @@ func (qs *queues) put(ctx context.Context, event watching.Event) {
 		qs.workers.Add(1)
 		go qs.work(ctx, key, q) // Waited for by queues.drain.
 	}
-	q.add(event, qs.every)
+	q.add(it, qs.every)
 }
 
 // add appends an event, or replaces the last one if only the newest state counts.
-func (q *queue) add(event watching.Event, every bool) {
+func (q *queue) add(it item, every bool) {
 	last := len(q.pending) - 1
-	if last >= 0 && !every && event.Type == watching.Modified && q.pending[last].Type == watching.Modified {
-		q.pending[last] = event
+	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
+		q.pending[last] = it
 	} else {
-		q.pending = append(q.pending, event)
+		q.pending = append(q.pending, it)
 	}
 	q.nudged = false
 	q.token()
@@ -101,25 +104,40 @@ func (qs *queues) work(ctx context.Context, key string, q *queue) {
 		case qs.slots <- struct{}{}:
 			defer func() { <-qs.slots }()
 		case <-ctx.Done():
+			qs.retire(ctx, key, q)
+			return
 		}
 	}
 	var expected string // the version of our last patch, until it arrives
 	var consistentAt time.Time
 	for {
-		event, ok := q.next(ctx, max(qs.idle, time.Until(consistentAt)))
+		it, ok := q.next(ctx, max(qs.idle, time.Until(consistentAt)))
 		if !ok {
 			if qs.retire(ctx, key, q) {
 				return
 			}
 			continue
 		}
-		if expected != "" && reached(event.Meta.ResourceVersion, expected) {
+		if expected != "" && reached(it.Meta.ResourceVersion, expected) {
 			expected, consistentAt = "", time.Time{}
 		}
-		if version := qs.process(ctx, item{Event: event, consistentAt: consistentAt}, q); version != "" && qs.patience > 0 {
+		it.consistentAt = consistentAt
+		if version := qs.process(ctx, it, q); version != "" && qs.patience > 0 {
 			expected, consistentAt = version, time.Now().Add(qs.patience)
 		}
 	}
+}
+
+// unhurried waits for something that concerns all objects, without keeping the
+// place of a worker from them.
+func (qs *queues) unhurried(ctx context.Context, wait func(context.Context) error) error {
+	if qs.slots == nil {
+		return wait(ctx)
+	}
+	<-qs.slots
+	err := wait(ctx)
+	qs.slots <- struct{}{}
+	return err
 }
 
 // reached tells whether a version is the expected one or a later one.
@@ -132,37 +150,37 @@ func reached(version, expected string) bool {
 }
 
 // next takes the next event, or waits for it.
-func (q *queue) next(ctx context.Context, patience time.Duration) (watching.Event, bool) {
+func (q *queue) next(ctx context.Context, patience time.Duration) (item, bool) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
-		event, ok, closed := q.take()
+		it, ok, closed := q.take()
 		if ok || closed {
-			return event, ok
+			return it, ok
 		}
 		select {
 		case <-q.arrived:
 		case <-timer.C:
-			return watching.Event{}, false
+			return item{}, false
 		case <-ctx.Done():
-			return watching.Event{}, false
+			return item{}, false
 		}
 	}
 }
 
 // take takes the next event if there is one; closed says that none will come.
-func (q *queue) take() (event watching.Event, ok, closed bool) {
+func (q *queue) take() (it item, ok, closed bool) {
 	q.owner.mu.Lock()
 	defer q.owner.mu.Unlock()
 	if len(q.pending) == 0 {
-		return watching.Event{}, false, q.owner.closed
+		return item{}, false, q.owner.closed
 	}
-	event = q.pending[0]
+	it = q.pending[0]
 	q.pending = q.pending[1:]
 	if len(q.pending) == 0 {
 		q.pending = nil // lets the old array go
 	}
-	return event, true, false
+	return it, true, false
 }
 
 // retire removes an idle queue, unless something has arrived in between.

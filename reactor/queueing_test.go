@@ -40,8 +40,8 @@ func testQueues(r *recorder) *queues {
 	return qs
 }
 
-func event(uid string, version int, kind string) watching.Event {
-	return watching.Event{Type: kind, Meta: watching.Meta{UID: uid, ResourceVersion: fmt.Sprint(version)}}
+func event(uid string, version int, kind string) item {
+	return item{Event: watching.Event{Type: kind, Meta: watching.Meta{UID: uid, ResourceVersion: fmt.Sprint(version)}}}
 }
 
 func TestQueueHandlesEventsOfAnObjectInOrder(t *testing.T) {

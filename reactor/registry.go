@@ -37,6 +37,8 @@ func (h *Handler) Title() string {
 	switch h.Spec.Kind {
 	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe:
 		return "Activity " + quote(h.ID)
+	case abi.KindIndex:
+		return "Indexer " + quote(h.ID)
 	case abi.KindTimer:
 		return "Timer " + quote(h.ID)
 	case abi.KindDaemon:
@@ -53,7 +55,8 @@ type Registry struct {
 	watching   []*Handler // raw events
 	changing   []*Handler // create, update, delete, resume, field
 	spawning   []*Handler // daemons, timers
-	lifecycle  string     // by default
+	indexing   []*Handler
+	lifecycle  string // by default
 }
 
 // NewRegistry collects the handlers of guests, in the order of the guests. Kinds
@@ -79,7 +82,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 // supported are the kinds that a registry takes.
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
-	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindStartup, abi.KindCleanup,
+	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -119,6 +122,8 @@ func (r *Registry) add(h *Handler) {
 		r.watching = append(r.watching, h)
 	case abi.KindTimer, abi.KindDaemon:
 		r.spawning = append(r.spawning, h)
+	case abi.KindIndex:
+		r.indexing = append(r.indexing, h)
 	default:
 		r.changing = append(r.changing, h)
 	}
@@ -126,7 +131,7 @@ func (r *Registry) add(h *Handler) {
 
 // forObjects are the handlers that have a resource.
 func (r *Registry) forObjects() []*Handler {
-	return slices.Concat(r.watching, r.changing, r.spawning)
+	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning)
 }
 
 // resourceHandlers are the handlers for one resource: what a stream needs to know.
@@ -134,6 +139,7 @@ type resourceHandlers struct {
 	watching  []*Handler
 	changing  []*Handler
 	spawning  []*Handler
+	indexing  []*Handler
 	requiring []*Handler   // those of the changing ones that need the finalizer
 	owned     []string     // ids of the changing ones, without repetitions
 	extra     []dicts.Path // fields that belong to the essence since they are handled
@@ -145,6 +151,7 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 		watching: ofResource(r.watching, resource),
 		changing: ofResource(r.changing, resource),
 		spawning: ofResource(r.spawning, resource),
+		indexing: ofResource(r.indexing, resource),
 	}
 	for _, h := range handlers.changing {
 		if h.requiresFinalizer {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -52,6 +53,11 @@ type Operator struct {
 	client    *clients.Client
 	events    *events
 	tasks     sync.WaitGroup // daemons and timers
+	indices   *indexing.Indices
+	indexed   *gate // open when the indices are complete
+
+	mu      sync.Mutex            // guards awaited
+	awaited map[dimensionKey]bool // streams that the gate waits for
 }
 
 // New makes an operator. Nothing runs yet.
@@ -62,7 +68,9 @@ func New(o Options) (*Operator, error) {
 	if o.RefKey == "" {
 		o.RefKey = "object"
 	}
-	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings)}
+	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
+		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
+	}
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
 		if err != nil {
@@ -108,7 +116,7 @@ func (op *Operator) cleanup(ctx context.Context) error {
 func (op *Operator) activity(kind abi.Kind) *activity {
 	return &activity{
 		kind: kind, handlers: op.Registry.activities[kind],
-		settings: op.Settings, memo: op.memories.base, events: op.events, log: op.Log,
+		settings: op.Settings, memo: op.memories.base, events: op.events, indices: op.indices, log: op.Log,
 	}
 }
 
@@ -128,7 +136,10 @@ func (op *Operator) serve(ctx context.Context) error {
 		return fmt.Errorf("discovery: %w", err)
 	}
 	op.Registry.bind(ctx, log)
-	orchestrator := &orchestrator{start: op.stream, running: map[dimensionKey]*running{}}
+	op.indexed.add() // until the first streams are known
+	orchestrator := &orchestrator{
+		prepare: op.prepare, start: op.stream, started: sync.OnceFunc(op.indexed.done), running: map[dimensionKey]*running{},
+	}
 	observer := &observer{
 		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),
 		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
@@ -190,7 +201,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		tasks: &op.tasks,
+		tasks: &op.tasks, indices: op.indices, indexed: op.indexed,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -202,7 +213,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 	}
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	_ = stream.Run(ctx, &queueSink{ctx: working, queues: qs}) // ends with the context only
+	_ = stream.Run(ctx, &queueSink{ctx: working, queues: qs, gate: op.gateOf(d)}) // ends with the context only
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	if left := qs.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
@@ -220,15 +231,50 @@ func scopeOf(namespace string) string {
 	return "in " + quote(namespace)
 }
 
+// prepare makes all handlers wait for a stream whose objects are indexed.
+func (op *Operator) prepare(d dimension) {
+	if len(op.Registry.forResource(d.resource).indexing) > 0 && op.indexed.add() {
+		op.mu.Lock()
+		defer op.mu.Unlock()
+		op.awaited[dimensionKey{d.resource.Key(), d.namespace}] = true
+	}
+}
+
+// gateOf is the gate that waits for a stream; nil if it does not.
+func (op *Operator) gateOf(d dimension) *gate {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	key := dimensionKey{d.resource.Key(), d.namespace}
+	if !op.awaited[key] {
+		return nil
+	}
+	delete(op.awaited, key)
+	return op.indexed
+}
+
 // queueSink feeds the queues of objects from a stream.
 type queueSink struct {
 	ctx    context.Context // of the workers: it outlives the stream
 	queues *queues
+	gate   *gate // until the initial listing is complete; nil if nobody waits for it
 }
 
-func (s *queueSink) Event(event watching.Event) { s.queues.put(s.ctx, event) }
+// Event queues an event. Each object of the initial listing is waited for.
+func (s *queueSink) Event(event watching.Event) {
+	it := item{Event: event}
+	if s.gate != nil && event.Type == watching.Listed && s.gate.add() {
+		it.indexed = sync.OnceFunc(s.gate.done)
+	}
+	s.queues.put(s.ctx, it)
+}
 
-func (s *queueSink) Listed() {}
+// Listed ends the waiting for the listing itself.
+func (s *queueSink) Listed() {
+	if s.gate != nil {
+		s.gate.done()
+		s.gate = nil
+	}
+}
 
 func (op *Operator) requestOptions() clients.Options {
 	n := op.Settings.Networking

@@ -27,7 +27,10 @@ func (t *throttler) run(ctx context.Context, q *queue, log logger, delays []time
 		t.failures = 0
 		return
 	}
-	if ctx.Err() != nil || len(delays) == 0 {
+	if ctx.Err() != nil {
+		return // the operator ends: what was interrupted has told so
+	}
+	if len(delays) == 0 {
 		log.error(fmt.Sprintf("Handling has failed: %v", err))
 		return
 	}

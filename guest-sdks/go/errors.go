@@ -115,7 +115,7 @@ func wireError(err error) *abi.Error {
 // meaning is the kind of the outermost error in the chain that has one; nil if
 // there is none. errors.As would find an inner error of the type it is asked for.
 func meaning(err error) *abi.Error {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the chain is walked here, outermost first
 	case TemporaryError:
 		return &abi.Error{Kind: abi.ErrorTemporary, Delay: e.Delay}
 	case *TemporaryError:
@@ -127,10 +127,10 @@ func meaning(err error) *abi.Error {
 	case *AdmissionError:
 		return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
 	}
-	if err == ErrChildrenPending {
+	if err == ErrChildrenPending { //nolint:errorlint // likewise
 		return &abi.Error{Kind: abi.ErrorChildren}
 	}
-	switch wrapper := err.(type) {
+	switch wrapper := err.(type) { //nolint:errorlint // likewise
 	case interface{ Unwrap() error }:
 		if inner := wrapper.Unwrap(); inner != nil {
 			return meaning(inner)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 
@@ -24,12 +24,19 @@ func TestWhatAChangeKnows(t *testing.T) {
 		ID: "fn", Body: body, Param: 7, Retry: 2, Started: started, Runtime: 1500 * time.Millisecond,
 		Old: kopf.Map{"spec": kopf.Map{"size": 4}}, Resource: kopf.ResourceInfo{Plural: "things"},
 	})
-	got := []any{c.ID, c.Name, c.Namespace, c.UID, c.Reason, c.Retry, c.Started(), c.Runtime, c.Param.Int(), c.Resource.Plural,
+	got := []any{
+		c.ID, c.Name, c.Namespace, c.UID, c.Reason, c.Retry, c.Started(), c.Runtime, c.Param.Int(), c.Resource.Plural,
 		c.Spec.Get("size").Int(), c.Status.Get("seen").Bool(), c.Labels.Map(), c.Annotations.Map(), c.Meta.Get("finalizers", 0).String(),
-		c.Body.Get("spec", "size").Int(), c.Old.Get("spec", "size").Int(), c.New.Map()}
-	want := []any{"fn", "obj1", "ns1", "u1", "update", 2, started, 1500 * time.Millisecond, 7, "things",
-		5, true, kopf.Map{"app": "web"}, kopf.Map{}, "x", 5, 4,
-		kopf.Map{"metadata": kopf.Map{"labels": kopf.Map{"app": "web"}}, "spec": kopf.Map{"size": int64(5)}}}
+		c.Body.Get("spec", "size").Int(), c.Old.Get("spec", "size").Int(), c.New.Map(),
+	}
+	want := []any{
+		"fn", "obj1", "ns1", "u1", "update", 2, started, 1500 * time.Millisecond, 7, "things",
+		5, true,
+		kopf.Map{"app": "web"},
+		kopf.Map{},
+		"x", 5, 4,
+		kopf.Map{"metadata": kopf.Map{"labels": kopf.Map{"app": "web"}}, "spec": kopf.Map{"size": int64(5)}},
+	}
 	for i := range want {
 		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Errorf("%d: got %#v, want %#v", i, got[i], want[i])
@@ -76,8 +83,10 @@ func TestPatch(t *testing.T) {
 			p.Set("f", nil)
 		}, `{"f":null,"metadata":{"annotations":{"e":"z"},"c":true,"labels":{"d":"y"}},"spec":{"a":1},"status":{"b":["x"]}}`},
 		{"deletion", func(p *kopf.Patch) { p.Labels.Delete("d") }, `{"metadata":{"labels":{"d":null}}}`},
-		{"paths", func(p *kopf.Patch) { p.Spec.In("x", "y").Set("z", 1); p.In("spec", "x").Set("w", 2) },
-			`{"spec":{"x":{"w":2,"y":{"z":1}}}}`},
+		{
+			"paths", func(p *kopf.Patch) { p.Spec.In("x", "y").Set("z", 1); p.In("spec", "x").Set("w", 2) },
+			`{"spec":{"x":{"w":2,"y":{"z":1}}}}`,
+		},
 		{"merging", func(p *kopf.Patch) {
 			p.Merge(kopf.Map{"spec": kopf.Map{"a": kopf.Map{"b": 1}, "l": []int{1}}})
 			p.Merge(kopf.Map{"spec": kopf.Map{"a": kopf.Map{"c": 2}, "l": []int{2}, "n": nil}})
@@ -145,10 +154,14 @@ func TestOutcomes(t *testing.T) {
 		{"value", func(*kopf.Change) (any, error) { return []any{1, "x", nil}, nil }, `[1,"x",null]`, ``},
 		{"view", func(c *kopf.Change) (any, error) { return c.Spec, nil }, `{"size":5}`, ``},
 		{"result of a failure", func(*kopf.Change) (any, error) { return 5, errors.New("boo") }, ``, `arbitrary boo`},
-		{"no form in JSON", func(*kopf.Change) (any, error) { return func() {}, nil }, ``,
-			`permanent the result: a value of type func() has no form in JSON`},
-		{"bad patch", func(c *kopf.Change) (any, error) { c.Patch.Set("x", func() {}); return 5, nil }, `5`,
-			`permanent the patch: a value of type func() has no form in JSON`},
+		{
+			"no form in JSON", func(*kopf.Change) (any, error) { return func() {}, nil }, ``,
+			`permanent the result: a value of type func() has no form in JSON`,
+		},
+		{
+			"bad patch", func(c *kopf.Change) (any, error) { c.Patch.Set("x", func() {}); return 5, nil }, `5`,
+			`permanent the patch: a value of type func() has no form in JSON`,
+		},
 		{"panic", func(*kopf.Change) (any, error) { panic("boo") }, ``, `arbitrary panic: boo`},
 	}
 	for _, tt := range tests {
@@ -212,8 +225,11 @@ func TestEvents(t *testing.T) {
 		t.Error(err)
 	}
 	want := []kopftest.Event{
-		{Type: "Normal", Reason: "A", Message: "a"}, {Type: "Warning", Reason: "B", Message: "b"}, {Type: "Custom", Reason: "C", Message: "c"},
-		{Type: "Error", Reason: "PermanentError", Message: "It failed: never"}, {Type: "Error", Reason: "D", Message: "boo"},
+		{Type: "Normal", Reason: "A", Message: "a"},
+		{Type: "Warning", Reason: "B", Message: "b"},
+		{Type: "Custom", Reason: "C", Message: "c"},
+		{Type: "Error", Reason: "PermanentError", Message: "It failed: never"},
+		{Type: "Error", Reason: "D", Message: "boo"},
 		{Type: "Normal", Reason: "E", Message: "e"},
 	}
 	if !reflect.DeepEqual(host.Events, want) {

@@ -61,8 +61,10 @@ func TestHierarchiesAsRecorded(t *testing.T) {
 
 // call calls the function, with options as the reference has them.
 func (v *vector) call() error {
-	how := Adoption{Forced: v.In.Kwargs.Forced, Strict: v.In.Kwargs.Strict, Labels: v.In.Labels, Name: v.In.Name,
-		Controller: flagOf(v.In.Kwargs.Controller), BlockOwnerDeletion: flagOf(v.In.Kwargs.Block)}
+	how := Adoption{
+		Forced: v.In.Kwargs.Forced, Strict: v.In.Kwargs.Strict, Labels: v.In.Labels, Name: v.In.Name,
+		Controller: flagOf(v.In.Kwargs.Controller), BlockOwnerDeletion: flagOf(v.In.Kwargs.Block),
+	}
 	switch nested := v.In.Kwargs.Nested.(type) {
 	case string:
 		how.Nested = []string{nested}

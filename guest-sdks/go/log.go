@@ -56,7 +56,7 @@ func (l Logger) Log(level int, message string, pairs ...any) {
 
 // appendLogged writes a value: texts as they are if they are one word.
 func appendLogged(line []byte, value any) []byte {
-	text := ""
+	var text string
 	switch value := value.(type) {
 	case string:
 		text = value

@@ -57,9 +57,18 @@ func TestIDsAndIdentities(t *testing.T) {
 
 func TestPlainName(t *testing.T) {
 	tests := []struct{ full, want string }{
-		{"main.createFn", "createFn"}, {"example.com/a.b/pkg.fn", "fn"}, {"pkg.init", ""}, {"main.init.0", ""},
-		{"main.init.func1", ""}, {"main.glob..func1", ""}, {"main.createFn.func2.1", ""}, {"main.T.Method", ""},
-		{"main.(*T).Method-fm", ""}, {"main.fn[...]", ""}, {"", ""}, {"main", ""},
+		{"main.createFn", "createFn"},
+		{"example.com/a.b/pkg.fn", "fn"},
+		{"pkg.init", ""},
+		{"main.init.0", ""},
+		{"main.init.func1", ""},
+		{"main.glob..func1", ""},
+		{"main.createFn.func2.1", ""},
+		{"main.T.Method", ""},
+		{"main.(*T).Method-fm", ""},
+		{"main.fn[...]", ""},
+		{"", ""},
+		{"main", ""},
 	}
 	for _, tt := range tests {
 		if got := plainName(tt.full); got != tt.want {
@@ -75,24 +84,42 @@ func TestOptions(t *testing.T) {
 		opts []Option
 		want string // besides kind, id, fn
 	}{
-		{"retrying", []Option{Retries(3), Timeout(time.Minute), Backoff(1500 * time.Millisecond), Errors(ErrorsPermanent)},
-			`{"retries": 3, "timeout": 60, "backoff": 1.5, "errors": "PERMANENT"}`},
+		{
+			"retrying",
+			[]Option{Retries(3), Timeout(time.Minute), Backoff(1500 * time.Millisecond), Errors(ErrorsPermanent)},
+			`{"retries": 3, "timeout": 60, "backoff": 1.5, "errors": "PERMANENT"}`,
+		},
 		{"zeros are said", []Option{Retries(0), Timeout(0), InitialDelay(0)}, `{"retries": 0, "timeout": 0, "initial_delay": 0}`},
 		{"param", []Option{Param(Map{"x": []int{1}})}, `{"param": {"x": [1]}}`},
 		{"struct as a param", []Option{Param(struct{ A int }{1})}, `{"param": {"A": 1}}`},
 		{"deletion", []Option{Optional(), Deleted()}, `{"optional": true, "deleted": true}`},
-		{"timing", []Option{Interval(time.Second), Sharp(), Idle(time.Minute), InitialDelay(2 * time.Second)},
-			`{"interval": 1, "sharp": true, "idle": 60, "initial_delay": 2}`},
-		{"cancellation", []Option{CancellationBackoff(time.Second), CancellationTimeout(2 * time.Second), CancellationPolling(3 * time.Second)},
-			`{"cancellation_backoff": 1, "cancellation_timeout": 2, "cancellation_polling": 3}`},
-		{"admission", []Option{Operations(Creating, Deleting), Subresource("status"), Persistent(), SideEffects(), IgnoreFailures()},
-			`{"operations": ["CREATE", "DELETE"], "subresource": "status", "persistent": true, "side_effects": true, "ignore_failures": true}`},
-		{"labels", []Option{Label("a", "x"), Label("b", Present), Label("c", Absent), Label("d", yes)},
-			`{"labels": {"a": "x", "b": {"$": "PRESENT"}, "c": {"$": "ABSENT"}, "d": {"$": "FUNCTION"}}}`},
+		{
+			"timing",
+			[]Option{Interval(time.Second), Sharp(), Idle(time.Minute), InitialDelay(2 * time.Second)},
+			`{"interval": 1, "sharp": true, "idle": 60, "initial_delay": 2}`,
+		},
+		{
+			"cancellation",
+			[]Option{CancellationBackoff(time.Second), CancellationTimeout(2 * time.Second), CancellationPolling(3 * time.Second)},
+			`{"cancellation_backoff": 1, "cancellation_timeout": 2, "cancellation_polling": 3}`,
+		},
+		{
+			"admission",
+			[]Option{Operations(Creating, Deleting), Subresource("status"), Persistent(), SideEffects(), IgnoreFailures()},
+			`{"operations": ["CREATE", "DELETE"], "subresource": "status", "persistent": true, "side_effects": true, "ignore_failures": true}`,
+		},
+		{
+			"labels",
+			[]Option{Label("a", "x"), Label("b", Present), Label("c", Absent), Label("d", yes)},
+			`{"labels": {"a": "x", "b": {"$": "PRESENT"}, "c": {"$": "ABSENT"}, "d": {"$": "FUNCTION"}}}`,
+		},
 		{"annotations", []Option{Annotation("a", Filter(yes))}, `{"annotations": {"a": {"$": "FUNCTION"}}}`},
 		{"field", []Option{Field("spec.size"), Value(5)}, `{"field": ["spec", "size"], "value": 5}`},
-		{"field with dots", []Option{Field("metadata", "labels", "a.b/c"), Old(nil), New(Map{"$": 1})},
-			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`},
+		{
+			"field with dots",
+			[]Option{Field("metadata", "labels", "a.b/c"), Old(nil), New(Map{"$": 1})},
+			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`,
+		},
 		{"when", []Option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},
 	}
 	for _, tt := range tests {
@@ -145,8 +172,10 @@ func TestSelectors(t *testing.T) {
 		{"three parts", toSelector(Resource("kopf.dev", "v1", "kopfexamples")), `{"args": ["kopf.dev", "v1", "kopfexamples"]}`},
 		{"core", toSelector(Resource("", "v1", "pods")), `{"args": ["", "v1", "pods"]}`},
 		{"everything in a group", toSelector(Resource("kopf.dev", Everything)), `{"args": ["kopf.dev", {"$": "EVERYTHING"}]}`},
-		{"by parts", toSelector(Selector{Group: "g", Version: "v", Kind: "K", Plural: "p", Singular: "s", Shortcut: "x", Category: "c"}),
-			`{"group": "g", "version": "v", "kind": "K", "plural": "p", "singular": "s", "shortcut": "x", "category": "c"}`},
+		{
+			"by parts", toSelector(Selector{Group: "g", Version: "v", Kind: "K", Plural: "p", Singular: "s", Shortcut: "x", Category: "c"}),
+			`{"group": "g", "version": "v", "kind": "K", "plural": "p", "singular": "s", "shortcut": "x", "category": "c"}`,
+		},
 		{"by a function", toSelector(Selector{Func: func(ResourceInfo) bool { return true }}), `{"function": true}`},
 	}
 	for _, tt := range tests {
@@ -170,10 +199,17 @@ func TestCombinedFilters(t *testing.T) {
 		f    Filter
 		want bool
 	}{
-		{"not yes", Not(yes), false}, {"not no", Not(no), true},
-		{"all of none", All(), true}, {"all", All(yes, yes), true}, {"not all", All(yes, no, never), false},
-		{"any of none", Any(), false}, {"any", Any(no, yes, never), true}, {"not any", Any(no, no), false},
-		{"none of none", None(), true}, {"none", None(no, no), true}, {"not none", None(no, yes, never), false},
+		{"not yes", Not(yes), false},
+		{"not no", Not(no), true},
+		{"all of none", All(), true},
+		{"all", All(yes, yes), true},
+		{"not all", All(yes, no, never), false},
+		{"any of none", Any(), false},
+		{"any", Any(no, yes, never), true},
+		{"not any", Any(no, no), false},
+		{"none of none", None(), true},
+		{"none", None(no, no), true},
+		{"not none", None(no, yes, never), false},
 	}
 	for _, tt := range tests {
 		if got := tt.f(nil); got != tt.want {

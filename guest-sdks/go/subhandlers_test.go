@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 const sample = `{"text": "a\"b", "int": 5, "big": 12345678901234567890, "float": 1.5, "exp": 1e3, "yes": true, "no": false, "null": null,
@@ -54,9 +54,17 @@ func TestViewPaths(t *testing.T) {
 		path []any
 		want string
 	}{
-		{nil, sample}, {[]any{"map", "a", "c"}, `"d"`}, {[]any{"list", 1, "x"}, `"y"`}, {[]any{"list", 2, 0}, "2"},
-		{[]any{"list", 3}, ""}, {[]any{"list", -1}, ""}, {[]any{"list", "x"}, ""}, {[]any{"map", 0}, ""},
-		{[]any{"absent", "deeper", 5, "still"}, ""}, {[]any{"text", "x"}, ""}, {[]any{1.5}, ""},
+		{nil, sample},
+		{[]any{"map", "a", "c"}, `"d"`},
+		{[]any{"list", 1, "x"}, `"y"`},
+		{[]any{"list", 2, 0}, "2"},
+		{[]any{"list", 3}, ""},
+		{[]any{"list", -1}, ""},
+		{[]any{"list", "x"}, ""},
+		{[]any{"map", 0}, ""},
+		{[]any{"absent", "deeper", 5, "still"}, ""},
+		{[]any{"text", "x"}, ""},
+		{[]any{1.5}, ""},
 	}
 	for _, tt := range tests {
 		if got := v.Get(tt.path...).Raw(); string(got) != tt.want {

@@ -23,14 +23,16 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	out = appendVector(out, secGlobal, len(m.globals)+1, inits)
 	out = w.appendExports(out, globals)
 	out = appendVector(out, secElement, int(m.elementsN), elements)
-	if m.dataCount != nil {
-		out = appendSection(out, secDataCount, appendU32(nil, *m.dataCount))
+	if w.usesData {
+		out = appendSection(out, secDataCount, appendU32(nil, uint32(len(m.data))))
 	}
 	for _, h := range w.helpers {
 		bodies = appendSized(bodies, h.body)
 	}
 	out = appendVector(out, secCode, len(m.bodies)+len(w.helpers), bodies)
-	out = appendVector(out, secData, len(m.data), w.data())
+	if w.usesData {
+		out = appendVector(out, secData, len(m.data), w.data())
+	}
 	return w.appendNames(out), nil
 }
 
@@ -147,7 +149,7 @@ func (w *rewriter) appendExports(out []byte, globals []uint32) []byte {
 }
 
 // data writes the data segments; the active ones without their contents, so
-// that the indices of the passive ones stay.
+// that the indices of the passive ones stay. It is only needed if instructions use them.
 func (w *rewriter) data() []byte {
 	var out []byte
 	for _, d := range w.m.data {

@@ -58,7 +58,6 @@ type module struct {
 	start     *uint32
 	elements  []byte // raw, but for the vector's length
 	elementsN uint32
-	dataCount *uint32
 	bodies    [][]byte // raw function bodies: locals, then code
 	data      []dataSegment
 	names     []byte // raw contents of the name section
@@ -146,8 +145,7 @@ func (m *module) section(id byte, data []byte) error {
 		index := r.u32()
 		m.start = &index
 	case secDataCount:
-		n := r.u32()
-		m.dataCount = &n
+		r.u32() // the engine compares it with the original
 	case secElement:
 		m.elementsN = r.count()
 		m.elements = data[r.pos:]

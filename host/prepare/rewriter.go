@@ -15,6 +15,7 @@ type rewriter struct {
 	helperIndex map[helperKey]uint32
 
 	effort    uint64 // of compiling, so far
+	usesData  bool   // an instruction refers to data segments
 	cloneable bool   // until an instruction is found that changes more than memory and globals
 }
 
@@ -164,6 +165,7 @@ func (w *rewriter) indices(in instruction) error {
 	case opTableSet:
 		w.cloneable = false
 	case opPrefixBulk:
+		w.usesData = w.usesData || in.sub == bulkMemoryInit || in.sub == bulkDataDrop
 		switch in.sub {
 		case bulkDataDrop, bulkElemDrop, bulkTableInit, bulkTableCopy, bulkTableGrow, bulkTableFill:
 			w.cloneable = false

@@ -107,6 +107,8 @@ func (t *tally) count(pkg string, r *result) {
 		fmt.Fprintf(t.out, "FAIL  %s %s\n", pkg, r.name)
 		t.show(r.output)
 		t.failed++
+	case r.action == "skip" && strings.HasPrefix(r.name, "Fuzz") && strings.Contains(r.name, "/"):
+		// An input that does not say anything is no test that is missing.
 	case r.action == "skip":
 		fmt.Fprintf(t.out, "SKIP  %s %s\n", pkg, r.name)
 		t.show(r.output)

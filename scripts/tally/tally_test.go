@@ -79,6 +79,18 @@ func TestRun(t *testing.T) {
 			last: "0 passed, 0 failed",
 		},
 		{
+			name: "a skipped input of a fuzz test is not worth a line",
+			lines: []string{
+				`{"Action":"run","Package":"p","Test":"FuzzA"}`,
+				`{"Action":"run","Package":"p","Test":"FuzzA/seed#0"}`,
+				`{"Action":"skip","Package":"p","Test":"FuzzA/seed#0"}`,
+				`{"Action":"pass","Package":"p","Test":"FuzzA"}`,
+				`{"Action":"pass","Package":"p"}`,
+			},
+			not:  []string{"SKIP"},
+			last: "0 passed, 0 failed",
+		},
+		{
 			name:  "nothing was run",
 			lines: []string{"go: cannot find main module"},
 			want:  []string{"cannot find main module", "no test was started"},

@@ -76,7 +76,7 @@ func TestDeletedDuringHandler(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op := s.start(t, options{})
-	s.create(t, "obj1", "{do: sleep, seconds: 3}")
+	s.create(t, "obj1", "{do: sleep, seconds: 5}")
 	op.called(t, "obj1", 1)
 	s.remove(t, "obj1")
 	s.gone(t, "obj1")
@@ -156,7 +156,7 @@ func TestBurst(t *testing.T) {
 func TestLargeObject(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.start(t, options{settings: throttled})
+	op := s.start(t, options{config: map[string]string{"handlers": "create delete"}, settings: throttled})
 	s.create(t, "large", "{text: "+strings.Repeat("x", 900_000)+"}")
 	message := op.says(t, "large", "Throttling for 0.5 seconds due to an unexpected error: ")
 	for _, want := range []string{"annotations", "262144", "status"} {
@@ -170,6 +170,11 @@ func TestLargeObject(t *testing.T) {
 	}
 	s.create(t, "small", "{}")
 	s.handled(t, "small")
+	s.remove(t, "large")
+	s.gone(t, "large")
+	if calls := op.called(t, "large", 1); len(calls) != 1 || calls[0].Reason != "delete" {
+		t.Errorf("calls at the deletion: %+v", calls)
+	}
 	op.stop(t)
 
 	inStatus := s.start(t, options{settings: func(s *settings.Settings) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // limits are small ones for hostile handlers.
@@ -85,20 +86,27 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
-// TestSpinningDisturbsNobody: other objects are handled while a handler computes.
+// TestSpinningDisturbsNobody: other objects are handled while a handler computes
+// for ever, and the operator can exit.
 func TestSpinningDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.start(t, options{host: host.Options{ComputeLimit: 4 * time.Second}})
-	s.create(t, "spinner", "{do: spin, times: 1}")
+	op := s.start(t, options{host: host.Options{ComputeLimit: time.Hour}, settings: func(s *settings.Settings) {
+		s.Queueing.ExitTimeout = 100 * time.Millisecond
+	}})
+	s.create(t, "spinner", "{do: spin}")
 	op.called(t, "spinner", 1)
-	for _, name := range []string{"first", "second", "third"} {
+	names := []string{"first", "second", "third"}
+	for _, name := range names {
 		s.create(t, name, "{}")
+	}
+	for _, name := range names {
 		s.handled(t, name)
 	}
-	op.silent(t, "spinner", "computed too long")
-	op.says(t, "spinner", "computed too long: more than 4s")
-	s.handled(t, "spinner")
+	op.stop(t)
+	if annotations := s.get(t, "spinner").GetAnnotations(); len(annotations) > 0 {
+		t.Errorf("a handler that was stopped has left %v", annotations)
+	}
 }
 
 // TestLogIsLimited: what is over the limit is dropped, and that is said once.

@@ -54,8 +54,10 @@ func TestExports(t *testing.T) {
 	for _, f := range module.Exports() {
 		got = append(got, f.Name)
 	}
-	for _, name := range []string{"kopf_abi_v1", abi.ExportAlloc, abi.ExportRegister, abi.ExportStart, abi.ExportResume,
-		abi.ExportCancel, abi.ExportRelease, abi.ExportAsk, abi.ExportTransform, abi.ExportInitialize} {
+	for _, name := range []string{
+		"kopf_abi_v1", abi.ExportAlloc, abi.ExportRegister, abi.ExportStart, abi.ExportResume,
+		abi.ExportCancel, abi.ExportRelease, abi.ExportAsk, abi.ExportTransform, abi.ExportInitialize,
+	} {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s is not exported; exports are %v", name, got)
 		}
@@ -180,16 +182,16 @@ func TestQuestionsToTheHost(t *testing.T) {
 	r.env.conflict = 1
 	want(t, r.start("remembers", `{}`), `{"step": "done",
 		"result": {"count": 42, "indexed": ["a", "b"], "secret": "hush", "random": true}}`)
-	if diff := cmp.Diff([]abi.Event{{Type: "Warning", Reason: "Remembered", Message: "a warning"}}, r.env.events); diff != "" {
+	if diff := cmp.Diff([]abi.Event{{Level: 30, Type: "Warning", Reason: "Remembered", Message: "a warning"}}, r.env.events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 
 func TestDaemon(t *testing.T) {
 	r := newRun(t)
-	want(t, r.start("polls", `{"spec": {"size": 1}}`), `{"step": "wait", "seconds": 10}`)
+	want(t, r.start("polls", `{"spec": {"size": 1}}`), `{"step": "wait", "seconds": 10, "stoppable": true}`)
 	r.env.segments[abi.TagFresh] = `{"spec": {"size": 2}}`
-	want(t, r.resume(abi.Answer{}), `{"step": "wait", "seconds": 10}`)
+	want(t, r.resume(abi.Answer{}), `{"step": "wait", "seconds": 10, "stoppable": true}`)
 	r.env.segments[abi.TagFresh] = `{"spec": {"size": 3}}`
 	r.env.stopped = abi.StopResourceDeleted
 	want(t, r.resume(abi.Answer{Stopped: []string{"resource_deleted"}}),

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 func init() {

@@ -4,7 +4,7 @@ package main
 import (
 	"strings"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 func init() {

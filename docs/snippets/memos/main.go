@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // [object]

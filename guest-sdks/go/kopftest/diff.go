@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // essence is what matters of a body: everything but its status and what the

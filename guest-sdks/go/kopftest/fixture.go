@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )

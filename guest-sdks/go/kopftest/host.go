@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
@@ -52,8 +52,10 @@ type memoKey struct {
 
 // New makes a host for a test. What handlers log is also logged by the test.
 func New(tb testing.TB) *Host {
-	return &Host{tb: tb, Memo: map[string]any{}, OperatorMemo: map[string]any{},
-		versions: map[memoKey]int64{}, segments: map[uint32]map[int][]byte{}, executed: map[uint32]map[string]Outcome{}}
+	return &Host{
+		tb: tb, Memo: map[string]any{}, OperatorMemo: map[string]any{},
+		versions: map[memoKey]int64{}, segments: map[uint32]map[int][]byte{}, executed: map[uint32]map[string]Outcome{},
+	}
 }
 
 // Install makes kopf.Config and kopf.LookupConfig look into Host.Config, until

@@ -58,19 +58,24 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	b := &bench{options: o, cluster: c}
-	for round := range o.Rounds {
+	err = b.rounds(ctx, operators)
+	if len(b.results) > 0 { // some are better than none
+		report{operators, b.results, o.Out}.print()
+		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results))
+	}
+	return err
+}
+
+// rounds gives each operator its turn in each round.
+func (b *bench) rounds(ctx context.Context, operators []program) error {
+	for round := range b.Rounds {
 		for turn := range operators {
-			// Nobody is always the first, or always after the same one.
-			index := (turn + round) % len(operators)
+			index := (turn + round) % len(operators) // nobody is always the first
 			if err := b.turn(ctx, round, index, operators[index]); err != nil {
 				return fmt.Errorf("%s: %w", operators[index].Name, err)
 			}
 		}
 	}
-	if err := save(filepath.Join(o.Folder, "results.json"), b.results); err != nil {
-		return err
-	}
-	report{operators, b.results, o.Out}.print()
 	return nil
 }
 

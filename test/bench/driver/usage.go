@@ -71,17 +71,22 @@ func tree(root int) []int {
 func cpuTime(root int) time.Duration {
 	var sum time.Duration
 	for _, pid := range tree(root) {
-		var used unix.Timespec
-		// The clock of another process, as clock_getcpuclockid(3) makes it: in
-		// nanoseconds, with the threads that have ended.
-		if err := unix.ClockGettime(int32(^pid<<3|2), &used); err == nil {
-			sum += time.Duration(used.Nano())
-		}
+		sum += processTime(pid)
 		if s, err := readStat(pid); err == nil {
 			sum += s.reaped
 		}
 	}
 	return sum
+}
+
+// processTime is what the threads of one process have used, ended ones included. Its
+// clock is the one that clock_getcpuclockid(3) makes: in nanoseconds, not in ticks.
+func processTime(pid int) time.Duration {
+	var used unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &used); err != nil {
+		return 0 // it has just ended
+	}
+	return time.Duration(used.Nano())
 }
 
 // machineTime is the CPU time of everybody on this machine.

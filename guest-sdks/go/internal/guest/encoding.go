@@ -103,7 +103,7 @@ func (w *writer) selector(s *abi.Selector) {
 	w.close()
 }
 
-func encodeStep(s abi.Step) []byte {
+func encodeStep(s *abi.Step) []byte {
 	w := &writer{}
 	w.open()
 	w.must("step", string(s.Step))

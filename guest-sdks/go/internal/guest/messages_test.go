@@ -25,11 +25,13 @@ var messages = map[string]message{
 	"Questions":       {func() any { return new(abi.Questions) }, reader(decodeQuestions), nil},
 	"Answer":          {func() any { return new(abi.Answer) }, reader(decodeAnswer), nil},
 	"Registration":    {func() any { return new(abi.Registration) }, nil, writerOf(encodeRegistration)},
-	"Step":            {func() any { return new(abi.Step) }, nil, writerOf(encodeStep)},
+	"Step":            {func() any { return new(abi.Step) }, nil, func(m any) []byte { return encodeStep(m.(*abi.Step)) }},
 	"Event":           {func() any { return new(abi.Event) }, nil, writerOf(EncodeEvent)},
 	"TransformResult": {func() any { return new(abi.TransformResult) }, nil, writerOf(encodeTransformed)},
-	"Answers": {func() any { return new(abi.Answers) }, nil,
-		writerOf(func(a abi.Answers) []byte { return encodeAnswers(a.Answers) })},
+	"Answers": {
+		func() any { return new(abi.Answers) }, nil,
+		writerOf(func(a abi.Answers) []byte { return encodeAnswers(a.Answers) }),
+	},
 }
 
 func reader[M any](decode func([]byte) (M, error)) func([]byte) (any, error) {

@@ -12,6 +12,7 @@ type Module struct {
 	Host Host
 
 	tasks map[uint32]*running
+	idle  []*worker
 }
 
 // Register answers kopf_register.
@@ -33,30 +34,30 @@ func (m *Module) Start(task uint32, frame []byte) []byte {
 	if h == nil {
 		return failure("no such handler: " + call.ID)
 	}
-	r, step := begin(&Task{ID: task, Call: call, Body: body, Host: m.Host}, h)
+	r := &running{Task: &Task{ID: task, Call: call, Body: body, Host: m.Host}}
 	if m.tasks == nil {
 		m.tasks = map[uint32]*running{}
 	}
 	m.tasks[task] = r
-	return m.answer(r, step)
+	return m.answer(r, m.worker().start(r, h))
 }
 
 // Resume answers kopf_resume: it continues a waiting task.
 func (m *Module) Resume(task uint32, message []byte) []byte {
 	r := m.tasks[task]
-	if r == nil || r.done {
+	if r == nil || r.done() {
 		return failure("no such task to resume")
 	}
 	answer, err := decodeAnswer(message)
 	if err != nil {
 		return failure(err.Error())
 	}
-	return m.answer(r, r.resume(answer))
+	return m.answer(r, r.worker.resume(answer))
 }
 
 // Cancel answers kopf_cancel. Unknown tasks are ended ones.
 func (m *Module) Cancel(task uint32) {
-	if r := m.tasks[task]; r != nil && !r.done {
+	if r := m.tasks[task]; r != nil && !r.done() {
 		r.Cancel()
 	}
 }
@@ -76,10 +77,28 @@ func (m *Module) Transform(task uint32, body []byte) []byte {
 // Pending is the number of tasks that are kept.
 func (m *Module) Pending() int { return len(m.tasks) }
 
-// answer encodes a step, and forgets the task if it is not needed any more.
-func (m *Module) answer(r *running, step abi.Step) []byte {
-	if !r.lives() {
-		delete(m.tasks, r.ID)
+// worker is a worker that has nothing to do.
+func (m *Module) worker() *worker {
+	last := len(m.idle) - 1
+	if last < 0 {
+		return newWorker()
+	}
+	w := m.idle[last]
+	m.idle = m.idle[:last]
+	return w
+}
+
+// answer encodes a step. At the last one it takes the worker back, and forgets
+// the task if it is not needed any more.
+func (m *Module) answer(r *running, step *abi.Step) []byte {
+	if step.Step == abi.StepDone {
+		if !r.worker.exited {
+			m.idle = append(m.idle, r.worker)
+		}
+		r.worker = nil
+		if !r.lives() {
+			delete(m.tasks, r.ID)
+		}
 	}
 	return encodeStep(step)
 }
@@ -110,7 +129,7 @@ func unframe[H any](frame []byte, decode func([]byte) (H, error)) (h H, body []b
 
 // failure is the last step of a task that could not run.
 func failure(message string) []byte {
-	return encodeStep(abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
+	return encodeStep(&abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
 }
 
 func arbitrary(message string) *abi.Error {

@@ -134,16 +134,20 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 		want string
 	}{
 		{"panic with a text", func(*Task) Done { panic("boo") }, `{"kind": "arbitrary", "message": "panic: boo", "type": "string"}`},
-		{"panic with an error", func(*Task) Done { panic(errors.New("boo")) },
-			`{"kind": "arbitrary", "message": "panic: boo", "type": "*errors.errorString"}`},
+		{
+			"panic with an error", func(*Task) Done { panic(errors.New("boo")) },
+			`{"kind": "arbitrary", "message": "panic: boo", "type": "*errors.errorString"}`,
+		},
 		{"panic with a value", func(*Task) Done { panic([]int{1}) }, `{"kind": "arbitrary", "message": "panic: [1]", "type": "[]int"}`},
 		{"panic with no value of JSON", func(*Task) Done { panic(func() {}) }, `{"kind": "arbitrary", "message": "panic: ", "type": "func()"}`},
 		{"panic in a deferred function", func(*Task) Done {
 			defer func() { panic("second") }()
 			panic("first")
 		}, `{"kind": "arbitrary", "message": "panic: second", "type": "string"}`},
-		{"end of the goroutine", func(*Task) Done { runtime.Goexit(); return Done{} },
-			`{"kind": "arbitrary", "message": "the goroutine of the handler ended without a return"}`},
+		{
+			"end of the goroutine", func(*Task) Done { runtime.Goexit(); return Done{} },
+			`{"kind": "arbitrary", "message": "the goroutine of the handler ended without a return"}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,7 +31,8 @@ type taskKey struct{}
 // Context ends when the task is cancelled. It is made when it is first asked for.
 func (t *Task) Context() context.Context {
 	if t.ctx == nil {
-		ctx := context.WithValue(context.Background(), taskKey{}, t)
+		root := context.Background() //nolint:forbidigo // the host has no context to hand over
+		ctx := context.WithValue(root, taskKey{}, t)
 		t.ctx, t.cancel = context.WithCancel(ctx)
 		if t.Cancelled {
 			t.cancel()
@@ -84,56 +85,31 @@ func (t *Task) Child(index int) *Handler {
 	return t.children[index]
 }
 
-// running is a task with its goroutine, between two calls of the host.
+// running is a task between two calls of the host.
 type running struct {
 	*Task
-	steps      chan abi.Step
-	answers    chan abi.Answer
-	done       bool
+	worker     *worker // nil after the last step
 	transforms []Transform
 }
 
-// begin starts the goroutine of a handler, and waits for its first step.
-func begin(t *Task, h *Handler) (*running, abi.Step) {
-	r := &running{Task: t, steps: make(chan abi.Step), answers: make(chan abi.Answer)}
-	t.Suspend = func(step abi.Step) abi.Answer {
-		r.steps <- step
-		return <-r.answers
-	}
-	go r.run(h) // Waited for by the steps: the last one is done.
-	return r, <-r.steps
-}
-
-// run is the goroutine of a handler. It ends with the last step, whatever happens.
-func (r *running) run(h *Handler) {
-	done := exited()
-	defer func() { r.steps <- r.finish(done) }()
-	if failed := Try(func() { done = h.Run(r.Task) }); failed != nil {
-		done = Done{Outcome: abi.Outcome{Error: failed}}
-	}
-}
-
-// resume answers the waiting goroutine, and waits for its next step.
-func (r *running) resume(answer abi.Answer) abi.Step {
-	r.answers <- answer
-	return <-r.steps
-}
-
 // finish makes the last step of what the handler left.
-func (r *running) finish(d Done) abi.Step {
-	r.done, r.children, r.transforms = true, d.Children, d.Transforms
-	if t := r.Task; t.cancel != nil {
-		t.cancel() // lets go of what derives from the context
+func (r *running) finish(d Done) *abi.Step {
+	r.children, r.transforms = d.Children, d.Transforms
+	if r.cancel != nil {
+		r.cancel() // lets go of what derives from the context
 	}
 	d.Outcome.Transforms = len(d.Transforms)
-	step := abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
+	step := &abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
 	if len(d.Children) > 0 {
 		step.Children, step.Lifecycle = Declare(d.Children), d.Lifecycle
 	}
 	return step
 }
 
+// done tells whether the last step was made.
+func (r *running) done() bool { return r.worker == nil }
+
 // lives tells whether the task is needed after its last step.
 func (r *running) lives() bool {
-	return !r.done || len(r.children) > 0 || len(r.transforms) > 0
+	return !r.done() || len(r.children) > 0 || len(r.transforms) > 0
 }

@@ -2,6 +2,7 @@ package jsonlite
 
 import (
 	"encoding/base64"
+	"errors"
 	"reflect"
 	"strconv"
 )
@@ -46,8 +47,10 @@ type decoder struct {
 	depth int
 }
 
-type jsonUnmarshaler interface{ UnmarshalJSON(data []byte) error }
-type textUnmarshaler interface{ UnmarshalText(text []byte) error }
+type (
+	jsonUnmarshaler interface{ UnmarshalJSON(data []byte) error }
+	textUnmarshaler interface{ UnmarshalText(text []byte) error }
+)
 
 func (d *decoder) value(raw []byte, v reflect.Value) error {
 	kind := KindOf(raw)
@@ -184,8 +187,8 @@ func (d *decoder) fail(want, got string) error {
 
 // wrap adds the path to an error, unless it has one.
 func (d *decoder) wrap(err error) error {
-	switch err.(type) {
-	case nil, *DecodeError:
+	var own *DecodeError
+	if err == nil || errors.As(err, &own) {
 		return err
 	}
 	return &DecodeError{Path: string(d.path), Err: err}

@@ -61,6 +61,9 @@ func TestDecodeLikeTheStandardLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Any = map[string]any{"list": []any{int64(1), "two", nil}} // here we differ
+	if got.hidden != 0 || got.Ignored != 0 {
+		t.Error("fields without a name in JSON are decoded")
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

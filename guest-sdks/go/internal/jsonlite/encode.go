@@ -14,8 +14,10 @@ import (
 // errEncode is a value that has no form in JSON.
 var errEncode = errors.New("no form in JSON")
 
-type jsonMarshaler interface{ MarshalJSON() ([]byte, error) }
-type textMarshaler interface{ MarshalText() ([]byte, error) }
+type (
+	jsonMarshaler interface{ MarshalJSON() ([]byte, error) }
+	textMarshaler interface{ MarshalText() ([]byte, error) }
+)
 
 // Encode is the JSON text of a value, without spaces, and with the keys of maps sorted.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }

@@ -12,19 +12,30 @@ import (
 
 func TestEncodeLikeTheStandardLibrary(t *testing.T) {
 	text := "x"
-	full := everything{embedded: embedded{Kind: "K", Inner: &meta{Name: "i"}}, meta: &meta{Name: "n"}, Text: &text, Int: 5,
+	full := everything{
+		embedded: embedded{Kind: "K", Inner: &meta{Name: "i"}}, meta: &meta{Name: "n"}, Text: &text, Int: 5,
 		Bytes: []byte("hi"), Any: []any{1.5, nil, true, map[string]any{"b": 1, "a": 2}}, List: []meta{{Name: "a", Labels: map[string]string{"x": "y"}}},
-		Map: map[level]int{"z": 1, "y": 2}, Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Raw: json.RawMessage(`{"as":"is"}`)}
+		Map: map[level]int{"z": 1, "y": 2}, Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Raw: json.RawMessage(`{"as":"is"}`),
+	}
 	tests := []struct {
 		name  string
 		value any
 	}{
-		{"nil", nil}, {"struct", full}, {"pointer", &full}, {"zero struct", everything{Raw: json.RawMessage("1")}},
+		{"nil", nil},
+		{"struct", full},
+		{"pointer", &full},
+		{"zero struct", everything{Raw: json.RawMessage("1")}},
 		{"strings", []string{"", "a\"b\\c", "\x00\x1f\n\r\t", "é😀", "bad \xff utf8", "\u2028"}},
 		{"floats", []float64{0, -0.5, 1e20, 1e21, 1e-6, 1e-7, 123456789, math.MaxFloat64}},
 		{"integers", []any{int8(-1), uint64(math.MaxUint64), int64(math.MinInt64), uintptr(5)}},
-		{"nil map", map[string]int(nil)}, {"nil list", []int(nil)}, {"empty list", []int{}}, {"array", [3]bool{true}},
-		{"nil pointer", (*meta)(nil)}, {"nested pointers", []*meta{nil, {Name: "x"}}}, {"raw", abi.Raw(`[1]`)}, {"no raw", abi.Raw(nil)},
+		{"nil map", map[string]int(nil)},
+		{"nil list", []int(nil)},
+		{"empty list", []int{}},
+		{"array", [3]bool{true}},
+		{"nil pointer", (*meta)(nil)},
+		{"nested pointers", []*meta{nil, {Name: "x"}}},
+		{"raw", abi.Raw(`[1]`)},
+		{"no raw", abi.Raw(nil)},
 		{"own form", []any{time.Duration(5), abi.DelayOf(1.5), &abi.Delay{Said: true, None: true}}},
 	}
 	for _, tt := range tests {
@@ -76,9 +87,13 @@ func TestEncodeErrors(t *testing.T) {
 		value any
 		want  error
 	}{
-		{"function", func() {}, errEncode}, {"channel", map[string]any{"x": make(chan int)}, errEncode},
-		{"not a number", math.NaN(), errEncode}, {"infinity", []float32{float32(math.Inf(1))}, errEncode},
-		{"keys", map[int]int{1: 1}, errEncode}, {"pointer to itself", endless, ErrDepth}, {"map in itself", own, ErrDepth},
+		{"function", func() {}, errEncode},
+		{"channel", map[string]any{"x": make(chan int)}, errEncode},
+		{"not a number", math.NaN(), errEncode},
+		{"infinity", []float32{float32(math.Inf(1))}, errEncode},
+		{"keys", map[int]int{1: 1}, errEncode},
+		{"pointer to itself", endless, ErrDepth},
+		{"map in itself", own, ErrDepth},
 		{"own form is not JSON", json.RawMessage("{"), ErrSyntax},
 	}
 	for _, tt := range tests {

@@ -11,8 +11,15 @@ func TestKindOf(t *testing.T) {
 		text string
 		want Kind
 	}{
-		{"", Missing}, {"  ", Missing}, {"null", Null}, {"true", Bool}, {" false", Bool},
-		{"-1", Number}, {`"x"`, String}, {"[1]", Array}, {"\n{}", Object},
+		{"", Missing},
+		{"  ", Missing},
+		{"null", Null},
+		{"true", Bool},
+		{" false", Bool},
+		{"-1", Number},
+		{`"x"`, String},
+		{"[1]", Array},
+		{"\n{}", Object},
 	}
 	for _, tt := range tests {
 		if got := KindOf([]byte(tt.text)); got != tt.want {

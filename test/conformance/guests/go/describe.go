@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // emit prints a line.

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // patchOps change the handled object.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // toFilters makes the options that are filters.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 
@@ -45,11 +45,15 @@ func TestScriptsOfChanges(t *testing.T) {
 		{"return nothing", `{"silent": true, "do": [{"return": null}]}`, nil, ``, ``, ``},
 		{"conditions", `{"silent": true, "do": [{"if": {"retry_lt": 1, "name_is": "obj1", "spec_is": ["field", "one"]},
 			"do": [{"if": {"spec_has": "other"}, "do": [{"return": 1}], "else": [{"return": 2}]}]}, {"return": 3}]}`, nil, `2`, ``, ``},
-		{"patches", `{"silent": true, "do": [{"patch": {"spec": {"a": {"b": 1}}}}, {"patch": {"spec": {"a": {"c": null}}}}, {"patch_status": {"x": 1}},
+		{
+			"patches", `{"silent": true, "do": [{"patch": {"spec": {"a": {"b": 1}}}}, {"patch": {"spec": {"a": {"c": null}}}}, {"patch_status": {"x": 1}},
 			{"patch_labels": {"l": "v"}}, {"patch_annotations": {"n": null}}, {"patch_meta": {"labels": {"m": "w"}}}, {"patch_spec": {"s": []}}]}`, nil, ``,
-			`{"metadata":{"annotations":{"n":null},"labels":{"l":"v","m":"w"}},"spec":{"a":{"b":1,"c":null},"s":[]},"status":{"x":1}}`, ``},
-		{"temporary", `{"silent": true, "do": [{"patch_status": {"x": 1}}, {"temporary": {"msg": "later", "delay": 1.5}}]}`, nil, ``,
-			`{"status":{"x":1}}`, `temporary later {true false 1.5}`},
+			`{"metadata":{"annotations":{"n":null},"labels":{"l":"v","m":"w"}},"spec":{"a":{"b":1,"c":null},"s":[]},"status":{"x":1}}`, ``,
+		},
+		{
+			"temporary", `{"silent": true, "do": [{"patch_status": {"x": 1}}, {"temporary": {"msg": "later", "delay": 1.5}}]}`, nil, ``,
+			`{"status":{"x":1}}`, `temporary later {true false 1.5}`,
+		},
 		{"temporary at once", `{"silent": true, "do": [{"temporary": {"msg": "later", "delay": null}}]}`, nil, ``, ``, `temporary later {true true 0}`},
 		{"temporary by default", `{"silent": true, "do": [{"temporary": {"msg": "later"}}]}`, nil, ``, ``, `temporary later {false false 0}`},
 		{"permanent", `{"silent": true, "do": [{"permanent": {"msg": "never"}}]}`, nil, ``, ``, `permanent never {false false 0}`},
@@ -89,9 +93,12 @@ func TestLinesOfOtherKinds(t *testing.T) {
 	in, lines := recorder()
 	in.operator = "b"
 	host := kopftest.New(t)
-	fixture := kopftest.Fixture{ID: "fn", Body: obj, Param: 5, EventType: "DELETED", Activity: "startup", Admission: &kopf.Admission{
-		Operation: "UPDATE", DryRun: true, UserInfo: kopf.Raw(`{"username": "u"}`), Headers: map[string][]string{"Accept": {"x"}, "Other": {"y"}}},
-		Old: kopf.Map{"spec": kopf.Map{"a": 1}, "x": 1}, New: kopf.Map{"spec": kopf.Map{"b": 2}}}
+	fixture := kopftest.Fixture{
+		ID: "fn", Body: obj, Param: 5, EventType: "DELETED", Activity: "startup", Admission: &kopf.Admission{
+			Operation: "UPDATE", DryRun: true, UserInfo: kopf.Raw(`{"username": "u"}`), Headers: map[string][]string{"Accept": {"x"}, "Other": {"y"}},
+		},
+		Old: kopf.Map{"spec": kopf.Map{"a": 1}, "x": 1}, New: kopf.Map{"spec": kopf.Map{"b": 2}},
+	}
 	spec := script(t, `{"name": "fn"}`)
 	calls := []func() (any, error){
 		func() (any, error) { return in.event(spec)(host.Event(fixture)) },
@@ -152,12 +159,23 @@ func TestFilters(t *testing.T) {
 		value  any
 		want   bool
 	}{
-		{`{"$fn": "eq", "arg": 1}`, 1, true}, {`{"$fn": "eq", "arg": 1}`, "1", false}, {`{"$fn": "ne", "arg": 1}`, nil, true},
-		{`{"$fn": "in", "arg": ["a", "b"]}`, "b", true}, {`{"$fn": "in", "arg": ["a", "b"]}`, nil, false}, {`{"$fn": "in", "arg": "abc"}`, "b", true},
-		{`{"$fn": "gt", "arg": 5}`, 6, true}, {`{"$fn": "gt", "arg": 5}`, 5, false}, {`{"$fn": "gt", "arg": 5}`, "6", false},
-		{`{"$fn": "is_none"}`, nil, true}, {`{"$fn": "is_str"}`, "", true}, {`{"$fn": "true"}`, nil, true}, {`{"$fn": "false"}`, nil, false},
-		{`{"$fn": "not", "arg": {"$fn": "true"}}`, nil, false}, {`{"$fn": "any", "arg": [{"$fn": "false"}, {"$fn": "true"}]}`, nil, true},
-		{`{"$fn": "all", "arg": [{"$fn": "false"}, {"$fn": "true"}]}`, nil, false}, {`{"$fn": "none", "arg": [{"$fn": "false"}]}`, nil, true},
+		{`{"$fn": "eq", "arg": 1}`, 1, true},
+		{`{"$fn": "eq", "arg": 1}`, "1", false},
+		{`{"$fn": "ne", "arg": 1}`, nil, true},
+		{`{"$fn": "in", "arg": ["a", "b"]}`, "b", true},
+		{`{"$fn": "in", "arg": ["a", "b"]}`, nil, false},
+		{`{"$fn": "in", "arg": "abc"}`, "b", true},
+		{`{"$fn": "gt", "arg": 5}`, 6, true},
+		{`{"$fn": "gt", "arg": 5}`, 5, false},
+		{`{"$fn": "gt", "arg": 5}`, "6", false},
+		{`{"$fn": "is_none"}`, nil, true},
+		{`{"$fn": "is_str"}`, "", true},
+		{`{"$fn": "true"}`, nil, true},
+		{`{"$fn": "false"}`, nil, false},
+		{`{"$fn": "not", "arg": {"$fn": "true"}}`, nil, false},
+		{`{"$fn": "any", "arg": [{"$fn": "false"}, {"$fn": "true"}]}`, nil, true},
+		{`{"$fn": "all", "arg": [{"$fn": "false"}, {"$fn": "true"}]}`, nil, false},
+		{`{"$fn": "none", "arg": [{"$fn": "false"}]}`, nil, true},
 	}
 	for _, tt := range tests {
 		in, _ := recorder()
@@ -174,9 +192,14 @@ func TestWhen(t *testing.T) {
 		filter string
 		want   bool
 	}{
-		{`{"$fn": "spec_eq", "arg": ["field", "one"]}`, true}, {`{"$fn": "spec_eq", "arg": ["field", 1]}`, false},
-		{`{"$fn": "spec_eq", "arg": ["absent", null]}`, true}, {`{"$fn": "has_spec", "arg": "field"}`, true}, {`{"$fn": "has_spec", "arg": "x"}`, false},
-		{`{"$fn": "name_eq", "arg": "obj1"}`, true}, {`{"$fn": "reason_is", "arg": "create"}`, true}, {`{"$fn": "event_type_is", "arg": null}`, true},
+		{`{"$fn": "spec_eq", "arg": ["field", "one"]}`, true},
+		{`{"$fn": "spec_eq", "arg": ["field", 1]}`, false},
+		{`{"$fn": "spec_eq", "arg": ["absent", null]}`, true},
+		{`{"$fn": "has_spec", "arg": "field"}`, true},
+		{`{"$fn": "has_spec", "arg": "x"}`, false},
+		{`{"$fn": "name_eq", "arg": "obj1"}`, true},
+		{`{"$fn": "reason_is", "arg": "create"}`, true},
+		{`{"$fn": "event_type_is", "arg": null}`, true},
 		{`{"$fn": "not", "arg": {"$fn": "operation_is", "arg": "CREATE"}}`, true},
 	}
 	for _, tt := range tests {

@@ -11,7 +11,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 func init() { kopf.Setup(setup) }

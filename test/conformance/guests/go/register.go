@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // register declares a handler by one of its decorators.

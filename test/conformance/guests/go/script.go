@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // ValueError is the error of scripts that neither is temporary nor permanent.

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // configure is the startup handler that sets the settings of the case.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // waitOps let time pass.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go"
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 func init() {

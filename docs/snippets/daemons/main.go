@@ -1,0 +1,49 @@
+// Command daemons shows handlers that run beside an object.
+package main
+
+import (
+	"time"
+
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+)
+
+// [daemon]
+
+func init() {
+	kopf.OnDaemon("kopfexamples", monitor)
+}
+
+func monitor(d *kopf.Daemon) (any, error) {
+	for !d.Stopped() {
+		d.Log.Info("still there", "field", d.Spec.Get("field"))
+		d.Wait(10 * time.Second)
+	}
+	d.Log.Info("good-bye", "why", d.StopReasons())
+	return nil, nil
+}
+
+// [/daemon]
+
+func init() {
+	// [options]
+	kopf.OnDaemon("kopfexamples", backup, kopf.Label("backup", kopf.Present),
+		kopf.InitialDelay(30*time.Second),
+		kopf.CancellationBackoff(10*time.Second),
+		kopf.CancellationTimeout(20*time.Second))
+	// [/options]
+}
+
+// [sleep]
+
+func backup(d *kopf.Daemon) (any, error) {
+	for !d.Stopped() {
+		if err := d.Sleep(time.Hour); err != nil {
+			return nil, err // cancelled
+		}
+	}
+	return nil, nil
+}
+
+// [/sleep]
+
+func main() {}

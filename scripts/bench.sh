@@ -1,0 +1,58 @@
+#!/bin/bash
+# Compares this project with other operators that do the same work, see the README of
+# test/bench. The host and the cluster have been built before: see Makefile.
+#   ROUNDS=5      how often each operator has its turn
+#   OBJECTS=1000  how many objects are created and updated at once
+#   TRICKLE=200   how many objects are created one by one
+#   POSTING=both  events posting: off, on, or both
+#   ONLY=         names of operators, comma-separated
+#   ALSO=         another operator, as NAME=COMMAND
+# What cannot be built on this machine is skipped, with a line that says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bench=.cache/bench
+mkdir -p "$bench"
+
+skipped() { echo "SKIPPED: $1" >&2; }
+
+# build_kube_rs needs a Rust for this machine, besides the one for WebAssembly.
+build_kube_rs() {
+	if ! command -v cargo >/dev/null; then
+		skipped "kube-rs needs cargo: https://rustup.rs, or apt-get install cargo"
+		return
+	fi
+	[ -x "$bench/kube-rs" ] || echo "building kube-rs (5-10 minutes at the first time)..." >&2
+	if CARGO_TARGET_DIR=$PWD/$bench/rust-target cargo build --quiet --release --locked \
+		--manifest-path test/bench/peers/kube-rs/Cargo.toml </dev/null; then
+		cp -p "$bench/rust-target/release/peer-kube-rs" "$bench/kube-rs"
+	else
+		skipped "kube-rs does not build here"
+	fi
+}
+
+# install_reference gets the real Kopf, and uvloop, which it takes if it is there.
+install_reference() {
+	if ! scripts/reference.sh >/dev/null; then
+		skipped "the reference cannot be installed here"
+		return
+	fi
+	local python=.cache/reference/bin/python3
+	"$python" -c 'import uvloop' 2>/dev/null ||
+		"$python" -m pip install --quiet --disable-pip-version-check uvloop==0.22.1 ||
+		skipped "uvloop cannot be installed: the reference runs without it"
+}
+
+scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
+scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
+go build -trimpath -o "$bench/client-go" ./test/bench/peers/client-go
+go build -o "$bench/driver" ./test/bench/driver
+build_kube_rs
+install_reference
+
+"$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
+	-posting "${POSTING:-both}" -only "${ONLY:-}" -also "${ALSO:-}"
+
+echo
+echo "One invocation through the host and a guest"
+echo
+go test -run '^$' -bench . -benchmem -count "${ROUNDS:-5}" ./test/bench

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// scenario is what happens to the objects.
+type scenario string
+
+const (
+	coldStart scenario = "cold start" // one object waits; nothing was compiled before
+	warmStart scenario = "warm start" // one object waits
+	burst     scenario = "burst"      // many objects are created at once
+	update    scenario = "update"     // all of them are changed at once
+	trickle   scenario = "trickle"    // one object is created every 50 ms
+)
+
+// pace is the time between two objects of the trickle.
+const pace = 50 * time.Millisecond
+
+// bench is a run of the benchmarks.
+type bench struct {
+	options
+	cluster *cluster
+	results []result
+}
+
+// turn measures one operator in all scenarios, without and with events.
+func (b *bench) turn(ctx context.Context, round, index int, p program) error {
+	for _, posting := range b.postings() {
+		if posting && !p.Events {
+			continue
+		}
+		fmt.Fprintf(b.Log, "round %d of %d: %s%s\n", round+1, b.Rounds, p.Name, map[bool]string{true: ", events posted"}[posting])
+		s := &session{bench: b, program: p, posting: posting, round: round, index: index}
+		for _, scenarios := range []func(context.Context) error{s.load, s.trickle} {
+			if err := s.alone(ctx, scenarios); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// session is one operator in one round.
+type session struct {
+	*bench
+	program program
+	posting bool
+	round   int
+	index   int // of the user
+	process *process
+	watcher *watcher
+}
+
+// alone runs scenarios on an empty cluster, and ends the operator after them.
+func (s *session) alone(ctx context.Context, scenarios func(context.Context) error) (err error) {
+	if err := s.cluster.api.clean(ctx); err != nil {
+		return err
+	}
+	if s.watcher, err = s.cluster.api.watch(ctx); err != nil {
+		return err
+	}
+	defer s.watcher.stop()
+	err = scenarios(ctx)
+	if s.process != nil {
+		err = errors.Join(err, s.stop())
+	}
+	return err
+}
+
+// load are the starts, the burst, and the update of its objects.
+func (s *session) load(ctx context.Context) error {
+	if s.program.Caches && !s.posting {
+		if err := os.RemoveAll(s.cache()); err != nil {
+			return err
+		}
+		if err := s.start(ctx, coldStart); err != nil {
+			return err
+		}
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
+	if err := s.start(ctx, warmStart); err != nil {
+		return err
+	}
+	api := s.cluster.api
+	created := func(i int) error { return api.create(ctx, objectName(i), string(burst)) }
+	if err := s.measure(ctx, phase{scenario: burst, objects: s.Objects, change: created}); err != nil {
+		return err
+	}
+	changed := func(i int) error { return api.change(ctx, objectName(i), string(update)) }
+	return s.measure(ctx, phase{scenario: update, objects: s.Objects, change: changed})
+}
+
+// trickle is the latency without queues.
+func (s *session) trickle(ctx context.Context) error {
+	if s.posting {
+		return nil
+	}
+	if err := s.start(ctx, ""); err != nil {
+		return err
+	}
+	created := func(i int) error { return s.cluster.api.create(ctx, objectName(i), string(trickle)) }
+	return s.measure(ctx, phase{scenario: trickle, objects: s.Trickle, change: created, pace: pace})
+}
+
+// waiting is the object that an operator finds when it starts.
+const waiting = "waiting"
+
+// start starts the operator, and returns when it has handled the object that waits
+// for it. That is recorded, unless the scenario has no name.
+func (s *session) start(ctx context.Context, sc scenario) error {
+	if err := s.cluster.api.clean(ctx); err != nil {
+		return err
+	}
+	if err := s.cluster.api.create(ctx, waiting, waiting); err != nil {
+		return err
+	}
+	s.watcher.expect(1, waiting)
+	kubeconfig, err := s.cluster.kubeconfigFor(s.index)
+	if err != nil {
+		return err
+	}
+	environment := []string{"KUBECONFIG=" + kubeconfig, "XDG_CACHE_HOME=" + s.cache()}
+	if s.posting {
+		environment = append(environment, "BENCH_POSTING=on")
+	}
+	log := filepath.Join(s.Folder, "logs", fmt.Sprintf("%s-%d.log", s.program.Name, s.round+1))
+	s.process, err = launch(launching{s.program.arguments(s.posting), environment, log})
+	if err != nil {
+		return err
+	}
+	seen, err := s.watcher.wait(ctx, startTimeout, s.process.exited)
+	if err != nil {
+		return fmt.Errorf("%s: %w, see %s", sc, err, log)
+	}
+	if sc != "" {
+		s.record(result{Scenario: sc, Objects: 1, Figures: map[figure]float64{
+			handled:    seen[waiting].Sub(s.process.started).Seconds(),
+			handledCPU: cpuTime(s.process.pid()).Seconds(),
+			peakRSS:    memoryOf(s.process.pid()).Peak,
+		}})
+	}
+	return nil
+}
+
+func (s *session) stop() error {
+	err := s.process.stop()
+	s.process = nil
+	return err
+}
+
+// cache is the folder where the operator may keep what it has compiled.
+func (s *session) cache() string {
+	folder, err := filepath.Abs(filepath.Join(s.Folder, "xdg", s.program.Name))
+	if err != nil { // there is no current folder: nothing would have come so far
+		return ""
+	}
+	return folder
+}
+
+// record completes a result and keeps it.
+func (s *session) record(r result) {
+	r.Operator, r.Posting, r.Round = s.program.Name, s.posting, s.round
+	r.Command = s.program.line(s.posting)
+	s.results = append(s.results, r)
+}
