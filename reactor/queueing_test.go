@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,11 +34,26 @@ func (r *recorder) process(ctx context.Context, it item, q *queue) string {
 	return r.work(ctx, it, q)
 }
 
+func first[A, B any](a A, _ B) A { return a }
+
+// snapshot is what was seen so far, and when.
+func (r *recorder) snapshot() ([]string, []time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen), slices.Clone(r.times)
+}
+
 func testQueues(r *recorder) *queues {
 	r.begin = time.Now()
 	qs := newQueues(0)
 	qs.process, qs.idle, qs.patience = r.process, 5*time.Second, 5*time.Second
 	return qs
+}
+
+func size(qs *queues) int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return len(qs.objects)
 }
 
 func event(uid string, version int, kind string) item {
@@ -57,8 +73,9 @@ func TestQueueHandlesEventsOfAnObjectInOrder(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		want := map[string][]time.Duration{"a": {0, time.Second, 2 * time.Second}, "b": {0}}
 		got := map[string][]time.Duration{}
-		for i, seen := range r.seen {
-			got[seen[:1]] = append(got[seen[:1]], r.times[i])
+		seen, times := r.snapshot()
+		for i, name := range seen {
+			got[name[:1]] = append(got[name[:1]], times[i])
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("start times (-want +got):\n%s", diff)
@@ -79,7 +96,7 @@ func TestQueueMergesChangesThatNobodyCounts(t *testing.T) {
 		}
 		qs.put(ctx, event("a", 10_001, watching.Deleted))
 		time.Sleep(10 * time.Second)
-		if diff := cmp.Diff([]string{"a/1", "a/10000", "a/10001"}, r.seen); diff != "" {
+		if diff := cmp.Diff([]string{"a/1", "a/10000", "a/10001"}, first(r.snapshot())); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		qs.drain(cancel, time.Second)
@@ -92,11 +109,11 @@ func TestQueueWorkersEndWhenIdle(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		qs.put(ctx, event("a", 1, watching.Added))
 		time.Sleep(5*time.Second - time.Millisecond)
-		if len(qs.objects) != 1 {
+		if size(qs) != 1 {
 			t.Errorf("the worker ended before the idle timeout")
 		}
 		time.Sleep(time.Second)
-		if len(qs.objects) != 0 {
+		if size(qs) != 0 {
 			t.Errorf("the worker did not end after the idle timeout")
 		}
 		qs.drain(cancel, time.Second)
@@ -119,7 +136,9 @@ func TestQueueExpectsTheVersionOfThePatch(t *testing.T) {
 				var waits []bool
 				r := &recorder{}
 				r.work = func(_ context.Context, it item, _ *queue) string {
+					r.mu.Lock()
 					waits = append(waits, !it.consistentAt.IsZero())
+					r.mu.Unlock()
 					if it.Meta.ResourceVersion == "1" {
 						return "5"
 					}
@@ -131,9 +150,11 @@ func TestQueueExpectsTheVersionOfThePatch(t *testing.T) {
 				synctest.Wait()
 				qs.put(ctx, event("a", tt.version, watching.Modified))
 				synctest.Wait()
+				r.mu.Lock()
 				if diff := cmp.Diff([]bool{false, tt.waits}, waits); diff != "" {
 					t.Errorf("waiting for consistency (-want +got):\n%s", diff)
 				}
+				r.mu.Unlock()
 				qs.drain(cancel, time.Second)
 			})
 		})
@@ -145,7 +166,10 @@ func TestQueueSleepEndsWithNewEvents(t *testing.T) {
 		var left []time.Duration
 		r := &recorder{}
 		r.work = func(ctx context.Context, _ item, q *queue) string {
-			left = append(left, q.sleep(ctx, 10*time.Second))
+			slept := q.sleep(ctx, 10*time.Second)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			left = append(left, slept)
 			return ""
 		}
 		qs := testQueues(r)
@@ -154,10 +178,12 @@ func TestQueueSleepEndsWithNewEvents(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		qs.put(ctx, event("a", 2, watching.Modified))
 		time.Sleep(11 * time.Second)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if diff := cmp.Diff([]time.Duration{6 * time.Second, 0}, left); diff != "" {
 			t.Errorf("time left (-want +got):\n%s", diff)
 		}
-		qs.drain(cancel, time.Second)
+		cancel()
 	})
 }
 
@@ -220,8 +246,10 @@ func TestQueueLimitOfWorkers(t *testing.T) {
 			qs.put(ctx, event(fmt.Sprint("uid", i), 1, watching.Added))
 		}
 		time.Sleep(time.Minute)
-		if most != 2 || len(r.seen) != 10 {
-			t.Errorf("%d objects at once, %d in all; want 2 and 10", most, len(r.seen))
+		mu.Lock()
+		defer mu.Unlock()
+		if seen := first(r.snapshot()); most != 2 || len(seen) != 10 {
+			t.Errorf("%d objects at once, %d in all; want 2 and 10", most, len(seen))
 		}
 		qs.drain(cancel, time.Second)
 	})

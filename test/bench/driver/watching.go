@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,54 +28,67 @@ type watcher struct {
 // watch begins with the present state of the objects.
 func (a *api) watch(ctx context.Context) (*watcher, error) {
 	var list struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
+		Metadata metadata `json:"metadata"`
 	}
 	if err := a.do(ctx, http.MethodGet, examples+"?limit=1", "", nil, &list); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := a.open(ctx, http.MethodGet, examples+"?watch=1&resourceVersion="+list.Metadata.ResourceVersion, "", nil)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
 	w := &watcher{cancel: cancel, ended: make(chan error, 1)}
-	go func() { w.ended <- w.read(stream) }() // Ends when the context is cancelled, by stop.
+	go func() { w.ended <- w.follow(ctx, a, list.Metadata.Version) }() // Ends when it is cancelled, by stop.
 	return w, nil
 }
 
 // stop ends the watch.
 func (w *watcher) stop() { w.cancel() }
 
-func (w *watcher) read(stream io.ReadCloser) error {
+// follow reads one stream after another. The server ends a stream when its reader is
+// too slow, as on a busy machine; the next one goes on where it was.
+func (w *watcher) follow(ctx context.Context, a *api, version string) error {
+	for {
+		stream, err := a.open(ctx, http.MethodGet, examples+"?watch=1&resourceVersion="+version, "", nil)
+		if err == nil {
+			version, err = w.read(stream, version)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("the watch of the driver: %w", err)
+		}
+	}
+}
+
+// read notes the events of one stream, and returns the version of the last one.
+func (w *watcher) read(stream io.ReadCloser, version string) (string, error) {
 	defer stream.Close()
 	reader := bufio.NewReaderSize(stream, 1<<20)
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
-			return fmt.Errorf("the watch of the driver: %w", err)
+			return version, err
 		}
 		var event watchEvent
 		if err := json.Unmarshal(line, &event); err != nil {
-			return fmt.Errorf("the watch of the driver: %w", err)
+			return version, err
 		}
 		if event.Type == "ERROR" {
-			return fmt.Errorf("the watch of the driver: %s", line)
+			return version, errors.New(string(line))
 		}
 		w.note(&event, time.Now())
+		version = event.Object.Metadata.Version
 	}
+}
+
+// metadata has what the driver wants to know of an object or a list.
+type metadata struct {
+	Name    string `json:"name"`
+	Version string `json:"resourceVersion"`
 }
 
 // watchEvent has what the driver wants to know of an event.
 type watchEvent struct {
 	Type   string `json:"type"`
 	Object struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Status struct {
+		Metadata metadata `json:"metadata"`
+		Status   struct {
 			Field string `json:"field"`
 		} `json:"status"`
 	} `json:"object"`

@@ -1,12 +1,11 @@
-// Command client-go is the bare peer of the benchmarks: one list, one watch, and a
-// JSON merge patch per object from a pool of workers. There is no cache, no queue and
-// no retry: nobody would write an operator so, but it is the least that does the work.
+// Command client-go is the bare peer of the benchmarks: a list, a watch, and a JSON
+// merge patch per object from a pool of workers. There is no cache, no queue and no
+// retry: nobody would write an operator so, but it is the least that does the work.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -52,7 +51,7 @@ func main() {
 	}
 }
 
-// run handles all objects, and then their changes until the watch ends.
+// run handles all objects and their changes.
 func run(ctx context.Context, namespace string, workers int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
@@ -71,10 +70,13 @@ func run(ctx context.Context, namespace string, workers int) error {
 	}
 	defer running.Wait()
 	defer close(queue)
-	return feed(ctx, api, queue)
+	for err == nil { // when a watch ends
+		err = feed(ctx, api, queue)
+	}
+	return err
 }
 
-// feed puts all objects into the queue, and then each change of them.
+// feed puts all objects into the queue, and then their changes until the watch ends.
 func feed(ctx context.Context, api dynamic.ResourceInterface, queue chan<- *unstructured.Unstructured) error {
 	list, err := api.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -98,7 +100,7 @@ func feed(ctx context.Context, api dynamic.ResourceInterface, queue chan<- *unst
 			return fmt.Errorf("watch: %w", apierrors.FromObject(object))
 		}
 	}
-	return errors.New("the watch has ended")
+	return ctx.Err()
 }
 
 func work(ctx context.Context, api dynamic.ResourceInterface, queue <-chan *unstructured.Unstructured) {
