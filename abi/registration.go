@@ -23,6 +23,10 @@ type Registration struct {
 	// See https://docs.kopf.dev/en/latest/configuration/ (lifecycles)
 	Lifecycle string `json:"lifecycle,omitempty"`
 
+	// SharedTasks says that daemons may share an instance while they wait: each of
+	// them is a coroutine of the guest.
+	SharedTasks bool `json:"shared_tasks,omitempty"`
+
 	// Capabilities are the rights that the guest wants; whoever runs it decides.
 	Capabilities *Capabilities `json:"capabilities,omitempty"`
 

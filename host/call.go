@@ -12,6 +12,7 @@ import (
 // call is one running call of an export.
 type call struct {
 	in     *instance
+	owner  *Task // nil: initialisation and registration
 	export string
 	ctx    context.Context // the caller's: what ends it ends the call
 	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps

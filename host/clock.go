@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -129,9 +130,20 @@ func (c *call) sleep(wait time.Duration) {
 	c.now = time.Now()
 	slept := c.now.Sub(start)
 	c.slept += slept
+	c.warnOfSleep(slept)
 	if rest := wait - slept; early && rest > 0 {
 		c.in.skew = min(c.in.skew+min(rest, maxSkew), maxSkew)
 		c.in.tainted = true
 	}
 	c.check()
 }
+
+// warnOfSleep says once per module that sleeping in the guest keeps the instance
+// from everything else; the steps of the ABI are for waiting.
+func (c *call) warnOfSleep(slept time.Duration) {
+	if c.owner != nil && slept >= longSleep && c.in.m.warned.CompareAndSwap(false, true) {
+		c.owner.env.Log(levelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: let it wait by a step", slept.Round(time.Millisecond), c.export))
+	}
+}
+
+const longSleep = time.Second

@@ -72,7 +72,7 @@ func FuzzHostFunctions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint, a, b, c, d, e, g, h, i uint32) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		defer cancel()
-		in, err := m.acquire(context.Background())
+		in, err := m.acquire(context.Background(), m.pool.permits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -188,7 +188,11 @@ func TestHostileExports(t *testing.T) {
 
 func TestTrapsInEveryExport(t *testing.T) {
 	trap := func(export string, params, results []byte) asm.Module {
-		return answering(`{"step":"wait"}`).
+		step := `{"step":"wait"}`
+		if export == "kopf_transform" {
+			step = `{"step":"done","transforms":1}`
+		}
+		return answering(step).
 			With(asm.Func{Export: "kopf_resume", Params: three, Results: []byte{asm.I64}, Code: asm.Text(textAt, `{"step":"wait"}`)}).
 			With(asm.Func{Export: "kopf_cancel", Params: []byte{asm.I32}}).
 			With(asm.Func{Export: export, Params: params, Results: results, Code: asm.Unreachable})
@@ -226,7 +230,7 @@ func TestTrapsInEveryExport(t *testing.T) {
 			if err := test.use(task); !errors.Is(err, ErrTrap) || !strings.Contains(err.Error(), test.export+": trapped: unreachable") {
 				t.Errorf("error = %v", err)
 			}
-			if _, err := task.Resume(t.Context(), abi.Answer{}); !errors.Is(err, ErrDead) {
+			if _, _, err := task.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, ErrDead) {
 				t.Errorf("error = %v", err)
 			}
 		})
@@ -315,6 +319,9 @@ func TestHugeModules(t *testing.T) {
 		want  string
 	}{
 		{"a body of 5 MB", asm.Guest(asm.Repeat(5<<20, 0x01)), "too long: straight code"},
+		{"nested ifs over 100 locals", asm.Guest(nil, nestedIfs(40_000, 100)), "too complex"},
+		{"a megabyte of loops", asm.Guest(nil, asm.Func{Code: asm.Repeat(200_000, asm.Cat(asm.Loop, asm.I32Const(0), asm.BrIf(0), asm.End)...)}), "too complex"},
+		{"many types and functions", manyTypes(45_000), "too complex"},
 		{"a million locals", asm.Guest(nil, asm.Func{Locals: asm.Repeat(1_000_000, asm.I32)}), "1000000 locals; at most 50000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -331,4 +338,26 @@ func tableChanger() asm.Module {
 	g := asm.Guest(asm.Cat(asm.I32Const(0), []byte{0xd0, asm.FuncRef, 0x26, 0})) // ref.null, table.set
 	g.Tables = [][]byte{{asm.FuncRef, 0, 1}}
 	return g
+}
+
+// nestedIfs is a function that sets one of its locals in each of many nested blocks.
+func nestedIfs(n, locals int) asm.Func {
+	var code []byte
+	for i := range n {
+		code = append(code, asm.Cat(asm.Get(uint32(i%locals)), asm.If, asm.I32Const(int32(i)), asm.Set(uint32(i*7%locals)))...)
+	}
+	return asm.Func{Locals: asm.Repeat(locals, asm.I32), Code: append(code, asm.Repeat(n, 0x0b)...)}
+}
+
+// manyTypes is a guest with so many functions, each of a type of its own.
+func manyTypes(n int) asm.Module {
+	var all []asm.Func
+	for i := range n {
+		var params []byte
+		for bits := i + 1; bits > 0; bits /= 4 {
+			params = append(params, asm.I32-byte(bits%4))
+		}
+		all = append(all, asm.Func{Params: params})
+	}
+	return asm.Guest(nil, all...)
 }

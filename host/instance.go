@@ -20,6 +20,9 @@ type instance struct {
 	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
 	busy chan struct{}
 
+	permits chan struct{} // where its permit is from
+	load    int           // tasks that share it, or are about to; guarded by pool.mu
+
 	exports   map[string]api.Function // as far as used
 	streams   [2]lineWriter           // standard output and error
 	tasks     map[uint32]*Task        // that are not released
@@ -69,7 +72,7 @@ func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
 	c := &call{in: in, export: export, ctx: ctx, began: now, shared: now, now: now}
 	if t != nil {
-		c.woken = t.cancelled
+		c.owner, c.woken = t, t.cancelled
 	}
 	return c
 }

@@ -14,8 +14,17 @@ type Options struct {
 	CacheDir string
 
 	// MaxInstances bounds the instances that live at the same time, and so the
-	// invocations that are under way. Whoever wants one more waits for a free one. Default: 64.
+	// invocations that are under way, waiting ones included. Whoever wants one more
+	// waits for a free one. Default: 256.
 	MaxInstances int
+
+	// MaxDaemons bounds the same for daemons, which live as long as their objects.
+	// Default: 10,000.
+	MaxDaemons int
+
+	// SharedTasks is how many daemons live on one instance, if the guest says that
+	// they can. Default: 1,000.
+	SharedTasks int
 
 	// MaxIdle bounds the instances that are kept without a task. Default: 8.
 	MaxIdle int
@@ -55,8 +64,8 @@ type Options struct {
 	MessageLimit int
 
 	// LogLimit bounds what one call of the guest writes to the log and to its
-	// standard streams, in bytes; what is over is dropped, and a warning says so once
-	// per call. Default: 1 MiB.
+	// standard streams, in bytes and 16 more for each line; what is over is dropped,
+	// and a warning says so once per call. Default: 1 MiB.
 	LogLimit int
 
 	// HostName is what the guest is told about the host: name and version.
@@ -82,7 +91,9 @@ const wasmPage = 64 << 10
 
 // withDefaults fills what is zero.
 func (o Options) withDefaults() Options {
-	setDefault(&o.MaxInstances, 64)
+	setDefault(&o.MaxInstances, 256)
+	setDefault(&o.MaxDaemons, 10_000)
+	setDefault(&o.SharedTasks, 1_000)
 	setDefault(&o.MaxIdle, 8)
 	setDefault(&o.IdleTimeout, time.Minute)
 	setDefault(&o.MaxMemory, 256<<20)

@@ -43,7 +43,7 @@ func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.nam
 
 // first makes the first instance, whose registration is that of the module.
 func (m *Module) first(ctx context.Context) error {
-	in, err := m.acquire(ctx)
+	in, err := m.acquire(ctx, m.pool.permits)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ type Module struct {
 	pool     *pool
 	snapshot atomic.Pointer[snapshot] // nil: there is none (yet)
 
+	warned atomic.Bool // of sleeping
+
 	registration *abi.Registration
 	registered   []byte // as the guest wrote it: equal from every instance
 }
@@ -72,7 +74,7 @@ func (m *Module) Exports() []Function {
 // the task is released. It returns the task and its first step. The body may be
 // nil where there is no object. It waits for a free instance; about the context see Task.
 func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
-	in, err := m.acquire(ctx)
+	in, err := m.place(ctx, inv.Kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +83,7 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	step, err := t.begin(ctx, inv, body)
 	if err != nil {
 		delete(in.tasks, t.id)
-		m.pool.give(in)
+		in.vacate()
 		return nil, nil, err
 	}
 	return t, step, nil
@@ -90,7 +92,7 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 // Ask asks callbacks of handlers of the registration; see Task.Ask for those of
 // children. The answers are as many as the questions.
 func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
-	in, err := m.acquire(ctx)
+	in, err := m.acquire(ctx, m.pool.permits)
 	if err != nil {
 		return nil, err
 	}

@@ -11,16 +11,21 @@ import (
 // pool keeps the instances of a module: those that are in use, bounded, and a few idle ones.
 type pool struct {
 	permits chan struct{} // one token for each instance in use
+	daemons chan struct{} // the same for instances of daemons
 
 	mu      sync.Mutex
 	idle    []*instance // the latest used one at the end: its memory is warm
+	shared  []*instance // with daemons, and room for more
 	living  map[*instance]bool
 	reaping bool // a timer runs that drops idle instances
 	closed  bool
 }
 
 func newPool(o *Options) *pool {
-	return &pool{permits: make(chan struct{}, o.MaxInstances), living: map[*instance]bool{}}
+	return &pool{
+		permits: make(chan struct{}, o.MaxInstances), daemons: make(chan struct{}, o.MaxDaemons),
+		living: map[*instance]bool{},
+	}
 }
 
 // errClosed is what calls of a closed module give.
@@ -28,21 +33,22 @@ var errClosed = errors.New("the module is closed")
 
 // acquire takes an idle instance, or makes one, and locks it. It waits while too
 // many are in use.
-func (m *Module) acquire(ctx context.Context) (*instance, error) {
+func (m *Module) acquire(ctx context.Context, permits chan struct{}) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
 	}
 	select {
-	case m.pool.permits <- struct{}{}:
+	case permits <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, context.Cause(ctx))
 	}
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
-		<-m.pool.permits
+		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	in.busy <- struct{}{} // only Close may have it now, for a moment
+	in.permits, in.load = permits, 0
 	if fresh {
 		if err := in.create(ctx); err != nil {
 			in.dead = err
@@ -86,7 +92,7 @@ func (p *pool) give(in *instance) {
 		delete(p.living, in)
 		in.close()
 	}
-	<-p.permits
+	<-in.permits
 }
 
 // reapLater lets a timer drop instances that nobody needs. The lock is held.

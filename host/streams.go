@@ -13,6 +13,7 @@ import (
 const (
 	maxLine   = 64 << 10 // a longer line is cut into several
 	maxStderr = 32 << 10 // of one call, kept for the stack of an error
+	lineCost  = 16       // what a line counts besides its length
 )
 
 // lineWriter collects what an instance writes to one of its streams, and hands
@@ -69,7 +70,7 @@ func (c *call) write(fd uint32, data []byte) {
 	if fd == 2 {
 		c.stderr = append(c.stderr, data[:min(len(data), maxStderr-len(c.stderr))]...)
 	}
-	if !c.logs(len(data), nil) {
+	if !c.logs(len(data)+lineCost*bytes.Count(data, []byte{'\n'}), nil) {
 		return
 	}
 	c.in.streams[fd-1].write(data)

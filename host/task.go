@@ -21,12 +21,15 @@ type Task struct {
 	id  uint32
 	env Env
 
+	child bool // lives on the place of its parent
+
 	cancelOnce sync.Once
 	cancelled  chan struct{} // closed by Cancel
 
 	// These belong to the holder of the instance.
 	waits    bool // the last step was a wish: resume comes next
 	lives    bool // it is done, with children or transformations
+	changes  bool // it is done, with transformations
 	released bool
 	cached   abi.Segment // the segment that was asked for last
 }
@@ -67,13 +70,14 @@ func (t *Task) hold(ctx context.Context) error {
 
 // step decodes the answer of start and resume, and remembers what may come next.
 func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
-	t.waits, t.cached = false, abi.Segment{}
+	t.waits, t.lives, t.changes, t.cached = false, false, false, abi.Segment{}
 	step, err := decodeStep(data)
 	if err != nil {
 		return nil, c.fail(err)
 	}
 	t.waits = step.Step != abi.StepDone
-	t.lives = !t.waits && (step.Transforms > 0 || len(step.Children) > 0)
+	t.changes = !t.waits && step.Transforms > 0
+	t.lives = t.changes || !t.waits && len(step.Children) > 0
 	return step, nil
 }
 
@@ -87,6 +91,7 @@ func (t *Task) Start(ctx context.Context, inv *abi.Invocation, body []byte, env 
 	header := *inv
 	header.Parent = t.id
 	child := t.in.newTask(env)
+	child.child = true
 	step, err := child.begin(ctx, &header, body)
 	if err != nil {
 		delete(t.in.tasks, child.id)
@@ -158,6 +163,9 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer t.in.unlock()
+	if !t.changes {
+		return nil, fmt.Errorf("task %d of %s has no transformations", t.id, t.in.m.name)
+	}
 	c := t.in.newCall(ctx, abi.ExportTransform, t)
 	size, write := sendBytes(body)
 	data, err := c.exchange(size, write, uint64(t.id))
@@ -197,11 +205,21 @@ func (t *Task) Release(ctx context.Context) {
 		_, _ = t.in.newCall(ctx, abi.ExportRelease, t).call(abi.ExportRelease, uint64(t.id))
 	}
 	delete(t.in.tasks, t.id)
-	last := len(t.in.tasks) == 0
-	if last {
-		t.in.m.pool.give(t.in)
+	if !t.child || t.in.load == 0 {
+		t.in.vacate()
 	}
 	t.in.unlock()
+}
+
+// vacate gives back a place on a shared instance, or the instance itself after
+// the last of its tasks: children may live longer than their parent.
+func (in *instance) vacate() {
+	switch {
+	case in.load > 0:
+		in.m.pool.leave(in)
+	case len(in.tasks) == 0:
+		in.m.pool.give(in)
+	}
 }
 
 // segment fetches a segment, and keeps it for the next time: guests ask for the

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
@@ -53,7 +54,10 @@ func (f guestFailure) GuestMessage() string { return f.Message }
 
 func failure(err error) error {
 	var detailed *host.GuestError
-	if errors.As(err, &detailed) {
+	switch {
+	case errors.Is(err, host.ErrDead):
+		return fmt.Errorf("%w: %w", reactor.ErrInstanceLost, err)
+	case errors.As(err, &detailed):
 		return guestFailure{detailed}
 	}
 	return err

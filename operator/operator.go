@@ -46,7 +46,10 @@ type Options struct {
 // started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
 	modules, err := Load(ctx, o.Modules, o.Host)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // stopped before it was started
+	case err != nil:
 		return err
 	}
 	defer func() {

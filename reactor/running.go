@@ -90,7 +90,10 @@ func New(o Options) (*Operator, error) {
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
-	if err := op.startup(ctx); err != nil {
+	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
 	err := op.serve(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -168,12 +169,15 @@ func (o *runOptions) guestConfig() (map[string]string, error) {
 // errForced ends the process without waiting for the graceful exit.
 var errForced = errors.New("forced to exit by a second signal")
 
+// signalNames are the signals that stop an operator, as log messages name them.
+var signalNames = map[os.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}
+
 // untilSignalled runs the work; the first signal stops it, the second one gives up.
 func untilSignalled(ctx context.Context, log zerolog.Logger, work func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, slices.Collect(maps.Keys(signalNames))...)
 	defer signal.Stop(signals)
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }() // Waited for below, unless a second signal comes.
@@ -185,7 +189,7 @@ func untilSignalled(ctx context.Context, log zerolog.Logger, work func(context.C
 			if ctx.Err() != nil {
 				return errForced
 			}
-			log.Info().Msg(fmt.Sprintf("Signal %v is received. Operator is stopping.", received))
+			log.Info().Str("logger", "kopf.reactor").Msg(fmt.Sprintf("Signal %s is received. Operator is stopping.", signalNames[received]))
 			stop()
 		}
 	}

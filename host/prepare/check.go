@@ -30,6 +30,9 @@ func (m *module) check(limits Limits) error {
 }
 
 func (m *module) checkTypes() error {
+	if m.effort() > maxEffort {
+		return fmt.Errorf("%w: too complex to be compiled: %d functions and %d types", ErrLimit, len(m.funcs), len(m.types))
+	}
 	for i, encoded := range m.types {
 		t := decodeType(encoded)
 		if len(t.params) > maxParams || len(t.results) > maxParams {

@@ -11,7 +11,7 @@ const (
 	effortLocal = 900       // each block for each local variable
 	effortLabel = 9_000     // each label of a br_table
 	effortType  = 6         // each pair of a type and a function of the module
-	maxEffort   = 20e9      // of a module
+	maxEffort   = 10e9      // of a module
 	maxProduct  = 3_000_000 // blocks times locals of one function: up to 700 MB
 )
 
@@ -24,6 +24,11 @@ type shape struct {
 
 func (s shape) effort() uint64 {
 	return s.blocks*s.blocks*effortBlock + s.blocks*s.locals*effortLocal + s.labels*effortLabel
+}
+
+// effort is that for the module as a whole.
+func (m *module) effort() uint64 {
+	return uint64(len(m.types)) * uint64(len(m.funcs)) * effortType
 }
 
 // add counts an instruction.

@@ -28,7 +28,7 @@ func newRewriter(m *module) *rewriter {
 		typeIndex:   map[string]uint32{},
 		helperIndex: map[helperKey]uint32{},
 		cloneable:   true,
-		effort:      uint64(len(m.types)) * uint64(len(m.funcs)) * effortType,
+		effort:      m.effort(),
 	}
 	w.addType(yieldType)
 	return w

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/host"
 )
 
 // exitTimeout is the configuration of an operator that gives running handlers
@@ -41,6 +43,32 @@ func TestExitWhenIdle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExitWhileStarting: a stop is no failure, however early it comes.
+func TestExitWhileStarting(t *testing.T) {
+	t.Parallel()
+	t.Run("loading", func(t *testing.T) {
+		t.Parallel()
+		op, _ := newSpace(t).launch(t, options{host: host.Options{CacheDir: host.CacheOff}}) // so it takes a second
+		time.Sleep(100 * time.Millisecond)
+		op.stop(t)
+	})
+	t.Run("startup handlers", func(t *testing.T) {
+		t.Parallel()
+		p := newSpace(t).spawn(t, "--config", "startup=10m")
+		p.says(t, "Activity 'startupFn' is invoked.")
+		p.signal(t, syscall.SIGTERM)
+		if code := p.exits(t); code != 0 {
+			t.Errorf("exit code %d, want 0", code)
+		}
+		if len(p.stderr.with("WARNING", "Startup activity is only partially executed due to cancellation.")) != 1 {
+			t.Error("it does not say so")
+		}
+		if errs := p.stderr.with("rror"); len(errs) > 0 {
+			t.Errorf("errors: %q", errs)
+		}
+	})
 }
 
 func TestExitFinishesRunningHandlers(t *testing.T) {
@@ -84,7 +112,7 @@ func TestSecondSignalForces(t *testing.T) {
 	t.Parallel()
 	p := sleeping(t, "600", "{do: sleep, seconds: 600}")
 	p.signal(t, syscall.SIGTERM)
-	p.says(t, "Signal terminated is received. Operator is stopping.")
+	p.says(t, "Signal SIGTERM is received. Operator is stopping.")
 	p.signal(t, syscall.SIGTERM)
 	if code := p.exits(t); code != 130 {
 		t.Errorf("exit code %d, want 130", code)

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,8 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 		o.settings(own)
 	}
 	limits := o.host
-	limits.CacheDir, limits.Config, limits.Stdout, limits.Stderr = dir, o.config, r.stdout, r.log
+	limits.CacheDir = cmp.Or(limits.CacheDir, dir)
+	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own,
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),

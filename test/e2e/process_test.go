@@ -60,6 +60,14 @@ type process struct {
 // until it watches.
 func (s space) run(t *testing.T, args ...string) *process {
 	t.Helper()
+	p := s.spawn(t, args...)
+	p.says(t, "Starting the watch-stream for kopfexamples")
+	return p
+}
+
+// spawn starts `kopf run` without waiting.
+func (s space) spawn(t *testing.T, args ...string) *process {
+	t.Helper()
 	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, guest(t, "scripted"))...)
 	p := &process{space: s, stdout: &journal{}, stderr: &journal{}, ended: make(chan struct{})}
 	p.cmd = command(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
@@ -78,7 +86,6 @@ func (s space) run(t *testing.T, args ...string) *process {
 			t.Logf("standard error of %v:\n%s\nstandard output:\n%s", p.cmd.Args, p.stderr, p.stdout)
 		}
 	})
-	p.says(t, "Starting the watch-stream for kopfexamples")
 	return p
 }
 

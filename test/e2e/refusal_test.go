@@ -92,6 +92,22 @@ func TestModuleIsRefused(t *testing.T) {
 	}
 }
 
+// TestModulesMeet: several modules are one operator, so their handlers must not
+// share an id, and with it the progress.
+func TestModulesMeet(t *testing.T) {
+	t.Parallel()
+	raw := guest(t, "raw")
+	copied := filepath.Join(t.TempDir(), "other.wasm")
+	wasm, err := os.ReadFile(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, kopf(t, nil, "run", "-A", raw, copied), 1, `"breach"`, "raw.wasm", "other.wasm", "two functions")
+}
+
 // TestRegistrationIsLimited needs limits that the command line does not have.
 func TestRegistrationIsLimited(t *testing.T) {
 	t.Parallel()

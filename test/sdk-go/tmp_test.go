@@ -2,6 +2,7 @@ package sdkgo_test
 
 import (
 	"context"
+	"syscall"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -30,6 +31,7 @@ func BenchmarkVariants(b *testing.B) {
 	}{{"unknown", 99, &abi.Invocation{}}, {"noop", 7, &abi.Invocation{}}, {"noopfull", 7, full}, {"create", 0, full}} {
 		b.Run(v.name, func(b *testing.B) {
 			v.inv.Handler = v.handler
+			before := cpu()
 			for b.Loop() {
 				task, _, err := module.Start(context.Background(), v.inv, []byte(`{"spec":{"size":5}}`), &env{})
 				if err != nil {
@@ -37,6 +39,13 @@ func BenchmarkVariants(b *testing.B) {
 				}
 				task.Release(context.Background())
 			}
+			b.ReportMetric((cpu()-before)/float64(b.N), "cpu-us/op")
 		})
 	}
+}
+
+func cpu() float64 {
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1000
 }

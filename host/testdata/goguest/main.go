@@ -116,7 +116,7 @@ func register(ptr, _ uint32) uint64 {
 		return give(object{"sdk": config("secret"), "handlers": []object{}})
 	}
 	return give(object{
-		"sdk": "test 1", "operator": object{"name": "demo"},
+		"sdk": "test 1", "operator": object{"name": "demo"}, "shared_tasks": request.Config["shared"] != "",
 		"handlers": []object{
 			{"kind": "create", "id": "fn", "resource": object{"args": []any{"kopf.dev", "v1", "kopfexamples"}}, "when": object{"$": "FUNCTION"}},
 		},

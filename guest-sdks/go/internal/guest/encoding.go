@@ -15,6 +15,7 @@ func encodeRegistration(r abi.Registration) []byte {
 	}
 	list(w, "handlers", r.Handlers, w.handler)
 	w.text("lifecycle", r.Lifecycle)
+	w.yes("shared_tasks", r.SharedTasks)
 	w.capabilities(r.Capabilities)
 	w.text("error", r.Error)
 	w.close()

@@ -197,7 +197,7 @@ func TestRegister(t *testing.T) {
 		return nil
 	})
 	want(t, m.Register([]byte(`{"abi": 1, "config": {"greeting": "hello"}}`)), `{"sdk": "go 0.1.0", "operator": {"name": "demo"},
-		"handlers": [{"kind": "create", "id": "fn"}, {"kind": "probe", "id": "late"}], "lifecycle": "shuffled",
+		"handlers": [{"kind": "create", "id": "fn"}, {"kind": "probe", "id": "late"}], "lifecycle": "shuffled", "shared_tasks": true,
 		"capabilities": {"http": ["example.com"]}}`)
 }
 

@@ -50,11 +50,12 @@ func (r *Registry) register(req abi.RegisterRequest) abi.Registration {
 		}
 	}
 	answer := abi.Registration{
-		SDK:       SDK,
-		Operator:  r.Operator,
-		Handlers:  Declare(r.handlers),
-		Lifecycle: r.Lifecycle,
-		Error:     strings.Join(r.problems, "; "),
+		SDK:         SDK,
+		Operator:    r.Operator,
+		Handlers:    Declare(r.handlers),
+		Lifecycle:   r.Lifecycle,
+		SharedTasks: true, // each task is a goroutine
+		Error:       strings.Join(r.problems, "; "),
 	}
 	if c := r.Capabilities; len(c.Kubernetes)+len(c.HTTP)+len(c.Config) > 0 {
 		answer.Capabilities = &c

@@ -8,6 +8,7 @@
 //	handlers  some of: create update delete resume (default: the first two)
 //	label     a label that objects must have to be handled
 //	settings  JSON of settings that are set at the startup
+//	startup   how long the startup takes, like 10s
 package main
 
 import (
@@ -39,7 +40,7 @@ func register() error {
 			kopf.OnResume(resource, resumeFn, with("resume_fn")...)
 		}
 	}
-	if kopf.Config("settings") != "" {
+	if kopf.Config("settings") != "" || kopf.Config("startup") != "" {
 		kopf.OnStartup(startupFn)
 	}
 	return nil
@@ -56,7 +57,11 @@ func startupFn(a *kopf.Activity) (any, error) {
 	for name, value := range kopf.JSON([]byte(kopf.Config("settings"))).Members() {
 		a.Settings.Set(name, value)
 	}
-	return nil, nil
+	duration, err := time.ParseDuration(configured("startup", "0s"))
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.Sleep(duration)
 }
 
 func createFn(c *kopf.Change) (any, error) { return handle(c) }

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// daemon is the invocation of a daemon that does something.
+func daemon(what string) *abi.Invocation {
+	inv := invoke(what)
+	inv.Kind = abi.KindDaemon
+	return inv
+}
+
+// startDaemons starts waiting daemons.
+func startDaemons(t *testing.T, m *Module, count int) []*Task {
+	t.Helper()
+	tasks := make([]*Task, count)
+	for i := range tasks {
+		task, step, err := m.Start(t.Context(), daemon("wait"), nil, &testEnv{})
+		if err != nil || step.Step != abi.StepWait {
+			t.Fatalf("daemon %d: %v, %v", i, step, err)
+		}
+		tasks[i] = task
+	}
+	return tasks
+}
+
+func TestDaemonsShareInstances(t *testing.T) {
+	m := loadGo(t, Options{MaxInstances: 1, SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
+	tasks := startDaemons(t, m, 25)
+	if got := len(m.pool.daemons); got != 3 {
+		t.Errorf("25 daemons live on %d instances, want 3", got)
+	}
+	task, _, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
+	if err != nil {
+		t.Fatalf("a handler beside daemons: %v", err)
+	}
+	if task.in.load > 0 {
+		t.Error("a handler shares an instance with daemons")
+	}
+	task.Release(t.Context())
+	for _, task := range tasks {
+		task.Release(t.Context())
+	}
+	if got := len(m.pool.daemons); got != 0 || len(m.pool.shared) != 0 {
+		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
+	}
+}
+
+func TestDaemonsOfOtherGuestsDoNotShare(t *testing.T) {
+	m := loadGo(t, Options{MaxInstances: 1, MaxDaemons: 3})
+	tasks := startDaemons(t, m, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := m.Start(ctx, daemon("wait"), nil, &testEnv{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a daemon over the limit: %v", err)
+	}
+	for _, task := range tasks {
+		task.Release(t.Context())
+	}
+	if got := len(m.pool.daemons); got != 0 {
+		t.Errorf("%d instances are still in use", got)
+	}
+}
+
+// TestNeighboursOfFailedDaemon: who only waits on an instance that dies is told
+// so, and new daemons go elsewhere.
+func TestNeighboursOfFailedDaemon(t *testing.T) {
+	m := loadGo(t, Options{SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
+	tasks := startDaemons(t, m, 3)
+	if _, _, err := m.Start(t.Context(), daemon("panic"), nil, &testEnv{}); !errors.Is(err, abi.ErrGuest) || errors.Is(err, ErrDead) {
+		t.Fatalf("the culprit: %v", err)
+	}
+	if _, err := tasks[0].Resume(t.Context(), abi.Answer{}); !errors.Is(err, ErrDead) {
+		t.Errorf("a neighbour: %v, want ErrDead", err)
+	}
+	next := startDaemons(t, m, 1)
+	if next[0].in == tasks[0].in {
+		t.Error("a new daemon was placed on a dead instance")
+	}
+	for _, task := range append(tasks, next...) {
+		task.Release(t.Context())
+	}
+	if got := len(m.pool.daemons); got != 0 || len(m.pool.shared) != 0 {
+		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
+	}
+}
