@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +49,7 @@ func makePrivate(dir string) error {
 		return fmt.Errorf("%s is no folder", dir)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 || !ownedByUs(info) {
-		return fmt.Errorf("%w: %s (%v): it holds native code, choose another one or chmod 700 it", errShared, dir, fs.FileMode(mode))
+		return fmt.Errorf("%w: %s (%v): it holds native code, choose another one or chmod 700 it", errShared, dir, mode)
 	}
 	return nil
 }

@@ -65,6 +65,6 @@ func (in *instance) close() {
 	}
 	if in.mod != nil {
 		// Nothing is left to do about an error: the instance is forgotten anyway.
-		_ = in.mod.Close(context.Background())
+		_ = in.mod.Close(context.Background()) //nolint:forbidigo // also called by a timer
 	}
 }

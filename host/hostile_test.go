@@ -107,7 +107,7 @@ func TestHostileCode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			limit := 200 * time.Millisecond
-			if test.want == ErrTrap {
+			if errors.Is(test.want, ErrTrap) {
 				limit = 5 * time.Second
 			}
 			m, err := load(t, test.guest.Encode(), Options{ComputeLimit: limit})

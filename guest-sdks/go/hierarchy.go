@@ -30,8 +30,11 @@ func OwnerOf(body any) Owner {
 // ErrNoOwner is an owner without a body: only objects can own others.
 var ErrNoOwner = errors.New("there is no owner: the handler has no object, or the object no body")
 
-// errOwnerName is a name that nobody knows.
-var errOwnerName = errors.New("the owner has no name: set one")
+// What an owner lacks.
+var (
+	errOwnerName = errors.New("the owner has no name: set one")
+	errOwnerUID  = errors.New("the owner has no uid: its references cannot be told from others")
+)
 
 // Adoption says how children are made. The zero value is the usual way.
 type Adoption struct {
@@ -57,97 +60,160 @@ const (
 )
 
 // Adopt does all there is to do: it adds the owner reference, and gives names,
-// namespaces and labels to the children that have none.
+// namespaces and labels to the children that have none. It ends with the first
+// error, which may leave some of the children changed.
+//
+// Kopf: kopf.adopt.
 func (o Owner) Adopt(objects any, how ...Adoption) error {
-	return errors.Join(
-		o.AppendOwnerReference(objects, how...),
-		o.HarmonizeNaming(objects, how...),
-		o.AdjustNamespace(objects, how...),
-		o.Label(objects, how...),
-	)
+	for _, step := range [...]func(any, ...Adoption) error{
+		o.AppendOwnerReference, o.HarmonizeNaming, o.AdjustNamespace, o.Label,
+	} {
+		if err := step(objects, how...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AppendOwnerReference makes the children be deleted with the owner.
+//
+// Kopf: kopf.append_owner_reference.
 func (o Owner) AppendOwnerReference(objects any, how ...Adoption) error {
-	reference, err := o.reference(one(how))
-	if err != nil {
+	if _, err := o.reference(one(how)); err != nil {
 		return err
 	}
-	return eachObject(objects, func(object Map) {
-		references := ownerReferences(object)
-		if indexOfUID(references, reference["uid"]) < 0 {
-			setOwnerReferences(object, append(references, reference))
+	return eachObject(objects, func(child object) error {
+		m, others, found, err := o.ownersOf(child)
+		if err != nil || found {
+			return err
 		}
+		reference, err := o.reference(one(how)) // children must not share it
+		if err != nil {
+			return err
+		}
+		return m.set("ownerReferences", append(others, reference))
 	})
 }
 
 // RemoveOwnerReference undoes AppendOwnerReference.
+//
+// Kopf: kopf.remove_owner_reference.
 func (o Owner) RemoveOwnerReference(objects any) error {
-	reference, err := o.reference(Adoption{})
-	if err != nil {
-		return err
+	if !o.of.Exists() {
+		return ErrNoOwner
 	}
-	return eachObject(objects, func(object Map) {
-		references := ownerReferences(object)
-		for i := indexOfUID(references, reference["uid"]); i >= 0; i = indexOfUID(references, reference["uid"]) {
-			references = append(references[:i:i], references[i+1:]...)
+	return eachObject(objects, func(child object) error {
+		m, others, _, err := o.ownersOf(child)
+		if err != nil {
+			return err
 		}
-		setOwnerReferences(object, references)
+		return m.set("ownerReferences", others)
 	})
 }
 
+// ownersOf are the references to other owners, and whether there are some to this one.
+func (o Owner) ownersOf(child object) (m metadata, others []any, found bool, err error) {
+	if m, err = child.metadata(); err != nil {
+		return m, nil, false, err
+	}
+	list, err := m.owners()
+	uid := o.of.Get("metadata", "uid").String()
+	if err == nil && uid == "" && len(list) > 0 {
+		err = errOwnerUID
+	}
+	others = []any{}
+	for _, item := range list {
+		if reference, _ := item.(Map); reference["uid"] == any(uid) {
+			found = true
+		} else {
+			others = append(others, item)
+		}
+	}
+	return m, others, found, err
+}
+
 // Label adds labels that are not there yet.
+//
+// Kopf: kopf.label.
 func (o Owner) Label(objects any, how ...Adoption) error {
 	options := one(how)
-	labels := options.Labels
-	if labels == nil {
+	if options.Labels == nil {
 		if !o.of.Exists() {
 			return ErrNoOwner
 		}
-		labels = o.of.Get("metadata", "labels").Map()
+		options.Labels = o.of.Get("metadata", "labels").Map()
 	}
-	return eachObject(objects, func(object Map) {
-		for _, target := range withNested(object, options.Nested) {
-			present := Nested(target, "metadata", "labels")
-			for key, value := range labels {
-				if _, ok := present[key]; !ok || options.Forced {
-					present[key] = value
+	return eachObject(objects, func(child object) error {
+		if err := options.label(child); err != nil {
+			return err
+		}
+		for _, field := range options.Nested {
+			part := strings.Split(field, ".")
+			if present, err := child.mapAt(part); present == nil {
+				if err != nil {
+					return err
 				}
+				continue
+			}
+			if err := options.label(child, part...); err != nil {
+				return err
 			}
 		}
+		return nil
 	})
+}
+
+// label labels a child, or a part of it.
+func (a *Adoption) label(child object, part ...string) error {
+	m, err := child.metadata(part...)
+	if err != nil {
+		return err
+	}
+	labels, err := m.labels()
+	if err != nil {
+		return err
+	}
+	for key, value := range a.Labels {
+		if _, present := labels[key]; !present || a.Forced {
+			labels[key] = value
+		}
+	}
+	return m.set("labels", labels)
 }
 
 // HarmonizeNaming gives names: the owner's name as a prefix, or as it is in
 // strict mode.
+//
+// Kopf: kopf.harmonize_naming.
 func (o Owner) HarmonizeNaming(objects any, how ...Adoption) error {
 	options := one(how)
-	name := options.Name
-	if name == "" {
+	if options.Name == "" {
 		if !o.of.Exists() {
 			return ErrNoOwner
 		}
-		if name = o.of.Get("metadata", "name").String(); name == "" {
+		if options.Name = o.of.Get("metadata", "name").String(); options.Name == "" {
 			return errOwnerName
 		}
 	}
-	return eachObject(objects, func(object Map) {
-		meta := asMap(object["metadata"])
-		if !options.Forced && (isSet(meta["name"]) || isSet(meta["generateName"])) {
-			return
+	return eachObject(objects, func(child object) error {
+		m, err := child.metadata()
+		if err != nil {
+			return err
 		}
-		meta = Nested(object, "metadata")
-		delete(meta, "name")
-		delete(meta, "generateName")
+		if !options.Forced && (isSet(m.values["name"]) || isSet(m.values["generateName"])) {
+			return nil
+		}
 		if options.Strict {
-			meta["name"] = name
-		} else {
-			meta["generateName"] = name + "-"
+			return errors.Join(m.set("name", options.Name), m.delete("generateName"))
 		}
+		return errors.Join(m.set("generateName", options.Name+"-"), m.delete("name"))
 	})
 }
 
-// AdjustNamespace puts the children into the namespace of the owner.
+// AdjustNamespace puts the children into the namespace of the owner, which is
+// null if the owner has none.
+//
+// Kopf: kopf.adjust_namespace.
 func (o Owner) AdjustNamespace(objects any, how ...Adoption) error {
 	options := one(how)
 	var namespace any
@@ -160,10 +226,12 @@ func (o Owner) AdjustNamespace(objects any, how ...Adoption) error {
 	default:
 		namespace = o.of.Get("metadata", "namespace").Any()
 	}
-	return eachObject(objects, func(object Map) {
-		if options.Forced || !isSet(asMap(object["metadata"])["namespace"]) {
-			Nested(object, "metadata")["namespace"] = namespace
+	return eachObject(objects, func(child object) error {
+		m, err := child.metadata()
+		if err != nil || isSet(m.values["namespace"]) && !options.Forced {
+			return err
 		}
+		return m.set("namespace", namespace)
 	})
 }
 
@@ -202,43 +270,3 @@ func one[T any](optional []T) (item T) {
 
 // isSet tells whether a name is one.
 func isSet(value any) bool { return value != nil && value != "" }
-
-// withNested are an object and the objects in its fields, where there are some.
-func withNested(object Map, fields []string) []Map {
-	all := []Map{object}
-	for _, field := range fields {
-		keys := strings.Split(field, ".")
-		parent := object
-		for _, key := range keys[:len(keys)-1] {
-			if parent = asMap(parent[key]); parent == nil {
-				break
-			}
-		}
-		if asMap(parent[keys[len(keys)-1]]) != nil {
-			all = append(all, Nested(object, keys...))
-		}
-	}
-	return all
-}
-
-func ownerReferences(object Map) []any {
-	references := asMap(object["metadata"])["ownerReferences"]
-	if list, ok := references.([]any); ok {
-		return list
-	}
-	return ViewOf(references).List()
-}
-
-// setOwnerReferences sets the list; an empty one rather than none.
-func setOwnerReferences(object Map, references []any) {
-	Nested(object, "metadata")["ownerReferences"] = append([]any{}, references...)
-}
-
-func indexOfUID(references []any, uid any) int {
-	for i, reference := range references {
-		if asMap(reference)["uid"] == uid {
-			return i
-		}
-	}
-	return -1
-}

@@ -46,8 +46,10 @@ func TestPaths(t *testing.T) {
 		{"loop", asm.Cat(nops(10), asm.Loop, nops(20), asm.BrIf(0), asm.End, nops(30)), []int{40, 21}},
 		{"endless loop", asm.Cat(nops(10), asm.Loop, nops(20), asm.Br(0), asm.End, nops(300)), []int{10, 21}},
 		{"nested loops", asm.Cat(asm.Loop, nops(1), asm.Loop, nops(20), asm.BrIf(1), asm.End, nops(5), asm.BrIf(0), asm.End), []int{0, 7, 21}},
-		{"out of two loops", asm.Cat(asm.Block, nops(7), asm.Loop, asm.Loop, nops(20), asm.Br(2), asm.End, nops(500), asm.End, asm.End, nops(9)),
-			[]int{7 + 9, 0, 21}},
+		{
+			"out of two loops", asm.Cat(asm.Block, nops(7), asm.Loop, asm.Loop, nops(20), asm.Br(2), asm.End, nops(500), asm.End, asm.End, nops(9)),
+			[]int{7 + 9, 0, 21},
+		},
 		{"return out of a loop", asm.Cat(asm.Loop, nops(20), asm.Return, asm.End, nops(100)), []int{0, 21}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -87,8 +87,13 @@ func TestSameBehaviour(t *testing.T) {
 func TestOutOfBoundsStillTraps(t *testing.T) {
 	for name, op := range map[string][]byte{"copy": asm.MemoryCopy, "fill": asm.MemoryFill} {
 		for _, args := range [][]uint64{
-			{80<<16 - 4, 0, 8}, {80 << 16, 0, 1}, {0, 80<<16 - 4, 1 << 23}, {1 << 20, 0, 1<<32 - 1},
-			{1<<32 - 1, 0, 1 << 21}, {1<<32 - 65536, 4, 1 << 21}, {80<<16 + 1, 0, 0},
+			{80<<16 - 4, 0, 8},
+			{80 << 16, 0, 1},
+			{0, 80<<16 - 4, 1 << 23},
+			{1 << 20, 0, 1<<32 - 1},
+			{1<<32 - 1, 0, 1 << 21},
+			{1<<32 - 65536, 4, 1 << 21},
+			{80<<16 + 1, 0, 0},
 		} {
 			t.Run(fmt.Sprint(name, args), func(t *testing.T) {
 				want, got := both(t, program(asm.Cat(asm.Get(0), asm.Get(1), asm.Get(2), op, asm.I32Const(1))), "f", args...)

@@ -50,7 +50,10 @@ func checkNumbers(h *abi.Handler) error {
 		name  string
 		value *float64
 	}{
-		{"timeout", h.Timeout}, {"backoff", h.Backoff}, {"interval", h.Interval}, {"idle", h.Idle},
+		{"timeout", h.Timeout},
+		{"backoff", h.Backoff},
+		{"interval", h.Interval},
+		{"idle", h.Idle},
 		{"cancellation_backoff", h.CancellationBackoff},
 		{"cancellation_timeout", h.CancellationTimeout},
 		{"cancellation_polling", h.CancellationPolling},

@@ -104,6 +104,7 @@ func TestGarbageInAnnotations(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s.ApplyIn(t, s.namespace, fmt.Sprintf("{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: %s, annotations: {%q: %q}}}",
 				test.name, test.annotation, test.value))
 			message := op.says(t, test.name, "Throttling for 0.5 seconds due to an unexpected error: ")

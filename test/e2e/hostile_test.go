@@ -10,7 +10,7 @@ import (
 )
 
 // limits are small ones for hostile handlers.
-var limits = host.Options{ComputeLimit: 2 * time.Second, MaxMemory: 96 << 20}
+var limits = host.Options{ComputeLimit: 3 * time.Second, MaxMemory: 96 << 20}
 
 const retried = "error: Handler 'create_fn' failed with an exception and will try again in 1 seconds: "
 
@@ -27,7 +27,7 @@ func TestHostileHandlers(t *testing.T) {
 	}{
 		{"arbitrary", "something is wrong", ""},
 		{"panic", "panic: the script wants a panic", "script.go"},
-		{"spin", "scripted.wasm: kopf_start: computed too long: more than 2s", "main.harm"},
+		{"spin", "scripted.wasm: kopf_start: computed too long: more than 3s", "main.harm"},
 		{"exit", "scripted.wasm: kopf_start: exited with code 3", ""},
 		{"eat", "out of memory", "main.harm"},
 		{"recurse", "scripted.wasm: kopf_start: ", "main.recurse"},
@@ -72,6 +72,7 @@ func TestBreaches(t *testing.T) {
 		"no resume":    "missing export: kopf_resume",
 	} {
 		t.Run(do, func(t *testing.T) {
+			t.Parallel()
 			name := strings.ReplaceAll(do, " ", "-")
 			s.create(t, name, "{do: "+do+"}")
 			message := op.says(t, name, "failed with an exception and will try again in 1 seconds: ")

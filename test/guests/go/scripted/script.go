@@ -74,7 +74,7 @@ func harm(c *kopf.Change) (any, error) {
 	case "eat":
 		var eaten [][]byte
 		for {
-			eaten = append(eaten, []byte(strings.Repeat("x", 16<<20)))
+			eaten = append(eaten, make([]byte, 64<<20))
 		}
 	case "recurse":
 		return recurse(0), nil
