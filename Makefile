@@ -12,7 +12,7 @@ DEVCLUSTER := $(CACHE)/bin/devcluster
 GUESTS     := $(CACHE)/guests
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples test/conformance/guests/go test/cluster
+MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -36,6 +37,7 @@ func (m *Module) join(ctx context.Context) (*instance, error) {
 		if !in.retired() {
 			return in, nil
 		}
+		m.pool.withdraw(in)
 		m.pool.leave(in)
 		in.unlock()
 		return nil, nil
@@ -75,17 +77,23 @@ func (p *pool) leave(in *instance) {
 	p.mu.Lock()
 	in.load--
 	load := in.load
-	full := load > 0 && (in.dead != nil || in.tainted)
-	if load == 0 || full {
-		for i, other := range p.shared {
-			if other == in {
-				p.shared = append(p.shared[:i], p.shared[i+1:]...)
-				break
-			}
-		}
+	if load == 0 {
+		p.drop(in)
 	}
 	p.mu.Unlock()
 	if load == 0 {
 		p.give(in)
 	}
+}
+
+// withdraw lets no more tasks onto a shared instance.
+func (p *pool) withdraw(in *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(in)
+}
+
+// drop removes an instance from the shared ones, if it is among them. The lock is held.
+func (p *pool) drop(in *instance) {
+	p.shared = slices.DeleteFunc(p.shared, func(other *instance) bool { return other == in })
 }

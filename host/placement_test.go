@@ -90,3 +90,21 @@ func TestNeighboursOfFailedDaemon(t *testing.T) {
 		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
 	}
 }
+
+// TestRetiredInstancesGetNoMoreDaemons: those that it has live on.
+func TestRetiredInstancesGetNoMoreDaemons(t *testing.T) {
+	m := loadGo(t, Options{SharedTasks: 10, RetireCalls: 3, Config: map[string]string{"shared": "yes"}})
+	tasks := startDaemons(t, m, 7)
+	if got := len(m.pool.daemons); got != 3 {
+		t.Errorf("7 daemons live on %d instances, want 3", got)
+	}
+	for _, task := range tasks {
+		if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {
+			t.Error(err)
+		}
+		task.Release(t.Context())
+	}
+	if got := len(m.pool.daemons); got != 0 || len(m.pool.shared) != 0 {
+		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
+	}
+}

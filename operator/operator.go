@@ -28,6 +28,11 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/scopes/
 	Namespaces []string
 
+	// Liveness is the URL of the endpoint for liveness probes; none if empty.
+	//
+	// See https://docs.kopf.dev/en/latest/probing/
+	Liveness string
+
 	// Host are the limits, the configuration and the streams of the guests.
 	Host host.Options
 
@@ -69,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Login = Kubeconfig
 	}
 	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: o.Settings, Login: o.Login, Namespaces: o.Namespaces,
+		Registry: registry, Settings: o.Settings, Login: o.Login, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {

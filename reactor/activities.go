@@ -30,24 +30,38 @@ type activity struct {
 	log      zerolog.Logger
 }
 
-// run returns the merged settings of the handlers. Handlers that have failed for
-// good are an error in the end: all the others run nevertheless.
-func (a *activity) run(ctx context.Context) (map[string]abi.Raw, error) {
+// activityResult is what the handlers of an activity have returned.
+type activityResult struct {
+	results  map[string]any     // by their ids; without those that returned nothing
+	settings map[string]abi.Raw // merged
+}
+
+// run calls the handlers. Those that have failed for good are an error in the end:
+// all the others run nevertheless.
+func (a *activity) run(ctx context.Context) (*activityResult, error) {
 	c := &cause{
-		activity: string(a.kind), base: a.memo, patch: newPatch(nil),
+		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
 		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
 	}
+	current, err := a.settings.JSON()
+	if err != nil {
+		return nil, err
+	}
+	c.settings = abi.Raw(current)
 	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 	handlers := deduplicated(a.handlers)
 	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
-	var changed map[string]abi.Raw
+	merged := &activityResult{results: map[string]any{}}
 	for !state.Done() {
 		outcomes, err := x.run(ctx, handlers, c, state)
 		if err != nil {
 			return nil, err
 		}
-		for _, done := range outcomes {
-			changed = mergeSettings(changed, done.settings)
+		for id, done := range outcomes {
+			merged.settings = mergeSettings(merged.settings, done.settings)
+			if done.result != nil {
+				merged.results[id] = done.result
+			}
 		}
 		if state, err = state.WithOutcomes(forState(outcomes), time.Now()); err != nil {
 			return nil, err
@@ -58,7 +72,12 @@ func (a *activity) run(ctx context.Context) (map[string]abi.Raw, error) {
 			}
 		}
 	}
-	return changed, a.failures(state)
+	return merged, a.failures(state)
+}
+
+// activityNames are the kwarg activity.
+var activityNames = map[abi.Kind]string{
+	abi.KindStartup: "startup", abi.KindCleanup: "cleanup", abi.KindProbe: "probe", abi.KindLogin: "authentication",
 }
 
 func (a *activity) failures(state progression.State) error {

@@ -30,6 +30,9 @@ type Options struct {
 
 	Namespaces []string // patterns; none: the whole cluster
 
+	// Liveness is the URL of the endpoint for liveness probes; none if empty.
+	Liveness string
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 
@@ -104,11 +107,11 @@ func (op *Operator) Run(ctx context.Context) error {
 }
 
 func (op *Operator) startup(ctx context.Context) error {
-	changes, err := op.activity(abi.KindStartup).run(ctx)
+	done, err := op.activity(abi.KindStartup).run(ctx)
 	if err != nil {
 		return err
 	}
-	return applySettings(op.Settings, changes)
+	return applySettings(op.Settings, done.settings)
 }
 
 func (op *Operator) cleanup(ctx context.Context) error {
@@ -147,6 +150,17 @@ func (op *Operator) serve(ctx context.Context) error {
 		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),
 		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
 		scanning: !op.Settings.Scanning.Disabled, log: log,
+	}
+	if op.Liveness != "" {
+		serve, err := op.liveness(op.Liveness)
+		if err != nil {
+			return err
+		}
+		probing, stop := context.WithCancel(context.WithoutCancel(ctx))
+		var server sync.WaitGroup
+		server.Go(func() { serve(probing) })
+		defer server.Wait()
+		defer stop()
 	}
 	stopPosting := op.events.start(ctx, op.client, connection.DefaultNamespace, log)
 	defer stopPosting()

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -54,7 +55,8 @@ func resourcesOf(version schema.GroupVersion, preferred bool, listed []metav1.AP
 		}
 		resources = append(resources, selectors.Resource{
 			Group: version.Group, Version: version.Version, Plural: r.Name,
-			Kind: r.Kind, Singular: r.SingularName, Shortcuts: r.ShortNames, Categories: r.Categories,
+			Kind: r.Kind, Singular: cmp.Or(r.SingularName, strings.ToLower(r.Kind)), // some servers leave it out
+			Shortcuts: r.ShortNames, Categories: r.Categories,
 			Subresources: subresources[r.Name], Namespaced: r.Namespaced, Preferred: preferred, Verbs: r.Verbs,
 		})
 	}

@@ -26,6 +26,7 @@ type runOptions struct {
 	namespaces     []string
 	clusterwide    bool
 	standalone     bool
+	liveness       string
 	config         []string
 	configFiles    []string
 	environment    []string
@@ -66,6 +67,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators (always so in this version)")
+	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
@@ -93,7 +95,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Namespaces: o.namespaces, Log: log, RefKey: o.logRefKey,
+			Modules: o.modules, Namespaces: o.namespaces, Liveness: o.liveness, Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}

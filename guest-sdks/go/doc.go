@@ -17,7 +17,7 @@
 //
 // Build it with
 //
-//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o op.wasm .
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o op.wasm .
 //
 // and run it with "kopf run op.wasm".
 //

@@ -10,8 +10,14 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// setters are the settings by their dotted names, as in the reference.
-var setters = map[string]func(s *Settings, value json.RawMessage) error{
+// field is one setting.
+type field struct {
+	set func(s *Settings, value json.RawMessage) error
+	get func(s *Settings) any // nil: it has no JSON form
+}
+
+// fields are the settings by their dotted names, as in the reference.
+var fields = map[string]field{
 	"queueing.worker_limit":           limit(func(s *Settings) *int { return &s.Queueing.WorkerLimit }),
 	"queueing.idle_timeout":           duration(func(s *Settings) *time.Duration { return &s.Queueing.IdleTimeout }),
 	"queueing.exit_timeout":           duration(func(s *Settings) *time.Duration { return &s.Queueing.ExitTimeout }),
@@ -25,8 +31,8 @@ var setters = map[string]func(s *Settings, value json.RawMessage) error{
 	"networking.error_backoffs":       durations(func(s *Settings) *[]time.Duration { return &s.Networking.ErrorBackoffs }),
 	"networking.enforce_retry_after":  flag(func(s *Settings) *bool { return &s.Networking.EnforceRetryAfter }),
 	"persistence.finalizer":           text(func(s *Settings) *string { return &s.Persistence.Finalizer }),
-	"persistence.progress_storage":    progressStorage,
-	"persistence.diffbase_storage":    diffBaseStorage,
+	"persistence.progress_storage":    {set: progressStorage},
+	"persistence.diffbase_storage":    {set: diffBaseStorage},
 	"persistence.consistency_timeout": duration(func(s *Settings) *time.Duration { return &s.Persistence.ConsistencyTimeout }),
 	"execution.default_backoff":       duration(func(s *Settings) *time.Duration { return &s.Execution.DefaultBackoff }),
 	"background.cancellation_polling": duration(func(s *Settings) *time.Duration { return &s.Background.CancellationPolling }),
@@ -45,20 +51,32 @@ var setters = map[string]func(s *Settings, value json.RawMessage) error{
 // Set changes a setting by its dotted name. The value is JSON: seconds for
 // durations, null or 0 for no limit. An error names the setting.
 func (s *Settings) Set(name string, value json.RawMessage) error {
-	set, ok := setters[name]
+	known, ok := fields[name]
 	if !ok {
 		return fmt.Errorf("unknown setting %q; known are: %s", name, strings.Join(Names(), ", "))
 	}
-	if err := set(s, value); err != nil {
+	if err := known.set(s, value); err != nil {
 		return fmt.Errorf("setting %q: %w", name, err)
 	}
 	return nil
 }
 
+// JSON is the present value of all settings that have a JSON form, by their dotted
+// names: what handlers of activities get.
+func (s *Settings) JSON() (json.RawMessage, error) {
+	values := map[string]any{}
+	for name, field := range fields {
+		if field.get != nil {
+			values[name] = field.get(s)
+		}
+	}
+	return json.Marshal(values)
+}
+
 // Names lists all settings that can be set.
 func Names() []string {
 	var names []string
-	for name := range setters {
+	for name := range fields {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -72,68 +90,81 @@ func decode[T any](value json.RawMessage, want string) (decoded T, err error) {
 	return decoded, nil
 }
 
-func limit(field func(*Settings) *int) func(*Settings, json.RawMessage) error {
-	return func(s *Settings, value json.RawMessage) error {
+func limit(at func(*Settings) *int) field {
+	set := func(s *Settings, value json.RawMessage) error {
 		number, err := decode[int](value, "a number")
 		if err == nil && number < 0 {
 			err = fmt.Errorf("%d is negative", number)
 		}
 		if err == nil {
-			*field(s) = number
+			*at(s) = number
 		}
 		return err
 	}
+	return field{set: set, get: func(s *Settings) any { return *at(s) }}
 }
 
-func flag(field func(*Settings) *bool) func(*Settings, json.RawMessage) error {
-	return func(s *Settings, value json.RawMessage) error {
+func flag(at func(*Settings) *bool) field {
+	set := func(s *Settings, value json.RawMessage) error {
 		on, err := decode[bool](value, "true or false")
 		if err == nil {
-			*field(s) = on
+			*at(s) = on
 		}
 		return err
 	}
+	return field{set: set, get: func(s *Settings) any { return *at(s) }}
 }
 
-func duration(field func(*Settings) *time.Duration) func(*Settings, json.RawMessage) error {
-	return func(s *Settings, value json.RawMessage) error {
+func duration(at func(*Settings) *time.Duration) field {
+	set := func(s *Settings, value json.RawMessage) error {
 		number, err := decode[float64](value, "a number of seconds")
 		if err == nil && number < 0 {
 			err = fmt.Errorf("%v is negative", number)
 		}
 		if err == nil {
-			*field(s) = Seconds(number)
+			*at(s) = Seconds(number)
 		}
 		return err
 	}
+	return field{set: set, get: func(s *Settings) any { return at(s).Seconds() }}
 }
 
 // durations takes one number or a list of them.
-func durations(field func(*Settings) *[]time.Duration) func(*Settings, json.RawMessage) error {
-	return func(s *Settings, value json.RawMessage) error {
+func durations(at func(*Settings) *[]time.Duration) field {
+	set := func(s *Settings, value json.RawMessage) error {
 		if single, err := decode[float64](value, ""); err == nil {
-			*field(s) = seconds(single)
+			*at(s) = seconds(single)
 			return nil
 		}
 		list, err := decode[[]float64](value, "a number or a list of numbers of seconds")
 		if err == nil {
-			*field(s) = seconds(list...)
+			*at(s) = seconds(list...)
 		}
 		return err
 	}
+	return field{set: set, get: func(s *Settings) any { return inSeconds(*at(s)) }}
 }
 
-func text(field func(*Settings) *string) func(*Settings, json.RawMessage) error {
-	return func(s *Settings, value json.RawMessage) error {
+func inSeconds(durations []time.Duration) []float64 {
+	numbers := make([]float64, len(durations))
+	for i, d := range durations {
+		numbers[i] = d.Seconds()
+	}
+	return numbers
+}
+
+func text(at func(*Settings) *string) field {
+	set := func(s *Settings, value json.RawMessage) error {
 		name, err := decode[string](value, "a string")
 		if err == nil && name == "" {
 			err = fmt.Errorf("it is empty")
 		}
 		if err == nil {
-			*field(s) = name
+			*at(s) = name
 		}
 		return err
 	}
+	return field{set: set, get: func(s *Settings) any { return *at(s) }}
 }
 
 func progressStorage(s *Settings, value json.RawMessage) error {

@@ -68,6 +68,10 @@ func demo(ctx context.Context) error {
 		return err
 	}
 
+	if err := served(ctx, client.Resource(examples)); err != nil {
+		return err
+	}
+
 	say("kopf run %s -n default", module)
 	stopOperator, err := startOperator(ctx, kubeconfig)
 	if err != nil {
@@ -185,6 +189,19 @@ func apply(ctx context.Context, client dynamic.ResourceInterface, path string) e
 		}
 		if err := pause(ctx); err != nil {
 			return err
+		}
+	}
+}
+
+// served waits until the API server serves the resource.
+func served(ctx context.Context, client dynamic.ResourceInterface) error {
+	for {
+		_, err := client.List(ctx, metav1.ListOptions{Limit: 1})
+		if err == nil {
+			return nil
+		}
+		if pause(ctx) != nil {
+			return fmt.Errorf("the resource is not served: %w", err)
 		}
 	}
 }

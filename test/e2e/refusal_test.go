@@ -64,21 +64,32 @@ func TestModuleIsRefused(t *testing.T) {
 		{"broken JSON", "raw", []string{"--config", "document={"}, []string{"raw.wasm", "bad registration", "JSON"}},
 		{"refused configuration", "raw", []string{"--config", `document={"error":"KEY is missing"}`}, []string{"raw.wasm", "KEY is missing"}},
 		{"unknown kind", "raw", document(`{"kind":"upsert","id":"fn"}`), []string{"raw.wasm", `upsert handler "fn"`, "unknown kind"}},
-		{"unsupported kind", "raw", document(`{"kind":"convert","id":"fn","from":"v1","to":"v2","resource":{"args":["x"]}}`),
-			[]string{"raw.wasm", `"fn"`, "convert"}},
-		{"unknown option", "raw", document(`{"kind":"create","id":"fn","color":1,"resource":{"args":["x"]}}`),
-			[]string{"raw.wasm", `create handler "fn"`, "unknown option color"}},
-		{"option of another kind", "raw", document(`{"kind":"create","id":"fn","optional":true,"resource":{"args":["x"]}}`),
-			[]string{"raw.wasm", `create handler "fn"`, "option optional is not for create handlers"}},
-		{"two functions with one id", "raw", document(valid, strings.Replace(valid, "one", "two", 1)),
-			[]string{"raw.wasm", `"fn"`, "one and two", "create"}},
+		{"no field", "raw", document(`{"kind":"field","id":"fn","resource":{"args":["x"]}}`), []string{"raw.wasm", `field handler "fn"`, "option field is required"}},
+		{
+			"unknown option", "raw", document(`{"kind":"create","id":"fn","color":1,"resource":{"args":["x"]}}`),
+			[]string{"raw.wasm", `create handler "fn"`, "unknown option color"},
+		},
+		{
+			"option of another kind", "raw", document(`{"kind":"create","id":"fn","optional":true,"resource":{"args":["x"]}}`),
+			[]string{"raw.wasm", `create handler "fn"`, "option optional is not for create handlers"},
+		},
+		{
+			"two functions with one id", "raw", document(valid, strings.Replace(valid, "one", "two", 1)),
+			[]string{"raw.wasm", `"fn"`, "one and two", "create"},
+		},
 		{"no resource", "raw", document(`{"kind":"create","id":"fn"}`), []string{"raw.wasm", `create handler "fn"`, "option resource is required"}},
-		{"too long selector", "raw", document(`{"kind":"create","id":"fn","resource":{"args":["a","b","c","d"]}}`),
-			[]string{"raw.wasm", `create handler "fn"`, "option resource", "4 arguments"}},
-		{"ambiguous selector", "raw", document(`{"kind":"create","id":"fn","resource":{"plural":"x","kind":"X"}}`),
-			[]string{"raw.wasm", `create handler "fn"`, "option resource", "ambiguous"}},
-		{"contradictory filters", "raw", document(`{"kind":"update","id":"fn","field":["spec"],"value":1,"old":2,"resource":{"args":["x"]}}`),
-			[]string{"raw.wasm", `update handler "fn"`, "option value cannot be combined with old or new"}},
+		{
+			"too long selector", "raw", document(`{"kind":"create","id":"fn","resource":{"args":["a","b","c","d"]}}`),
+			[]string{"raw.wasm", `create handler "fn"`, "option resource", "4 arguments"},
+		},
+		{
+			"ambiguous selector", "raw", document(`{"kind":"create","id":"fn","resource":{"plural":"x","kind":"X"}}`),
+			[]string{"raw.wasm", `create handler "fn"`, "option resource", "ambiguous"},
+		},
+		{
+			"contradictory filters", "raw", document(`{"kind":"update","id":"fn","field":["spec"],"value":1,"old":2,"resource":{"args":["x"]}}`),
+			[]string{"raw.wasm", `update handler "fn"`, "option value cannot be combined with old or new"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

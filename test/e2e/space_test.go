@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,11 +28,8 @@ const (
 	finalizer   = "kopf.zalando.org/KopfFinalizerMarker"
 )
 
-// Kinds of conformance/crds/base.yaml.
-var (
-	examples = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "kopfexamples"}
-	stricts  = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "kopfstricts"}
-)
+// examples are the KopfExamples of conformance/crds/base.yaml.
+var examples = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "kopfexamples"}
 
 // definitions applies the resource definitions once.
 var definitions sync.Once
@@ -151,9 +147,4 @@ func notHandled(object *unstructured.Unstructured) error {
 		return fmt.Errorf("%s has progress left: %v", object.GetName(), annotations)
 	}
 	return nil
-}
-
-// finish returns a context for the end of a test, when its own is done.
-func finish(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 func init() { kopf.Setup(register) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
 
 // do does what `spec.do` says, in the first `spec.times` attempts, or in all.
@@ -63,16 +63,18 @@ func events(c *kopf.Change) (any, error) {
 	)
 }
 
+// eaten keeps what harm has eaten.
+var eaten [][]byte
+
 // harm does what a host must survive.
 func harm(c *kopf.Change) (any, error) {
 	switch c.Spec.Get("do").String() {
 	case "spin":
-		for {
+		for n := 1; n != 0; n += 2 { // which is never
 		}
 	case "exit":
 		os.Exit(3)
 	case "eat":
-		var eaten [][]byte
 		for {
 			eaten = append(eaten, make([]byte, 64<<20))
 		}
@@ -86,5 +88,10 @@ func harm(c *kopf.Change) (any, error) {
 	return nil, nil
 }
 
-//go:noinline
-func recurse(depth int) int { return recurse(depth+1) + 1 }
+// recurse never comes to its end.
+func recurse(depth int) int {
+	if depth < 0 {
+		return 0
+	}
+	return recurse(depth+1) + 1
+}
