@@ -93,8 +93,8 @@ golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh
 
 .PHONY: bench
-bench: guests ## Run the benchmarks of all packages
-	go test -run '^$$' -bench . -benchmem ./...
+bench: build devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
+	@scripts/bench.sh
 
 ##@ Before a pull request
 

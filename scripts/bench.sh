@@ -6,7 +6,7 @@
 #   TRICKLE=200   how many objects are created one by one
 #   POSTING=both  events posting: off, on, or both
 #   ONLY=         names of operators, comma-separated
-#   ALSO=         another operator, as NAME=COMMAND
+#   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -50,7 +50,7 @@ build_kube_rs
 install_reference
 
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
-	-posting "${POSTING:-both}" -only "${ONLY:-}" -also "${ALSO:-}"
+	-posting "${POSTING:-both}" -only "${ONLY:-}" ${ALSO:+-also "$ALSO"}
 
 echo
 echo "One invocation through the host and a guest"

@@ -29,6 +29,7 @@ type runOptions struct {
 	liveness       string
 	config         []string
 	configFiles    []string
+	pythonModules  []string
 	environment    []string
 	verbose, debug bool
 	quiet          bool
@@ -65,6 +66,8 @@ flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
 func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
+	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "only to be refused with a hint")
+	flags.Lookup("module").Hidden = true
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators (always so in this version)")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
@@ -107,6 +110,8 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 func (o *runOptions) check(log zerolog.Logger) error {
 	switch {
+	case len(o.pythonModules) > 0:
+		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
 	case o.clusterwide && len(o.namespaces) > 0:

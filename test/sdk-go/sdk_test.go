@@ -16,7 +16,7 @@ func TestRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"sdk": "go 0.1.0", "operator": {"name": "guest", "version": "1.2.3"}, "handlers": [
+	want := `{"sdk": "go 0.1.0", "shared_tasks": true, "operator": {"name": "guest", "version": "1.2.3"}, "handlers": [
 		{"kind": "create", "id": "createFn", "fn": "main.createFn", "resource": {"args": ["things"]},
 			"retries": 3, "timeout": 60, "param": {"x": 1}},
 		{"kind": "update", "id": "compare", "fn": "main.compare", "resource": {"args": ["kopf.dev", "v1", "things"]},

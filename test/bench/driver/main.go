@@ -21,7 +21,7 @@ func main() {
 	flag.IntVar(&o.Trickle, "trickle", 200, "how many objects are created one by one")
 	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all)")
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
-	flag.StringVar(&o.Also, "also", "", "another operator to measure, as NAME=COMMAND")
+	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
 	flag.StringVar(&o.Cluster, "cluster", ".cache/bin/devcluster", "the program of the embedded cluster")
 	flag.Parse()

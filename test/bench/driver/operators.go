@@ -1,12 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
-// Names of operators that the others are compared with.
+// baselines are the operators that all are compared with: the fastest one that is
+// known, and the one whose behaviour is ours.
+var baselines = []string{kubeRS, reference}
+
 const (
 	kubeRS    = "kube-rs"
 	reference = "reference"
@@ -44,41 +49,38 @@ func hosted(name, module string) program {
 	}
 }
 
+// also adds an operator from the command line, such as another build of this project.
+func (o *options) also(value string) error {
+	name, command, _ := strings.Cut(value, "=")
+	if name == "" || strings.TrimSpace(command) == "" {
+		return errors.New("want NAME=COMMAND")
+	}
+	o.Also = append(o.Also, program{Name: name, Command: strings.Fields(command)})
+	return nil
+}
+
 // chosen are the operators to be measured. Those that were not built are skipped,
 // loudly.
 func chosen(o options) ([]program, error) {
-	all := programs
-	if o.Also != "" {
-		name, command, ok := strings.Cut(o.Also, "=")
-		if !ok || name == "" || command == "" {
-			return nil, fmt.Errorf("flag -also: %q is not NAME=COMMAND", o.Also)
+	all := slices.Concat(programs, o.Also)
+	if o.Only != "" {
+		names := strings.Split(o.Only, ",")
+		all = slices.DeleteFunc(all, func(p program) bool { return !slices.Contains(names, p.Name) })
+		if len(all) != len(names) {
+			return nil, fmt.Errorf("flag -only: some of the operators %s do not exist", o.Only)
 		}
-		all = append(all[:len(all):len(all)], program{Name: name, Command: strings.Fields(command)})
 	}
-	only := map[string]bool{}
-	for name := range strings.SplitSeq(o.Only, ",") {
-		only[name] = name != ""
-	}
-	var list []program
-	for _, p := range all {
-		if o.Only != "" && !only[p.Name] {
-			continue
-		}
-		delete(only, p.Name)
-		if missing := p.missing(); missing != "" {
+	all = slices.DeleteFunc(all, func(p program) bool {
+		missing := p.missing()
+		if missing != "" {
 			fmt.Fprintf(o.Log, "SKIPPED: %s: there is no %s\n", p.Name, missing)
-			continue
 		}
-		list = append(list, p)
+		return missing != ""
+	})
+	if len(all) == 0 {
+		return nil, errors.New("there are no operators to be measured")
 	}
-	delete(only, "")
-	for name := range only {
-		return nil, fmt.Errorf("flag -only: there is no operator %q", name)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("there are no operators to be measured")
-	}
-	return list, nil
+	return all, nil
 }
 
 // missing is a file that the operator needs and does not have; "" if there is none.

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -17,14 +14,6 @@ type report struct {
 	out       io.Writer
 }
 
-// column is a figure in a table.
-type column struct {
-	title  string
-	figure figure
-	format string
-	ratio  bool // also as a ratio to other operators
-}
-
 // table is a scenario, without or with events.
 type table struct {
 	scenario scenario
@@ -32,23 +21,31 @@ type table struct {
 	columns  []column
 }
 
+// column is a figure in a table.
+type column struct {
+	title  string
+	figure figure
+	format string
+	ratio  string // its title among the ratios to other operators; "": it is not there
+}
+
 var (
 	loadColumns = []column{
-		{"objects/s", perSecond, "%.0f", true},
-		{"p50 ms", p50, "%.1f", false},
-		{"p99 ms", p99, "%.1f", true},
-		{"CPU ms/object", cpu, "%.3f", true},
-		{"RSS MiB", peakRSS, "%.1f", true},
-		{"PSS MiB", peakPSS, "%.1f", false},
-		{"writes/object", writes, "%.2f", true},
-		{"reads/object", reads, "%.2f", false},
-		{"server CPU ms/object", serverCPU, "%.2f", false},
-		{"others", others, "%.2f", false},
+		{"objects/s", perSecond, "%.0f", "objects/s"},
+		{"p50 ms", p50, "%.1f", ""},
+		{"p99 ms", p99, "%.1f", "p99"},
+		{"CPU ms/object", cpu, "%.3f", "CPU"},
+		{"RSS MiB", peakRSS, "%.1f", "RSS"},
+		{"PSS MiB", peakPSS, "%.1f", ""},
+		{"writes/object", writes, "%.2f", "writes"},
+		{"reads/object", reads, "%.2f", ""},
+		{"server CPU ms/object", serverCPU, "%.2f", ""},
+		{"others", others, "%.2f", ""},
 	}
 	startColumns = []column{
-		{"handled s", handled, "%.3f", true},
-		{"CPU s", handledCPU, "%.3f", true},
-		{"RSS MiB", peakRSS, "%.1f", true},
+		{"handled s", handled, "%.3f", "handled"},
+		{"CPU s", handledCPU, "%.3f", "CPU"},
+		{"RSS MiB", peakRSS, "%.1f", "RSS"},
 	}
 )
 
@@ -76,10 +73,7 @@ func (r report) print() {
 	for _, t := range tables {
 		r.printTable(t)
 	}
-	fmt.Fprint(r.out, "All values, round by round\n\n")
-	for _, t := range tables {
-		r.printValues(t)
-	}
+	r.printValues()
 	r.printRequests()
 	r.warn()
 }
@@ -95,54 +89,47 @@ func (r report) of(operator string, t table) []result {
 	return list
 }
 
-// values of one figure.
-func values(list []result, f figure) []float64 {
-	all := make([]float64, len(list))
-	for i, one := range list {
-		all[i] = one.Figures[f]
+// baseline is what ratios are made to. Operators that keep nothing between two starts
+// have no first one: all of theirs are alike.
+func (r report) baseline(operator string, t table) []result {
+	list := r.of(operator, t)
+	if len(list) == 0 && t.scenario == coldStart {
+		t.scenario = warmStart
+		return r.of(operator, t)
 	}
-	return all
+	return list
 }
 
 // printTable writes the medians, and the medians of the ratios to two operators.
 func (r report) printTable(t table) {
-	header := []string{"operator"}
-	for _, c := range t.columns {
-		header = append(header, c.title)
-	}
-	for _, base := range []string{kubeRS, reference} {
-		for _, c := range t.columns {
-			if c.ratio {
-				header = append(header, strings.Fields(c.title)[0]+" : "+base)
-			}
-		}
-	}
-	rows := [][]string{append(header, "command")}
+	figures, ratios := [][]string{t.figureHeader()}, [][]string{t.ratioHeader()}
 	objects, rounds := 0, 0
 	for _, p := range r.operators {
 		list := r.of(p.Name, t)
 		if len(list) == 0 {
 			continue
 		}
-		objects, rounds = list[0].Objects, len(list)
-		row := []string{p.Name}
+		objects, rounds = list[0].Objects, max(rounds, len(list))
+		figureRow, ratioRow := []string{p.Name}, []string{p.Name}
 		for _, c := range t.columns {
-			row = append(row, fmt.Sprintf(c.format, median(values(list, c.figure))))
+			figureRow = append(figureRow, fmt.Sprintf(c.format, median(values(list, c.figure))))
 		}
-		for _, base := range []string{kubeRS, reference} {
-			for _, c := range t.columns {
-				if c.ratio {
-					row = append(row, ratioText(values(list, c.figure), values(r.of(base, t), c.figure)))
-				}
+		for _, base := range baselines {
+			against := r.baseline(base, t)
+			for _, c := range t.ratios() {
+				ratioRow = append(ratioRow, ratioText(values(list, c.figure), values(against, c.figure)))
 			}
 		}
-		rows = append(rows, append(row, list[0].Command))
+		figures = append(figures, append(figureRow, list[0].Command))
+		ratios = append(ratios, append(ratioRow, list[0].Command))
 	}
-	if len(rows) == 1 {
+	if objects == 0 {
 		return
 	}
-	fmt.Fprintf(r.out, "%s: %d %s (medians of %d)\n\n", t.name(), objects, titles[t.scenario], rounds)
-	writeRows(r.out, rows)
+	fmt.Fprintf(r.out, "## %s: %d %s\n\nMedians of %d.\n\n", t.name(), objects, titles[t.scenario], rounds)
+	writeRows(r.out, figures)
+	fmt.Fprint(r.out, "Medians of the ratios, round by round.\n\n")
+	writeRows(r.out, ratios)
 }
 
 // name of the scenario.
@@ -151,6 +138,35 @@ func (t table) name() string {
 		return string(t.scenario) + ", events posted"
 	}
 	return string(t.scenario)
+}
+
+// ratios are the columns of the ratios to one operator.
+func (t table) ratios() []column {
+	var list []column
+	for _, c := range t.columns {
+		if c.ratio != "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (t table) figureHeader() []string {
+	header := []string{"operator"}
+	for _, c := range t.columns {
+		header = append(header, c.title)
+	}
+	return append(header, "command")
+}
+
+func (t table) ratioHeader() []string {
+	header := []string{"operator"}
+	for _, base := range baselines {
+		for _, c := range t.ratios() {
+			header = append(header, c.ratio+" : "+base)
+		}
+	}
+	return append(header, "command")
 }
 
 // ratioText is the median of the ratios round by round, so that what changes slowly
@@ -164,68 +180,6 @@ func ratioText(of, to []float64) string {
 		return fmt.Sprintf("%.2f", m)
 	}
 	return "–"
-}
-
-// printValues writes the values of each round.
-func (r report) printValues(t table) {
-	for _, p := range r.operators {
-		list := r.of(p.Name, t)
-		for _, c := range t.columns {
-			if len(list) == 0 {
-				continue
-			}
-			var texts []string
-			for _, value := range values(list, c.figure) {
-				texts = append(texts, fmt.Sprintf(c.format, value))
-			}
-			fmt.Fprintf(r.out, "%s, %s, %s: %s\n", t.name(), p.Name, c.title, strings.Join(texts, " "))
-		}
-	}
-}
-
-// printRequests writes what was asked of the API server in the last round.
-func (r report) printRequests() {
-	fmt.Fprint(r.out, "\nRequests of the last round\n\n")
-	for _, t := range tables {
-		for _, p := range r.operators {
-			list := r.of(p.Name, t)
-			if len(list) == 0 || len(list[len(list)-1].Requests) == 0 {
-				continue
-			}
-			fmt.Fprintf(r.out, "%s, %s: %s\n", t.name(), p.Name, list[len(list)-1].Requests)
-		}
-	}
-}
-
-// String lists the requests, the most frequent ones first.
-func (r requests) String() string {
-	names := slices.SortedFunc(maps.Keys(r), func(a, b string) int {
-		return cmp.Or(r[b]-r[a], strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%d %s", r[name], name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// busyOthers is how many processors others may use before times are in doubt.
-const busyOthers = 0.1
-
-// warn says so if the machine was not quiet.
-func (r report) warn() {
-	busy, all := 0, 0
-	for _, one := range r.results {
-		if used, measured := one.Figures[others]; measured {
-			all++
-			if used > busyOthers {
-				busy++
-			}
-		}
-	}
-	if busy > 0 {
-		fmt.Fprintf(r.out, "\nWARNING: others used more than %g processors in %d of %d measurements: repeat it on a quiet machine.\n",
-			busyOthers, busy, all)
-	}
 }
 
 // writeRows writes a Markdown table whose columns are aligned in plain text, too.

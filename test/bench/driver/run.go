@@ -14,8 +14,9 @@ import (
 type options struct {
 	Rounds, Objects, Trickle int
 
-	Only, Posting, Also string
-	Folder, Cluster     string
+	Only, Posting   string
+	Folder, Cluster string
+	Also            []program
 
 	Out io.Writer // the tables
 	Log io.Writer // what is being done

@@ -28,6 +28,7 @@ type handlerSpec struct {
 	Do         []object `json:"do"`
 	Log        []string `json:"log"`
 	Silent     bool     `json:"silent"`
+	Sync       bool     `json:"sync"` // blocking, in the reference: it runs in a thread
 
 	options object // of a sub-handler
 }

@@ -45,13 +45,25 @@ func opLoop(c *call, arg any) error {
 		if a["times"] != nil && !less(n, a["times"]) {
 			break
 		}
-		d.Wait(interval)
+		if err := c.pause(interval); err != nil {
+			return err
+		}
 	}
 	mark, reasons := "finished", any(nil)
 	if d.Stopped() {
 		mark, reasons = "stopped", upper(d.StopReasons())
 	}
 	c.mark(mark, object{"stop_reason": reasons})
+	return nil
+}
+
+// pause waits between two ticks of a loop. A daemon in a thread does not react to
+// its stopping at once, as one that waits for it does: it is asleep first.
+func (c *call) pause(interval time.Duration) error {
+	if c.spec.Sync {
+		return c.daemon.Sleep(interval)
+	}
+	c.daemon.Wait(interval)
 	return nil
 }
 
