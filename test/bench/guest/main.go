@@ -3,7 +3,7 @@
 // objects are posted as events.
 package main
 
-import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+import kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 
 func init() {
 	kopf.OnCreate("kopfexamples", createFn, kopf.ID("create_fn"))
