@@ -147,8 +147,12 @@ func TestVersionOfExport(t *testing.T) {
 		version int
 		ok      bool
 	}{
-		{"kopf_abi_v1", 1, true}, {"kopf_abi_v12", 12, true},
-		{"kopf_abi_v", 0, false}, {"kopf_abi_vx", 0, false}, {"kopf_abi_v0", 0, false}, {"kopf_abi_v-1", 0, false},
+		{"kopf_abi_v1", 1, true},
+		{"kopf_abi_v12", 12, true},
+		{"kopf_abi_v", 0, false},
+		{"kopf_abi_vx", 0, false},
+		{"kopf_abi_v0", 0, false},
+		{"kopf_abi_v-1", 0, false},
 		{"memory", 0, false},
 	}
 	for _, tt := range tests {

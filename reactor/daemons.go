@@ -49,14 +49,12 @@ func (d *daemon) waitFor(limit time.Duration) {
 	}
 }
 
-// signal adds a reason to stop, and gives the daemon a moment to end. It returns
-// false if the reason was there before.
-func (d *daemon) signal(reason int) bool {
-	if !d.stopper.set(reason) {
-		return false
+// signal adds a reason to stop, and gives the daemon a moment to end, unless the
+// reason was there before.
+func (d *daemon) signal(reason int) {
+	if d.stopper.set(reason) {
+		d.waitFor(instantExit)
 	}
-	d.waitFor(instantExit)
-	return true
 }
 
 // cancellation are the times of the end of a daemon; timers have none.

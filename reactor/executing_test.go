@@ -31,42 +31,72 @@ func TestAttempt(t *testing.T) {
 		log     string
 	}{
 		{name: "success", step: `{"step":"done"}`, final: true, delay: never, log: "Handler 'fn' succeeded."},
-		{name: "temporary", step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":10}}`,
-			failed: true, delay: 10, message: "later", log: "Handler 'fn' failed temporarily: later"},
-		{name: "temporary by default", step: `{"step":"done","error":{"kind":"temporary","message":"later"}}`,
-			failed: true, delay: 60, message: "later"},
-		{name: "temporary at once", step: `{"step":"done","error":{"kind":"temporary","message":"now","delay":null}}`,
-			failed: true, delay: never, message: "now"},
-		{name: "temporary, the last one", options: `"retries":3`, retries: 2, step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":1}}`,
-			final: true, failed: true, delay: never, message: "Handler 'fn' failed temporarily but will exceed 3 retries: later"},
-		{name: "temporary, beyond the timeout", options: `"timeout":5`, runtime: 3 * time.Second, step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":2}}`,
-			final: true, failed: true, delay: never, message: "Handler 'fn' failed temporarily but will time out after 5 seconds: later"},
-		{name: "permanent", step: `{"step":"done","error":{"kind":"permanent","message":"no"}}`,
-			final: true, failed: true, delay: never, message: "no", log: "Handler 'fn' failed permanently: no"},
-		{name: "admission", step: `{"step":"done","error":{"kind":"admission","message":"no"}}`,
-			final: true, failed: true, delay: never, message: "no"},
-		{name: "arbitrary", step: `{"step":"done","error":{"kind":"arbitrary","message":"boo","stack":"at main.fn"}}`,
-			failed: true, delay: 60, message: "boo", log: "Handler 'fn' failed with an exception and will try again in 60 seconds: boo\\nat main.fn"},
-		{name: "arbitrary without a message", step: `{"step":"done","error":{"kind":"arbitrary","message":"","type":"ValueError"}}`,
-			failed: true, delay: 60, message: "", log: "try again in 60 seconds: ValueError()"},
-		{name: "arbitrary with a backoff", options: `"backoff":1.5`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
-			failed: true, delay: 1.5, message: "boo", log: "try again in 1.5 seconds"},
-		{name: "arbitrary, ignored", options: `"errors":"IGNORED"`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
-			final: true, delay: never, log: "will ignore it: boo"},
-		{name: "arbitrary, permanent", options: `"errors":"PERMANENT"`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
-			final: true, failed: true, delay: never, message: "boo", log: "will stop now: boo"},
-		{name: "arbitrary, the last one", options: `"retries":1`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
+		{
+			name: "temporary", step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":10}}`,
+			failed: true, delay: 10, message: "later", log: "Handler 'fn' failed temporarily: later",
+		},
+		{
+			name: "temporary by default", step: `{"step":"done","error":{"kind":"temporary","message":"later"}}`,
+			failed: true, delay: 60, message: "later",
+		},
+		{
+			name: "temporary at once", step: `{"step":"done","error":{"kind":"temporary","message":"now","delay":null}}`,
+			failed: true, delay: never, message: "now",
+		},
+		{
+			name: "temporary, the last one", options: `"retries":3`, retries: 2, step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":1}}`,
+			final: true, failed: true, delay: never, message: "Handler 'fn' failed temporarily but will exceed 3 retries: later",
+		},
+		{
+			name: "temporary, beyond the timeout", options: `"timeout":5`, runtime: 3 * time.Second, step: `{"step":"done","error":{"kind":"temporary","message":"later","delay":2}}`,
+			final: true, failed: true, delay: never, message: "Handler 'fn' failed temporarily but will time out after 5 seconds: later",
+		},
+		{
+			name: "permanent", step: `{"step":"done","error":{"kind":"permanent","message":"no"}}`,
+			final: true, failed: true, delay: never, message: "no", log: "Handler 'fn' failed permanently: no",
+		},
+		{
+			name: "admission", step: `{"step":"done","error":{"kind":"admission","message":"no"}}`,
+			final: true, failed: true, delay: never, message: "no",
+		},
+		{
+			name: "arbitrary", step: `{"step":"done","error":{"kind":"arbitrary","message":"boo","stack":"at main.fn"}}`,
+			failed: true, delay: 60, message: "boo", log: "Handler 'fn' failed with an exception and will try again in 60 seconds: boo\\nat main.fn",
+		},
+		{
+			name: "arbitrary without a message", step: `{"step":"done","error":{"kind":"arbitrary","message":"","type":"ValueError"}}`,
+			failed: true, delay: 60, message: "", log: "try again in 60 seconds: ValueError()",
+		},
+		{
+			name: "arbitrary with a backoff", options: `"backoff":1.5`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
+			failed: true, delay: 1.5, message: "boo", log: "try again in 1.5 seconds",
+		},
+		{
+			name: "arbitrary, ignored", options: `"errors":"IGNORED"`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
+			final: true, delay: never, log: "will ignore it: boo",
+		},
+		{
+			name: "arbitrary, permanent", options: `"errors":"PERMANENT"`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
+			final: true, failed: true, delay: never, message: "boo", log: "will stop now: boo",
+		},
+		{
+			name: "arbitrary, the last one", options: `"retries":1`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
 			final: true, failed: true, delay: never,
-			message: "Handler 'fn' failed with an exception and will stop now (it would exceed 1 retries on the next attempt): boo"},
-		{name: "arbitrary, beyond the timeout", options: `"timeout":30`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
+			message: "Handler 'fn' failed with an exception and will stop now (it would exceed 1 retries on the next attempt): boo",
+		},
+		{
+			name: "arbitrary, beyond the timeout", options: `"timeout":30`, step: `{"step":"done","error":{"kind":"arbitrary","message":"boo"}}`,
 			final: true, failed: true, delay: never,
-			message: "Handler 'fn' failed with an exception and will stop now (it would time out in 30 seconds on the next attempt): boo"},
+			message: "Handler 'fn' failed with an exception and will stop now (it would time out in 30 seconds on the next attempt): boo",
+		},
 		{name: "too many attempts", options: `"retries":2`, retries: 2, final: true, failed: true, delay: never, message: "Handler 'fn' has exceeded 2 retries."},
 		{name: "too late", options: `"timeout":2`, runtime: 3 * time.Second, final: true, failed: true, delay: never, message: "Handler 'fn' has timed out after 0:00:03."},
 		{name: "an unknown step", step: `{"step":"dance"}`, failed: true, delay: 60, message: `guest failed: an unknown step "dance"`},
 		{name: "a patch that is no object", step: `{"step":"done","patch":[1]}`, failed: true, delay: 60, message: "guest failed: the patch of 'fn'"},
-		{name: "children that are not pending", step: `{"step":"done","error":{"kind":"children","message":""}}`, failed: true, delay: 60,
-			message: "the handler says that its children are pending, but they are not"},
+		{
+			name: "children that are not pending", step: `{"step":"done","error":{"kind":"children","message":""}}`, failed: true, delay: 60,
+			message: "the handler says that its children are pending, but they are not",
+		},
 		{name: "a request", step: `{"step":"call","call":{"target":"http","method":"GET","path":"/"}}`, final: true, delay: never},
 	}
 	for _, tt := range tests {

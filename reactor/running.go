@@ -71,7 +71,8 @@ func New(o Options) (*Operator, error) {
 	if o.RefKey == "" {
 		o.RefKey = "object"
 	}
-	op := &Operator{Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
+	op := &Operator{
+		Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
 		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
 	}
 	if name := o.Registry.lifecycle; name != "" {

@@ -16,7 +16,7 @@ import (
 // bind gives selectors that are functions of a guest their function: the guest is
 // asked once for each handler and resource.
 //
-// See https://docs.kopf.dev/en/latest/resources/ (callables)
+// See https://docs.kopf.dev/en/latest/resources/ (callables).
 func (r *Registry) bind(ctx context.Context, log zerolog.Logger) {
 	for _, h := range r.forObjects() {
 		if h.Selector.IsFunction() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -37,15 +38,19 @@ func TestChildren(t *testing.T) {
 		},
 		{
 			name: "on demand, pending",
-			scripts: map[string][]string{"fn": {`{"step":"execute",` + declared + `}`,
-				`{"step":"done","error":{"kind":"children","message":""}}`}},
+			scripts: map[string][]string{"fn": {
+				`{"step":"execute",` + declared + `}`,
+				`{"step":"done","error":{"kind":"children","message":""}}`,
+			}},
 			calls: []string{"fn", "fn/a"}, pending: []bool{true}, message: "None",
 			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
 		},
 		{
 			name: "on demand, all done",
-			scripts: map[string][]string{"fn": {`{"step":"execute","lifecycle":"all_at_once",` + declared + `}`,
-				`{"step":"done","result":{"x":1}}`}},
+			scripts: map[string][]string{"fn": {
+				`{"step":"execute","lifecycle":"all_at_once",` + declared + `}`,
+				`{"step":"done","result":{"x":1}}`,
+			}},
 			calls: []string{"fn", "fn/a", "fn/b"}, pending: []bool{false}, final: true,
 			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
 		},

@@ -39,8 +39,14 @@ var blakeSigma = [12][16]byte{
 
 // blakeLanes are the words that are mixed with each other: columns, then diagonals.
 var blakeLanes = [8][4]byte{
-	{0, 4, 8, 12}, {1, 5, 9, 13}, {2, 6, 10, 14}, {3, 7, 11, 15},
-	{0, 5, 10, 15}, {1, 6, 11, 12}, {2, 7, 8, 13}, {3, 4, 9, 14},
+	{0, 4, 8, 12},
+	{1, 5, 9, 13},
+	{2, 6, 10, 14},
+	{3, 7, 11, 15},
+	{0, 5, 10, 15},
+	{1, 6, 11, 12},
+	{2, 7, 8, 13},
+	{3, 4, 9, 14},
 }
 
 // blake2b4 is BLAKE2b with a digest of 4 bytes.

@@ -84,8 +84,16 @@ func wantCorrupted(t *testing.T, err error, place, want string) {
 func TestStrangeBodiesDoNotPanic(t *testing.T) {
 	values := []any{nil, true, "text", []any{}, []any{nil, "x"}, stores.Object{}, stores.Object{"x": nil}}
 	places := []dicts.Path{
-		{"metadata"}, {"metadata", "annotations"}, {"metadata", "labels"}, {"metadata", "ownerReferences"}, {"kind"}, {"spec"},
-		{"status"}, {"status", "kopf"}, {"status", "kopf", "progress"}, {"status", "kopf", "progress", "fn"},
+		{"metadata"},
+		{"metadata", "annotations"},
+		{"metadata", "labels"},
+		{"metadata", "ownerReferences"},
+		{"kind"},
+		{"spec"},
+		{"status"},
+		{"status", "kopf"},
+		{"status", "kopf", "progress"},
+		{"status", "kopf", "progress", "fn"},
 	}
 	progress := stores.MultiProgress{stores.DefaultProgressStorage(), stores.NewStatusProgress(stores.StatusProgressOptions{})}
 	diffBase := stores.MultiDiffBase{stores.DefaultDiffBaseStorage(), stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{})}

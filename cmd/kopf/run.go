@@ -102,9 +102,6 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	return untilSignalled(ctx, log, work)
 }
 

@@ -110,7 +110,7 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 	}
 	var stream io.ReadCloser
 	err := c.retrying(ctx, c.options(), http.MethodGet, path, func(ctx context.Context) error {
-		rsp, err := c.send(ctx, c.watch, http.MethodGet, path, "", nil)
+		rsp, err := c.send(ctx, c.watch, http.MethodGet, path, "", nil) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
 			return err
 		}

@@ -33,17 +33,23 @@ func TestCompute(t *testing.T) {
 		want           string
 	}{
 		{"nothing", `{"a": 1}`, `{"a": 1.0}`, diffs.Full, `[]`},
-		{"all kinds, sorted", `{"z": 1, "m": {"x": 1, "y": 2}, "b": 0}`, `{"a": 1, "m": {"x": 2, "y": 2}, "b": 0}`, diffs.Full,
-			`[["add",["a"],null,1],["change",["m","x"],1,2],["remove",["z"],1,null]]`},
+		{
+			"all kinds, sorted", `{"z": 1, "m": {"x": 1, "y": 2}, "b": 0}`, `{"a": 1, "m": {"x": 2, "y": 2}, "b": 0}`, diffs.Full,
+			`[["add",["a"],null,1],["change",["m","x"],1,2],["remove",["z"],1,null]]`,
+		},
 		{"of the whole", `null`, `{"a": 1}`, diffs.Full, `[["add",[],null,{"a":1}]]`},
 		{"null is absent", `{"a": null}`, `{}`, diffs.Full, `[]`},
 		{"empty is not absent", `{}`, `{"a": {}}`, diffs.Full, `[["add",["a"],null,{}]]`},
 		{"lists are values", `{"a": [1]}`, `{"a": [1, 2]}`, diffs.Full, `[["change",["a"],[1],[1,2]]]`},
 		{"objects and scalars", `{"a": {"b": 1}}`, `{"a": "b"}`, diffs.Full, `[["change",["a"],{"b":1},"b"]]`},
-		{"left", `{"a": 1, "b": {"c": 1}}`, `{"b": {"c": 2, "d": 3}, "e": 4}`, diffs.Left,
-			`[["remove",["a"],1,null],["change",["b","c"],1,2]]`},
-		{"right", `{"a": 1, "b": {"c": 1}}`, `{"b": {"c": 2, "d": 3}, "e": 4}`, diffs.Right,
-			`[["change",["b","c"],1,2],["add",["b","d"],null,3],["add",["e"],null,4]]`},
+		{
+			"left", `{"a": 1, "b": {"c": 1}}`, `{"b": {"c": 2, "d": 3}, "e": 4}`, diffs.Left,
+			`[["remove",["a"],1,null],["change",["b","c"],1,2]]`,
+		},
+		{
+			"right", `{"a": 1, "b": {"c": 1}}`, `{"b": {"c": 2, "d": 3}, "e": 4}`, diffs.Right,
+			`[["change",["b","c"],1,2],["add",["b","d"],null,3],["add",["e"],null,4]]`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,8 +72,10 @@ func TestPathsDoNotShareMemory(t *testing.T) {
 
 func TestReduce(t *testing.T) {
 	tests := []struct{ name, old, new, path, want string }{
-		{"within the field", `{"spec": {"x": {"y": 1}}}`, `{"spec": {"x": {"y": 2, "z": 1}, "other": 1}}`, "spec.x",
-			`[["change",["y"],1,2],["add",["z"],null,1]]`},
+		{
+			"within the field", `{"spec": {"x": {"y": 1}}}`, `{"spec": {"x": {"y": 2, "z": 1}, "other": 1}}`, "spec.x",
+			`[["change",["y"],1,2],["add",["z"],null,1]]`,
+		},
 		{"the field itself", `{"spec": {"x": 1}}`, `{"spec": {"x": 2}}`, "spec.x", `[["change",[],1,2]]`},
 		{"a structure around it", `{}`, `{"spec": {"x": {"y": 1}}}`, "spec.x", `[["add",[],null,{"y":1}]]`},
 		{"a structure without it", `{}`, `{"spec": {"z": 1}}`, "spec.x", `[]`},

@@ -49,19 +49,35 @@ func TestMatch(t *testing.T) {
 		{"all labels count", labels(map[string]abi.Raw{"a": raw(`"x"`), "b": isPresent}), body(labelled(dicts.Object{"a": "x"})), No, No},
 		{"no labels at all", labels(map[string]abi.Raw{"a": isAbsent}), body(dicts.Object{}), Yes, Yes},
 		{"labels of null", labels(map[string]abi.Raw{"a": isAbsent}), body(labelled(nil)), Yes, Yes},
-		{"an annotation only", abi.Handler{Kind: abi.KindEvent, Annotations: map[string]abi.Raw{"a": isPresent}},
-			body(dicts.Object{"metadata": dicts.Object{"labels": dicts.Object{"a": "x"}}}), No, No},
+		{
+			"an annotation only",
+			abi.Handler{Kind: abi.KindEvent, Annotations: map[string]abi.Raw{"a": isPresent}},
+			body(dicts.Object{"metadata": dicts.Object{"labels": dicts.Object{"a": "x"}}}), No, No,
+		},
 
 		{"a field of the body", abi.Handler{Kind: abi.KindEvent, Field: x}, body(spec("x", nil)), Yes, Yes},
 		{"no such field", abi.Handler{Kind: abi.KindEvent, Field: x}, body(spec("y", "a")), No, No},
-		{"in something else than an object", abi.Handler{Kind: abi.KindEvent, Field: x, Value: isAbsent},
-			body(dicts.Object{"spec": "text"}), Yes, Yes},
-		{"the body does not count in changes", abi.Handler{Kind: abi.KindCreate, Field: x},
-			Subject{Body: spec("x", "a"), Changing: true, New: spec("y", "a")}, No, No},
-		{"an equal object", abi.Handler{Kind: abi.KindEvent, Field: []string{"spec"}, Value: raw(`{"x":1}`)},
-			body(spec("x", number)), Yes, Yes},
-		{"an object that looks like a marker", abi.Handler{Kind: abi.KindEvent, Field: x, Value: raw(`{"$":"VALUE","value":{"$":"PRESENT"}}`)},
-			body(spec("x", dicts.Object{"$": "PRESENT"})), Yes, Yes},
+		{
+			"in something else than an object",
+			abi.Handler{Kind: abi.KindEvent, Field: x, Value: isAbsent},
+			body(dicts.Object{"spec": "text"}), Yes, Yes,
+		},
+		{
+			"the body does not count in changes",
+			abi.Handler{Kind: abi.KindCreate, Field: x},
+			Subject{Body: spec("x", "a"), Changing: true, New: spec("y", "a")},
+			No, No,
+		},
+		{
+			"an equal object",
+			abi.Handler{Kind: abi.KindEvent, Field: []string{"spec"}, Value: raw(`{"x":1}`)},
+			body(spec("x", number)), Yes, Yes,
+		},
+		{
+			"an object that looks like a marker",
+			abi.Handler{Kind: abi.KindEvent, Field: x, Value: raw(`{"$":"VALUE","value":{"$":"PRESENT"}}`)},
+			body(spec("x", dicts.Object{"$": "PRESENT"})), Yes, Yes,
+		},
 		{"a literal null", abi.Handler{Kind: abi.KindEvent, Field: x, Value: raw(`{"$":"VALUE","value":null}`)}, body(spec("x", nil)), Yes, Yes},
 		{"a literal null is not absent", abi.Handler{Kind: abi.KindEvent, Field: x, Value: raw(`{"$":"VALUE","value":null}`)}, body(nil), No, No},
 		{"numbers are equal as in Python", abi.Handler{Kind: abi.KindEvent, Field: x, Value: raw(`true`)}, body(spec("x", json.Number("1.0"))), Yes, Yes},
@@ -77,8 +93,11 @@ func TestMatch(t *testing.T) {
 		{"another old", abi.Handler{Kind: abi.KindUpdate, Field: x, Old: raw(`"c"`)}, change(spec("x", "a"), spec("x", "b")), No, Yes},
 		{"another new", abi.Handler{Kind: abi.KindUpdate, Field: x, New: raw(`"a"`)}, change(spec("x", "a"), spec("x", "b")), No, Yes},
 		{"absent in both", abi.Handler{Kind: abi.KindUpdate, Field: x, Old: isAbsent, New: isAbsent}, change(nil, nil), No, No},
-		{"a list before, with a typed nil after", abi.Handler{Kind: abi.KindField, Field: x, New: isAbsent},
-			change(spec("x", []any{number}), dicts.Object(nil)), Yes, Yes},
+		{
+			"a list before, with a typed nil after",
+			abi.Handler{Kind: abi.KindField, Field: x, New: isAbsent},
+			change(spec("x", []any{number}), dicts.Object(nil)), Yes, Yes,
+		},
 		{"of values of a parent's field", abi.Handler{Kind: abi.KindField, Field: []string{"x"}}, change("text", dicts.Object{"x": number}), Yes, Yes},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,16 +141,23 @@ func TestWhatIsAsked(t *testing.T) {
 		match    []string
 		prematch []string
 	}{
-		{"all but value", everyOption(func(*abi.Handler) {}),
+		{
+			"all but value", everyOption(func(*abi.Handler) {}),
 			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `old absent`, `new {"y":null}`, `when`},
-			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `when`}},
-		{"value, first for the new one", everyOption(func(h *abi.Handler) { h.Value, h.Old, h.New = asked, nil, nil }),
+			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `when`},
+		},
+		{
+			"value, first for the new one", everyOption(func(h *abi.Handler) { h.Value, h.Old, h.New = asked, nil, nil }),
 			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `value {"y":null} absent`, `when`},
-			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `value {"y":null} absent`, `when`}},
+			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `value {"y":null} absent`, `when`},
+		},
 		{"nothing after a declared label", everyOption(func(h *abi.Handler) { h.Labels["c"] = raw(`"y"`) }), nil, nil},
 		{"nothing before a declared value", everyOption(func(h *abi.Handler) { h.Value, h.Old, h.New = raw(`1`), nil, nil }), nil, nil},
-		{"nothing before a declared new value", everyOption(func(h *abi.Handler) { h.New = raw(`1`) }),
-			nil, []string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `when`}},
+		{
+			"nothing before a declared new value", everyOption(func(h *abi.Handler) { h.New = raw(`1`) }),
+			nil,
+			[]string{`labels a "x"`, `labels b absent`, `annotations a "x"`, `when`},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := Parse(tt.handler)

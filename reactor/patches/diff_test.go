@@ -48,8 +48,10 @@ func TestDiff(t *testing.T) {
 	}{
 		{"equal", `{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, nil},
 		{"change", `{"a":1,"b":2}`, `{"a":1,"b":3}`, []string{`replace /b 3`}},
-		{"removals, then additions, then changes", `{"a":1,"r":1,"q":1}`, `{"a":2,"n":1,"m":1}`,
-			[]string{`remove /q`, `remove /r`, `add /m 1`, `add /n 1`, `replace /a 2`}},
+		{
+			"removals, then additions, then changes", `{"a":1,"r":1,"q":1}`, `{"a":2,"n":1,"m":1}`,
+			[]string{`remove /q`, `remove /r`, `add /m 1`, `add /n 1`, `replace /a 2`},
+		},
 		{"nested", `{"a":{"b":{"c":1,"d":1}}}`, `{"a":{"b":{"c":1}}}`, []string{`remove /a/b/d`}},
 		{"escapes", `{"a/b":1,"c~d":1}`, `{"a/b":2,"c~d":2}`, []string{`replace /a~1b 2`, `replace /c~0d 2`}},
 		{"another type", `{"a":{"b":1}}`, `{"a":[1]}`, []string{`replace /a [1]`}},

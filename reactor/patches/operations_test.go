@@ -27,8 +27,12 @@ func TestOperationJSON(t *testing.T) {
 
 func TestSplitAndWithTest(t *testing.T) {
 	operations := []Operation{
-		{Op: Add, Path: "/status/a"}, {Op: Remove, Path: "/spec"}, {Op: Remove, Path: "/status"},
-		{Op: Add, Path: "/statuses"}, {Op: Add, Path: "/spec/status"}, {Op: Replace, Path: ""},
+		{Op: Add, Path: "/status/a"},
+		{Op: Remove, Path: "/spec"},
+		{Op: Remove, Path: "/status"},
+		{Op: Add, Path: "/statuses"},
+		{Op: Add, Path: "/spec/status"},
+		{Op: Replace, Path: ""},
 	}
 	body, status := Split(operations)
 	if diff := cmp.Diff([]Operation{operations[1], operations[3], operations[4], operations[5]}, body); diff != "" {
@@ -53,8 +57,10 @@ func TestInconsistencies(t *testing.T) {
 		{"another value", `{"spec":{"a":1}}`, `{"spec":{"a":2}}`, `[["change",["spec","a"],1,2]]`},
 		{"empty labels vanish", `{"metadata":{"labels":{},"annotations":{},"finalizers":[]}}`, `{"metadata":{}}`, `[]`},
 		{"other empty fields do not", `{"spec":{"a":{}}}`, `{"spec":{}}`, `[["remove",["spec","a"],{},null]]`},
-		{"labels with something do not", `{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{}}`,
-			`[["remove",["metadata","labels"],{"a":"b"},null]]`},
+		{
+			"labels with something do not", `{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{}}`,
+			`[["remove",["metadata","labels"],{"a":"b"},null]]`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := dicts.Encode(Inconsistencies(object(t, tt.patch), object(t, tt.result)).JSON())

@@ -12,8 +12,10 @@ import (
 var allVerbs = []string{"list", "watch", "patch"}
 
 func found(group, version, plural string, verbs ...string) Resource {
-	return Resource{Group: group, Version: version, Plural: plural, Preferred: version == "v1", Verbs: verbs,
-		Categories: []string{"all"}}
+	return Resource{
+		Group: group, Version: version, Plural: plural, Preferred: version == "v1", Verbs: verbs,
+		Categories: []string{"all"},
+	}
 }
 
 func demand(t *testing.T, kind abi.Kind, texts ...string) Demand {
@@ -79,8 +81,10 @@ func TestResolve(t *testing.T) {
 		{
 			name:       "categories and everything are never ambiguous",
 			discovered: []Resource{inA, inB, pods},
-			demands: []Demand{{abi.KindEvent, Selector{by: byCategory, name: "all"}},
-				demand(t, abi.KindEvent, "EVERYTHING")},
+			demands: []Demand{
+				{abi.KindEvent, Selector{by: byCategory, name: "all"}},
+				demand(t, abi.KindEvent, "EVERYTHING"),
+			},
 			watched: []string{"xs.v1.a.dev", "xs.v1.b.dev", "pods.v1"},
 		},
 		{

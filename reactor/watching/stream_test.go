@@ -23,8 +23,12 @@ func TestDecodeList(t *testing.T) {
 		meta       listMeta
 		fails      bool
 	}{
-		{"custom resources, kind last", `{"apiVersion":"v1","items":[{"a":1},{"b":2}],"kind":"L","metadata":{"resourceVersion":"5","continue":"c"}}`,
-			[]string{`{"a":1}`, `{"b":2}`}, listMeta{"5", "c"}, false},
+		{
+			"custom resources, kind last", `{"apiVersion":"v1","items":[{"a":1},{"b":2}],"kind":"L","metadata":{"resourceVersion":"5","continue":"c"}}`,
+			[]string{`{"a":1}`, `{"b":2}`},
+			listMeta{"5", "c"},
+			false,
+		},
 		{"metadata first", `{"kind":"L","metadata":{"resourceVersion":"5"},"items":[]}`, nil, listMeta{"5", ""}, false},
 		{"null items", `{"items":null,"metadata":{"resourceVersion":"5"}}`, nil, listMeta{"5", ""}, false},
 		{"no items", `{"metadata":{"resourceVersion":"5"}}`, nil, listMeta{"5", ""}, false},

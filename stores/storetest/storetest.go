@@ -12,8 +12,10 @@ import (
 )
 
 // ids are handlers whose names fit badly into annotations.
-var ids = []string{"fn", "parent/child", "fn/spec.field", "Cls.<locals>.fn",
-	"a-parent-with-a-very-long-name/and-a-child-with-a-very-long-name/and-one-more"}
+var ids = []string{
+	"fn", "parent/child", "fn/spec.field", "Cls.<locals>.fn",
+	"a-parent-with-a-very-long-name/and-a-child-with-a-very-long-name/and-one-more",
+}
 
 // body is an object as it comes from the API. Each call makes a new one.
 func body() stores.Object {

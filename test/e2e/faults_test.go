@@ -26,6 +26,20 @@ func throttled(s *settings.Settings) {
 	s.Networking.ErrorBackoffs = nil
 }
 
+// throttlingOf is how long an object was throttled.
+func throttlingOf(op *running, name string) time.Duration {
+	var began time.Time
+	for _, rec := range op.records(name) {
+		switch {
+		case strings.HasPrefix(rec.Message, "Throttling for"):
+			began = rec.Timestamp
+		case strings.HasPrefix(rec.Message, "Throttling is over"):
+			return rec.Timestamp.Sub(began)
+		}
+	}
+	return 0
+}
+
 // TestRejectedPatch: a patch that the API server refuses is told, and nothing is
 // tried again until the object changes.
 func TestRejectedPatch(t *testing.T) {
@@ -41,6 +55,9 @@ func TestRejectedPatch(t *testing.T) {
 		t.Errorf("message %q does not tell the field", message)
 	}
 	op.says(t, "obj1", "Throttling is over")
+	if pause := throttlingOf(op, "obj1"); pause < 490*time.Millisecond { // timers are not exact
+		t.Errorf("throttled for %v only", pause)
+	}
 	if calls := op.stdout.callsFor(t, "obj1"); len(calls) != 1 {
 		t.Errorf("%d calls without a change of the object, want 1", len(calls))
 	}

@@ -146,25 +146,35 @@ func (r *running) show(t *testing.T) {
 
 // record is a line of the log.
 type record struct {
-	Message  string
-	Severity string
-	Object   struct{ Name, Namespace string }
+	Timestamp time.Time
+	Message   string
+	Severity  string
+	Object    struct{ Name, Namespace string }
 }
 
-// messages are the messages about one object, with their severities: "info: text".
-func (r *running) messages(name string) []string {
-	var found []string
+// records are the lines about one object.
+func (r *running) records(name string) []record {
+	var found []record
 	for _, line := range r.log.all() {
 		var rec record
 		if json.Unmarshal([]byte(line), &rec) == nil && rec.Object.Name == name {
-			found = append(found, rec.Severity+": "+rec.Message)
+			found = append(found, rec)
 		}
 	}
 	return found
 }
 
+// messages are the messages about one object, with their severities: "info: text".
+func (r *running) messages(name string) []string {
+	var found []string
+	for _, rec := range r.records(name) {
+		found = append(found, rec.Severity+": "+rec.Message)
+	}
+	return found
+}
+
 // says waits until there is a message about an object that contains the text,
-// and returns it. An empty name is for any object.
+// and returns it.
 func (r *running) says(t *testing.T, name, text string) string {
 	t.Helper()
 	var message string

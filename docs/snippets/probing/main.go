@@ -4,10 +4,11 @@ package main
 import (
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
 )
 
 // [probe]
+
 func init() {
 	kopf.OnProbe(now)
 	kopf.OnProbe(handled)
