@@ -7,7 +7,8 @@
 //	observation.go    which resources and namespaces there are
 //	orchestration.go  one stream for each of them (package watching)
 //	queueing.go       one queue and one worker for each object
-//	processing.go     what happened to the object: its causes
+//	processing.go     one event: raw handlers, daemons, finalizers
+//	changing.go       what has changed, and the handlers for that
 //	executing.go      which handlers are called now, and what their outcome means
 //	invoking.go       one call: the conversation with the guest
 //	subhandling.go    the children of a handler

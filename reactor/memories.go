@@ -14,6 +14,7 @@ import (
 type memory struct {
 	memo       *memo
 	throttler  throttler
+	stripping  stripping
 	background backgroundMemory
 	indexing   progression.State // failures and retries of index handlers
 
