@@ -9,6 +9,8 @@
 //	queueing.go       one queue and one worker for each object
 //	processing.go     one event: raw handlers, daemons, finalizers
 //	changing.go       what has changed, and the handlers for that
+//	spawning.go       daemons and timers: which of them run (daemons.go, timers.go)
+//	indexing.go       the indices, before everything else
 //	executing.go      which handlers are called now, and what their outcome means
 //	invoking.go       one call: the conversation with the guest
 //	subhandling.go    the children of a handler

@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/ids"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -93,10 +94,7 @@ func newHandler(spec abi.Handler) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{ID: spec.ID, Spec: spec, Criteria: criteria}
-	if len(spec.Field) > 0 {
-		h.ID += "/" + strings.Join(spec.Field, ".")
-	}
+	h := &Handler{ID: ids.Generate("", &spec.ID, "", strings.Join(spec.Field, ".")), Spec: spec, Criteria: criteria}
 	if spec.Resource != nil {
 		selector, err := selectors.Parse(*spec.Resource)
 		if err != nil {

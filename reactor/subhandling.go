@@ -8,6 +8,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/ids"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 )
 
@@ -43,7 +44,7 @@ func (t *conversation) declare(specs []abi.Handler) ([]*Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", spec.ID, err)
 		}
-		child := &Handler{ID: t.handler.ID + "/" + spec.ID, Spec: spec, Criteria: criteria}
+		child := &Handler{ID: ids.Generate("", &spec.ID, t.handler.ID, ""), Spec: spec, Criteria: criteria}
 		child.starter, child.asker, child.index = t.task, t.task, i
 		child.fn = fmt.Sprintf("%s/%s", t.handler.fn, spec.Fn)
 		children[i] = child
