@@ -58,8 +58,8 @@ func (c *call) enter() {
 // the next budget, or ends the call.
 func (c *call) yield() int64 {
 	if now := c.check(); now.Sub(c.shared) > sliceOfCore {
-		c.shared = now
-		runtime.Gosched()
+		c.slept += withoutCore(runtime.Gosched)
+		c.shared = time.Now()
 	}
 	return prepare.Budget
 }

@@ -121,12 +121,14 @@ func (c *call) sleep(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	early := true
-	select {
-	case <-timer.C:
-		early = false
-	case <-c.ctx.Done():
-	case <-c.woken:
-	}
+	withoutCore(func() {
+		select {
+		case <-timer.C:
+			early = false
+		case <-c.ctx.Done():
+		case <-c.woken:
+		}
+	})
 	c.now = time.Now()
 	slept := c.now.Sub(start)
 	c.slept += slept

@@ -34,22 +34,25 @@ type instance struct {
 	skew      time.Duration           // how far its monotonic clock was put forward
 }
 
-// lock takes the instance, or gives up with the context.
+// lock takes the instance, and a core to compute on, or gives up with the context.
 func (in *instance) lock(ctx context.Context) error {
 	select {
 	case in.busy <- struct{}{}:
-		return nil
 	default:
+		select {
+		case in.busy <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	select {
-	case in.busy <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	takeCore() // those who have one leave it soon
+	return nil
 }
 
-func (in *instance) unlock() { <-in.busy }
+func (in *instance) unlock() {
+	leaveCore()
+	<-in.busy
+}
 
 // newTask makes a task with a number of its own.
 func (in *instance) newTask(env Env) *Task {

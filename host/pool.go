@@ -42,8 +42,10 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}) (*instance,
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, context.Cause(ctx))
 	}
+	takeCore() // first, so that bursts do not make more instances than can compute
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
+		leaveCore()
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}

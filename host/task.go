@@ -192,6 +192,7 @@ func (t *Task) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
 	t.in.busy <- struct{}{} // whatever runs is bounded
+	takeCore()
 	if t.released {
 		t.in.unlock()
 		return

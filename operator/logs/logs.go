@@ -6,6 +6,7 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,11 +38,12 @@ type Options struct {
 	RefKey string
 }
 
+// defaultRefKey is the field of the object's reference, unless told otherwise.
+const defaultRefKey = "object"
+
 // New makes a logger that writes to w, one write per line.
 func New(w io.Writer, o Options) zerolog.Logger {
-	if o.RefKey == "" {
-		o.RefKey = "object"
-	}
+	o.RefKey = cmp.Or(o.RefKey, defaultRefKey)
 	prefix := o.Format != JSON
 	if o.Prefix != nil {
 		prefix = *o.Prefix
@@ -64,58 +66,95 @@ func (l *lines) Write(line []byte) (int, error) { return l.WriteLevel(zerolog.No
 
 // WriteLevel formats one line.
 func (l *lines) WriteLevel(level zerolog.Level, line []byte) (int, error) {
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(line, &fields); err != nil {
-		return l.out.Write(line)
-	}
-	if l.prefix {
-		l.addPrefix(fields)
-	}
+	var err error
 	if l.format == JSON {
-		return len(line), l.writeJSON(level, fields)
+		err = l.writeJSON(level, line)
+	} else {
+		err = l.writeText(level, line)
 	}
-	return len(line), l.writeText(level, fields)
+	return len(line), err
 }
 
-// addPrefix puts the name of the object before the message.
-func (l *lines) addPrefix(fields map[string]json.RawMessage) {
-	var ref struct{ Namespace, Name string }
-	if json.Unmarshal(fields[l.refKey], &ref) != nil || ref.Name == "" {
-		return
-	}
-	prefix := "[" + ref.Name + "] "
-	if ref.Namespace != "" {
-		prefix = "[" + ref.Namespace + "/" + ref.Name + "] "
-	}
-	fields[zerolog.MessageFieldName] = quoted(prefix + text(fields[zerolog.MessageFieldName]))
+// record is what text formats show of a line.
+type record struct {
+	Message string    `json:"message"`
+	Logger  string    `json:"logger"`
+	Error   string    `json:"error"`
+	Object  objectRef `json:"object"` // where the field has its usual name
 }
 
-func (l *lines) writeText(level zerolog.Level, fields map[string]json.RawMessage) error {
-	message := text(fields[zerolog.MessageFieldName])
-	if failure, ok := fields[zerolog.ErrorFieldName]; ok {
-		message += ": " + text(failure)
+// objectRef names the object that a line is about.
+type objectRef struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// prefix is put before messages about the object.
+func (r objectRef) prefix() string {
+	switch {
+	case r.Name == "":
+		return ""
+	case r.Namespace == "":
+		return "[" + r.Name + "] "
+	}
+	return "[" + r.Namespace + "/" + r.Name + "] "
+}
+
+func (l *lines) writeText(level zerolog.Level, line []byte) error {
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return l.writeRaw(line)
+	}
+	text := r.Message
+	if l.prefix {
+		text = l.refOf(r, line).prefix() + text
+	}
+	if r.Error != "" {
+		text += ": " + r.Error
 	}
 	if l.format == Full {
-		logger := text(fields["logger"])
-		if logger == "" {
-			logger = "kopf"
-		}
 		now := time.Now().Format("2006-01-02 15:04:05,000")
-		message = fmt.Sprintf("[%s] %-20.20s [%-8.8s] %s", now, logger, names[level], message)
+		text = fmt.Sprintf("[%s] %-20.20s [%-8.8s] %s", now, cmp.Or(r.Logger, "kopf"), names[level], text)
 	}
-	_, err := io.WriteString(l.out, message+"\n")
+	_, err := io.WriteString(l.out, text+"\n")
+	return err
+}
+
+// refOf finds the reference to the object, under whatever name it has.
+func (l *lines) refOf(r record, line []byte) objectRef {
+	if l.refKey == defaultRefKey {
+		return r.Object
+	}
+	var fields map[string]json.RawMessage
+	var ref objectRef
+	if json.Unmarshal(line, &fields) != nil || json.Unmarshal(fields[l.refKey], &ref) != nil {
+		return objectRef{}
+	}
+	return ref
+}
+
+// writeRaw writes a line that is not understood as it is.
+func (l *lines) writeRaw(line []byte) error {
+	_, err := l.out.Write(line)
 	return err
 }
 
 // writeJSON writes the fields of the reference first, then all others.
-func (l *lines) writeJSON(level zerolog.Level, fields map[string]json.RawMessage) error {
-	var line bytes.Buffer
-	fmt.Fprintf(&line, `{"message":%s,"timestamp":%s`,
+func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return l.writeRaw(line)
+	}
+	if l.prefix {
+		l.addPrefix(fields)
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `{"message":%s,"timestamp":%s`,
 		orEmpty(fields[zerolog.MessageFieldName]), quoted(time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00")))
 	if ref, ok := fields[l.refKey]; ok {
-		fmt.Fprintf(&line, `,%s:%s`, quoted(l.refKey), ref)
+		fmt.Fprintf(&out, `,%s:%s`, quoted(l.refKey), ref)
 	}
-	fmt.Fprintf(&line, `,"severity":%s`, quoted(severities[level]))
+	fmt.Fprintf(&out, `,"severity":%s`, quoted(severities[level]))
 	delete(fields, zerolog.MessageFieldName)
 	delete(fields, zerolog.LevelFieldName)
 	delete(fields, l.refKey)
@@ -124,12 +163,21 @@ func (l *lines) writeJSON(level zerolog.Level, fields map[string]json.RawMessage
 		if err != nil {
 			return err
 		}
-		line.WriteByte(',')
-		line.Write(rest[1 : len(rest)-1])
+		out.WriteByte(',')
+		out.Write(rest[1 : len(rest)-1])
 	}
-	line.WriteString("}\n")
-	_, err := l.out.Write(line.Bytes())
+	out.WriteString("}\n")
+	_, err := l.out.Write(out.Bytes())
 	return err
+}
+
+// addPrefix puts the name of the object before the message.
+func (l *lines) addPrefix(fields map[string]json.RawMessage) {
+	var ref objectRef
+	var message string
+	if json.Unmarshal(fields[l.refKey], &ref) == nil && json.Unmarshal(fields[zerolog.MessageFieldName], &message) == nil {
+		fields[zerolog.MessageFieldName] = quoted(ref.prefix() + message)
+	}
 }
 
 // names are the levels as the reference's text formats show them.
@@ -149,14 +197,6 @@ func orEmpty(value json.RawMessage) json.RawMessage {
 		return json.RawMessage(`""`)
 	}
 	return value
-}
-
-func text(value json.RawMessage) string {
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return string(value)
-	}
-	return s
 }
 
 func quoted(s string) json.RawMessage {

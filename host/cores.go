@@ -1,0 +1,29 @@
+package host
+
+import (
+	"runtime"
+	"time"
+)
+
+// cores bounds the guests that compute at the same time, of all modules, to the
+// cores there are. More of them would not be faster: they would only need more
+// instances at once, made and thrown away in each burst. Who computes for long
+// lets the others go first after each slice; who sleeps gives up its core.
+//
+// It is of the process, as the cores are.
+var cores = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// takeCore waits for a core.
+func takeCore() { cores <- struct{}{} }
+
+func leaveCore() { <-cores }
+
+// withoutCore lets others compute while this call does something else, or
+// nothing. It returns how long that took, with the waiting for a core.
+func withoutCore(do func()) time.Duration {
+	began := time.Now()
+	leaveCore()
+	do()
+	takeCore()
+	return time.Since(began)
+}
