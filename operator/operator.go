@@ -33,6 +33,15 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/probing/
 	Liveness string
 
+	// Peering changes the settings of the peering before the startup handlers.
+	//
+	// See https://docs.kopf.dev/en/latest/peering/
+	Peering Peering
+
+	// Identity is the name among other operators; by default $POD_ID, or else
+	// user@host/time/random.
+	Identity string
+
 	// Host are the limits, the configuration and the streams of the guests.
 	Host host.Options
 
@@ -62,6 +71,9 @@ func Run(ctx context.Context, o Options) error {
 			_ = module.Close(context.WithoutCancel(ctx)) // the process is ending, or the error is known
 		}
 	}()
+	if err := checkTogether(modules); err != nil {
+		return err
+	}
 	guests := make([]reactor.Guest, len(modules))
 	for i, module := range modules {
 		guests[i] = guest{module}
@@ -74,7 +86,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Login = Kubeconfig
 	}
 	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: o.Settings, Login: o.Login, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Registry: registry, Settings: o.Peering.applied(o.Settings), Identity: o.Identity, Login: o.Login, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {

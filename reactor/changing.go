@@ -98,10 +98,7 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 	if len(selected) == 0 {
 		return nil, p.concludeChange(c)
 	}
-	if err := p.checkFit(c); err != nil && c.reason != causes.Delete {
-		return nil, err
-	}
-	if err := p.checkFits(c, state); err != nil {
+	if err := p.checkFits(c, state); err != nil && c.reason != causes.Delete {
 		return nil, err
 	}
 	x := &execution{settings: p.settings, lifecycle: p.lifecycle, errors: modeTemporary}
@@ -174,7 +171,7 @@ func (p *processor) concludeChange(c *cause) error {
 	if !ok || dicts.Equal(c.old, c.new) {
 		return nil
 	}
-	if c.reason == causes.Delete && p.checkFit(c) != nil {
+	if c.reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
 		return nil // nobody will look at it, and the object would never go away
 	}
 	c.memory.stripping.stored(essence)

@@ -6,6 +6,7 @@
 //
 //	observation.go    which resources and namespaces there are
 //	orchestration.go  one stream for each of them (package watching)
+//	pausing.go        while other operators work, there are no streams
 //	queueing.go       one queue and one worker for each object
 //	processing.go     one event: raw handlers, daemons, finalizers
 //	changing.go       what has changed, and the handlers for that

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -37,6 +38,8 @@ type observer struct {
 	discovery    discovery.ServerResourcesInterface
 	orchestrator *orchestrator
 	demands      []selectors.Demand
+	pauses       *pauses
+	peering      *settings.Peering
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
 	watching     func() watching.Options
 	scanning     bool // keep watching
@@ -123,8 +126,25 @@ func (o *observer) rescan(ctx context.Context) error {
 		}
 	}
 	o.warned = warnings
-	o.orchestrator.serveResources(ctx, served.Watched)
+	o.serve(ctx, served.Watched, resources)
 	return nil
+}
+
+// serve serves the demanded resources, and meets other operators in those for that.
+// If this is mandatory, but there are none, the operator pauses.
+func (o *observer) serve(ctx context.Context, demanded, all []selectors.Resource) {
+	var peerings []selectors.Resource
+	if !o.peering.Standalone {
+		peerings = peeringResources(all, o.peering.Clusterwide)
+	}
+	missing := !o.peering.Standalone && o.peering.Mandatory && len(peerings) == 0
+	if missing && o.pauses.set(pauseReason{}, true) {
+		o.log.Warn().Msg("The cluster has no peering resources. Waiting for them.")
+	}
+	o.orchestrator.serveResources(ctx, demanded, peerings) // may add reasons to pause
+	if !missing {
+		o.pauses.set(pauseReason{}, false)
+	}
 }
 
 // observeNamespaces serves the namespaces that match the patterns, as they come

@@ -24,34 +24,46 @@ type orchestrator struct {
 
 	mu         sync.Mutex // guards all below
 	resources  []selectors.Resource
-	explored   bool     // the resources are known
-	namespaces []string // nil: the whole cluster
-	scoped     bool     // the namespaces are known
+	peerings   []selectors.Resource // where the operators meet
+	explored   bool                 // the resources are known
+	namespaces []string             // nil: the whole cluster
+	scoped     bool                 // the namespaces are known
 	running    map[dimensionKey]*running
+	ending     map[dimensionKey]*running // cancelled, but not done yet
 	streams    sync.WaitGroup
+	members    sync.WaitGroup // in peering objects
+}
+
+func newOrchestrator() *orchestrator {
+	return &orchestrator{running: map[dimensionKey]*running{}, ending: map[dimensionKey]*running{}}
 }
 
 // dimension is what one stream is for: a resource, in a namespace or everywhere.
 type dimension struct {
 	resource  selectors.Resource
 	namespace string // empty: everywhere
+	peering   bool   // to meet other operators, not to be handled
 }
+
+func (d dimension) key() dimensionKey { return dimensionKey{d.resource.Key(), d.namespace, d.peering} }
 
 type dimensionKey struct {
 	resource  selectors.Key
 	namespace string
+	peering   bool
 }
 
 type running struct {
 	resource selectors.Resource
 	cancel   context.CancelFunc
+	done     chan struct{} // closed at the end
 }
 
-// serveResources replaces the set of resources.
-func (o *orchestrator) serveResources(ctx context.Context, resources []selectors.Resource) {
+// serveResources replaces the set of resources, and of those of peering objects.
+func (o *orchestrator) serveResources(ctx context.Context, resources, peerings []selectors.Resource) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.resources, o.explored = resources, true
+	o.resources, o.peerings, o.explored = resources, peerings, true
 	o.adjust(ctx)
 }
 
@@ -74,6 +86,7 @@ func (o *orchestrator) adjust(ctx context.Context) {
 		if d, ok := wanted[key]; !ok || !reflect.DeepEqual(d.resource, stream.resource) {
 			stream.cancel()
 			delete(o.running, key)
+			o.ending[key] = stream
 		}
 	}
 	for key := range o.running {
@@ -82,34 +95,78 @@ func (o *orchestrator) adjust(ctx context.Context) {
 	for _, d := range wanted {
 		o.prepare(d)
 	}
-	for key, d := range wanted {
-		own, cancel := context.WithCancel(ctx)
-		o.running[key] = &running{d.resource, cancel}
-		o.streams.Add(1)
-		go func() { // Waited for by orchestrator.wait.
-			defer o.streams.Done()
-			defer cancel()
-			o.start(own, d)
-		}()
+	for _, d := range wanted {
+		o.launch(ctx, d)
 	}
 	o.started()
+}
+
+// launch starts a stream, once its predecessor has ended: no object is handled
+// twice at the same time. The memberships in peering objects end with leave only,
+// not with the context.
+func (o *orchestrator) launch(ctx context.Context, d dimension) {
+	group := &o.streams
+	if d.peering {
+		group, ctx = &o.members, context.WithoutCancel(ctx)
+	}
+	own, cancel := context.WithCancel(ctx)
+	key, stream := d.key(), &running{d.resource, cancel, make(chan struct{})}
+	before := o.ending[key]
+	o.running[key] = stream
+	group.Go(func() { // Waited for by orchestrator.wait, or by orchestrator.leave.
+		defer o.ended(key, stream)
+		if before != nil {
+			<-before.done
+		}
+		o.start(own, d)
+	})
+}
+
+// ended forgets a stream that was cancelled before.
+func (o *orchestrator) ended(key dimensionKey, stream *running) {
+	stream.cancel()
+	close(stream.done)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ending[key] == stream {
+		delete(o.ending, key)
+	}
 }
 
 // wanted are the streams that there should be: cluster-wide ones for resources
 // without namespaces, whatever namespaces are served.
 func (o *orchestrator) wanted() map[dimensionKey]dimension {
 	wanted := map[dimensionKey]dimension{}
-	for _, resource := range o.resources {
+	add := func(resource selectors.Resource, peering bool) {
 		scopes := o.namespaces
 		if !resource.Namespaced || scopes == nil {
 			scopes = []string{""}
 		}
 		for _, namespace := range scopes {
-			wanted[dimensionKey{resource.Key(), namespace}] = dimension{resource, namespace}
+			d := dimension{resource, namespace, peering}
+			wanted[d.key()] = d
 		}
+	}
+	for _, resource := range o.resources {
+		add(resource, false)
+	}
+	for _, resource := range o.peerings {
+		add(resource, true)
 	}
 	return wanted
 }
 
 // wait waits until all streams have ended, which they do with their contexts.
 func (o *orchestrator) wait() { o.streams.Wait() }
+
+// leave ends the memberships in all peering objects.
+func (o *orchestrator) leave() {
+	o.mu.Lock()
+	for key, member := range o.running {
+		if key.peering {
+			member.cancel()
+		}
+	}
+	o.mu.Unlock()
+	o.members.Wait()
+}

@@ -32,6 +32,7 @@ type processor struct {
 	tasks     *sync.WaitGroup // daemons and timers
 	indices   *indexing.Indices
 	indexed   *gate // open when the indices are complete
+	pauses    *pauses
 }
 
 // process handles one event, and returns the version that our patch has made.

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,17 @@ type Options struct {
 
 	Namespaces []string // patterns; none: the whole cluster
 
+	// Identity is the name among the peers; by default, what Identity finds.
+	Identity string
+
 	// Liveness is the URL of the endpoint for liveness probes; none if empty.
 	Liveness string
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 
-	// Ready is called once, when the operator has begun to watch. May be nil.
+	// Ready is called once, after the startup handlers, when the operator begins to
+	// observe the cluster. May be nil.
 	Ready func()
 }
 
@@ -58,6 +63,9 @@ type Operator struct {
 	tasks     sync.WaitGroup // daemons and timers
 	indices   *indexing.Indices
 	indexed   *gate // open when the indices are complete
+	pauses    *pauses
+	identity  func() string
+	leave     func() // withdraws from the peering
 
 	mu      sync.Mutex            // guards awaited
 	awaited map[dimensionKey]bool // streams that the gate waits for
@@ -74,7 +82,9 @@ func New(o Options) (*Operator, error) {
 	op := &Operator{
 		Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
 		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
+		pauses: newPauses(), leave: func() {},
 	}
+	o.Settings.Peering.Clusterwide = len(o.Namespaces) == 0
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
 		if err != nil {
@@ -90,7 +100,7 @@ func New(o Options) (*Operator, error) {
 //
 // The order: startup handlers, credentials, resources and namespaces, streams. At
 // the end: the streams stop, running handlers finish (queueing.exit_timeout), then
-// the cleanup handlers.
+// the cleanup handlers; the last one is the withdrawal from the peering.
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
@@ -104,7 +114,9 @@ func (op *Operator) Run(ctx context.Context) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
+	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
+	op.leave()
+	return err
 }
 
 func (op *Operator) startup(ctx context.Context) error {
@@ -129,6 +141,9 @@ func (op *Operator) activity(kind abi.Kind) *activity {
 
 // serve observes the cluster and serves what it finds, until the context ends.
 func (op *Operator) serve(ctx context.Context) error {
+	if p := op.Settings.Peering; !p.Standalone && !p.Clusterwide && len(op.Namespaces) == 0 {
+		return errNoNamespace
+	}
 	connection, err := op.Login(ctx)
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
@@ -144,11 +159,13 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	op.Registry.bind(ctx, log)
 	op.indexed.add() // until the first streams are known
-	orchestrator := &orchestrator{
-		prepare: op.prepare, start: op.stream, started: sync.OnceFunc(op.indexed.done), running: map[dimensionKey]*running{},
-	}
+	orchestrator := newOrchestrator()
+	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(op.indexed.done)
+	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
+	op.leave = orchestrator.leave
 	observer := &observer{
 		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),
+		pauses: op.pauses, peering: &op.Settings.Peering,
 		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
 		scanning: !op.Settings.Scanning.Disabled, log: log,
 	}
@@ -168,11 +185,11 @@ func (op *Operator) serve(ctx context.Context) error {
 	return op.observe(ctx, observer)
 }
 
-// observe runs both observers; the first error ends both.
+// observe runs both observers and the pausing; the first error ends all.
 func (op *Operator) observe(ctx context.Context, o *observer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources} {
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -205,8 +222,18 @@ func (op *Operator) stopDaemons() {
 	op.tasks.Wait()
 }
 
+// start serves one dimension until the context ends.
+func (op *Operator) start(ctx context.Context, d dimension) {
+	if d.peering {
+		op.member(ctx, d)
+	} else {
+		op.stream(ctx, d)
+	}
+}
+
 // stream serves one resource in one namespace until the context ends, and its
-// objects until they are done with or the patience is over.
+// objects until they are done with or the patience is over. While the operator
+// pauses, nothing is watched; events that are queued by then are still handled.
 func (op *Operator) stream(ctx context.Context, d dimension) {
 	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
 	path, err := d.resource.URL(d.namespace, "", "")
@@ -219,7 +246,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		tasks: &op.tasks, indices: op.indices, indexed: op.indexed,
+		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -230,8 +257,9 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 	}
+	sink := &queueSink{ctx: working, queues: qs, gate: op.gateOf(d)}
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	_ = stream.Run(ctx, &queueSink{ctx: working, queues: qs, gate: op.gateOf(d)}) // ends with the context only
+	op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	if left := qs.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
@@ -249,12 +277,17 @@ func scopeOf(namespace string) string {
 	return "in " + quote(namespace)
 }
 
-// prepare makes all handlers wait for a stream whose objects are indexed.
+// prepare makes all handlers wait for a stream whose objects are indexed, and the
+// operator for a peering object that is mandatory.
 func (op *Operator) prepare(d dimension) {
+	if d.peering {
+		op.pauses.set(pauseReason(d.key()), op.Settings.Peering.Mandatory)
+		return
+	}
 	if len(op.Registry.forResource(d.resource).indexing) > 0 && op.indexed.add() {
 		op.mu.Lock()
 		defer op.mu.Unlock()
-		op.awaited[dimensionKey{d.resource.Key(), d.namespace}] = true
+		op.awaited[d.key()] = true
 	}
 }
 
@@ -262,7 +295,7 @@ func (op *Operator) prepare(d dimension) {
 func (op *Operator) gateOf(d dimension) *gate {
 	op.mu.Lock()
 	defer op.mu.Unlock()
-	key := dimensionKey{d.resource.Key(), d.namespace}
+	key := d.key()
 	if !op.awaited[key] {
 		return nil
 	}
@@ -294,8 +327,9 @@ func (s *queueSink) Listed() {
 	}
 }
 
-func (op *Operator) requestOptions() clients.Options {
-	n := op.Settings.Networking
+func (op *Operator) requestOptions() clients.Options { return requestOptions(op.Settings.Networking) }
+
+func requestOptions(n settings.Networking) clients.Options {
 	return clients.Options{RequestTimeout: n.RequestTimeout, Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter}
 }
 

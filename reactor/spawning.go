@@ -130,7 +130,9 @@ func (p *processor) handleBackground(ctx context.Context, c *cause, it item, ess
 	}
 	matched = deduplicated(matched)
 	for _, h := range matched {
-		p.spawn(ctx, c, h, q)
+		if !p.pauses.isOn() { // or else the listing after the pause starts it
+			p.spawn(ctx, c, h, q)
+		}
 	}
 	ids := idsOf(matched)
 	mismatched := slices.DeleteFunc(m.all(), func(d *daemon) bool { return slices.Contains(ids, d.handler.ID) })

@@ -50,6 +50,7 @@ var rooms = []room{
 	{folder: "reactor/diffs", may: pureMay, never: pureNever},
 	{folder: "reactor/filters", may: pureMay, never: pureNever},
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
+	{folder: "reactor/peering", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
 	{folder: "reactor/selectors", may: pureMay, never: pureNever},
 }

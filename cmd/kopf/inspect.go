@@ -73,15 +73,29 @@ func show(module *host.Module, stdout io.Writer) error {
 			fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
 		}
 	}
-	var imports []string
-	for _, f := range module.Imports() {
-		imports = append(imports, f.Module+"."+f.Name)
-	}
-	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", strings.Join(imports, " "))
+	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", importsOf(module))
 	for _, h := range r.Handlers {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Kind, h.ID, resourceOf(h), optionsOf(h))
 	}
 	return table.Flush()
+}
+
+// importsOf lists the host functions that the module uses; those of WASI, which
+// are the same for most modules of a language, are only counted.
+func importsOf(module *host.Module) string {
+	var names []string
+	system := 0
+	for _, f := range module.Imports() {
+		if f.Module == abi.ImportModule {
+			names = append(names, f.Name)
+		} else {
+			system++
+		}
+	}
+	if system > 0 {
+		names = append(names, fmt.Sprintf("(and %d of WASI)", system))
+	}
+	return strings.Join(names, " ")
 }
 
 func resourceOf(h abi.Handler) string {

@@ -14,29 +14,29 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/operator/logs"
 )
 
 // runOptions are the flags of `kopf run`.
 type runOptions struct {
-	modules        []string
-	namespaces     []string
-	clusterwide    bool
-	standalone     bool
-	liveness       string
-	config         []string
-	configFiles    []string
-	pythonModules  []string
-	environment    []string
-	verbose, debug bool
-	quiet          bool
-	logFormat      string
-	logRefKey      string
-	logPrefix      bool
-	noLogPrefix    bool
+	modules       []string
+	namespaces    []string
+	clusterwide   bool
+	standalone    bool
+	peering       string
+	priority      int
+	dev           bool
+	liveness      string
+	config        []string
+	configFiles   []string
+	pythonModules []string
+	environment   []string
+	logOptions
+
+	flags *pflag.FlagSet // to know which ones are given
 }
 
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -65,22 +65,20 @@ flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
 
 func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	o.flags = flags
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
 	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "only to be refused with a hint")
 	flags.Lookup("module").Hidden = true
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
-	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators (always so in this version)")
+	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
+	flags.StringVarP(&o.peering, "peering", "P", "", "meet other operators in the peering objects of this `name`, and pause without them")
+	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
+	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log debug messages")
-	flags.BoolVarP(&o.debug, "debug", "d", false, "log everything")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "log warnings and errors only")
-	flags.StringVar(&o.logFormat, "log-format", string(logs.Full), "plain, full, or json")
-	flags.StringVar(&o.logRefKey, "log-refkey", "", "the field with the object's reference in JSON logs (default \"object\")")
-	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
-	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put it there")
+	o.logOptions.addFlags(flags)
 }
 
 // run starts the operator and waits for its end.
@@ -98,7 +96,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Namespaces: o.namespaces, Liveness: o.liveness, Log: log, RefKey: o.logRefKey,
+			Modules: o.modules, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}
@@ -111,32 +109,35 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
-	case o.clusterwide && len(o.namespaces) > 0:
+	}
+	return checkScope(o.clusterwide, o.namespaces, log)
+}
+
+// checkScope wants either namespaces or the cluster.
+func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error {
+	switch {
+	case clusterwide && len(namespaces) > 0:
 		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
-	case !o.clusterwide && len(o.namespaces) == 0:
+	case !clusterwide && len(namespaces) == 0:
 		log.Warn().Msg("Absence of either namespaces or cluster-wide flag will become an error soon. " +
 			"For now, switching to the cluster-wide mode for backward compatibility.")
 	}
 	return nil
 }
 
-func (o *runOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
-	format := logs.Format(strings.ToLower(o.logFormat))
-	if !slices.Contains([]logs.Format{logs.Plain, logs.Full, logs.JSON}, format) {
-		return zerolog.Nop(), usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
+// peers are the flags about other operators that are given.
+func (o *runOptions) peers() operator.Peering {
+	p := operator.Peering{Name: o.peering}
+	if o.flags.Changed("standalone") {
+		p.Standalone = &o.standalone
 	}
-	options := logs.Options{Format: format, Level: zerolog.InfoLevel, RefKey: o.logRefKey}
-	switch {
-	case o.debug || o.verbose:
-		options.Level = zerolog.DebugLevel
-	case o.quiet:
-		options.Level = zerolog.WarnLevel
+	if o.flags.Changed("priority") {
+		p.Priority = &o.priority
 	}
-	if o.logPrefix || o.noLogPrefix {
-		prefix := !o.noLogPrefix
-		options.Prefix = &prefix
+	if o.dev {
+		p.Priority = new(devPriority)
 	}
-	return logs.New(stderr, options), nil
+	return p
 }
 
 // guestConfig is the configuration of the guests, from all flags for it.

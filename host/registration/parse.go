@@ -53,7 +53,7 @@ func Parse(data []byte) (*abi.Registration, error) {
 		}
 		r.Handlers = append(r.Handlers, *h)
 	}
-	if err := checkTwins(r.Handlers); err != nil {
+	if err := CheckTwins(r.Handlers); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
 	}
 	return &r, nil
@@ -75,7 +75,7 @@ func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
 		}
 		children = append(children, *h)
 	}
-	if err := checkTwins(children); err != nil {
+	if err := CheckTwins(children); err != nil {
 		return nil, fmt.Errorf("%w: children: %w", ErrRegistration, err)
 	}
 	return children, nil

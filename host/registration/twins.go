@@ -7,11 +7,11 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// checkTwins refuses different functions that have one id and can meet in one
+// CheckTwins refuses different functions that have one id and can meet in one
 // cause of one resource: they would share one record of progress, and only the first
 // would be called. Which resources a selector selects is only known in the cluster,
 // so only equal selectors are compared here.
-func checkTwins(handlers []abi.Handler) error {
+func CheckTwins(handlers []abi.Handler) error {
 	type key struct{ id, resource, cause string }
 	seen := map[key][]*abi.Handler{}
 	for i := range handlers {

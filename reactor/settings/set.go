@@ -45,6 +45,13 @@ var fields = map[string]field{
 	"posting.reporting_component":     text(func(s *Settings) *string { return &s.Posting.ReportingComponent }),
 	"posting.reporting_instance":      text(func(s *Settings) *string { return &s.Posting.ReportingInstance }),
 	"posting.event_name_prefix":       text(func(s *Settings) *string { return &s.Posting.EventNamePrefix }),
+	"peering.name":                    text(func(s *Settings) *string { return &s.Peering.Name }),
+	"peering.priority":                number(func(s *Settings) *int { return &s.Peering.Priority }),
+	"peering.lifetime":                duration(func(s *Settings) *time.Duration { return &s.Peering.Lifetime }),
+	"peering.stealth":                 flag(func(s *Settings) *bool { return &s.Peering.Stealth }),
+	"peering.mandatory":               flag(func(s *Settings) *bool { return &s.Peering.Mandatory }),
+	"peering.standalone":              flag(func(s *Settings) *bool { return &s.Peering.Standalone }),
+	"peering.clusterwide":             flag(func(s *Settings) *bool { return &s.Peering.Clusterwide }),
 	"scanning.disabled":               flag(func(s *Settings) *bool { return &s.Scanning.Disabled }),
 }
 
@@ -90,12 +97,22 @@ func decode[T any](value json.RawMessage, want string) (decoded T, err error) {
 	return decoded, nil
 }
 
+// limit is a number that cannot be negative.
 func limit(at func(*Settings) *int) field {
+	field := number(at)
+	set := field.set
+	field.set = func(s *Settings, value json.RawMessage) error {
+		if number, err := decode[int](value, "a number"); err == nil && number < 0 {
+			return fmt.Errorf("%d is negative", number)
+		}
+		return set(s, value)
+	}
+	return field
+}
+
+func number(at func(*Settings) *int) field {
 	set := func(s *Settings, value json.RawMessage) error {
 		number, err := decode[int](value, "a number")
-		if err == nil && number < 0 {
-			err = fmt.Errorf("%d is negative", number)
-		}
 		if err == nil {
 			*at(s) = number
 		}

@@ -18,6 +18,13 @@ func TestSetAndShow(t *testing.T) {
 		{"execution.default_backoff", `1.5`, `1.5`},
 		{"networking.enforce_retry_after", `true`, `true`},
 		{"persistence.finalizer", `"example.com/f"`, `"example.com/f"`},
+		{"peering.name", `"other"`, `"other"`},
+		{"peering.priority", `-5`, `-5`},
+		{"peering.lifetime", `30`, `30`},
+		{"peering.stealth", `true`, `true`},
+		{"peering.mandatory", `true`, `true`},
+		{"peering.standalone", `true`, `true`},
+		{"peering.clusterwide", `true`, `true`},
 	}
 	for _, tt := range tests {
 		s := settings.Default()
@@ -52,6 +59,8 @@ func TestBadSettings(t *testing.T) {
 		{"execution.default_backoff", `-1`, `setting "execution.default_backoff": -1 is negative`},
 		{"queueing.worker_limit", `1.5`, `setting "queueing.worker_limit": 1.5 is not a number`},
 		{"queueing.worker_limit", `-1`, `is negative`},
+		{"peering.priority", `"high"`, `is not a number`},
+		{"peering.name", `""`, `it is empty`},
 		{"queueing.error_delays", `["x"]`, `is not a number or a list of numbers of seconds`},
 		{"posting.enabled", `"no"`, `"no" is not true or false`},
 		{"persistence.finalizer", `""`, `it is empty`},

@@ -21,6 +21,7 @@ type Settings struct {
 	Scanning    Scanning
 	Background  Background
 	Posting     Posting
+	Peering     Peering
 }
 
 // Queueing is how the events of objects wait for their handling.
@@ -83,6 +84,17 @@ type Posting struct {
 	WorkerLimit        int             // objects whose events are posted at once; 0: no limit (default)
 }
 
+// Peering is about other operators for the same objects.
+type Peering struct {
+	Name        string        // of the peering objects; default
+	Priority    int           // operators with a lower or an equal one pause; 0
+	Lifetime    time.Duration // after which the others take us for dead; 60 s
+	Stealth     bool          // keep-alives are not logged; false
+	Mandatory   bool          // pause while there is no peering object; false
+	Standalone  bool          // do not look for others; false
+	Clusterwide bool          // by cluster-scoped objects; at the start set to whether the cluster is served
+}
+
 // Default returns the defaults of the reference.
 func Default() *Settings {
 	return &Settings{
@@ -116,6 +128,7 @@ func Default() *Settings {
 			DefaultBackoffs:    seconds(1, 1, 2, 3, 5, 8, 13, 21),
 			LoggingBackoffs:    seconds(1, 1, 2, 3, 5),
 		},
+		Peering: Peering{Name: "default", Lifetime: 60 * time.Second},
 	}
 }
 

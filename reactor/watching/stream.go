@@ -46,7 +46,8 @@ type Stream struct {
 	Log        func(level int, message string)
 
 	// known are the objects that exist as far as the stream knows: those that are
-	// not in the next listing have been deleted while nobody watched.
+	// not in the next listing have been deleted while nobody watched. They outlive
+	// the pauses between two runs.
 	known map[string]Meta
 }
 
@@ -56,7 +57,9 @@ var errExpired = errors.New("the version of the watch has expired")
 // Run lists and watches until the context ends, whatever happens to the
 // connections in between. It returns only the context's error.
 func (s *Stream) Run(ctx context.Context, sink Sink) error {
-	s.known = map[string]Meta{}
+	if s.known == nil {
+		s.known = map[string]Meta{}
+	}
 	backoff := time.Duration(0)
 	for ctx.Err() == nil {
 		began := time.Now()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -56,6 +58,25 @@ func TestNoCluster(t *testing.T) {
 			t.Errorf("standard error lacks %q:\n%s", want, got.stderr)
 		}
 	}
+}
+
+// TestRefusedCredentials: nothing is gained by trying the same ones again.
+func TestRefusedCredentials(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	config, err := clientcmd.LoadFromFile(s.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "of nobody"}
+	}
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := kopf(t, kubeconfig(t, string(text)), "run", "-n", s.namespace, guest(t, "scripted"))
+	refused(t, got, 1, "the server has asked for the client to provide credentials")
 }
 
 // TestClusterAppearsLater: what is not reachable yet is worth another attempt.

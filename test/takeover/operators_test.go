@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,6 +69,8 @@ type setup struct {
 	caseFile   string
 	reference  string // the command
 	module     string
+
+	priorities map[string]int // of both in the peering object "default"; nil: they do not look for each other
 }
 
 // start runs one of the operators; the returned function stops it.
@@ -85,7 +88,11 @@ func (s *setup) startReference(t *testing.T) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(s.reference, "run", script, "--standalone", "-n", s.namespace)
+	peering := []string{"--standalone"}
+	if s.priorities != nil {
+		peering = []string{"--peering", "default", "--priority", strconv.Itoa(s.priorities["reference"])}
+	}
+	cmd := exec.Command(s.reference, append([]string{"run", script, "-n", s.namespace}, peering...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "KOPF_CASE_JSON="+s.caseFile, "KOPF_CASE_OPERATOR=main", "PYTHONUNBUFFERED=1")
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -113,6 +120,10 @@ func (s *setup) startGuest(t *testing.T) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	peering := operator.Peering{Standalone: new(true)}
+	if s.priorities != nil {
+		peering = operator.Peering{Name: "default", Priority: new(s.priorities["guest"])}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	output, input := io.Pipe()
 	go s.calls.read("guest", output) // Ends when the pipe is closed below.
@@ -120,8 +131,8 @@ func (s *setup) startGuest(t *testing.T) (stop func()) {
 	go func() { // Waited for by stop.
 		done <- operator.Run(ctx, operator.Options{
 			Modules: []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
-			Login: operator.KubeconfigAt(s.kubeconfig),
-			Host:  host.Options{Stdout: input, Config: map[string]string{"KOPF_CASE_JSON_TEXT": string(text), "KOPF_CASE_OPERATOR": "main"}},
+			Login: operator.KubeconfigAt(s.kubeconfig), Peering: peering,
+			Host: host.Options{Stdout: input, Config: map[string]string{"KOPF_CASE_JSON_TEXT": string(text), "KOPF_CASE_OPERATOR": "main"}},
 		})
 	}()
 	return func() {

@@ -36,7 +36,9 @@ metadata: {name: NAME}
 spec: {EASE: true}
 `
 
-func TestThereAndBack(t *testing.T) {
+// newSetup prepares a namespace for both.
+func newSetup(t *testing.T) (*setup, *clustertest.ControlPlane) {
+	t.Helper()
 	s := &setup{calls: &calls{}, reference: reference(t), module: buildGuest(t), caseFile: filepath.Join(t.TempDir(), "case.json")}
 	cluster := clustertest.Cluster(t)
 	s.kubeconfig, s.namespace = cluster.Kubeconfig(), cluster.Namespace(t)
@@ -48,6 +50,11 @@ func TestThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster.Apply(t, string(crds))
+	return s, cluster
+}
+
+func TestThereAndBack(t *testing.T) {
+	s, cluster := newSetup(t)
 	objects := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfExample"}, s.namespace)
 	create := func(name, ease string) {
 		cluster.ApplyIn(t, s.namespace, strings.NewReplacer("NAME", name, "EASE", ease).Replace(object))

@@ -54,6 +54,7 @@ type session struct {
 	posting bool
 	round   int
 	index   int // of the user
+	starts  int // so far
 	process *process
 	watcher *watcher
 }
@@ -132,7 +133,9 @@ func (s *session) start(ctx context.Context, sc scenario) error {
 	if s.posting {
 		environment = append(environment, "BENCH_POSTING=on")
 	}
-	log := filepath.Join(s.Folder, "logs", fmt.Sprintf("%s-%d.log", s.program.Name, s.round+1))
+	s.starts++
+	events := map[bool]string{true: "-events"}[s.posting]
+	log := filepath.Join(s.Folder, "logs", fmt.Sprintf("%s-%d-%d%s.log", s.program.Name, s.round+1, s.starts, events))
 	s.process, err = launch(launching{s.program.arguments(s.posting), environment, log})
 	if err != nil {
 		return err

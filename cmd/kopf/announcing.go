@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// devPriority is the priority of --dev.
+const devPriority = 666
+
+// announceOptions are the flags that `kopf freeze` and `kopf resume` have in common.
+type announceOptions struct {
+	logOptions
+	namespaces  []string
+	clusterwide bool
+	identity    string
+	peering     string
+}
+
+func (o *announceOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "the operators of this `namespace`, or of a pattern: prod-*,!prod-x (repeatable)")
+	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "the operators of the whole cluster")
+	flags.StringVarP(&o.identity, "id", "i", "", "the name of the record (default $POD_ID, or user@host)")
+	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (required)")
+	o.logOptions.addFlags(flags)
+}
+
+// announcement checks the flags, also those from variables, and makes the most of
+// an announcement.
+func (o *announceOptions) announcement(cmd *cobra.Command, args []string, stderr io.Writer) (operator.Announcement, error) {
+	none := operator.Announcement{}
+	if err := noArgs(cmd, args); err != nil {
+		return none, err
+	}
+	if err := fromEnvironment(cmd); err != nil {
+		return none, err
+	}
+	if o.peering == "" {
+		return none, usageError{errors.New("name the peering objects: --peering NAME")}
+	}
+	log, err := o.logger(stderr)
+	if err != nil {
+		return none, err
+	}
+	if err := checkScope(o.clusterwide, o.namespaces, log); err != nil {
+		return none, err
+	}
+	return operator.Announcement{Namespaces: o.namespaces, Name: o.peering, Identity: o.identity, Log: log}, nil
+}
+
+// announce is operator.Announce; tests of flags replace it.
+type announce func(ctx context.Context, a operator.Announcement) error
+
+// contextOf is the context of a command: none if it was not given one.
+func contextOf(cmd *cobra.Command) context.Context {
+	if ctx := cmd.Context(); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}

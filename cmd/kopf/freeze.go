@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newFreezeCmd(stderr io.Writer, run announce) *cobra.Command {
+	o := &announceOptions{}
+	var priority, lifetime int
+	var dev bool
+	var message string
+	cmd := &cobra.Command{
+		Use:   "freeze",
+		Short: "Pause the operators that know each other by peering",
+		Long: `Freeze writes a record with a priority into peering objects: operators with a lower
+or an equal priority pause, until the record expires, or is removed by resume with
+the same id. Every flag can also be set by a variable: --peering by KOPF_FREEZE_PEERING.`,
+		Example: `  kopf freeze -n default --peering default --lifetime 600
+  kopf freeze -A --peering default --lifetime 60 --priority 1000 --message upgrade`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := o.announcement(cmd, args, stderr)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("lifetime") {
+				return usageError{errors.New("tell for how long: --lifetime SECONDS")}
+			}
+			a.Priority, a.Lifetime = priority, time.Duration(lifetime)*time.Second
+			if dev {
+				a.Priority = devPriority
+			}
+			if message != "" {
+				a.Log.Info().Msg("Freezing: " + message)
+			}
+			return run(contextOf(cmd), a)
+		},
+	}
+	o.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&dev, "dev", false, "the priority 666")
+	flags.IntVarP(&priority, "priority", "p", 100, "operators with a lower or an equal priority pause")
+	flags.IntVarP(&lifetime, "lifetime", "t", 0, "for how many `seconds` (required)")
+	flags.StringVarP(&message, "message", "m", "", "a note for the log of this command; operators do not see it")
+	return cmd
+}

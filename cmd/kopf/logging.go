@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"github.com/kopf-wasm/kopf/operator/logs"
+)
+
+// logOptions are the flags about logs, which several commands have.
+type logOptions struct {
+	verbose, debug bool
+	quiet          bool
+	logFormat      string
+	logRefKey      string
+	logPrefix      bool
+	noLogPrefix    bool
+}
+
+func (o *logOptions) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log debug messages")
+	flags.BoolVarP(&o.debug, "debug", "d", false, "log everything")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "log warnings and errors only")
+	flags.StringVar(&o.logFormat, "log-format", string(logs.Full), "plain, full, or json")
+	flags.StringVar(&o.logRefKey, "log-refkey", "", "the field with the object's reference in JSON logs (default \"object\")")
+	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
+	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put it there")
+}
+
+func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
+	format := logs.Format(strings.ToLower(o.logFormat))
+	if !slices.Contains([]logs.Format{logs.Plain, logs.Full, logs.JSON}, format) {
+		return zerolog.Nop(), usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
+	}
+	options := logs.Options{Format: format, Level: zerolog.InfoLevel, RefKey: o.logRefKey}
+	switch {
+	case o.debug || o.verbose:
+		options.Level = zerolog.DebugLevel
+	case o.quiet:
+		options.Level = zerolog.WarnLevel
+	}
+	if o.logPrefix || o.noLogPrefix {
+		prefix := !o.noLogPrefix
+		options.Prefix = &prefix
+	}
+	return logs.New(stderr, options), nil
+}

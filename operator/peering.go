@@ -1,0 +1,47 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// Peering is what a command line says about other operators for the same objects.
+// What it does not say is left to the settings.
+type Peering struct {
+	Name       string // of the peering objects, which are mandatory then; empty: as set
+	Standalone *bool  // do not look for others; nil: as set
+	Priority   *int   // nil: as set
+}
+
+// applied changes the settings, or the defaults if there are none.
+func (p Peering) applied(s *settings.Settings) *settings.Settings {
+	if s == nil {
+		s = settings.Default()
+	}
+	if p.Name != "" {
+		s.Peering.Name, s.Peering.Mandatory = p.Name, true
+	}
+	if p.Standalone != nil {
+		s.Peering.Standalone = *p.Standalone
+	}
+	if p.Priority != nil {
+		s.Peering.Priority = *p.Priority
+	}
+	return s
+}
+
+// Announcement is a record in peering objects that makes operators pause.
+type Announcement = reactor.Announcement
+
+// Announce writes an announcement once, or withdraws it if it has no lifetime.
+// Without a login, that is as for Run.
+//
+// See https://docs.kopf.dev/en/latest/peering/
+func Announce(ctx context.Context, a Announcement) error {
+	if a.Login == nil {
+		a.Login = Kubeconfig
+	}
+	return reactor.Announce(ctx, a)
+}

@@ -1,0 +1,52 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// An object that is deleted between two runs of a stream is noticed by the second one.
+func TestDeletedBetweenRuns(t *testing.T) {
+	list := fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") != "" {
+			<-r.Context().Done() // nothing happens
+			return
+		}
+		fmt.Fprint(w, list)
+	}))
+	defer server.Close()
+	client, err := clients.New(&rest.Config{Host: server.URL}, func() clients.Options {
+		return clients.Options{RequestTimeout: time.Second}
+	}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := &Stream{
+		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K",
+		Options: func() Options { return Options{InactivityTimeout: time.Minute} },
+		Log:     func(int, string) {},
+	}
+	run := func(want ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		s := &sink{full: cancel, want: len(want)}
+		_ = stream.Run(ctx, s) // the context's error
+		if diff := cmp.Diff(want, s.seen); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	}
+	run(":a:1", ":b:2", "listed")
+	list = fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"20"}}`, object("a", 1))
+	run(":a:1", "DELETED:b:2", "listed")
+}

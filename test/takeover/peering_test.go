@@ -1,0 +1,65 @@
+package takeover_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const peeringObject = `
+apiVersion: kopf.dev/v1
+kind: KopfPeering
+metadata: {name: default}
+`
+
+// Side by side, the operator with the lower priority pauses while the other one
+// runs, whichever of them it is.
+func TestPausingForEachOther(t *testing.T) {
+	s, cluster := newSetup(t)
+	cluster.ApplyIn(t, s.namespace, peeringObject)
+	peerings := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
+	peers := func(count int) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("%d peers", count), func() bool {
+			got, err := peerings.Get(t.Context(), "default", metav1.GetOptions{})
+			if err != nil {
+				return false
+			}
+			status, _ := got.Object["status"].(map[string]any)
+			return len(status) == count
+		})
+	}
+	var want []call
+	handled := func(by, name string) {
+		t.Helper()
+		cluster.ApplyIn(t, s.namespace, strings.NewReplacer("NAME", name, "EASE", "easy").Replace(object))
+		expected := call{by, "create_fn", name, 0}
+		want = append(want, expected)
+		eventually(t, name+" to be handled by "+by, func() bool { return slices.Contains(s.calls.all(), expected) })
+	}
+	for _, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
+		low, high := pair[0], pair[1]
+		s.priorities = map[string]int{low: 1, high: 2}
+		stopLow := s.start(t, low)
+		handled(low, low+"-alone")
+		stopHigh := s.start(t, high)
+		peers(2)
+		time.Sleep(time.Second) // for the event with the second peer to arrive
+		handled(high, low+"-pauses")
+		time.Sleep(time.Second) // for calls that should not be there
+		stopHigh()
+		peers(1)
+		handled(low, low+"-resumes")
+		stopLow()
+		peers(0)
+	}
+	if diff := cmp.Diff(sorted(want), sorted(s.calls.all())); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
