@@ -7,6 +7,7 @@ require (
 	github.com/kopf-wasm/kopf/abi v0.0.0
 	github.com/kopf-wasm/kopf/guest-sdks/go v0.0.0
 	github.com/rs/zerolog v1.35.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/tetratelabs/wazero v1.12.0
