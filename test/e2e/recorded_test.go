@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
@@ -45,7 +46,10 @@ func TestAsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := s.start(t, options{config: map[string]string{"handlers": "create update delete"}, rest: config})
+	op := s.start(t, options{
+		config: map[string]string{"handlers": "create update delete"}, rest: config,
+		settings: func(own *settings.Settings) { own.Peering.Standalone = true }, // as the case was recorded
+	})
 	s.create(t, "obj1", "{field: one}")
 	s.handled(t, "obj1")
 	s.patch(t, "obj1", `{"spec":{"field":"two","extra":[1]}}`)

@@ -146,7 +146,7 @@ func Functions() map[string]Function {
 	all := map[string]Function{}
 	for _, area := range []map[string]Function{
 		dictFunctions, diffFunctions, storeFunctions, progressFunctions, causeFunctions,
-		matchingFunctions, postingFunctions, indexingFunctions, resourceFunctions, hierarchyFunctions, peeringFunctions,
+		matchingFunctions, postingFunctions, indexingFunctions, webhookFunctions, resourceFunctions, hierarchyFunctions, peeringFunctions,
 	} {
 		maps.Copy(all, area)
 	}

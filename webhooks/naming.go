@@ -1,0 +1,75 @@
+package webhooks
+
+import (
+	"encoding/hex"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// Name is the name of a handler's webhook in a configuration: its id with what
+// Kubernetes does not accept replaced, and the suffix of the operator's settings.
+func Name(id, suffix string) string {
+	var name strings.Builder
+	for _, r := range id {
+		switch {
+		case r == '/':
+			name.WriteByte('.')
+		case r == '_':
+			name.WriteByte('-')
+		case r == '.' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			name.WriteRune(r)
+		default:
+			name.WriteString(hex.EncodeToString([]byte(string(r))))
+		}
+	}
+	if suffix == "" {
+		return name.String()
+	}
+	return name.String() + "." + suffix
+}
+
+// ClientConfig is how the API server reaches the webhooks: by a URL, or by a service.
+//
+// See https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
+type ClientConfig struct {
+	URL      *string  `json:"url,omitempty"`
+	Service  *Service `json:"service,omitempty"`
+	CABundle string   `json:"caBundle,omitempty"` // base64
+}
+
+// Service is a service in the cluster.
+type Service struct {
+	Namespace string  `json:"namespace,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Path      *string `json:"path,omitempty"`
+	Port      int     `json:"port,omitempty"`
+}
+
+// For is the configuration for one handler: its id is the last part of the path,
+// so that the server knows which handler is meant.
+func (c ClientConfig) For(id string) ClientConfig {
+	var parts []string
+	for _, part := range strings.Split(id, "/") {
+		parts = append(parts, quote(part))
+	}
+	suffix := "/" + strings.Join(parts, "/")
+	if c.URL != nil {
+		full := strings.TrimRight(*c.URL, "/") + suffix
+		c.URL = &full
+	}
+	if c.Service != nil {
+		service := *c.Service
+		if service.Path != nil {
+			suffix = *service.Path + suffix
+		}
+		service.Path = &suffix
+		c.Service = &service
+	}
+	return c
+}
+
+// quote escapes all but letters, digits and _.-~, as the reference does.
+func quote(part string) string {
+	return strings.ReplaceAll(url.QueryEscape(part), "+", "%20")
+}

@@ -1,0 +1,49 @@
+package webhooks
+
+import (
+	"slices"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// LabelSelector makes the API server call a webhook for objects with these labels
+// only. Functions cannot be told to it: the host asks the guest then. It is nil if
+// there is nothing to select by.
+//
+// See https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
+func LabelSelector(labels map[string]abi.Raw) (dicts.Object, error) {
+	var expressions []any
+	keys := make([]string, 0, len(labels))
+	for key := range labels {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		switch string(labels[key]) {
+		case abi.Present:
+			expressions = append(expressions, dicts.Object{"key": key, "operator": "Exists"})
+		case abi.Absent:
+			expressions = append(expressions, dicts.Object{"key": key, "operator": "DoesNotExist"})
+		case abi.Function:
+		default:
+			value, err := dicts.Decode(labels[key])
+			if err != nil {
+				return nil, err
+			}
+			expressions = append(expressions, dicts.Object{"key": key, "operator": "In", "values": []any{text(value)}})
+		}
+	}
+	if expressions == nil {
+		return nil, nil
+	}
+	return dicts.Object{"matchExpressions": expressions}, nil
+}
+
+// text is a value as a label has it.
+func text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	return string(dicts.Encode(value))
+}
