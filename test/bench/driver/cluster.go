@@ -40,6 +40,8 @@ func startCluster(ctx context.Context, binary string) (*cluster, error) {
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
+	c.cmd.Cancel = c.stdin.Close // it deletes its folder then
+	c.cmd.WaitDelay = stopTimeout
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func launch(l launching) (*process, error) {
 	cmd := exec.Command(l.arguments[0], l.arguments[1:]...)
 	cmd.Env = append(os.Environ(), l.environment...)
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p := &process{cmd: cmd, started: time.Now(), exited: make(chan struct{}), log: l.log}
 	if err := cmd.Start(); err != nil {
 		output.Close()

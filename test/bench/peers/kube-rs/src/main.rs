@@ -71,10 +71,17 @@ enum Error {
 
 /// Patches the object, unless its essence is the one that was handled last.
 async fn reconcile(object: Arc<Example>, api: Arc<Api<Example>>) -> Result<Action, Error> {
-    let annotations = object.annotations().iter().filter(|(key, _)| *key != LAST_HANDLED).collect();
+    let annotations = object
+        .annotations()
+        .iter()
+        .filter(|(key, _)| *key != LAST_HANDLED)
+        .collect();
     let essence = serde_json::to_string(&Essence {
         spec: &object.spec,
-        metadata: EssenceMeta { labels: object.labels(), annotations },
+        metadata: EssenceMeta {
+            labels: object.labels(),
+            annotations,
+        },
     })?;
     if object.annotations().get(LAST_HANDLED) == Some(&essence) {
         return Ok(Action::await_change());
@@ -83,8 +90,17 @@ async fn reconcile(object: Arc<Example>, api: Arc<Api<Example>>) -> Result<Actio
         "metadata": {"annotations": {LAST_HANDLED: essence}},
         "status": {"field": object.spec.field},
     });
-    api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await?;
-    info!(name = object.name_any(), field = object.spec.field, "handled");
+    api.patch(
+        &object.name_any(),
+        &PatchParams::default(),
+        &Patch::Merge(&patch),
+    )
+    .await?;
+    info!(
+        name = object.name_any(),
+        field = object.spec.field,
+        "handled"
+    );
     Ok(Action::await_change())
 }
 
@@ -95,7 +111,9 @@ fn error_policy(_: Arc<Example>, error: &Error, _: Arc<Api<Example>>) -> Action 
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let client = Client::try_default().await?;
     let kind = GroupVersionKind::gvk("kopf.dev", "v1", "KopfExample");
     let resource = ApiResource::from_gvk_with_plural(&kind, "kopfexamples");

@@ -46,7 +46,8 @@ pub fn register(request: &[u8]) -> Value {
         json!({ "kind": "update", "id": "update_fn", "fn": "handlers::update_fn", "resource": resource }),
     ];
     if request.config.posting == "on" {
-        handlers.push(json!({ "kind": "startup", "id": "startup_fn", "fn": "handlers::startup_fn" }));
+        handlers
+            .push(json!({ "kind": "startup", "id": "startup_fn", "fn": "handlers::startup_fn" }));
     }
     json!({
         "sdk": "none",
@@ -57,7 +58,8 @@ pub fn register(request: &[u8]) -> Value {
 
 /// Calls a handler. None of them waits, so the first step is the last one.
 pub fn start(frame: &[u8]) -> Value {
-    let invocation = segment(frame, HEADER).and_then(|header| serde_json::from_slice::<Invocation>(header).ok());
+    let invocation =
+        segment(frame, HEADER).and_then(|header| serde_json::from_slice::<Invocation>(header).ok());
     match invocation.map(|invocation| invocation.kind) {
         Some("startup") => json!({ "step": "done", "settings": { "posting.loggers": true } }),
         Some(_) => copy_field(frame),
@@ -68,7 +70,9 @@ pub fn start(frame: &[u8]) -> Value {
 /// Handles creations and updates.
 fn copy_field(frame: &[u8]) -> Value {
     match segment(frame, BODY).map(serde_json::from_slice::<Body>) {
-        Some(Ok(body)) => json!({ "step": "done", "patch": { "status": { "field": body.spec.field } } }),
+        Some(Ok(body)) => {
+            json!({ "step": "done", "patch": { "status": { "field": body.spec.field } } })
+        }
         Some(Err(err)) => failed(&format!("the object: {err}")),
         None => failed("a frame without a body"),
     }
