@@ -19,11 +19,7 @@ var benchBody = []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"
 func plainGo(b *testing.B) *Module {
 	b.Helper()
 	wasm := guestBytes(b)
-	source, err := prepare.Parse(wasm)
-	if err != nil {
-		b.Fatal(err)
-	}
-	m := &Module{name: "plain.wasm", options: withCache(b, Options{}).withDefaults(), source: source}
+	m := &Module{name: "plain.wasm", options: withCache(b, Options{}).withDefaults()}
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	m.pool = newPool(&m.options)
 	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}

@@ -15,16 +15,16 @@ import (
 )
 
 // compile validates, prepares and compiles the module.
-func (m *Module) compile(ctx context.Context, wasm []byte) error {
+func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Source) error {
 	var err error
 	if m.cacheDir, err = cacheDir(m.options.CacheDir); err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
 	limits := m.limits()
 	file := preparedFile(m.cacheDir, m.digest, limits)
-	restored := m.restore(file, limits)
+	restored := m.restore(file, source, limits)
 	if !restored {
-		if m.prepared, err = m.source.Prepare(limits); err != nil {
+		if m.prepared, err = source.Prepare(limits); err != nil {
 			return m.refuse(err)
 		}
 		if err := validateOriginal(ctx, wasm, limits); err != nil {
@@ -89,7 +89,7 @@ func wazeroConfig(config wazero.RuntimeConfig, limits prepare.Limits) wazero.Run
 }
 
 // restore takes the prepared module from the cache, if it is there and sound.
-func (m *Module) restore(file string, limits prepare.Limits) bool {
+func (m *Module) restore(file string, source *prepare.Source, limits prepare.Limits) bool {
 	if file == "" {
 		return false
 	}
@@ -97,7 +97,7 @@ func (m *Module) restore(file string, limits prepare.Limits) bool {
 	if err != nil {
 		return false
 	}
-	m.prepared, err = m.source.Restore(saved, limits)
+	m.prepared, err = source.Restore(saved, limits)
 	return err == nil
 }
 

@@ -22,18 +22,23 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	m := &Module{name: name, digest: "sha256:" + hex.EncodeToString(sum[:]), options: o.withDefaults()}
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	m.pool = newPool(&m.options)
-	var err error
-	if m.source, err = prepare.Parse(wasm); err != nil {
+	source, err := prepare.Parse(wasm)
+	if err != nil {
 		return nil, m.refuse(err)
 	}
-	if err := checkContract(m.source); err != nil {
+	if err := checkContract(source); err != nil {
 		return nil, m.refuse(err)
 	}
-	if err := m.compile(ctx, wasm); err != nil {
+	m.describe(source)
+	if err := m.compile(ctx, wasm, source); err != nil {
 		return nil, err
 	}
 	if err := m.first(ctx); err != nil {
 		return nil, errors.Join(err, m.free(ctx))
+	}
+	m.prepared.Wasm = nil // there is machine code of it
+	if m.snapshot.Load() != nil {
+		m.prepared.Data = nil // only of instances that begin from the beginning
 	}
 	return m, nil
 }

@@ -19,7 +19,8 @@ type Module struct {
 	name    string
 	digest  string
 	options Options
-	source  *prepare.Source
+	imports []Function
+	exports []Function
 
 	runtime  wazero.Runtime
 	cacheDir string                  // empty: none
@@ -52,22 +53,20 @@ type Function struct {
 	Type   string // "(i32, i32) -> i64"; of exports also "memory", "table", "global"
 }
 
-// Imports lists what the module imports, in its order.
-func (m *Module) Imports() []Function {
-	list := make([]Function, len(m.source.Imports()))
-	for i, in := range m.source.Imports() {
-		list[i] = Function{Module: in.Module, Name: in.Name, Type: in.Type}
-	}
-	return list
-}
+// Imports lists what the module imports, in its order. It must not be changed.
+func (m *Module) Imports() []Function { return m.imports }
 
-// Exports lists what the module exports, in its order.
-func (m *Module) Exports() []Function {
-	list := make([]Function, len(m.source.Exports()))
-	for i, ex := range m.source.Exports() {
-		list[i] = Function{Name: ex.Name, Type: ex.Type}
+// Exports lists what the module exports, in its order. It must not be changed.
+func (m *Module) Exports() []Function { return m.exports }
+
+// describe keeps what is told about the source, which is not kept itself.
+func (m *Module) describe(source *prepare.Source) {
+	for _, in := range source.Imports() {
+		m.imports = append(m.imports, Function{Module: in.Module, Name: in.Name, Type: in.Type})
 	}
-	return list
+	for _, ex := range source.Exports() {
+		m.exports = append(m.exports, Function{Name: ex.Name, Type: ex.Type})
+	}
 }
 
 // Start calls a handler of the registration in an instance that is its own until

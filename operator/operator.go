@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/tools/clientcmd"
@@ -108,6 +109,7 @@ func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, 
 		}
 		modules = append(modules, module)
 	}
+	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
 	return modules, nil
 }
 

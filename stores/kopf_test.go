@@ -138,7 +138,7 @@ func TestProgressesAreThoseOfKopf(t *testing.T) {
 			must(t, storage.Touch(body, touch, &now))
 			must(t, storage.Touch(body, untouch, nil))
 			must(t, storage.Flush())
-			cleared, err := storage.Clear(body)
+			cleared, err := storage.Clear(dicts.CloneObject(body))
 			must(t, err)
 			fetched, err := storage.Fetch(body, recorded.ID)
 			must(t, err)

@@ -73,9 +73,9 @@ func (n Naming) V2Key(id string) string {
 }
 
 // SafeKey replaces the characters of ids that annotations may not contain.
-func SafeKey(id string) string {
-	return strings.NewReplacer("/", ".", "<", "_", ">", "_").Replace(id)
-}
+func SafeKey(id string) string { return safeKeys.Replace(id) }
+
+var safeKeys = strings.NewReplacer("/", ".", "<", "_", ">", "_")
 
 // KeySuffix makes cut names unique: a dash and a hash of the whole name.
 // As names must, it ends with a letter or a digit.

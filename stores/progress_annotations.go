@@ -87,7 +87,6 @@ func (s *AnnotationsProgress) Touch(body Object, patch *Patch, value *string) er
 
 // Clear drops all annotations with the prefix.
 func (s *AnnotationsProgress) Clear(essence Object) (Object, error) {
-	essence = dicts.CloneObject(essence)
 	removeAnnotations(essence, func(key string) bool {
 		return strings.HasPrefix(key, s.naming.prefix+"/")
 	})

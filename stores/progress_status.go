@@ -86,7 +86,6 @@ func (s *StatusProgress) Touch(body Object, patch *Patch, value *string) error {
 // Clear drops the field of the records. It fails if the way there leads through
 // something that is no object.
 func (s *StatusProgress) Clear(essence Object) (Object, error) {
-	essence = dicts.CloneObject(essence)
 	if err := dicts.Remove(essence, s.field); err != nil {
 		return nil, err
 	}

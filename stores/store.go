@@ -54,7 +54,7 @@ type ProgressStorage interface {
 	Touch(body Object, patch *Patch, value *string) error
 
 	// Clear gives the essence without what the storage keeps on the object.
-	// The given essence is not changed.
+	// It may change the given one, which is of the caller alone.
 	Clear(essence Object) (Object, error)
 
 	// Flush is called when all records of a handling cycle have been written.
@@ -72,8 +72,8 @@ type DiffBaseStorage interface {
 	// See BuildEssence. The essence shares nothing with the body.
 	Build(body Object, extraFields []Path) (Object, error)
 
-	// Fetch reads the stored essence. It is nil if the object was never handled.
-	// Garbage is a *CorruptedError.
+	// Fetch reads the stored essence. It is nil if the object was never handled,
+	// and the caller's to change. Garbage is a *CorruptedError.
 	Fetch(body Object) (Object, error)
 
 	// Store writes the essence.

@@ -60,7 +60,7 @@ func essence(c Case) (any, error) {
 	if err := storage.Store(body, patch, essence); err != nil {
 		return nil, err
 	}
-	cleared, err := stores.DefaultProgressStorage().Clear(essence)
+	cleared, err := stores.DefaultProgressStorage().Clear(dicts.CloneObject(essence))
 	if err != nil {
 		return nil, err
 	}
