@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
-	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 var benchBody = []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"a":"b"}},"spec":{"field":"value","number":7,"list":[1,2,3]}}`)
@@ -18,18 +17,13 @@ var benchBody = []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"
 // plainGo is the Go guest as it was compiled, without any change: nothing stops it.
 func plainGo(b *testing.B) *Module {
 	b.Helper()
-	wasm := guestBytes(b)
-	m := &Module{name: "plain.wasm", options: withCache(b, Options{}).withDefaults()}
-	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
-	m.pool = newPool(&m.options)
-	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
-	if err := m.build(b.Context(), m.options.CacheDir, m.limits()); err != nil {
+	m := bare(b, guestBytes(b))
+	if err := m.build(b.Context(), withCache(b, Options{}).CacheDir); err != nil {
 		b.Fatal(err)
 	}
 	if err := m.first(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { m.Close(context.Background()) })
 	return m
 }
 

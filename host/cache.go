@@ -83,11 +83,12 @@ func savePrepared(file string, p *prepare.Prepared) error {
 	return nil
 }
 
-// clearCache removes the engine's files, which are in folders of their own.
-func clearCache(dir string) error {
-	folders, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
-	for _, folder := range folders {
-		err = errors.Join(err, os.RemoveAll(folder))
+// exchangeDir makes a folder of this user alone for a moment, where a process that
+// compiles leaves its result: on disk, or in memory, where the disk cannot be written.
+func exchangeDir() (string, error) {
+	dir, err := os.MkdirTemp("", "kopf-wasm-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("/dev/shm", "kopf-wasm-*")
 	}
-	return err
+	return dir, err
 }

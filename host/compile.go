@@ -5,41 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/kopf-wasm/kopf/host/compiler"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// compile validates, prepares and compiles the module.
+// compile validates, prepares and compiles the module, or finds all that in the cache.
 func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Source) error {
-	var err error
-	if m.cacheDir, err = cacheDir(m.options.CacheDir); err != nil {
+	dir, err := cacheDir(m.options.CacheDir)
+	if err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
 	limits := m.limits()
-	file := preparedFile(m.cacheDir, m.digest, limits)
-	restored := m.restore(file, source, limits)
-	if !restored {
-		if m.prepared, err = source.Prepare(limits); err != nil {
-			return m.refuse(err)
-		}
-		if err := validateOriginal(ctx, wasm, limits); err != nil {
-			return m.refuse(err)
-		}
+	file := preparedFile(dir, m.digest, limits)
+	if m.restore(file, source, limits) && m.build(compiler.OnlyCached(ctx), dir) == nil {
+		return nil
 	}
-	err = m.build(ctx, m.cacheDir, limits)
-	if err != nil && m.cacheDir != "" {
-		err = m.rebuild(ctx, limits)
-	}
-	if err != nil {
+	if m.prepared, err = source.Prepare(limits); err != nil {
 		return m.refuse(err)
 	}
-	if restored {
-		return nil
+	if err := m.translate(ctx, dir, compiler.Job{
+		Original: wasm, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
+		Time: m.options.CompileTime, Memory: m.options.CompileMemory,
+	}); err != nil {
+		return err
 	}
 	if err := savePrepared(file, m.prepared); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
@@ -51,9 +43,52 @@ func (m *Module) limits() prepare.Limits {
 	return prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
 }
 
-// build makes machine code out of the prepared module, through the cache in a folder, if any.
-func (m *Module) build(ctx context.Context, dir string, limits prepare.Limits) error {
-	config := wazeroConfig(wazero.NewRuntimeConfig(), limits)
+// translate makes machine code: in a process of its own, if the program offers
+// that, which leaves it in the folder of the cache, or in one for the moment.
+func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) error {
+	if dir == "" {
+		temporary, err := exchangeDir()
+		if err != nil {
+			return m.translateHere(ctx, job)
+		}
+		defer func() { _ = os.RemoveAll(temporary) }() // what stays is the system's to remove
+		dir = temporary
+	}
+	var err error
+	if job.Dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("compilation cache: %w", err)
+	}
+	if compiler.Offered() {
+		err = compiler.Apart(ctx, job)
+	} else {
+		err = compiler.Here(ctx, job)
+	}
+	switch {
+	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit):
+		return m.refuse(err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	if err := m.build(compiler.OnlyCached(ctx), dir); err != nil {
+		return fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
+	}
+	return nil
+}
+
+// translateHere is for systems where no file can be written at all.
+func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
+	if err := compiler.Validate(ctx, job); err != nil {
+		return m.refuse(err)
+	}
+	if err := m.build(compiler.WithWorkers(ctx), ""); err != nil {
+		return m.refuse(err)
+	}
+	return nil
+}
+
+// build makes the runtime and loads the prepared module, through the cache in a folder, if any.
+func (m *Module) build(ctx context.Context, dir string) error {
+	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error
 		if m.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
@@ -61,31 +96,16 @@ func (m *Module) build(ctx context.Context, dir string, limits prepare.Limits) e
 		}
 		config = config.WithCompilationCache(m.cache)
 	}
-	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	err := instantiateHost(ctx, m.runtime)
+	whole := context.WithoutCancel(ctx) // the host functions are never in a cache
+	m.runtime = wazero.NewRuntimeWithConfig(whole, config)
+	err := instantiateHost(whole, m.runtime)
 	if err == nil {
-		workers := experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
-		m.compiled, err = m.runtime.CompileModule(workers, m.prepared.Wasm)
+		m.compiled, err = m.runtime.CompileModule(ctx, m.prepared.Wasm)
 	}
 	if err != nil {
-		return errors.Join(err, m.free(ctx))
+		return errors.Join(err, m.free(whole))
 	}
 	return nil
-}
-
-// rebuild builds again without the cache. If that works the cache was broken,
-// and the engine does not repair it: so it goes.
-func (m *Module) rebuild(ctx context.Context, limits prepare.Limits) error {
-	if err := m.build(ctx, "", limits); err != nil {
-		return err
-	}
-	return clearCache(m.cacheDir)
-}
-
-// wazeroConfig is what all runtimes have in common.
-func wazeroConfig(config wazero.RuntimeConfig, limits prepare.Limits) wazero.RuntimeConfig {
-	return config.WithMemoryLimitPages(limits.MemoryPages).
-		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
 }
 
 // restore takes the prepared module from the cache, if it is there and sound.
@@ -99,12 +119,4 @@ func (m *Module) restore(file string, source *prepare.Source, limits prepare.Lim
 	}
 	m.prepared, err = source.Restore(saved, limits)
 	return err == nil
-}
-
-// validateOriginal refuses an invalid module: it could become valid by what is
-// added to it, and reach what is private. The interpreter validates as the compiler does, but compiles faster.
-func validateOriginal(ctx context.Context, wasm []byte, limits prepare.Limits) error {
-	rt := wazero.NewRuntimeWithConfig(ctx, wazeroConfig(wazero.NewRuntimeConfigInterpreter(), limits))
-	_, err := rt.CompileModule(ctx, wasm)
-	return errors.Join(err, rt.Close(ctx))
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/compiler"
 )
 
 // goGuest compiles testdata/goguest once.
@@ -32,6 +33,7 @@ var goGuest = sync.OnceValues(func() ([]byte, error) {
 var testCache = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "kopf-cache") })
 
 func TestMain(m *testing.M) {
+	compiler.Main()
 	code := m.Run()
 	if dir, err := testCache(); err == nil {
 		os.RemoveAll(dir)

@@ -60,6 +60,12 @@ type Options struct {
 	// system, or for modules whose state is more than memory and numbers, there are no clones anyway.
 	NoClones bool
 
+	// CompileTime and CompileMemory bound what compiling takes: computing time of all
+	// processors, and bytes. They only hold in programs that call compiler.Main; in
+	// others nothing but an estimate does. Defaults: a minute and 1 GiB.
+	CompileTime   time.Duration
+	CompileMemory int
+
 	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
 	MessageLimit int
 
@@ -103,6 +109,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.ComputeLimit, 10*time.Second)
 	setDefault(&o.StopGrace, 200*time.Millisecond)
 	setDefault(&o.RegisterTimeout, 10*time.Second)
+	setDefault(&o.CompileTime, time.Minute)
+	setDefault(&o.CompileMemory, 1<<30)
 	setDefault(&o.MessageLimit, 8<<20)
 	setDefault(&o.LogLimit, 1<<20)
 	setDefault(&o.HostName, "kopf")

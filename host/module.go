@@ -23,7 +23,6 @@ type Module struct {
 	exports []Function
 
 	runtime  wazero.Runtime
-	cacheDir string                  // empty: none
 	cache    wazero.CompilationCache // nil: none
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared

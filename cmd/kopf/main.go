@@ -5,8 +5,11 @@ package main
 
 import (
 	"os"
+
+	"github.com/kopf-wasm/kopf/host/compiler"
 )
 
 func main() {
+	compiler.Main() // modules are compiled in processes of their own
 	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }

@@ -10,9 +10,11 @@ const (
 	effortBlock = 26        // each pair of blocks of one function
 	effortLocal = 900       // each block for each local variable
 	effortLabel = 9_000     // each label of a br_table
+	effortEach  = 130       // each local variable by itself
 	effortType  = 6         // each pair of a type and a function of the module
 	maxEffort   = 10e9      // of a module
 	maxProduct  = 3_000_000 // blocks times locals of one function: up to 700 MB
+	maxTotal    = 4_000_000 // locals of all functions, which a few bytes declare: 100 MB before anything is compiled
 )
 
 // shape is what the effort of compiling a function depends on.
@@ -23,7 +25,7 @@ type shape struct {
 }
 
 func (s shape) effort() uint64 {
-	return s.blocks*s.blocks*effortBlock + s.blocks*s.locals*effortLocal + s.labels*effortLabel
+	return s.blocks*s.blocks*effortBlock + s.blocks*s.locals*effortLocal + s.locals*effortEach + s.labels*effortLabel
 }
 
 // effort is that for the module as a whole.
@@ -45,6 +47,9 @@ func (s *shape) add(in instruction) {
 func (w *rewriter) charge(s shape) error {
 	if s.blocks*s.locals > maxProduct {
 		return fmt.Errorf("%w: too complex: %d blocks with %d local variables", ErrLimit, s.blocks, s.locals)
+	}
+	if w.locals += s.locals; w.locals > maxTotal {
+		return fmt.Errorf("%w: too complex: more than %d local variables in all functions", ErrLimit, maxTotal)
 	}
 	if w.effort += s.effort(); w.effort > maxEffort {
 		return fmt.Errorf("%w: too complex to be compiled (%d blocks here)", ErrLimit, s.blocks)

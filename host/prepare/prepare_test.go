@@ -224,6 +224,13 @@ func TestPrepareRefuses(t *testing.T) {
 			m.Funcs[0].Locals = asm.Repeat(1_000, asm.I32)
 			return m.Encode()
 		}(), ErrLimit, "too complex: 4000 blocks with 1003 local variables"},
+		{"many locals in many functions", func() []byte {
+			many := program(asm.I32Const(0))
+			for range maxTotal/maxLocals + 1 {
+				many.Funcs = append(many.Funcs, asm.Func{Locals: asm.Repeat(maxLocals, asm.I32)})
+			}
+			return many.Encode()
+		}(), ErrLimit, "local variables in all functions"},
 		{"huge branch tables", program(asm.Cat(asm.Repeat(30, asm.Cat(asm.Block, asm.I32Const(0), []byte{opBrTable}, asm.U32(100_000), asm.Repeat(100_001, 0), asm.End)...), asm.I32Const(0))).Encode(), ErrLimit, "too complex to be compiled"},
 		{"big table", func() []byte {
 			m := program(asm.I32Const(0))

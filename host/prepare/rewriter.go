@@ -15,6 +15,7 @@ type rewriter struct {
 	helperIndex map[helperKey]uint32
 
 	effort    uint64 // of compiling, so far
+	locals    uint64 // of all functions, so far
 	usesData  bool   // an instruction refers to data segments
 	cloneable bool   // until an instruction is found that changes more than memory and globals
 }

@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/compiler"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// compilesFor is a guest that passes the estimate, and takes the compiler seconds.
+func compilesFor() []byte { return asm.Guest(nil, nestedIfs(14_000, 100)).Encode() }
+
+func TestCompileBombs(t *testing.T) {
+	if !compiler.Offered() {
+		t.Skip("no limits for processes on this system")
+	}
+	neighbour := loadSmall(t)
+	var err error
+	rounds := beside(t, neighbour, func() {
+		_, err = load(t, compilesFor(), Options{CompileTime: time.Second})
+	})
+	const want = "op.wasm: module refused: over a limit: too complex: compiling it takes more than 1s of computing"
+	if err == nil || err.Error() != want || !errors.Is(err, ErrModule) {
+		t.Errorf("error = %v, want %q", err, want)
+	}
+	if rounds < enoughRounds {
+		t.Errorf("the neighbour was called only %d times meanwhile", rounds)
+	}
+}
+
+func TestLoadingEndsWithItsContext(t *testing.T) {
+	if !compiler.Offered() {
+		t.Skip("no processes on this system")
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("enough"))
+	defer cancel()
+	_, err := Load(ctx, "op.wasm", compilesFor(), withCache(t, Options{}))
+	if err == nil || errors.Is(err, ErrModule) || !strings.Contains(err.Error(), "op.wasm: compiling: enough") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestWarmStart: what is in the cache is not compiled again, here or elsewhere: a
+// compiler would have no memory.
+func TestWarmStart(t *testing.T) {
+	if !compiler.Offered() {
+		t.Skip("no limits for processes on this system")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	starved := Options{CacheDir: dir, CompileMemory: 1}
+	if _, err := load(t, asm.Guest(nil).Encode(), starved); !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), "compiling it takes more than 0 MiB of memory") {
+		t.Fatalf("without memory: %v", err)
+	}
+	if _, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := load(t, asm.Guest(nil).Encode(), starved)
+	if err != nil {
+		t.Fatalf("with a filled cache: %v", err)
+	}
+	result(t, m, "", &testEnv{})
+}
+
+// TestNothingCanBeWritten: then the module is compiled in this process.
+func TestNothingCanBeWritten(t *testing.T) {
+	wasm := asm.Guest(nil).Encode()
+	m := bare(t, wasm)
+	if err := m.translateHere(t.Context(), compiler.Job{Original: wasm, MemoryPages: 16}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.first(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	result(t, m, "", &testEnv{})
+	job := compiler.Job{Original: asm.Guest(asm.I32Add).Encode(), MemoryPages: 16}
+	if err := bare(t, wasm).translateHere(t.Context(), job); !errors.Is(err, ErrModule) {
+		t.Errorf("an invalid module: %v", err)
+	}
+}
+
+// bare is a module that is still to be compiled, as it is.
+func bare(tb testing.TB, wasm []byte) *Module {
+	tb.Helper()
+	m := &Module{name: "bare.wasm", options: Options{}.withDefaults()}
+	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
+	m.pool = newPool(&m.options)
+	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
+	tb.Cleanup(func() {
+		if m.runtime != nil {
+			m.Close(context.Background())
+		}
+	})
+	return m
+}
+
+// loadSmall loads the smallest guest.
+func loadSmall(t *testing.T) *Module {
+	t.Helper()
+	m, err := load(t, asm.Guest(nil).Encode(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// enoughRounds are so many that none of what they consist of is blocked.
+const enoughRounds = 5
+
+// beside runs something, and counts meanwhile how often the rest of the process gets
+// its turn: a garbage collection, a timer, and a call of a neighbour each.
+func beside(t *testing.T, neighbour *Module, do func()) (rounds int) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { // waited for below
+		defer close(done)
+		do()
+	}()
+	for {
+		round(t, neighbour)
+		select {
+		case <-done:
+			return rounds
+		default:
+			rounds++
+		}
+	}
+}
+
+// round waits for a garbage collection, a timer, and a call of the neighbour.
+func round(t *testing.T, neighbour *Module) {
+	t.Helper()
+	runtime.GC()
+	time.Sleep(time.Millisecond)
+	task, _, err := neighbour.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn"}, nil, &testEnv{})
+	if err != nil {
+		t.Errorf("the neighbour: %v", err)
+		return
+	}
+	task.Release(t.Context())
+}

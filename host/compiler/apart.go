@@ -1,0 +1,76 @@
+package compiler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Apart compiles the module in a process of its own.
+//
+// # Guarantees
+//
+//   - The process ends with the context, and at its limits of time and memory.
+//   - It has no environment and nothing open but its own pipes.
+//   - It gives way to this process: its priority is low, and the system ends it
+//     first when memory runs out.
+//
+// # Errors
+//
+// ErrInvalid; ErrLimit; that of the context.
+func Apart(ctx context.Context, job Job) error {
+	program, err := thisProgram()
+	if err != nil {
+		return fmt.Errorf("starting the compiler: %w", err)
+	}
+	stderr := &firstBytes{}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Args = job.arguments()
+	cmd.Env = []string{"GOTRACEBACK=none"}
+	cmd.Stdin = bytes.NewReader(append(append(make([]byte, 0, len(job.Original)+len(job.Prepared)), job.Original...), job.Prepared...))
+	cmd.Stderr = stderr
+	cmd.WaitDelay = time.Second
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting the compiler: %w", err)
+	}
+	err = cmd.Wait()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("compiling: %w", context.Cause(ctx))
+	}
+	return job.explain(cmd, err, stderr.text.String())
+}
+
+// explain makes the error of a process that failed.
+func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
+	state := cmd.ProcessState
+	switch {
+	case state == nil:
+		return fmt.Errorf("compiling: %w", err)
+	case state.ExitCode() == exitInvalid:
+		return fmt.Errorf("%w: %s", ErrInvalid, strings.TrimPrefix(said, ErrInvalid.Error()+": "))
+	case state.UserTime()+state.SystemTime() >= j.Time-time.Second/10:
+		return fmt.Errorf("%w: too complex: compiling it takes more than %v of computing", ErrLimit, j.Time)
+	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"):
+		return fmt.Errorf("%w: too complex: compiling it takes more than %d MiB of memory", ErrLimit, j.Memory>>20)
+	case state.ExitCode() < 0 && killed(state):
+		return fmt.Errorf("%w: the compiler was killed, maybe for lack of memory", ErrLimit)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	return errors.Join(fmt.Errorf("the compiler failed: %w: %s", err, first))
+}
+
+// firstBytes keeps the beginning of what is written.
+type firstBytes struct{ text strings.Builder }
+
+func (f *firstBytes) Write(data []byte) (int, error) {
+	f.text.Write(data[:min(len(data), 4096-min(4096, f.text.Len()))])
+	return len(data), nil
+}

@@ -1,0 +1,93 @@
+package compiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// processName is the argument zero of a process that compiles.
+const processName = "kopf-compiler"
+
+// offered tells whether this program called Main, and so can be started to compile.
+var offered atomic.Bool
+
+// Main lets modules be compiled in processes of their own, which are this program,
+// started again. It must be the first thing that main does: in such a process it
+// compiles, and does not return; else it returns at once.
+//
+//	func main() {
+//		compiler.Main()
+//		…
+//	}
+//
+// A program that does not call it compiles in its own process, where nothing but an
+// estimate beforehand bounds what a crafted module takes.
+func Main() {
+	if len(os.Args) == 0 || os.Args[0] != processName {
+		offered.Store(true)
+		return
+	}
+	os.Exit(child(os.Args[1:], os.Stdin, os.Stderr)) //nolint:forbidigo // this process is for nothing else
+}
+
+// Offered tells whether Apart can be used: the program called Main, and the system has limits for processes.
+func Offered() bool { return offered.Load() && limitable }
+
+// exitInvalid is the exit code for ErrInvalid, whose text is on standard error.
+const exitInvalid = 3
+
+// child is the process that compiles.
+func child(args []string, stdin io.Reader, stderr io.Writer) int {
+	job, err := receive(args, stdin)
+	if err == nil {
+		err = Here(context.Background(), job) //nolint:forbidigo // the limits of the process end it
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, ErrInvalid):
+		fmt.Fprint(stderr, err)
+		return exitInvalid
+	}
+	fmt.Fprint(stderr, err)
+	return 1
+}
+
+// arguments are what a job is on the command line; the modules come by standard input.
+func (j Job) arguments() []string {
+	return []string{
+		processName, j.Dir, strconv.Itoa(int(j.MemoryPages)), strconv.Itoa(int((j.Time + time.Second - 1) / time.Second)),
+		strconv.Itoa(j.Memory), strconv.Itoa(len(j.Original)), strconv.Itoa(len(j.Prepared)),
+	}
+}
+
+// receive limits this process and reads its job.
+func receive(args []string, stdin io.Reader) (Job, error) {
+	if len(args) != 6 {
+		return Job{}, fmt.Errorf("the compiler got %d arguments", len(args))
+	}
+	var numbers [5]int
+	for i := range numbers {
+		var err error
+		if numbers[i], err = strconv.Atoi(args[i+1]); err != nil {
+			return Job{}, fmt.Errorf("argument of the compiler: %w", err)
+		}
+	}
+	job := Job{Dir: args[0], MemoryPages: uint32(numbers[0])}
+	if err := limit(numbers[1], numbers[2]); err != nil {
+		return Job{}, fmt.Errorf("limits of the compiler: %w", err)
+	}
+	job.Original, job.Prepared = make([]byte, numbers[3]), make([]byte, numbers[4])
+	for _, into := range [][]byte{job.Original, job.Prepared} {
+		if _, err := io.ReadFull(stdin, into); err != nil {
+			return Job{}, fmt.Errorf("input of the compiler: %w", err)
+		}
+	}
+	return job, nil
+}

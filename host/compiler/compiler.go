@@ -1,0 +1,123 @@
+// Package compiler makes machine code out of prepared modules, and leaves it in a
+// folder from which the host loads it: in a process of its own, where a module that
+// is made to take hours or all memory harms nobody, or, where the program does not
+// offer that, in this one.
+//
+// # Why a process
+//
+// Compiling is the one thing that the host does for a guest and cannot interrupt:
+// the engine looks at no context while it compiles a function, and gives back no
+// memory. A process has limits that the system enforces.
+package compiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Job is a module to be compiled.
+type Job struct {
+	Dir         string // the engine's cache; absolute
+	Original    []byte // is validated: the prepared module of an invalid one may be valid
+	Prepared    []byte // is compiled
+	MemoryPages uint32 // of 64 KiB: what a memory may grow to
+
+	// Time and Memory are what Apart grants: time of all processors, in whole seconds,
+	// and bytes.
+	Time   time.Duration
+	Memory int
+}
+
+// Errors of Here and Apart.
+var (
+	// ErrInvalid says that the engine refuses the module.
+	ErrInvalid = errors.New("invalid")
+
+	// ErrLimit says that compiling took too much time or memory.
+	ErrLimit = errors.New("over a limit")
+)
+
+// Here compiles the module in this process: nothing bounds that.
+//
+// Errors: ErrInvalid.
+func Here(ctx context.Context, job Job) error {
+	if err := Validate(ctx, job); err != nil {
+		return err
+	}
+	err := fill(ctx, job)
+	if err == nil {
+		return nil
+	}
+	// The module is valid. So it is the cache that is broken, and the engine does not repair it.
+	if err := clearCache(job.Dir); err != nil {
+		return err
+	}
+	return fill(ctx, job)
+}
+
+// Validate refuses an invalid module: it could become valid by what is added to
+// it, and reach what is private. The interpreter validates as the compiler does, but
+// compiles faster.
+func Validate(ctx context.Context, job Job) error {
+	rt := wazero.NewRuntimeWithConfig(ctx, configure(wazero.NewRuntimeConfigInterpreter(), job.MemoryPages))
+	_, err := rt.CompileModule(ctx, job.Original)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return errors.Join(err, rt.Close(ctx))
+}
+
+// fill compiles the module through the cache.
+func fill(ctx context.Context, job Job) error {
+	cache, err := wazero.NewCompilationCacheWithDir(job.Dir)
+	if err != nil {
+		return err
+	}
+	rt := wazero.NewRuntimeWithConfig(ctx, Config(job.MemoryPages).WithCompilationCache(cache))
+	_, err = rt.CompileModule(WithWorkers(ctx), job.Prepared)
+	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
+}
+
+// Config is how all modules are compiled.
+func Config(memoryPages uint32) wazero.RuntimeConfig {
+	return configure(wazero.NewRuntimeConfig(), memoryPages)
+}
+
+func configure(config wazero.RuntimeConfig, memoryPages uint32) wazero.RuntimeConfig {
+	return config.WithMemoryLimitPages(memoryPages).
+		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
+}
+
+// maxWorkers bounds how many functions are compiled at once: each takes memory of its own.
+const maxWorkers = 4
+
+// WithWorkers lets the engine use several processors.
+func WithWorkers(ctx context.Context) context.Context {
+	return experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), maxWorkers))
+}
+
+// OnlyCached is a context with which the engine loads what is in its cache, and
+// compiles nothing: it is over. The engine looks at that before each function.
+func OnlyCached(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(experimental.WithCompilationWorkers(ctx, 2)) // one worker alone would not look
+	cancel()
+	return ctx
+}
+
+// clearCache removes the engine's files, which are in folders of their own.
+func clearCache(dir string) error {
+	folders, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
+}
