@@ -43,7 +43,7 @@ type OperatorInfo struct {
 // Capabilities are rights beyond a guest's own memory.
 type Capabilities struct {
 	Kubernetes []KubernetesRule `json:"kubernetes,omitempty"`
-	HTTP       []string         `json:"http,omitempty"`   // host names, with * as the first label if any
+	HTTP       []string         `json:"http,omitempty"`   // [scheme://]name[:port]; the first label may be *
 	Config     []string         `json:"config,omitempty"` // keys that are read at run time, secrets included
 }
 
@@ -54,6 +54,9 @@ type KubernetesRule struct {
 	Groups    []string `json:"groups"`
 	Resources []string `json:"resources"`
 	Verbs     []string `json:"verbs"`
+
+	// Namespaces are globs; absent: those that the operator serves.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // Kind is a kind of handlers: the decorator of the reference by its name.

@@ -108,22 +108,45 @@ type Answer struct {
 	Error    *Error    `json:"error,omitempty"`    // to StepCall: there is no response
 }
 
+// Targets of calls.
+const (
+	TargetKubernetes = "kubernetes" // the API server of the operator
+	TargetHTTP       = "http"       // any other server
+)
+
+// EncodingBase64 says that a body is a JSON string with its bytes in base64.
+const EncodingBase64 = "base64"
+
+// Codes of calls that have no response: the types of their errors.
+const (
+	CallNotGranted  = "NotGranted"  // whoever runs the operator has not granted it
+	CallInvalid     = "Invalid"     // no request can be made of it
+	CallReadOnly    = "ReadOnly"    // nothing may be written now
+	CallTooLarge    = "TooLarge"    // the request or the response is over a limit
+	CallNotReady    = "NotReady"    // the operator is not connected yet
+	CallTimeout     = "Timeout"     // no response in time
+	CallUnreachable = "Unreachable" // no connection, or a broken one
+	CallCancelled   = "Cancelled"   // the task was cancelled meanwhile
+)
+
 // Call is a request that the host makes for the guest, within its capabilities.
 type Call struct {
 	// Target is kubernetes (Path is that of the API) or http (Path is a URL).
-	Target  string              `json:"target"`
-	Method  string              `json:"method"`
-	Path    string              `json:"path"`
-	Headers map[string][]string `json:"headers,omitempty"`
-	Body    Raw                 `json:"body,omitempty"` // JSON, or a JSON string for other bodies
-	Timeout *float64            `json:"timeout,omitempty"`
+	Target   string              `json:"target"`
+	Method   string              `json:"method"`
+	Path     string              `json:"path"`
+	Headers  map[string][]string `json:"headers,omitempty"`
+	Body     Raw                 `json:"body,omitempty"`     // JSON, or a JSON string for other bodies
+	Encoding string              `json:"encoding,omitempty"` // of a body that is a string: none, or base64
+	Timeout  *float64            `json:"timeout,omitempty"`  // seconds; the host has a limit of its own
 }
 
 // Response is the answer to a call.
 type Response struct {
-	Status  int                 `json:"status"`
-	Headers map[string][]string `json:"headers,omitempty"`
-	Body    Raw                 `json:"body,omitempty"` // JSON, or a JSON string for other bodies
+	Status   int                 `json:"status"`
+	Headers  map[string][]string `json:"headers,omitempty"`
+	Body     Raw                 `json:"body,omitempty"`     // JSON, or a JSON string for other bodies
+	Encoding string              `json:"encoding,omitempty"` // of a body that is a string: none, or base64
 }
 
 // TransformResult is what transform answers: the whole body after all

@@ -39,6 +39,12 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/peering/
 	Peering Peering
 
+	// Calls say which requests of the guests are made, and how; none by default.
+	Calls Calls
+
+	// GrantWanted grants all that the guests declare to want, besides Calls.Grants.
+	GrantWanted bool
+
 	// Identity is the name among other operators; by default $POD_ID, or else
 	// user@host/time/random.
 	Identity string
@@ -75,6 +81,9 @@ func Run(ctx context.Context, o Options) error {
 	if err := checkTogether(modules); err != nil {
 		return err
 	}
+	if err := o.grant(modules); err != nil {
+		return err
+	}
 	guests := make([]reactor.Guest, len(modules))
 	for i, module := range modules {
 		guests[i] = guest{module}
@@ -88,7 +97,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	op, err := reactor.New(reactor.Options{
 		Registry: registry, Settings: o.Peering.applied(o.Settings), Identity: o.Identity, Login: o.Login, Namespaces: o.Namespaces, Liveness: o.Liveness,
-		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
+		Calls: o.Calls, Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {
 		return err

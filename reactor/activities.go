@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -27,6 +28,7 @@ type activity struct {
 	memo     *memo
 	events   *events
 	indices  *indexing.Indices
+	caller   *calls.Caller
 	log      zerolog.Logger
 }
 
@@ -42,6 +44,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 	c := &cause{
 		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
 		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
+		caller: a.caller,
 	}
 	current, err := a.settings.JSON()
 	if err != nil {

@@ -3,6 +3,7 @@ package reactor
 import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/filters"
@@ -23,6 +24,8 @@ type cause struct {
 	log      logger
 	events   *events
 	indices  *indexing.Indices
+	caller   *calls.Caller
+	readOnly string // why requests of the guest must not write; empty if they may
 
 	eventType *string // of the watch event; nil in the initial listing
 

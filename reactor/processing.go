@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -33,6 +34,7 @@ type processor struct {
 	indices   *indexing.Indices
 	indexed   *gate // open when the indices are complete
 	pauses    *pauses
+	caller    *calls.Caller
 }
 
 // process handles one event, and returns the version that our patch has made.
@@ -55,6 +57,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 	c := &cause{
 		resource: &p.resource, raw: it.Object, body: body, memory: memory, base: p.memories.base,
 		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events, indices: p.indices,
+		caller: p.caller,
 	}
 	c.log.post = p.events.logged
 	if it.Type != watching.Listed {

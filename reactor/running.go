@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -36,6 +37,9 @@ type Options struct {
 
 	// Liveness is the URL of the endpoint for liveness probes; none if empty.
 	Liveness string
+
+	// Calls say what requests of guests are made.
+	Calls calls.Options
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
@@ -64,6 +68,7 @@ type Operator struct {
 	indices   *indexing.Indices
 	indexed   *gate // open when the indices are complete
 	pauses    *pauses
+	caller    *calls.Caller
 	identity  func() string
 	leave     func() // withdraws from the peering
 
@@ -84,6 +89,7 @@ func New(o Options) (*Operator, error) {
 		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
 		pauses: newPauses(), leave: func() {},
 	}
+	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
 	o.Settings.Peering.Clusterwide = len(o.Namespaces) == 0
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
@@ -104,6 +110,7 @@ func New(o Options) (*Operator, error) {
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
+	defer op.caller.Close()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
 		return nil
@@ -135,7 +142,7 @@ func (op *Operator) cleanup(ctx context.Context) error {
 func (op *Operator) activity(kind abi.Kind) *activity {
 	return &activity{
 		kind: kind, handlers: op.Registry.activities[kind],
-		settings: op.Settings, memo: op.memories.base, events: op.events, indices: op.indices, log: op.Log,
+		settings: op.Settings, memo: op.memories.base, events: op.events, indices: op.indices, caller: op.caller, log: op.Log,
 	}
 }
 
@@ -246,7 +253,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses,
+		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

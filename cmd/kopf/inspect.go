@@ -73,6 +73,13 @@ func show(module *host.Module, stdout io.Writer) error {
 			fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
 		}
 	}
+	wanted, err := operator.Wanted(module)
+	if err != nil {
+		return err
+	}
+	for i, flag := range wanted.Flags() {
+		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], flag)
+	}
 	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", importsOf(module))
 	for _, h := range r.Handlers {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Kind, h.ID, resourceOf(h), optionsOf(h))

@@ -34,6 +34,7 @@ type runOptions struct {
 	configFiles   []string
 	pythonModules []string
 	environment   []string
+	grantOptions
 	logOptions
 
 	flags *pflag.FlagSet // to know which ones are given
@@ -78,6 +79,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	o.grantOptions.addFlags(flags)
 	o.logOptions.addFlags(flags)
 }
 
@@ -94,9 +96,14 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := o.check(log); err != nil {
 		return err
 	}
+	grants, err := o.grants()
+	if err != nil {
+		return err
+	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Log: log, RefKey: o.logRefKey,
+			Modules: o.modules, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
+			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}

@@ -126,6 +126,8 @@ func meaning(err error) *abi.Error {
 		return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
 	case *AdmissionError:
 		return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
+	case *RequestError:
+		return &abi.Error{Kind: e.kind}
 	}
 	if err == ErrChildrenPending { //nolint:errorlint // likewise
 		return &abi.Error{Kind: abi.ErrorChildren}

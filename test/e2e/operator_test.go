@@ -27,7 +27,9 @@ type options struct {
 	config   map[string]string // of the guest
 	host     host.Options      // limits
 	settings func(*settings.Settings)
-	rest     *rest.Config // who the operator is; the administrator by default
+	calls    operator.Calls // what the guest is granted
+	wanted   bool           // it gets what it wants
+	rest     *rest.Config   // who the operator is; the administrator by default
 }
 
 // running is an operator that runs in this process.
@@ -101,6 +103,7 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own,
+		Calls: o.calls, GrantWanted: o.wanted,
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),
 		Login: func(context.Context) (*reactor.Connection, error) {
 			return &reactor.Connection{Config: o.rest, DefaultNamespace: s.namespace}, nil

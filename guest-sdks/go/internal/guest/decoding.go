@@ -238,6 +238,8 @@ func toResponse(raw []byte) *abi.Response {
 			r.Headers = toHeaders(value)
 		case "body":
 			r.Body = value
+		case "encoding":
+			r.Encoding = jsonlite.Unquote(value)
 		}
 	})
 	if err != nil {

@@ -34,6 +34,7 @@ func (w *writer) capabilities(c *abi.Capabilities) {
 			w.texts("groups", rule.Groups)
 			w.texts("resources", rule.Resources)
 			w.texts("verbs", rule.Verbs)
+			w.texts("namespaces", rule.Namespaces)
 			w.close()
 		})
 	}
@@ -137,6 +138,7 @@ func (w *writer) call(c *abi.Call) {
 	w.must("path", c.Path)
 	w.headers("headers", c.Headers)
 	w.raw("body", c.Body)
+	w.text("encoding", c.Encoding)
 	w.seconds("timeout", c.Timeout)
 	w.close()
 }

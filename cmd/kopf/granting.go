@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// grantOptions are the flags about what operators may reach.
+type grantOptions struct {
+	rules  []string
+	hosts  []string
+	wanted bool
+}
+
+func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.rules, "allow-kubernetes", nil,
+		"let the operator make these requests: `VERBS:RESOURCES[:NAMESPACES]`, like get,list:pods,jobs.batch:team-* (repeatable)")
+	flags.StringArrayVar(&o.hosts, "allow-host", nil,
+		"let the operator reach this `HOST`: example.com, *.example.com, http://localhost:8080 (repeatable)")
+	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all that the operator declares to want; kopf inspect shows it")
+}
+
+// grants are what the flags grant.
+func (o *grantOptions) grants() (operator.Grants, error) {
+	var g operator.Grants
+	for _, text := range o.rules {
+		rule, err := operator.ParseRule(text)
+		if err != nil {
+			return g, usageError{fmt.Errorf("--allow-kubernetes %w", err)}
+		}
+		g.Kubernetes = append(g.Kubernetes, rule)
+	}
+	for _, text := range o.hosts {
+		host, err := operator.ParseHost(text)
+		if err != nil {
+			return g, usageError{fmt.Errorf("--allow-host %w", err)}
+		}
+		g.Hosts = append(g.Hosts, host)
+	}
+	return g, nil
+}

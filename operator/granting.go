@@ -1,0 +1,61 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/calls"
+)
+
+// Calls say which requests of guests are made, and how.
+type Calls = calls.Options
+
+// Grants are what guests may reach: nothing by default.
+type Grants = calls.Grants
+
+// Rule grants requests to the API of Kubernetes.
+type Rule = calls.Rule
+
+// Host grants requests to an HTTP server.
+type Host = calls.Host
+
+// ParseRule parses a rule that is written as VERBS:RESOURCES[:NAMESPACES], like
+// get,list:pods,deployments.apps:team-*.
+func ParseRule(text string) (Rule, error) { return calls.ParseRule(text) }
+
+// ParseHost parses a host that is written as [SCHEME://]NAME[:PORT], like
+// example.com or *.example.com.
+func ParseHost(text string) (Host, error) { return calls.ParseHost(text) }
+
+// Wanted is what a module declares to want.
+func Wanted(module *host.Module) (Grants, error) {
+	wanted, err := calls.Wanted(module.Registration().Capabilities)
+	if err != nil {
+		return Grants{}, fmt.Errorf("%s wants what cannot be granted: %w", module.Name(), err)
+	}
+	return wanted, nil
+}
+
+// grant gives the modules what they want, or refuses to run without it: handlers
+// that fail on all objects are worse than an operator that does not start.
+func (o *Options) grant(modules []*host.Module) error {
+	var problems []string
+	for _, module := range modules {
+		wanted, err := Wanted(module)
+		if err != nil {
+			return err
+		}
+		if o.GrantWanted {
+			o.Calls.Grants.Add(wanted)
+		} else if missing := o.Calls.Grants.Missing(wanted); !missing.Empty() {
+			problems = append(problems, fmt.Sprintf("%s wants more than it is granted; grant it with --allow-wanted, or with %s",
+				module.Name(), strings.Join(missing.Flags(), " ")))
+		}
+	}
+	if len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package calls
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// bodyOf are the bytes of a request: a JSON string is the text in it, anything
+// else is sent as it is written.
+func bodyOf(call *abi.Call, limit int) ([]byte, error) {
+	body := []byte(call.Body)
+	isText := len(body) > 0 && body[0] == '"'
+	if isText {
+		var text string
+		if err := json.Unmarshal(body, &text); err != nil {
+			return nil, invalid("the body: %v", err)
+		}
+		body = []byte(text)
+	}
+	switch {
+	case call.Encoding == abi.EncodingBase64 && (isText || len(body) == 0):
+		decoded, err := base64.StdEncoding.DecodeString(string(body))
+		if err != nil {
+			return nil, invalid("the body is no base64: %v", err)
+		}
+		body = decoded
+	case call.Encoding != "":
+		return nil, invalid("the encoding of a body can be %s, of a string, or none; not %q", abi.EncodingBase64, shown(call.Encoding))
+	}
+	if len(body) > limit {
+		return nil, &refusal{abi.CallTooLarge, fmt.Sprintf("the body of the request has %d bytes; the limit is %d", len(body), limit)}
+	}
+	return body, nil
+}
+
+// keptHeaders are the headers of the API that say something to guests.
+var keptHeaders = []string{"Content-Type", "Retry-After", "Warning"}
+
+// readResponse makes the answer. What is larger than the limit is none.
+func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response, error) {
+	limit := c.options.MaxResponse
+	data, err := io.ReadAll(io.LimitReader(rsp.Body, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: the answer is broken: %w", call.Method, shown(call.Path), err)
+	}
+	if len(data) > limit {
+		message := fmt.Sprintf("%s %s: the answer has more than %d bytes", call.Method, shown(call.Path), limit)
+		if call.Target == abi.TargetKubernetes {
+			message += ": list it in pages, with limit and continue"
+		}
+		return nil, &refusal{abi.CallTooLarge, message}
+	}
+	answer := &abi.Response{Status: rsp.StatusCode, Headers: rsp.Header}
+	if call.Target == abi.TargetKubernetes {
+		answer.Headers = map[string][]string{}
+		for _, name := range keptHeaders {
+			if values := rsp.Header.Values(name); len(values) > 0 {
+				answer.Headers[name] = values
+			}
+		}
+	}
+	answer.Body, answer.Encoding, err = encodeBody(data, rsp.Header.Get("Content-Type"))
+	return answer, err
+}
+
+// encodeBody writes a body into a message: JSON as it is, but for strings; other
+// texts as strings; anything else as base64.
+func encodeBody(data []byte, contentType string) (abi.Raw, string, error) {
+	if len(data) == 0 {
+		return nil, "", nil
+	}
+	if trimmed := bytes.TrimSpace(data); isJSON(contentType) && len(trimmed) > 0 && trimmed[0] != '"' && json.Valid(trimmed) && utf8.Valid(trimmed) {
+		return trimmed, "", nil
+	}
+	encoding, text := "", string(data)
+	if !utf8.Valid(data) {
+		encoding, text = abi.EncodingBase64, base64.StdEncoding.EncodeToString(data)
+	}
+	written, err := json.Marshal(text)
+	return written, encoding, err
+}
+
+func isJSON(contentType string) bool {
+	parsed, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (parsed == "application/json" || strings.HasSuffix(parsed, "+json"))
+}

@@ -1,0 +1,155 @@
+// Package calls makes the requests of guests: to the API of Kubernetes with the
+// operator's identity, and to HTTP servers. Nothing is granted by default; what
+// is granted, and what bounds it, is decided by whoever runs the operator.
+//
+// See abi/SPEC.md, "call".
+package calls
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// Options say which requests are made, and how. The zero value grants nothing.
+type Options struct {
+	Grants Grants
+
+	// Timeout bounds one request with its answer; a guest may ask for less.
+	// Default: a minute.
+	Timeout time.Duration
+
+	// InFlight bounds the requests at the same time; more of them wait for their
+	// turn, which does not count as time of the request. Default: 64.
+	InFlight int
+
+	// MaxRequest and MaxResponse bound the bodies, in bytes, the latter as they are
+	// after decompression. Defaults: 4 MiB.
+	MaxRequest, MaxResponse int
+
+	// TLS is used for connections to HTTP servers; nil: the roots of the system, and
+	// no client certificate. The cluster has its own.
+	TLS *tls.Config
+}
+
+// Caller makes the requests of the guests of one operator. It is safe for
+// concurrent use.
+type Caller struct {
+	options Options
+	served  []string // patterns of namespaces; none: the whole cluster
+	client  func() *clients.Client
+	web     *http.Client
+	slots   chan struct{}
+}
+
+// New makes a caller for an operator that serves the namespaces. The client is
+// that of the operator, nil as long as it has not logged in.
+func New(o Options, served []string, client func() *clients.Client) *Caller {
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.InFlight = cmp.Or(o.InFlight, 64)
+	o.MaxRequest = cmp.Or(o.MaxRequest, 4<<20)
+	o.MaxResponse = cmp.Or(o.MaxResponse, 4<<20)
+	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight)}
+	c.web = newWebClient(o.Grants, o.TLS)
+	return c
+}
+
+// Close closes idle connections.
+func (c *Caller) Close() { c.web.CloseIdleConnections() }
+
+// Call makes a request. If readOnly is not empty, it tells why nothing may be
+// written now. The answer has either a response or an error.
+func (c *Caller) Call(ctx context.Context, call *abi.Call, readOnly string) abi.Answer {
+	rsp, err := c.call(ctx, call, readOnly)
+	if err != nil {
+		return abi.Answer{Error: wireError(ctx, err)}
+	}
+	return abi.Answer{Response: rsp}
+}
+
+func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*abi.Response, error) {
+	var prepare func(*abi.Call, []byte) (request, error)
+	switch call.Target {
+	case abi.TargetKubernetes:
+		prepare = c.toKubernetes
+	case abi.TargetHTTP:
+		prepare = c.toWeb
+	default:
+		return nil, invalid("the target of a call must be %s or %s, not %q", abi.TargetKubernetes, abi.TargetHTTP, call.Target)
+	}
+	if call.Timeout != nil && !(*call.Timeout > 0) {
+		return nil, invalid("a timeout of %v seconds", *call.Timeout)
+	}
+	if readOnly != "" && !isReading(call.Method) {
+		return nil, &refusal{abi.CallReadOnly, fmt.Sprintf("%s %s is refused: %s", call.Method, shown(call.Path), readOnly)}
+	}
+	body, err := bodyOf(call, c.options.MaxRequest)
+	if err != nil {
+		return nil, err
+	}
+	send, err := prepare(call, body)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return c.exchange(ctx, call, send)
+}
+
+// request is a request that may be made.
+type request func(ctx context.Context) (*http.Response, error)
+
+// errTime is the cause of a context that ends a request for its time.
+var errTime = errors.New("no answer in time")
+
+func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request) (*abi.Response, error) {
+	limit := c.options.Timeout
+	if asked := call.Timeout; asked != nil && *asked < limit.Seconds() {
+		limit = time.Duration(*asked * float64(time.Second))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTime)
+	defer cancel()
+	rsp, err := send(ctx)
+	if err != nil {
+		return nil, timedOut(ctx, call, limit, err)
+	}
+	defer rsp.Body.Close()
+	answer, err := c.readResponse(call, rsp)
+	if err != nil {
+		return nil, timedOut(ctx, call, limit, err)
+	}
+	return answer, nil
+}
+
+func timedOut(ctx context.Context, call *abi.Call, limit time.Duration, err error) error {
+	if errors.Is(context.Cause(ctx), errTime) {
+		return &refusal{abi.CallTimeout, fmt.Sprintf("%s %s: no answer within %v", call.Method, shown(call.Path), limit)}
+	}
+	return err
+}
+
+// isReading tells the methods that change nothing.
+func isReading(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// shownLimit bounds what messages show of a guest's texts.
+const shownLimit = 200
+
+func shown(text string) string {
+	if len(text) > shownLimit {
+		return text[:shownLimit] + "…"
+	}
+	return text
+}

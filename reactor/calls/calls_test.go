@@ -1,0 +1,208 @@
+package calls
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// caller is one for HTTP servers only.
+func caller(t *testing.T, o Options) *Caller {
+	t.Helper()
+	c := New(o, nil, func() *clients.Client { return nil })
+	t.Cleanup(c.Close)
+	return c
+}
+
+func get(url string) *abi.Call { return &abi.Call{Target: abi.TargetHTTP, Method: "GET", Path: url} }
+
+func codeOf(answer abi.Answer) string {
+	if answer.Error == nil {
+		return ""
+	}
+	return answer.Error.Type
+}
+
+// TestCallsThatAreNone: what no request can be made of.
+func TestCallsThatAreNone(t *testing.T) {
+	c := caller(t, Options{Grants: grantsOf(t, "*", "*:*:*"), MaxRequest: 10})
+	negative := -1.0
+	tests := []struct {
+		name string
+		call abi.Call
+		code string
+	}{
+		{"no target", abi.Call{Method: "GET", Path: "/"}, abi.CallInvalid},
+		{"method", abi.Call{Target: "http", Method: "CONNECT", Path: "https://x.test/"}, abi.CallInvalid},
+		{"method with a line break", abi.Call{Target: "http", Method: "GET / HTTP/1.1\r\nX: y", Path: "https://x.test/"}, abi.CallInvalid},
+		{"URL", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/\x7f"}, abi.CallInvalid},
+		{"length", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/" + strings.Repeat("x", 9000)}, abi.CallInvalid},
+		{"timeout", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Timeout: &negative}, abi.CallInvalid},
+		{"header name", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"A B": {"x"}}}, abi.CallInvalid},
+		{"header value", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"A": {"x\r\nHost: y"}}}, abi.CallInvalid},
+		{"proxy", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"proxy-authorization": {"x"}}}, abi.CallInvalid},
+		{"length of another", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"content-length": {"7"}}}, abi.CallInvalid},
+		{"base64", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"*"`), Encoding: "base64"}, abi.CallInvalid},
+		{"base64 of what", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`{}`), Encoding: "base64"}, abi.CallInvalid},
+		{"encoding", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"x"`), Encoding: "gzip"}, abi.CallInvalid},
+		{"large", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"01234567890"`)}, abi.CallTooLarge},
+		{"impersonation", abi.Call{Target: "kubernetes", Method: "GET", Path: "/api/v1/pods", Headers: map[string][]string{"Impersonate-User": {"admin"}}}, abi.CallInvalid},
+		{"protobuf", abi.Call{Target: "kubernetes", Method: "GET", Path: "/api/v1/pods", Headers: map[string][]string{"Accept": {"application/vnd.kubernetes.protobuf"}}}, abi.CallInvalid},
+		{"no login yet", abi.Call{Target: "kubernetes", Method: "GET", Path: "/api/v1/pods"}, abi.CallNotReady},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := c.Call(t.Context(), &tt.call, "")
+			if codeOf(answer) != tt.code || answer.Error.Kind != abi.ErrorPermanent {
+				t.Errorf("got %+v, want %s", answer.Error, tt.code)
+			}
+		})
+	}
+}
+
+// TestReadOnly: dry runs read, and do not write.
+func TestReadOnly(t *testing.T) {
+	var arrived atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
+	defer server.Close()
+	c := caller(t, Options{Grants: grantsOf(t, server.URL, "*:*:*")})
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		for _, call := range []*abi.Call{
+			{Target: abi.TargetHTTP, Method: method, Path: server.URL},
+			{Target: abi.TargetKubernetes, Method: method, Path: "/api/v1/namespaces/x/pods/x"},
+		} {
+			if answer := c.Call(t.Context(), call, "the review is a dry run"); codeOf(answer) != abi.CallReadOnly {
+				t.Errorf("%s %s: %+v", method, call.Target, answer)
+			}
+		}
+	}
+	if answer := c.Call(t.Context(), get(server.URL), "the review is a dry run"); answer.Response == nil || arrived.Load() != 1 {
+		t.Errorf("reading: %+v, %d requests", answer, arrived.Load())
+	}
+}
+
+// TestNamesThatLeadAstray: a granted name that resolves to the machine itself.
+func TestNamesThatLeadAstray(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request arrived") }))
+	defer server.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	c := caller(t, Options{Grants: grantsOf(t, "http://*:"+port)})
+	for _, url := range []string{"http://localhost:" + port, server.URL} {
+		if answer := c.Call(t.Context(), get(url), ""); codeOf(answer) != abi.CallNotGranted {
+			t.Errorf("%s: %+v", url, answer)
+		}
+	}
+}
+
+// TestHeadersStayAtTheirHost: secrets do not follow a redirect to another server.
+func TestHeadersStayAtTheirHost(t *testing.T) {
+	var seen http.Header
+	second := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header }))
+	defer second.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, second.URL, http.StatusFound)
+	}))
+	defer first.Close()
+	c := caller(t, Options{Grants: grantsOf(t, first.URL, second.URL)})
+	call := get(first.URL)
+	call.Headers = map[string][]string{"X-Api-Key": {"secret"}, "Authorization": {"secret"}, "Accept": {"text/plain"}}
+	if answer := c.Call(t.Context(), call, ""); answer.Response == nil {
+		t.Fatalf("got %+v", answer)
+	}
+	if seen.Get("X-Api-Key") != "" || seen.Get("Authorization") != "" || seen.Get("Accept") != "text/plain" {
+		t.Errorf("the second server got %v", seen)
+	}
+}
+
+// TestEndlessRedirects: they end.
+func TestEndlessRedirects(t *testing.T) {
+	var arrived atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived.Add(1)
+		http.Redirect(w, r, "/", http.StatusFound)
+	}))
+	defer server.Close()
+	answer := caller(t, Options{Grants: grantsOf(t, server.URL)}).Call(t.Context(), get(server.URL), "")
+	if codeOf(answer) != abi.CallUnreachable || arrived.Load() != maxRedirects+1 {
+		t.Errorf("got %+v after %d requests", answer, arrived.Load())
+	}
+}
+
+// TestInFlight: requests wait for their turn, and give up with their context.
+func TestInFlight(t *testing.T) {
+	release := make(chan struct{})
+	var running, most atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		most.Store(max(most.Load(), running.Add(1)))
+		<-release
+		running.Add(-1)
+	}))
+	defer server.Close()
+	c := caller(t, Options{Grants: grantsOf(t, server.URL), InFlight: 2})
+	answers := make(chan abi.Answer)
+	for range 5 {
+		go func() { answers <- c.Call(context.WithoutCancel(t.Context()), get(server.URL), "") }()
+	}
+	for running.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if answer := c.Call(ctx, get(server.URL), ""); codeOf(answer) != abi.CallCancelled {
+		t.Errorf("who gave up waiting got %+v", answer)
+	}
+	close(release)
+	for range 5 {
+		if answer := <-answers; answer.Response == nil {
+			t.Errorf("got %+v", answer)
+		}
+	}
+	if most.Load() > 2 {
+		t.Errorf("%d requests at once", most.Load())
+	}
+}
+
+// TestBodies: what comes in which form.
+func TestBodies(t *testing.T) {
+	tests := []struct{ name, contentType, body, want, encoding string }{
+		{"JSON", "application/json; charset=utf-8", "\n{\"a\": 1}\n", `{"a": 1}`, ""},
+		{"JSON of a problem", "application/problem+json", `[1]`, `[1]`, ""},
+		{"a JSON string", "application/json", `"x"`, `"\"x\""`, ""},
+		{"not JSON really", "application/json", `{a}`, `"{a}"`, ""},
+		{"text", "text/plain", `{"a":1}`, `"{\"a\":1}"`, ""},
+		{"no type", "", "x", `"x"`, ""},
+		{"binary", "image/png", "\xff\x00", `"/wA="`, "base64"},
+		{"broken UTF-8 in JSON", "application/json", "{\"a\":\"\xff\"}", `"eyJhIjoi/yJ9"`, "base64"},
+		{"nothing", "application/json", "", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body, encoding, err := encodeBody([]byte(tt.body), tt.contentType)
+			if err != nil || string(body) != tt.want || encoding != tt.encoding {
+				t.Errorf("got %s %q, %v; want %s %q", body, encoding, err, tt.want, tt.encoding)
+			}
+		})
+	}
+}
+
+// TestUntrustedServer: certificates are checked.
+func TestUntrustedServer(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	c := caller(t, Options{Grants: grantsOf(t, server.URL), TLS: &tls.Config{MinVersion: tls.VersionTLS12}})
+	if answer := c.Call(t.Context(), get(server.URL), ""); codeOf(answer) != abi.CallUnreachable {
+		t.Errorf("got %+v", answer)
+	}
+}

@@ -1,0 +1,109 @@
+package calls
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Grants are what guests may reach. The zero value is nothing.
+type Grants struct {
+	Kubernetes []Rule
+	Hosts      []Host
+}
+
+// Wanted are the grants that give a guest all that it has declared to want.
+//
+// Errors: a rule or a host that nobody can grant.
+func Wanted(c *abi.Capabilities) (Grants, error) {
+	var g Grants
+	if c == nil {
+		return g, nil
+	}
+	for _, wanted := range c.Kubernetes {
+		rule, err := ruleOf(wanted)
+		if err != nil {
+			return Grants{}, err
+		}
+		g.Kubernetes = append(g.Kubernetes, rule)
+	}
+	for _, wanted := range c.HTTP {
+		host, err := ParseHost(wanted)
+		if err != nil {
+			return Grants{}, err
+		}
+		g.Hosts = append(g.Hosts, host)
+	}
+	return g, nil
+}
+
+// Missing is what the other grants have and these lack. Namespaces are not
+// compared: whoever runs an operator may narrow them.
+func (g Grants) Missing(other Grants) Grants {
+	var missing Grants
+	for _, rule := range other.Kubernetes {
+		missing.Kubernetes = append(missing.Kubernetes, g.missingOf(rule)...)
+	}
+	for _, host := range other.Hosts {
+		if !slices.ContainsFunc(g.Hosts, func(h Host) bool { return h.covers(host) }) {
+			missing.Hosts = append(missing.Hosts, host)
+		}
+	}
+	return missing
+}
+
+// missingOf are rules with what a rule has more: resources that lack the same
+// verbs are in one.
+func (g Grants) missingOf(rule Rule) []Rule {
+	var missing []Rule
+	for _, resource := range rule.Resources {
+		left := slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool {
+			return slices.ContainsFunc(g.Kubernetes, func(r Rule) bool { return r.covers(verb, resource) })
+		})
+		same := slices.IndexFunc(missing, func(r Rule) bool { return slices.Equal(r.Verbs, left) })
+		switch {
+		case len(left) == 0:
+		case same >= 0:
+			missing[same].Resources = append(missing[same].Resources, resource)
+		default:
+			missing = append(missing, Rule{Verbs: left, Resources: []Resource{resource}, Namespaces: rule.Namespaces})
+		}
+	}
+	return missing
+}
+
+// Empty tells whether nothing is granted.
+func (g Grants) Empty() bool { return len(g.Kubernetes)+len(g.Hosts) == 0 }
+
+// Add adds other grants to these.
+func (g *Grants) Add(other Grants) {
+	g.Kubernetes = append(g.Kubernetes, other.Kubernetes...)
+	g.Hosts = append(g.Hosts, other.Hosts...)
+}
+
+// Flags are the flags of kopf run that grant this.
+func (g Grants) Flags() []string {
+	var flags []string
+	for _, rule := range g.Kubernetes {
+		flags = append(flags, FlagKubernetes+" "+quoted(rule.String()))
+	}
+	for _, host := range g.Hosts {
+		flags = append(flags, FlagHost+" "+quoted(host.String()))
+	}
+	return flags
+}
+
+// Flags of the command line that grant something, as messages name them.
+const (
+	FlagKubernetes = "--allow-kubernetes"
+	FlagHost       = "--allow-host"
+)
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	if strings.ContainsAny(word, "*?[ ") {
+		return "'" + word + "'"
+	}
+	return word
+}

@@ -1,0 +1,98 @@
+package calls
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Host grants requests to an HTTP server.
+type Host struct {
+	Scheme string // https or http
+	Name   string // a name, an address, *.example.com for all names below, or * for all
+	Port   string
+}
+
+// ports are the default ports of the schemes.
+var ports = map[string]string{"https": "443", "http": "80"}
+
+// ParseHost parses a host that is written as [SCHEME://]NAME[:PORT]. Without a
+// scheme it is https, without a port that of the scheme.
+func ParseHost(text string) (Host, error) {
+	full := text
+	if !strings.Contains(full, "://") {
+		full = "https://" + full
+	}
+	parts, err := url.Parse(full)
+	if err != nil || parts.User != nil || parts.Path != "" || parts.RawQuery != "" || parts.Fragment != "" {
+		return Host{}, fmt.Errorf("%q: want a host like example.com, *.example.com, or http://localhost:8080", text)
+	}
+	host, err := hostOf(parts)
+	if err != nil {
+		return Host{}, fmt.Errorf("%q: %w", text, err)
+	}
+	if rest := strings.TrimPrefix(host.Name, "*."); host.Name != all && strings.Contains(rest, all) {
+		return Host{}, fmt.Errorf("%q: a * can only stand for the first labels of a name, or for all names", text)
+	}
+	return host, nil
+}
+
+// hostOf is the host of a URL in one form.
+func hostOf(u *url.URL) (Host, error) {
+	port, known := ports[u.Scheme]
+	if !known {
+		return Host{}, fmt.Errorf("unknown scheme %q: want https or http", shown(u.Scheme))
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if address, err := netip.ParseAddr(name); err == nil {
+		name = address.String()
+	}
+	if name == "" || strings.ContainsFunc(name, notInHosts) {
+		return Host{}, fmt.Errorf("%q is no host name", shown(u.Hostname()))
+	}
+	return Host{u.Scheme, name, port}, nil
+}
+
+func notInHosts(r rune) bool {
+	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:*", r))
+}
+
+// String is the host as ParseHost reads it.
+func (h Host) String() string {
+	text := h.Name
+	if strings.Contains(text, ":") {
+		text = "[" + text + "]"
+	}
+	if h.Port != ports[h.Scheme] {
+		text += ":" + h.Port
+	}
+	if h.Scheme != "https" {
+		text = h.Scheme + "://" + text
+	}
+	return text
+}
+
+// isPattern tells whether the host stands for names that nobody has written.
+func (h Host) isPattern() bool { return strings.HasPrefix(h.Name, all) }
+
+// covers tells whether another host is among those that this one stands for.
+func (h Host) covers(other Host) bool {
+	if h.Scheme != other.Scheme || h.Port != other.Port {
+		return false
+	}
+	return h.coversName(other.Name)
+}
+
+func (h Host) coversName(name string) bool {
+	switch {
+	case h.Name == all || h.Name == name:
+		return true
+	case h.isPattern():
+		return strings.HasSuffix(name, h.Name[1:]) // with the dot
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package calls
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// contentTypes are the formats of bodies that the API takes; all of them as JSON.
+var contentTypes = []string{
+	"application/json", "application/merge-patch+json", "application/json-patch+json",
+	"application/strategic-merge-patch+json", "application/apply-patch+yaml",
+}
+
+// toKubernetes prepares a request to the API: as the operator, with no headers of
+// the guest but those about formats.
+func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
+	segments, query, err := parsePath(call.Path)
+	if err != nil {
+		return nil, err
+	}
+	header, err := kubernetesHeader(call.Headers)
+	if err != nil {
+		return nil, err
+	}
+	a, err := attributesOf(call.Method, segments, query)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.options.Grants.allows(a, c.served); err != nil {
+		return nil, err
+	}
+	client := c.client()
+	if client == nil {
+		return nil, &refusal{abi.CallNotReady, "there is no connection to Kubernetes yet: startup and login handlers come before it"}
+	}
+	path := "/" + strings.Join(segments, "/")
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	if len(body) > 0 && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", contentTypes[0])
+	}
+	return func(ctx context.Context) (*http.Response, error) {
+		return client.Send(ctx, call.Method, path, header, body)
+	}, nil
+}
+
+// kubernetesHeader takes the headers that guests may set. All others are refused:
+// headers of impersonation and of proxies carry rights.
+func kubernetesHeader(headers map[string][]string) (http.Header, error) {
+	result := http.Header{"Accept": {contentTypes[0]}}
+	for name, values := range headers {
+		name = http.CanonicalHeaderKey(name)
+		switch {
+		case len(values) != 1:
+			return nil, invalid("the header %s has %d values instead of one", shown(name), len(values))
+		case name == "Accept" && (values[0] == contentTypes[0] || strings.HasPrefix(values[0], contentTypes[0]+";")):
+		case name == "Content-Type" && isOneOf(contentTypes, values[0]):
+		case name == "Accept" || name == "Content-Type":
+			return nil, invalid("the header %s cannot be %q: requests to Kubernetes are in JSON", name, shown(values[0]))
+		default:
+			return nil, invalid("the header %s cannot be set in requests to Kubernetes", shown(name))
+		}
+		result.Set(name, values[0])
+	}
+	return result, nil
+}
+
+func isOneOf(types []string, value string) bool {
+	for _, t := range types {
+		if t == value {
+			return true
+		}
+	}
+	return false
+}
+
+// serves tells whether an operator serves a namespace; "" is served by those of the whole cluster.
+func serves(patterns []string, namespace string) bool {
+	return len(patterns) == 0 || namespace != "" && selectors.ParseNamespaces(patterns).Match(namespace)
+}

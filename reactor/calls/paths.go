@@ -1,0 +1,152 @@
+package calls
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// attributes are what a request to the API is about, as RBAC sees it.
+type attributes struct {
+	verb      string
+	resource  Resource
+	namespace string // empty: none, or all of them
+	name      string
+}
+
+// String is for messages: "create persistentvolumeclaims in ns1".
+func (a attributes) String() string {
+	text := a.verb + " " + a.resource.String()
+	if a.namespace != "" {
+		text += " in " + a.namespace
+	}
+	return text
+}
+
+// tunnels are the subresources behind which other servers answer.
+var tunnels = []string{"exec", "attach", "portforward", "proxy"}
+
+// parsePath splits the path of an API request, and refuses what does not look
+// exactly like one: what is granted must be what the server understands.
+func parsePath(text string) (segments []string, query url.Values, err error) {
+	before, after, _ := strings.Cut(text, "?")
+	if len(text) > maxPath || !strings.HasPrefix(before, "/") {
+		return nil, nil, invalid("the path %q must begin with / and have at most %d bytes", shown(text), maxPath)
+	}
+	segments = strings.Split(before[1:], "/")
+	for _, segment := range segments {
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, notInPaths) {
+			return nil, nil, invalid("the path %q has the segment %q, as no resource has", shown(text), shown(segment))
+		}
+	}
+	if query, err = url.ParseQuery(after); err != nil || strings.Contains(after, "#") {
+		return nil, nil, invalid("the query of %q is malformed", shown(text))
+	}
+	return segments, query, nil
+}
+
+// maxPath bounds paths and URLs, as servers do.
+const maxPath = 8 << 10
+
+func notInPaths(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:~@", r))
+}
+
+// attributesOf tells what a request is about.
+func attributesOf(method string, segments []string, query url.Values) (attributes, error) {
+	var a attributes
+	switch {
+	case len(segments) >= 3 && segments[0] == "api":
+		segments = segments[2:]
+	case len(segments) >= 4 && segments[0] == "apis":
+		a.resource.Group, segments = segments[1], segments[3:]
+	default:
+		return a, invalid("/%s is not the path of a resource, like /api/v1/namespaces/NAMESPACE/pods", shown(strings.Join(segments, "/")))
+	}
+	if segments[0] == "watch" || segments[0] == "proxy" || query.Has("watch") {
+		return a, invalid("guests cannot watch through calls: register a handler")
+	}
+	if segments[0] == "namespaces" && len(segments) > 1 {
+		a.namespace = segments[1]
+		if len(segments) > 2 && segments[2] != "status" && segments[2] != "finalize" {
+			segments = segments[2:]
+		}
+	}
+	if len(segments) > 3 {
+		return a, invalid("/%s is too deep for a resource", shown(strings.Join(segments, "/")))
+	}
+	a.resource.Plural = segments[0]
+	if len(segments) > 1 {
+		a.name = segments[1]
+	}
+	if len(segments) > 2 {
+		a.resource.Subresource = segments[2]
+	}
+	if slices.Contains(tunnels, a.resource.Subresource) {
+		return a, invalid("the subresource %s leads out of the API: guests cannot use it", a.resource)
+	}
+	var err error
+	a.verb, err = verbOf(method, a.name != "")
+	return a, err
+}
+
+// verbOf is the verb of RBAC for a method.
+func verbOf(method string, named bool) (string, error) {
+	switch method {
+	case http.MethodGet:
+		if named {
+			return "get", nil
+		}
+		return "list", nil
+	case http.MethodPost:
+		return "create", nil
+	case http.MethodPut:
+		return "update", nil
+	case http.MethodPatch:
+		return "patch", nil
+	case http.MethodDelete:
+		if named {
+			return "delete", nil
+		}
+		return "deletecollection", nil
+	}
+	return "", invalid("the method of a request to Kubernetes must be GET, POST, PUT, PATCH, or DELETE, not %q", shown(method))
+}
+
+// allows tells whether a request is granted, given the served namespaces.
+func (g Grants) allows(a attributes, served []string) error {
+	elsewhere := false
+	for _, rule := range g.Kubernetes {
+		if !rule.covers(a.verb, a.resource) {
+			continue
+		}
+		if rule.reaches(a.namespace, served) {
+			return nil
+		}
+		elsewhere = true
+	}
+	wanted := Rule{Verbs: []string{a.verb}, Resources: []Resource{a.resource}}
+	switch {
+	case a.namespace != "" && (elsewhere || !serves(served, a.namespace)):
+		wanted.Namespaces = []string{a.namespace}
+	case a.namespace == "" && len(served) > 0:
+		wanted.Namespaces = []string{all}
+	}
+	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to %s: %s %s", a, FlagKubernetes, quoted(wanted.String()))}
+}
+
+// reaches tells whether the rule is for the namespace; "" is no namespace at all, or all of them.
+func (r Rule) reaches(namespace string, served []string) bool {
+	if len(r.Namespaces) == 0 {
+		return serves(served, namespace)
+	}
+	return slices.ContainsFunc(r.Namespaces, func(pattern string) bool {
+		matched, err := path.Match(pattern, namespace)
+		return pattern == all || namespace != "" && err == nil && matched
+	})
+}

@@ -1,0 +1,139 @@
+package calls
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Rule grants requests to the API of Kubernetes, in the sense of RBAC: each of
+// the verbs for each of the resources.
+type Rule struct {
+	Verbs     []string // get, list, create, update, patch, delete, deletecollection, or *
+	Resources []Resource
+
+	// Namespaces are globs. None: the namespaces that the operator serves, and
+	// resources without a namespace only if it serves the whole cluster. "*" is
+	// everything.
+	Namespaces []string
+}
+
+// Resource is a resource of a rule. The plural "*" stands for all of the group
+// with their subresources, the group "*" for all groups.
+type Resource struct{ Plural, Subresource, Group string }
+
+// all stands for every verb, group, resource or namespace.
+const all = "*"
+
+var verbs = []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"}
+
+// ParseRule parses a rule that is written as VERBS:RESOURCES[:NAMESPACES], with
+// commas in each part: get,list:pods,deployments.apps:team-*. Subresources are
+// written as pods/log or deployments.apps/scale.
+func ParseRule(text string) (Rule, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return Rule{}, fmt.Errorf("%q: want VERBS:RESOURCES[:NAMESPACES], like get,list:pods:default", text)
+	}
+	rule := Rule{Verbs: strings.Split(parts[0], ",")}
+	for item := range strings.SplitSeq(parts[1], ",") {
+		rule.Resources = append(rule.Resources, parseResource(item))
+	}
+	if len(parts) == 3 {
+		rule.Namespaces = strings.Split(parts[2], ",")
+	}
+	if err := rule.check(); err != nil {
+		return Rule{}, fmt.Errorf("%q: %w", text, err)
+	}
+	return rule, nil
+}
+
+func parseResource(text string) Resource {
+	if text == all {
+		return Resource{Plural: all, Group: all}
+	}
+	text, subresource, _ := strings.Cut(text, "/")
+	plural, group, _ := strings.Cut(text, ".")
+	return Resource{Plural: plural, Subresource: subresource, Group: group}
+}
+
+// ruleOf is a rule that a guest wants.
+func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
+	rule := Rule{Verbs: wanted.Verbs, Namespaces: wanted.Namespaces}
+	for _, group := range wanted.Groups {
+		for _, resource := range wanted.Resources {
+			plural, subresource, _ := strings.Cut(resource, "/")
+			rule.Resources = append(rule.Resources, Resource{plural, subresource, group})
+		}
+	}
+	return rule, rule.check()
+}
+
+func (r Rule) check() error {
+	if len(r.Verbs) == 0 || len(r.Resources) == 0 {
+		return fmt.Errorf("a rule needs verbs and resources")
+	}
+	for _, verb := range r.Verbs {
+		if verb != all && !slices.Contains(verbs, verb) {
+			return fmt.Errorf("unknown verb %q: want %s, or *", verb, strings.Join(verbs, ", "))
+		}
+	}
+	for _, resource := range r.Resources {
+		if resource.Plural == "" {
+			return fmt.Errorf("a resource without a name")
+		}
+	}
+	for _, namespace := range r.Namespaces {
+		if _, err := path.Match(namespace, ""); err != nil || namespace == "" {
+			return fmt.Errorf("%q is no pattern of namespaces", namespace)
+		}
+	}
+	return nil
+}
+
+// String is the rule as ParseRule reads it.
+func (r Rule) String() string {
+	resources := make([]string, len(r.Resources))
+	for i, resource := range r.Resources {
+		resources[i] = resource.String()
+	}
+	text := strings.Join(r.Verbs, ",") + ":" + strings.Join(resources, ",")
+	if len(r.Namespaces) > 0 {
+		text += ":" + strings.Join(r.Namespaces, ",")
+	}
+	return text
+}
+
+// String is the resource as it is written in rules.
+func (r Resource) String() string {
+	if r == (Resource{Plural: all, Group: all}) {
+		return all
+	}
+	text := r.Plural
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Subresource != "" {
+		text += "/" + r.Subresource
+	}
+	return text
+}
+
+// covers tells whether a resource is one of those that this one stands for.
+func (r Resource) covers(other Resource) bool {
+	switch {
+	case r.Group != all && r.Group != other.Group:
+		return false
+	case r.Plural == all && r.Subresource == "":
+		return true
+	}
+	return (r.Plural == all || r.Plural == other.Plural) && r.Subresource == other.Subresource
+}
+
+func (r Rule) covers(verb string, resource Resource) bool {
+	return (slices.Contains(r.Verbs, all) || slices.Contains(r.Verbs, verb)) &&
+		slices.ContainsFunc(r.Resources, func(own Resource) bool { return own.covers(resource) })
+}

@@ -1,0 +1,162 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// maxRedirects is how many redirects are followed; each of them must be granted.
+const maxRedirects = 5
+
+// webMethods are those of requests to HTTP servers.
+var webMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+}
+
+// connectTimeout bounds making a connection, and its TLS handshake.
+const connectTimeout = 10 * time.Second
+
+// newWebClient makes a client that knows nothing of the host: no proxies and no
+// credentials from its environment, no cookies.
+func newWebClient(g Grants, config *tls.Config) *http.Client {
+	transport := &http.Transport{
+		DialContext:            g.dial,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    connectTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    4,
+		MaxIdleConns:           64,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	return &http.Client{Transport: transport, CheckRedirect: g.checkRedirect}
+}
+
+// dial connects to a host, if its address is as trusted as its name.
+func (g Grants) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", address, err)
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	dialer := &net.Dialer{Timeout: connectTimeout, Control: g.trustIn(name, port).control(name)}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// checkRedirect lets a redirect go on if its target is granted. What the guest
+// has put into headers is for the first server only.
+func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error {
+	if len(before) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	if err := g.allowsURL(next.URL); err != nil {
+		return fmt.Errorf("redirect: %w", err)
+	}
+	if last := before[len(before)-1]; last.URL.Host != next.URL.Host || last.URL.Scheme != next.URL.Scheme {
+		for name := range next.Header {
+			if !slices.Contains([]string{"Accept", "Content-Type", "User-Agent"}, name) {
+				next.Header.Del(name)
+			}
+		}
+	}
+	return nil
+}
+
+// allowsURL tells whether a URL is granted.
+func (g Grants) allowsURL(u *url.URL) error {
+	if u.User != nil {
+		return invalid("the URL of a call cannot have a user: set the header Authorization")
+	}
+	host, err := hostOf(u)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	if strings.Contains(host.Name, all) {
+		return invalid("%q is no host name", shown(host.Name))
+	}
+	if slices.ContainsFunc(g.Hosts, func(granted Host) bool { return granted.covers(host) }) {
+		return nil
+	}
+	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s: %s %s", host, FlagHost, host)}
+}
+
+// toWeb prepares a request to an HTTP server.
+func (c *Caller) toWeb(call *abi.Call, body []byte) (request, error) {
+	if len(call.Path) > maxPath {
+		return nil, invalid("a URL of %d bytes; the limit is %d", len(call.Path), maxPath)
+	}
+	target, err := url.Parse(call.Path)
+	if err != nil {
+		return nil, invalid("the URL: %v", err)
+	}
+	if !slices.Contains(webMethods, call.Method) {
+		return nil, invalid("the method must be one of %s, not %q", strings.Join(webMethods, ", "), shown(call.Method))
+	}
+	header, err := webHeader(call.Headers)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.options.Grants.allowsURL(target); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(ctx, call.Method, call.Path, bytes.NewReader(body))
+		if err != nil {
+			return nil, invalid("%v", err)
+		}
+		req.Header = header.Clone()
+		rsp, err := c.web.Do(req)
+		return rsp, unwrapped(err)
+	}, nil
+}
+
+// unwrapped is the error without the URL that http.Client puts before it: it may
+// have secrets in its query.
+func unwrapped(err error) error {
+	var wrapper *url.Error
+	if errors.As(err, &wrapper) {
+		return fmt.Errorf("%s: %w", wrapper.Op, wrapper.Err)
+	}
+	return err
+}
+
+// hopByHop are the headers that are about the connection, not about the request.
+var hopByHop = []string{
+	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// webHeader takes the headers of the guest.
+func webHeader(headers map[string][]string) (http.Header, error) {
+	result := http.Header{"User-Agent": {"kopf"}}
+	for name, values := range headers {
+		canonical := http.CanonicalHeaderKey(name)
+		if slices.Contains(hopByHop, canonical) || strings.HasPrefix(canonical, "Proxy-") {
+			return nil, invalid("the header %s belongs to the host", canonical)
+		}
+		if !isToken(name) || slices.ContainsFunc(values, func(v string) bool { return strings.ContainsFunc(v, isControl) }) {
+			return nil, invalid("the header %q is malformed", shown(name))
+		}
+		result[canonical] = append([]string(nil), values...)
+	}
+	return result, nil
+}
+
+// isToken tells whether a text can be the name of a header. See RFC 9110, 5.6.2.
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	})
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
