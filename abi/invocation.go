@@ -45,6 +45,10 @@ type Invocation struct {
 	Activity string `json:"activity,omitempty"` // startup, cleanup, authentication, probe
 	Settings Raw    `json:"settings,omitempty"` // activities: the current settings
 
+	// Logins are the host's own credentials by their names: authentication only. A
+	// handler may return one of them as {"login": NAME}.
+	Logins []string `json:"logins,omitempty"`
+
 	Admission *Admission `json:"admission,omitempty"`
 	Indices   []string   `json:"indices,omitempty"` // names of the indices of the operator
 }

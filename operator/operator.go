@@ -6,13 +6,11 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 
 	"github.com/rs/zerolog"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
@@ -55,8 +53,16 @@ type Options struct {
 	// Settings are the settings before the startup handlers; nil: the defaults.
 	Settings *settings.Settings
 
-	// Login gives credentials; Kubeconfig by default.
+	// Login gives credentials, unless there are login handlers; those can choose it
+	// by the name "host". Nil: Kubeconfig and ServiceAccount, by the names
+	// "kubeconfig" and "service_account".
+	//
+	// See https://docs.kopf.dev/en/latest/authentication/
 	Login func(ctx context.Context) (*reactor.Connection, error)
+
+	// AllowServer and AllowProxy let login handlers choose the server and the proxy
+	// that requests go to; by default these are the host's.
+	AllowServer, AllowProxy bool
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
@@ -92,11 +98,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Login == nil {
-		o.Login = Kubeconfig
-	}
 	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: o.Peering.applied(o.Settings), Identity: o.Identity, Login: o.Login, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Registry: registry, Settings: o.Peering.applied(o.Settings), Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: o.Calls, Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {
@@ -128,33 +132,4 @@ func loadFile(ctx context.Context, path string, o host.Options) (*host.Module, e
 		return nil, err
 	}
 	return host.Load(ctx, filepath.Base(path), data, o)
-}
-
-// Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the
-// current context; inside of a cluster, with the service account.
-//
-// See https://docs.kopf.dev/en/latest/authentication/
-func Kubeconfig(context.Context) (*reactor.Connection, error) {
-	return connect(clientcmd.NewDefaultClientConfigLoadingRules())
-}
-
-// KubeconfigAt logs in with the current context of one file.
-func KubeconfigAt(path string) func(context.Context) (*reactor.Connection, error) {
-	return func(context.Context) (*reactor.Connection, error) {
-		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
-	}
-}
-
-func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error) {
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
-	config, err := loader.ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
-	}
-	config.QPS = -1 // our own limits hold
-	return &reactor.Connection{Config: config, DefaultNamespace: namespace}, nil
 }

@@ -36,12 +36,12 @@ func (p Peering) applied(s *settings.Settings) *settings.Settings {
 type Announcement = reactor.Announcement
 
 // Announce writes an announcement once, or withdraws it if it has no lifetime.
-// Without a login, that is as for Run.
+// Without logins, those are as for Run.
 //
 // See https://docs.kopf.dev/en/latest/peering/
 func Announce(ctx context.Context, a Announcement) error {
-	if a.Login == nil {
-		a.Login = Kubeconfig
+	if len(a.Logins) == 0 {
+		a.Logins = logins(nil)
 	}
 	return reactor.Announce(ctx, a)
 }

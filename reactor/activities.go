@@ -29,6 +29,7 @@ type activity struct {
 	events   *events
 	indices  *indexing.Indices
 	caller   *calls.Caller
+	logins   []string // of the host; for login handlers
 	log      zerolog.Logger
 }
 
@@ -50,7 +51,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.settings = abi.Raw(current)
+	c.settings, c.logins = abi.Raw(current), a.logins
 	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 	handlers := deduplicated(a.handlers)
 	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"k8s.io/client-go/discovery"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -24,7 +24,7 @@ var ErrNoPeering = errors.New("the cluster has no peering resources")
 // Announcement is a record in peering objects that no operator keeps: it makes
 // the operators pause until it expires or is withdrawn.
 type Announcement struct {
-	Login      func(ctx context.Context) (*Connection, error)
+	Logins     []Login       // of the host
 	Namespaces []string      // patterns of the namespaces of the objects; none: the cluster-scoped objects
 	Name       string        // of the peering objects
 	Identity   string        // of the record; empty: ManualIdentity
@@ -40,18 +40,19 @@ type Announcement struct {
 // Kopf: kopf._core.engines.peering.touch_command (v1.45).
 func Announce(ctx context.Context, a Announcement) error {
 	log := a.Log.With().Str(LoggerField, "kopf.peering").Logger()
-	connection, err := a.Login(ctx)
+	own, err := loginsOf(ctx, a.Logins, log)
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
+	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) { return own, nil })
+	logging, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { _ = vault.Run(logging) }() // Ends with the context; its error is that of the requests.
 	options := func() clients.Options { return requestOptions(settings.Default().Networking) }
-	client, err := clients.New(connection.Config, options, func(message string) { log.Error().Msg(message) })
+	client := clients.New(vault, options, func(message string) { log.Error().Msg(message) })
+	explorer, err := client.Discovery()
 	if err != nil {
 		return err
-	}
-	explorer, err := discovery.NewDiscoveryClientForConfig(connection.Config)
-	if err != nil {
-		return fmt.Errorf("discovery: %w", err)
 	}
 	all, err := scan(explorer)
 	if all == nil && err != nil {

@@ -41,6 +41,7 @@ type cause struct {
 	stopper  *stopper // of a daemon or a timer; nil otherwise
 	activity string
 	settings abi.Raw
+	logins   []string // of the host; for login handlers
 
 	verdicts map[verdictKey]bool // of filters that were asked in this cycle
 }
@@ -79,6 +80,7 @@ func (c *cause) invocation() abi.Invocation {
 		Field:     c.field,
 		Activity:  c.activity,
 		Settings:  c.settings,
+		Logins:    c.logins,
 		Indices:   c.indices.Names(),
 	}
 	if c.changing {

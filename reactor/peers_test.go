@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/peering"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -126,11 +127,8 @@ func (m *meeting) peers() []string {
 func attend(t *testing.T, m *meeting, s settings.Peering) (p *pauses, log *bytes.Buffer, leave func()) {
 	t.Helper()
 	m.changed, m.status = make(chan struct{}), map[string]json.RawMessage{}
-	client, err := clients.New(&rest.Config{Host: "http://server", Transport: m},
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m}}),
 		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
 	log = &bytes.Buffer{}
 	op := &Operator{
 		Options: Options{Settings: settings.Default(), Log: zerolog.New(zerolog.SyncWriter(log))}, client: client, pauses: newPauses(),

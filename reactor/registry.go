@@ -83,7 +83,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 // supported are the kinds that a registry takes.
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
-	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe,
+	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -114,7 +114,7 @@ func newHandler(spec abi.Handler) (*Handler, error) {
 
 func (r *Registry) add(h *Handler) {
 	switch h.Spec.Kind {
-	case abi.KindStartup, abi.KindCleanup, abi.KindProbe:
+	case abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin:
 		r.activities[h.Spec.Kind] = append(r.activities[h.Spec.Kind], h)
 	case abi.KindEvent:
 		r.watching = append(r.watching, h)

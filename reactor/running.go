@@ -9,12 +9,11 @@ import (
 
 	"github.com/rs/zerolog"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -27,8 +26,12 @@ type Options struct {
 	Registry *Registry
 	Settings *settings.Settings // nil: the defaults
 
-	// Login gives the credentials. It is called after the startup handlers.
-	Login func(ctx context.Context) (*Connection, error)
+	// Logins are the host's own ways to log in. They are used, after the startup
+	// handlers, if there are no login handlers; or else offered to those.
+	Logins []Login
+
+	// AllowServer and AllowProxy let login handlers choose where requests go.
+	AllowServer, AllowProxy bool
 
 	Namespaces []string // patterns; none: the whole cluster
 
@@ -49,19 +52,12 @@ type Options struct {
 	Ready func()
 }
 
-// Connection is how to reach the cluster.
-//
-// Kopf: kopf.ConnectionInfo (v1.45).
-type Connection struct {
-	Config           *rest.Config
-	DefaultNamespace string // of the current context; for events of cluster-scoped objects
-}
-
 // Operator serves objects with the handlers of guests.
 type Operator struct {
 	Options
 	lifecycle progression.Lifecycle
 	memories  *memories
+	vault     *credentials.Vault
 	client    *clients.Client
 	events    *events
 	tasks     sync.WaitGroup // daemons and timers
@@ -90,6 +86,7 @@ func New(o Options) (*Operator, error) {
 		pauses: newPauses(), leave: func() {},
 	}
 	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
+	op.vault = credentials.New(op.authenticate)
 	o.Settings.Peering.Clusterwide = len(o.Namespaces) == 0
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
@@ -117,7 +114,17 @@ func (op *Operator) Run(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
-	err := op.serve(ctx)
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeper sync.WaitGroup
+	defer keeper.Wait()
+	defer stop()
+	working, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	keeper.Go(func() { fail(op.vault.Run(keeping)) })
+	err := op.serve(working)
+	if errors.Is(err, errNoLogin) {
+		return err // there is nothing to clean up
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -151,18 +158,21 @@ func (op *Operator) serve(ctx context.Context) error {
 	if p := op.Settings.Peering; !p.Standalone && !p.Clusterwide && len(op.Namespaces) == 0 {
 		return errNoNamespace
 	}
-	connection, err := op.Login(ctx)
-	if err != nil {
-		return fmt.Errorf("login: %w", err)
-	}
 	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
-	op.client, err = clients.New(connection.Config, op.requestOptions, func(message string) { log.Error().Msg(message) })
+	first, err := op.vault.Take(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errNoLogin, err)
+	}
+	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
+	explorer, err := op.client.Discovery()
 	if err != nil {
 		return err
-	}
-	explorer, err := discovery.NewDiscoveryClientForConfig(connection.Config)
-	if err != nil {
-		return fmt.Errorf("discovery: %w", err)
 	}
 	op.Registry.bind(ctx, log)
 	op.indexed.add() // until the first streams are known
@@ -187,7 +197,7 @@ func (op *Operator) serve(ctx context.Context) error {
 		defer server.Wait()
 		defer stop()
 	}
-	stopPosting := op.events.start(ctx, op.client, connection.DefaultNamespace, log)
+	stopPosting := op.events.start(ctx, op.client, first.DefaultNamespace, log)
 	defer stopPosting()
 	return op.observe(ctx, observer)
 }

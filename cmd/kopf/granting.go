@@ -13,6 +13,8 @@ type grantOptions struct {
 	rules  []string
 	hosts  []string
 	wanted bool
+	server bool
+	proxy  bool
 }
 
 func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
@@ -21,6 +23,8 @@ func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.hosts, "allow-host", nil,
 		"let the operator reach this `HOST`: example.com, *.example.com, http://localhost:8080 (repeatable)")
 	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all that the operator declares to want; kopf inspect shows it")
+	flags.BoolVar(&o.server, "allow-server", false, "let login handlers choose the API server")
+	flags.BoolVar(&o.proxy, "allow-proxy", false, "let login handlers choose a proxy")
 }
 
 // grants are what the flags grant.

@@ -103,7 +103,8 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
 			Modules: o.modules, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
-			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, Log: log, RefKey: o.logRefKey,
+			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+			Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}

@@ -14,6 +14,9 @@ type Activity struct {
 	Call
 	Activity string // startup, cleanup, probe, authentication
 	Settings *Settings
+
+	// Logins are the names of the host's own credentials: of login handlers only.
+	Logins []string
 }
 
 // ActivityFunc is a handler for the whole operator. Results count for probes and logins.
@@ -25,6 +28,7 @@ func NewActivity(t *guest.Task) *Activity {
 		Call:     newCall(t),
 		Activity: t.Call.Activity,
 		Settings: &Settings{current: View{&node{raw: t.Call.Settings, key: "settings"}}},
+		Logins:   t.Call.Logins,
 	}
 }
 
@@ -100,24 +104,4 @@ func (s *Settings) wire() (map[string]abi.Raw, error) {
 		out[name] = text
 	}
 	return out, nil
-}
-
-// ConnectionInfo is the result of a login handler: how to reach the cluster.
-// Files of the host cannot be named; Server and ProxyURL need a grant.
-//
-// Kopf: kopf.ConnectionInfo (v1.45).
-type ConnectionInfo struct {
-	Server           string    `json:"server,omitempty"`
-	Priority         int       `json:"priority,omitempty"`
-	DefaultNamespace string    `json:"default_namespace,omitempty"`
-	Expiration       time.Time `json:"expiration,omitzero"`
-	CAData           []byte    `json:"ca_data,omitempty"`
-	Insecure         bool      `json:"insecure,omitempty"`
-	Username         string    `json:"username,omitempty"`
-	Password         string    `json:"password,omitempty"`
-	Scheme           string    `json:"scheme,omitempty"`
-	Token            string    `json:"token,omitempty"`
-	CertificateData  []byte    `json:"certificate_data,omitempty"`
-	PrivateKeyData   []byte    `json:"private_key_data,omitempty"`
-	ProxyURL         string    `json:"proxy_url,omitempty"`
 }

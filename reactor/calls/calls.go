@@ -61,6 +61,14 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 	return c
 }
 
+// Unconnected is the same caller without Kubernetes, and with slots of its own: for
+// those whom the requests to Kubernetes wait for.
+func (c *Caller) Unconnected() *Caller {
+	own := *c
+	own.client, own.slots = func() *clients.Client { return nil }, make(chan struct{}, c.options.InFlight)
+	return &own
+}
+
 // Close closes idle connections.
 func (c *Caller) Close() { c.web.CloseIdleConnections() }
 

@@ -12,10 +12,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
+	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // Content types of patches.
@@ -43,44 +43,29 @@ type Options struct {
 	EnforceRetryAfter bool
 }
 
-// Client talks to one API server with one identity.
+// Client talks to one cluster with the credentials of one operator.
 type Client struct {
-	base    *url.URL
-	watch   *http.Client // HTTP/2: its pings notice dead connections
-	write   *http.Client // HTTP/1.1: cheaper for many small requests
+	vault   *credentials.Vault
 	slots   chan struct{}
 	options func() Options
 	log     func(message string) // retries and failures of attempts
+
+	mu          sync.Mutex // guards connections
+	connections map[*credentials.Item]*connection
 }
 
-// New makes a client. It sends nothing yet.
-func New(cfg *rest.Config, options func() Options, log func(message string)) (*Client, error) {
-	host := cfg.Host
-	if !strings.Contains(host, "://") {
-		host = "https://" + host
+// New makes a client with the credentials of a vault. It sends nothing yet.
+func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
+	return &Client{
+		vault: vault, slots: make(chan struct{}, MaxWrites), options: options, log: log,
+		connections: map[*credentials.Item]*connection{},
 	}
-	base, err := url.Parse(host)
-	if err != nil {
-		return nil, fmt.Errorf("the server's URL %q: %w", cfg.Host, err)
-	}
-	reading := rest.CopyConfig(cfg)
-	writing := rest.CopyConfig(cfg)
-	writing.NextProtos = []string{"http/1.1"}
-	c := &Client{base: base, slots: make(chan struct{}, MaxWrites), options: options, log: log}
-	if c.watch, err = rest.HTTPClientFor(reading); err != nil {
-		return nil, fmt.Errorf("transport: %w", err)
-	}
-	if c.write, err = rest.HTTPClientFor(writing); err != nil {
-		return nil, fmt.Errorf("transport: %w", err)
-	}
-	c.watch.Timeout, c.write.Timeout = 0, 0
-	return c, nil
 }
 
 // Get reads an object or a listing, in one attempt: what is read can be read
 // again, and a missing permission should be known at once.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	return c.request(ctx, c.watch, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, path, "", nil)
+	return c.request(ctx, reading, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, path, "", nil)
 }
 
 // Patch patches an object and returns it as it is afterwards.
@@ -91,14 +76,14 @@ func (c *Client) Patch(ctx context.Context, path, contentType string, body []byt
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return c.request(ctx, c.write, c.options(), http.MethodPatch, path, contentType, body)
+	return c.request(ctx, writing, c.options(), http.MethodPatch, path, contentType, body)
 }
 
 // Post creates an object, with pauses between attempts of its own.
 func (c *Client) Post(ctx context.Context, path string, body []byte, backoffs []time.Duration) error {
 	options := c.options()
 	options.Backoffs = backoffs
-	_, err := c.request(ctx, c.write, options, http.MethodPost, path, "application/json", body)
+	_, err := c.request(ctx, writing, options, http.MethodPost, path, "application/json", body)
 	return err
 }
 
@@ -110,14 +95,29 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 	}
 	var stream io.ReadCloser
 	err := c.retrying(ctx, c.options(), http.MethodGet, path, func(ctx context.Context) error {
-		rsp, err := c.send(ctx, c.watch, http.MethodGet, path, "", nil) //nolint:bodyclose // the caller of Stream closes it
+		ctx, cancel := context.WithCancel(ctx)
+		rsp, item, err := c.send(ctx, reading, http.MethodGet, path, "", nil) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
+			cancel()
 			return err
 		}
-		stream = rsp.Body
+		go whileValid(ctx, item, cancel) // Ends at the latest when the stream is closed.
+		stream = &response{rsp.Body, cancel}
 		return nil
 	})
 	return stream, err
+}
+
+// response is a long response. Closing it ends its context.
+type response struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close ends the response.
+func (r *response) Close() error {
+	r.cancel()
+	return r.ReadCloser.Close()
 }
 
 // Repeat makes a request that somebody else sends, such as the discovery of
@@ -126,12 +126,12 @@ func (c *Client) Repeat(ctx context.Context, path string, send func() error) err
 	return c.retrying(ctx, c.options(), http.MethodGet, path, func(context.Context) error { return send() })
 }
 
-func (c *Client) request(ctx context.Context, via *http.Client, o Options, method, path, contentType string, body []byte) ([]byte, error) {
+func (c *Client) request(ctx context.Context, by via, o Options, method, path, contentType string, body []byte) ([]byte, error) {
 	var data []byte
 	err := c.retrying(ctx, o, method, path, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, o.RequestTimeout)
 		defer cancel()
-		rsp, err := c.send(ctx, via, method, path, contentType, body)
+		rsp, _, err := c.send(ctx, by, method, path, contentType, body)
 		if err != nil {
 			return err
 		}
@@ -143,25 +143,24 @@ func (c *Client) request(ctx context.Context, via *http.Client, o Options, metho
 }
 
 // send makes one attempt. The response of a failed one is read and closed here.
-func (c *Client) send(ctx context.Context, via *http.Client, method, path, contentType string, body []byte) (*http.Response, error) {
-	target := strings.TrimRight(c.base.String(), "/") + path
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+func (c *Client) send(ctx context.Context, by via, method, path, contentType string, body []byte) (*http.Response, *credentials.Item, error) {
+	req, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	rsp, err := via.Do(req)
+	rsp, item, err := c.do(req, by)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if rsp.StatusCode >= http.StatusBadRequest {
 		defer rsp.Body.Close()
-		return nil, readError(rsp)
+		return nil, nil, readError(rsp)
 	}
-	return rsp, nil
+	return rsp, item, nil
 }
 
 // retrying repeats an attempt as long as there are pauses for its error.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // serve answers the requests with the given answers, one after another.
@@ -31,10 +32,8 @@ func serve(t *testing.T, options clients.Options, answers ...func(w http.Respons
 	if options.RequestTimeout == 0 {
 		options.RequestTimeout = 10 * time.Second
 	}
-	client, err := clients.New(&rest.Config{Host: server.URL}, func() clients.Options { return options }, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}})
+	client := clients.New(vault, func() clients.Options { return options }, func(string) {})
 	return client, &count
 }
 

@@ -11,6 +11,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // errorLimit bounds how much of an error's body is read.
@@ -64,6 +66,9 @@ func reasonOf(code int) metav1.StatusReason {
 // the server, and the 403 and 429 of a server that is being upgraded or is busy.
 func isRetried(err error) bool {
 	code, ok := Code(err)
+	if errors.Is(err, credentials.ErrDepleted) {
+		return false // there will be no others
+	}
 	if !ok {
 		return true // never reached the server, or lost on the way
 	}

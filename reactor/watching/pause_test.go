@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // An object that is deleted between two runs of a stream is noticed by the second one.
@@ -25,12 +26,9 @@ func TestDeletedBetweenRuns(t *testing.T) {
 		fmt.Fprint(w, list)
 	}))
 	defer server.Close()
-	client, err := clients.New(&rest.Config{Host: server.URL}, func() clients.Options {
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
 		return clients.Options{RequestTimeout: time.Second}
 	}, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
 	stream := &Stream{
 		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K",
 		Options: func() Options { return Options{InactivityTimeout: time.Minute} },

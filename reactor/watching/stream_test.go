@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 func TestDecodeList(t *testing.T) {
@@ -156,12 +157,9 @@ func TestStreamSurvives(t *testing.T) {
 		fmt.Fprint(w, answer)
 	}))
 	defer server.Close()
-	client, err := clients.New(&rest.Config{Host: server.URL}, func() clients.Options {
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
 		return clients.Options{RequestTimeout: time.Second}
 	}, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	want := []string{

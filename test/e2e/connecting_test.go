@@ -76,7 +76,7 @@ func TestRefusedCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := kopf(t, kubeconfig(t, string(text)), "run", "-n", s.namespace, guest(t, "scripted"))
-	refused(t, got, 1, "the server has asked for the client to provide credentials")
+	refused(t, got, 1, "ran out of valid credentials: Unauthorized")
 }
 
 // TestClusterAppearsLater: what is not reachable yet is worth another attempt.

@@ -69,8 +69,14 @@ func (s space) run(t *testing.T, args ...string) *process {
 func (s space) spawn(t *testing.T, args ...string) *process {
 	t.Helper()
 	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, guest(t, "scripted"))...)
+	return s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
+}
+
+// operate starts a command line, and does not wait for anything.
+func (s space) operate(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{space: s, stdout: &journal{}, stderr: &journal{}, ended: make(chan struct{})}
-	p.cmd = command(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
+	p.cmd = command(t, env, args...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

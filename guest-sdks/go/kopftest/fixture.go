@@ -31,6 +31,7 @@ type Fixture struct {
 
 	Activity  string // of activities: startup and so on
 	Settings  any
+	Logins    []string // the host's own
 	Admission *kopf.Admission
 }
 
@@ -84,7 +85,7 @@ func (h *Host) task(f Fixture) *guest.Task {
 func (h *Host) invocation(f Fixture) abi.Invocation {
 	call := abi.Invocation{
 		ID: f.ID, Retry: f.Retry, Runtime: f.Runtime.Seconds(), Resource: &f.Resource,
-		Reason: f.Reason, Field: f.Field, Activity: f.Activity, Admission: f.Admission,
+		Reason: f.Reason, Field: f.Field, Activity: f.Activity, Logins: f.Logins, Admission: f.Admission,
 	}
 	if call.ID == "" {
 		call.ID = "test"

@@ -145,6 +145,8 @@ func specialField(call *abi.Invocation, key, value []byte) {
 		call.Activity = jsonlite.Unquote(value)
 	case "settings":
 		call.Settings = value
+	case "logins":
+		call.Logins = toStrings(value)
 	case "admission":
 		call.Admission = toAdmission(value)
 	case "indices":

@@ -77,6 +77,10 @@ var flowOps = map[string]operation{
 		c.returned, c.result = true, arg
 		return nil
 	},
+	"login": func(c *call, _ any) error {
+		c.returned, c.result = true, kopf.LoginWithKubeconfig(c.activity)
+		return nil
+	},
 	"temporary": func(_ *call, arg any) error {
 		args := argsOf(arg)
 		delay, said := args["delay"]

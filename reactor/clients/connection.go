@@ -1,0 +1,175 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+)
+
+// discoveryTimeout limits one request of the discovery.
+const discoveryTimeout = 32 * time.Second
+
+// connection is how to send requests with some credentials.
+type connection struct {
+	base          *url.URL
+	authorization string       // takes the place of what the transports send
+	watch         *http.Client // HTTP/2: its pings notice dead connections
+	write         *http.Client // HTTP/1.1: cheaper for many small requests
+}
+
+func connect(info credentials.Info) (*connection, error) {
+	host := info.Config.Host
+	if !strings.Contains(host, "://") {
+		host = "https://" + host
+	}
+	base, err := url.Parse(host)
+	if err != nil {
+		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
+	}
+	reading := rest.CopyConfig(info.Config)
+	writing := rest.CopyConfig(info.Config)
+	writing.NextProtos = []string{"http/1.1"}
+	conn := &connection{base: base, authorization: info.Authorization}
+	if conn.watch, err = rest.HTTPClientFor(reading); err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	if conn.write, err = rest.HTTPClientFor(writing); err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	conn.watch.Timeout, conn.write.Timeout = 0, 0
+	return conn, nil
+}
+
+// to makes a request to a path of any cluster one to the cluster of the connection.
+func (conn *connection) to(request *http.Request) (*http.Request, error) {
+	req := request.Clone(request.Context())
+	if request.GetBody != nil {
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+	req.URL.Scheme, req.URL.Host, req.Host = conn.base.Scheme, conn.base.Host, ""
+	if prefix := strings.TrimRight(conn.base.Path, "/"); prefix != "" {
+		req.URL.Path, req.URL.RawPath = prefix+req.URL.Path, ""
+	}
+	if conn.authorization != "" {
+		req.Header.Set("Authorization", conn.authorization)
+	}
+	return req, nil
+}
+
+// connection makes the connection of credentials, when they are first used.
+func (c *Client) connection(item *credentials.Item) (*connection, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn := c.connections[item]; conn != nil {
+		return conn, nil
+	}
+	c.disconnect()
+	conn, err := connect(item.Info)
+	if err == nil {
+		c.connections[item] = conn
+	}
+	return conn, err
+}
+
+// disconnect lets go of the connections of credentials that are not used any more.
+func (c *Client) disconnect() {
+	for known, conn := range c.connections {
+		select {
+		case <-known.Gone():
+			conn.watch.CloseIdleConnections()
+			conn.write.CloseIdleConnections()
+			delete(c.connections, known)
+		default:
+		}
+	}
+}
+
+// via chooses the transport of a request.
+type via func(conn *connection) *http.Client
+
+func reading(conn *connection) *http.Client { return conn.watch }
+func writing(conn *connection) *http.Client { return conn.write }
+
+// do sends a request with credentials of the vault: with others, if the cluster
+// refuses them, until it accepts some or there are none left.
+//
+// Kopf: kopf._cogs.clients.auth.authenticated (v1.45).
+func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials.Item, error) {
+	for {
+		item, err := c.vault.Take(request.Context())
+		if err != nil {
+			return nil, nil, err
+		}
+		conn, err := c.connection(item)
+		if err != nil {
+			c.vault.Invalidate(item, err)
+			continue
+		}
+		rsp, refusal, err := c.authenticated(request, item, conn, by)
+		if refusal == nil {
+			return rsp, item, err
+		}
+		c.vault.Invalidate(item, refusal)
+	}
+}
+
+// authenticated sends a request with one of the credentials: twice if they renew
+// themselves when they are refused.
+func (c *Client) authenticated(request *http.Request, item *credentials.Item, conn *connection, by via) (rsp *http.Response, refusal, err error) {
+	for attempt := 1; ; attempt++ {
+		req, err := conn.to(request)
+		if err != nil {
+			return nil, nil, err
+		}
+		rsp, err := by(conn).Do(req)
+		if err != nil || rsp.StatusCode != http.StatusUnauthorized {
+			return rsp, nil, err
+		}
+		refusal := readError(rsp)
+		rsp.Body.Close()
+		if attempt > 1 || !item.Renewing() {
+			return nil, refusal, nil
+		}
+	}
+}
+
+// RoundTrip sends a request of another client, such as that of the discovery, to
+// the cluster, whatever host its URL has. It does not repeat requests with a body
+// that cannot be read again.
+func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
+	rsp, _, err := c.do(req, reading)
+	return rsp, err
+}
+
+// Discovery tells the resources of the cluster.
+func (c *Client) Discovery() (discovery.ServerResourcesInterface, error) {
+	explorer, err := discovery.NewDiscoveryClientForConfigAndClient(
+		&rest.Config{Host: "https://cluster.invalid", QPS: -1}, // RoundTrip knows the real one
+		&http.Client{Transport: c, Timeout: discoveryTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	return explorer, nil
+}
+
+// whileValid ends a context with the credentials too: a long response must not
+// outlive them.
+func whileValid(ctx context.Context, item *credentials.Item, cancel context.CancelFunc) {
+	select {
+	case <-item.Gone():
+		cancel()
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,184 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+)
+
+// guarded is a server that accepts one token at a time.
+type guarded struct {
+	mu       sync.Mutex // guards all below
+	accepted string     // the value of the header
+	seen     []string
+}
+
+func (g *guarded) accept(header string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.accepted = header
+}
+
+func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seen = append(g.seen, r.Header.Get("Authorization"))
+	if r.Header.Get("Authorization") != g.accepted {
+		status(http.StatusUnauthorized)(w)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, `{"path":%q,"body":%q}`, r.URL.Path, body)
+}
+
+// connect makes a client with credentials that a login gives one after another.
+func connect(t *testing.T, infos ...credentials.Info) (*clients.Client, *guarded) {
+	t.Helper()
+	g := &guarded{}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	for _, info := range infos {
+		info.Config.Host = server.URL + "/prefix"
+	}
+	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) {
+		if len(infos) == 0 {
+			return nil, errors.New("no more logins")
+		}
+		next := infos[0]
+		infos = infos[1:]
+		return map[string]credentials.Info{"login": next}, nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = vault.Run(ctx) }) // its error is that of the requests
+	t.Cleanup(func() { cancel(); running.Wait() })
+	options := func() clients.Options { return clients.Options{RequestTimeout: 10 * time.Second} }
+	return clients.New(vault, options, func(string) {}), g
+}
+
+func token(text string) credentials.Info {
+	return credentials.Info{Config: &rest.Config{BearerToken: text}}
+}
+
+// TestRefusedRequestsAreRepeated, whole, with the next credentials.
+func TestRefusedRequestsAreRepeated(t *testing.T) {
+	custom := credentials.Info{Config: &rest.Config{}, Authorization: "Custom c"}
+	client, server := connect(t, token("a"), custom)
+	server.accept("Bearer a")
+	for _, next := range []string{"Bearer a", "Custom c"} {
+		server.accept(next)
+		got, err := client.Patch(t.Context(), "/x", clients.MergePatch, []byte("{}"))
+		if want := `{"path":"/prefix/x","body":"{}"}`; err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", next, got, err, want)
+		}
+	}
+	if len(server.seen) != 3 {
+		t.Errorf("the server has seen %q, want one refusal", server.seen)
+	}
+}
+
+// TestDiscoveryLogsInAgain as all other requests do.
+func TestDiscoveryLogsInAgain(t *testing.T) {
+	client, server := connect(t, token("a"), token("b"))
+	server.accept("Bearer b")
+	explorer, err := client.Discovery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := explorer.ServerGroupsAndResources(); err != nil {
+		t.Error(err)
+	}
+	if server.seen[0] != "Bearer a" || server.seen[1] != "Bearer b" {
+		t.Errorf("the server has seen %q", server.seen)
+	}
+}
+
+func TestDepletedCredentialsFailRequests(t *testing.T) {
+	client, server := connect(t, token("a"))
+	server.accept("nothing")
+	if _, err := client.Get(t.Context(), "/x"); err == nil || err.Error() != "no more logins" {
+		t.Errorf("got %v, want the error of the login", err)
+	}
+	if len(server.seen) != 1 {
+		t.Errorf("the server has seen %q", server.seen)
+	}
+}
+
+// TestTokensOfFilesAreReadAgain when they are refused: the same file is another login.
+func TestTokensOfFilesAreReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	file := func() credentials.Info { return credentials.Info{Config: &rest.Config{BearerTokenFile: path}} }
+	client, server := connect(t, file(), file())
+	for _, next := range []string{"a", "b"} {
+		write(next)
+		server.accept("Bearer " + next)
+		if _, err := client.Get(t.Context(), "/x"); err != nil {
+			t.Errorf("token %s: %v", next, err)
+		}
+	}
+}
+
+// TestStreamsEndWithTheirCredentials: a watch does not outlive a revoked token.
+func TestStreamsEndWithTheirCredentials(t *testing.T) {
+	first, second := token("a"), token("b")
+	refuse := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-refuse:
+			if r.Header.Get("Authorization") == "Bearer a" {
+				status(http.StatusUnauthorized)(w)
+				return
+			}
+			ok(w)
+		default:
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}
+	}))
+	defer server.Close()
+	first.Config.Host, second.Config.Host = server.URL, server.URL
+	second.Priority = -1
+	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) {
+		return map[string]credentials.Info{"a": first, "b": second}, nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go func() { _ = vault.Run(ctx) }() // ends with the context
+	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: 10 * time.Second} }, func(string) {})
+	stream, err := client.Stream(ctx, "/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	close(refuse)
+	if _, err := client.Get(ctx, "/x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(stream); err == nil || ctx.Err() != nil {
+		t.Errorf("the stream has not ended with its credentials: %v", err)
+	}
+}

@@ -1,0 +1,199 @@
+package credentials
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Rules are what the result of a login handler is judged by.
+type Rules struct {
+	// Own are the host's own logins by their names. A handler may choose one, not
+	// read it.
+	Own map[string]Info
+
+	// Base is the one of them whose server is used if a handler names no server;
+	// nil if there is none.
+	Base *Info
+
+	// AllowServer and AllowProxy let a handler choose where requests go.
+	AllowServer, AllowProxy bool
+}
+
+// result is what a login handler returns: kopf.ConnectionInfo as JSON.
+type result struct {
+	Login            string    `json:"login"`
+	Priority         int       `json:"priority"`
+	DefaultNamespace string    `json:"default_namespace"`
+	Expiration       timestamp `json:"expiration"`
+
+	Server   string `json:"server"`
+	ProxyURL string `json:"proxy_url"`
+
+	CAData          pem    `json:"ca_data"`
+	Insecure        bool   `json:"insecure"`
+	Username        string `json:"username"`
+	Password        string `json:"password"`
+	Scheme          string `json:"scheme"`
+	Token           string `json:"token"`
+	CertificateData pem    `json:"certificate_data"`
+	PrivateKeyData  pem    `json:"private_key_data"`
+}
+
+// hostFields are the fields of the reference that reach into the host.
+var hostFields = []string{"ca_path", "certificate_path", "private_key_path", "trust_env"}
+
+// Parse makes credentials of what a login handler has returned.
+func (r Rules) Parse(data []byte) (Info, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return Info{}, fmt.Errorf("want an object like ConnectionInfo, not %.100s", data)
+	}
+	for _, name := range hostFields {
+		if value, ok := fields[name]; ok && string(value) != "null" && string(value) != "false" {
+			return Info{}, fmt.Errorf("%s is a field of the class host: a module has no files and no environment; data can be given", name)
+		}
+		delete(fields, name)
+	}
+	known, err := json.Marshal(fields)
+	if err != nil {
+		return Info{}, err
+	}
+	var got result
+	decoder := json.NewDecoder(bytes.NewReader(known))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&got); err != nil {
+		return Info{}, err
+	}
+	if err := r.check(got); err != nil {
+		return Info{}, err
+	}
+	if got.Login != "" {
+		return r.chosen(got)
+	}
+	return r.made(got)
+}
+
+func (r Rules) check(got result) error {
+	switch {
+	case got.Server != "" && !r.AllowServer:
+		return errors.New("server is a field of the class grant: whoever runs the operator must allow it (--allow-server)")
+	case got.ProxyURL != "" && !r.AllowProxy:
+		return errors.New("proxy_url is a field of the class grant: whoever runs the operator must allow it (--allow-proxy)")
+	case (len(got.CertificateData) > 0) != (len(got.PrivateKeyData) > 0):
+		return errors.New("certificate_data and private_key_data belong together")
+	}
+	return nil
+}
+
+// chosen is one of the host's own logins, with limits.
+func (r Rules) chosen(got result) (Info, error) {
+	info, ok := r.Own[got.Login]
+	if !ok {
+		return Info{}, fmt.Errorf("the host has no login %q", got.Login)
+	}
+	limits := result{Login: got.Login, Priority: got.Priority, DefaultNamespace: got.DefaultNamespace, Expiration: got.Expiration}
+	if !reflect.DeepEqual(got, limits) {
+		return Info{}, errors.New("a login of the host can be limited by priority, expiration and default_namespace only")
+	}
+	return r.limited(info, got), nil
+}
+
+func (r Rules) limited(info Info, got result) Info {
+	if got.Priority != 0 {
+		info.Priority = got.Priority
+	}
+	if got.DefaultNamespace != "" {
+		info.DefaultNamespace = got.DefaultNamespace
+	}
+	info.Expiration = time.Time(got.Expiration)
+	return info
+}
+
+// made are credentials of the handler's own, for its server or that of the host.
+func (r Rules) made(got result) (Info, error) {
+	info := Info{Config: &rest.Config{Host: got.Server, QPS: -1}}
+	if got.Server == "" {
+		if r.Base == nil {
+			return Info{}, errors.New("there is no server: the host has no login of its own")
+		}
+		info = Info{Config: rest.AnonymousClientConfig(r.Base.Config), DefaultNamespace: r.Base.DefaultNamespace}
+	}
+	c := info.Config
+	c.Username, c.Password, c.BearerToken = got.Username, got.Password, got.Token
+	c.CertData, c.KeyData = got.CertificateData, got.PrivateKeyData
+	if len(got.CAData) > 0 {
+		c.CAData, c.CAFile = got.CAData, ""
+	}
+	if got.Insecure {
+		c.Insecure, c.CAData, c.CAFile = true, nil, "" // an authority would mean a check
+	}
+	if got.ProxyURL != "" {
+		proxy, err := url.Parse(got.ProxyURL)
+		if err != nil {
+			return Info{}, fmt.Errorf("proxy_url: %w", err)
+		}
+		c.Proxy = http.ProxyURL(proxy)
+	}
+	switch basic := got.Username != "" && got.Password != ""; {
+	case basic:
+		c.BearerToken = "" // as in the reference: the password wins
+	case got.Scheme != "":
+		c.BearerToken = ""
+		info.Authorization = got.Scheme
+		if got.Token != "" {
+			info.Authorization += " " + got.Token
+		}
+	}
+	if _, err := rest.HTTPClientFor(c); err != nil {
+		return Info{}, err // certificates that are none, a server that is no URL
+	}
+	return r.limited(info, got), nil
+}
+
+// pem is a PEM text, or one in base64.
+type pem []byte
+
+func (p *pem) UnmarshalJSON(data []byte) error {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil || text == nil {
+		return err
+	}
+	if bytes.HasPrefix([]byte(*text), []byte("-----BEGIN ")) || *text == "" {
+		*p = pem(*text)
+		return nil
+	}
+	decoded, err := base64.StdEncoding.DecodeString(*text)
+	if err != nil {
+		return errors.New("certificates and keys are PEM, or PEM in base64")
+	}
+	*p = decoded
+	return nil
+}
+
+// timestamp is a time in ISO 8601; without a zone it is in UTC.
+type timestamp time.Time
+
+var timestampLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02"}
+
+func (t *timestamp) UnmarshalJSON(data []byte) error {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil || text == nil || *text == "" {
+		return err
+	}
+	for _, layout := range timestampLayouts {
+		if parsed, err := time.Parse(layout, *text); err == nil {
+			*t = timestamp(parsed)
+			return nil
+		}
+	}
+	return fmt.Errorf("expiration: %q is no time like 2099-12-31T23:59:59", *text)
+}

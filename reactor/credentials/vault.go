@@ -1,0 +1,244 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrDepleted is when the cluster has refused all credentials, and another login
+// gives no others.
+var ErrDepleted = errors.New("ran out of valid credentials")
+
+// Bounds of a vault.
+const (
+	// refusedLimit is how many refused credentials are remembered: 32 bytes each.
+	refusedLimit = 1000
+
+	// loginPause is the least time between two logins: a login handler that makes
+	// up new credentials all the time does not keep the cluster busy.
+	loginPause = time.Second
+)
+
+// Login gets new credentials by the ids of the handlers that gave them. It is
+// called again when they are used up. An error ends the operator.
+type Login func(ctx context.Context, again bool) (map[string]Info, error)
+
+// Item is one of the credentials in a vault.
+type Item struct {
+	Info
+	fingerprint fingerprint // as it was at the login: files may change
+	gone        chan struct{}
+}
+
+func newItem(info Info) *Item {
+	return &Item{Info: info, fingerprint: info.fingerprint(), gone: make(chan struct{})}
+}
+
+// Gone is closed when the credentials must not be used any more.
+func (i *Item) Gone() <-chan struct{} { return i.gone }
+
+// Vault holds the credentials that are valid as far as is known.
+//
+// # Guarantees
+//
+//   - Credentials that were refused are never given again.
+//   - Whoever needs credentials while there are none waits for one login.
+//
+// Kopf: kopf._cogs.structs.credentials.Vault (v1.45).
+type Vault struct {
+	login  Login         // nil: there is no other login
+	wanted chan struct{} // somebody waits for a login
+
+	mu      sync.Mutex // guards all below
+	items   []*Item
+	refused []fingerprint
+	cause   error         // of the last refusal
+	ready   chan struct{} // closed when there are credentials again, or a failure
+	failure error         // there will never be any again
+}
+
+// New makes an empty vault. Run is to be called for the logins.
+func New(login Login) *Vault {
+	return &Vault{login: login, wanted: make(chan struct{}, 1), ready: make(chan struct{})}
+}
+
+// Of makes a vault of credentials that cannot be replaced.
+func Of(info Info) *Vault {
+	return &Vault{items: []*Item{newItem(info)}}
+}
+
+// Take gives credentials: any of those with the highest priority. If there are
+// none, it waits for a login.
+//
+// Errors: ErrDepleted with the reason of the last refusal, and those of the login
+// and of the context.
+func (v *Vault) Take(ctx context.Context) (*Item, error) {
+	for {
+		item, ready, err := v.pick(time.Now())
+		if item != nil || err != nil {
+			return item, err
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// pick finds credentials, or asks for a login and tells what to wait for.
+func (v *Vault) pick(now time.Time) (*Item, <-chan struct{}, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.failure != nil {
+		return nil, nil, v.failure
+	}
+	v.drop(func(item *Item) bool { return item.expired(now) })
+	if len(v.items) > 0 {
+		best := v.best()
+		return best[rand.IntN(len(best))], nil, nil
+	}
+	if v.login == nil {
+		v.failure = v.depleted()
+		return nil, nil, v.failure
+	}
+	select {
+	case v.wanted <- struct{}{}:
+	default: // somebody has asked already
+	}
+	return nil, v.ready, nil
+}
+
+// best are the credentials with the highest priority.
+func (v *Vault) best() []*Item {
+	top := slices.MaxFunc(v.items, func(a, b *Item) int { return a.Priority - b.Priority }).Priority
+	if !slices.ContainsFunc(v.items, func(item *Item) bool { return item.Priority != top }) {
+		return v.items
+	}
+	var best []*Item
+	for _, item := range v.items {
+		if item.Priority == top {
+			best = append(best, item)
+		}
+	}
+	return best
+}
+
+// Invalidate says that the cluster has refused credentials, and why. Saying so
+// twice does nothing.
+func (v *Vault) Invalidate(refused *Item, cause error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !slices.Contains(v.items, refused) {
+		return // so has somebody else
+	}
+	v.cause = cause
+	if len(v.refused) == refusedLimit {
+		v.refused = v.refused[1:]
+	}
+	v.refused = append(v.refused, refused.fingerprint)
+	v.drop(func(item *Item) bool { return item == refused })
+}
+
+// drop removes credentials. The last ones make everybody wait for a login.
+func (v *Vault) drop(obsolete func(*Item) bool) {
+	had := len(v.items)
+	v.items = slices.DeleteFunc(v.items, func(item *Item) bool {
+		if obsolete(item) {
+			close(item.gone)
+			return true
+		}
+		return false
+	})
+	if had > 0 && len(v.items) == 0 {
+		v.ready = make(chan struct{})
+	}
+}
+
+// Run logs in whenever there are no credentials left, until the context ends, or
+// there are no others to get.
+func (v *Vault) Run(ctx context.Context) error {
+	last := time.Time{}
+	for again := false; ; again = true {
+		select {
+		case <-v.wanted:
+		case <-ctx.Done():
+			return nil
+		}
+		if v.isFilled() {
+			continue // the question came before the last answer
+		}
+		if err := pause(ctx, time.Until(last.Add(loginPause))); err != nil {
+			return v.fail(err)
+		}
+		last = time.Now()
+		infos, err := v.login(ctx, again)
+		if err == nil {
+			err = v.fill(infos, time.Now())
+		}
+		if err != nil {
+			return v.fail(err)
+		}
+	}
+}
+
+func (v *Vault) isFilled() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.items) > 0
+}
+
+// fill takes the results of a login, except for those that were refused before.
+func (v *Vault) fill(infos map[string]Info, now time.Time) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id, info := range infos {
+		if info.expired(now) {
+			v.cause = fmt.Errorf("those of %q have expired at %s", id, info.Expiration.Format(time.RFC3339))
+			continue
+		}
+		if item := newItem(info); !slices.Contains(v.refused, item.fingerprint) {
+			v.items = append(v.items, item)
+		}
+	}
+	if len(v.items) == 0 {
+		return v.depleted()
+	}
+	close(v.ready)
+	return nil
+}
+
+func (v *Vault) depleted() error {
+	if v.cause == nil {
+		return fmt.Errorf("%w: there are none from the login handlers", ErrDepleted)
+	}
+	return fmt.Errorf("%w: %w", ErrDepleted, v.cause)
+}
+
+// fail lets go of everybody who waits.
+func (v *Vault) fail(err error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.failure = err
+	close(v.ready)
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
