@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -103,7 +104,7 @@ type document struct {
 
 // read gets the object as it is now. It is nil if the object is gone. Without the
 // right to get objects, the known state has to do, as in the reference.
-func (a *applier) read(ctx context.Context, c *cause) (*document, error) {
+func (a *applier) read(ctx context.Context, c *cause, kept func(parent, key string) bool) (*document, error) {
 	path, err := pathOf(*c.resource, c.body, "")
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (a *applier) read(ctx context.Context, c *cause) (*document, error) {
 	case err != nil:
 		return nil, err
 	}
-	body, err := dicts.DecodeObject(raw)
+	body, err := dicts.DecodeParts(raw, kept)
 	if err != nil {
 		return nil, fmt.Errorf("the object as it was read: %w", err)
 	}
@@ -130,7 +131,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	if p.empty() {
 		return application{}, nil
 	}
-	w := &writing{client: a.client, resource: *c.resource, body: c.body, log: c.log}
+	w := &writing{client: a.client, resource: *c.resource, before: document{c.raw, c.body}, merged: p.merge.Object(), log: c.log}
 	remaining, err := w.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
 		c.log.debug("Patching was skipped: the object does not exist anymore.")
@@ -142,7 +143,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	if w.result == nil {
 		return application{remaining: remaining}, nil
 	}
-	if lost := patches.Inconsistencies(p.merge.Object(), w.result); len(lost) > 0 {
+	if lost := patches.Inconsistencies(w.merged, w.result); len(lost) > 0 {
 		c.log.warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
 	}
 	return application{version: w.version(), remaining: remaining}, nil
@@ -153,14 +154,16 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 type writing struct {
 	client   *clients.Client
 	resource selectors.Resource
-	body     dicts.Object // as the cycle began
-	result   dicts.Object // as the server has answered last; nil: no request
+	before   document     // as the cycle began
+	merged   dicts.Object // all that is to be merged
+	answer   []byte       // what the server has answered last; nil: no request
+	result   dicts.Object // of this, the metadata and what was merged
 	log      logger
 }
 
 // write returns the transformations that lost against newer changes.
 func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error) {
-	merge, status := w.split(p.merge.Object())
+	merge, status := w.split(w.merged)
 	if err := w.merge(ctx, "", &p.merge, merge); err != nil {
 		return nil, err
 	}
@@ -170,9 +173,9 @@ func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error)
 	if len(p.transformations) == 0 {
 		return nil, nil
 	}
-	fresh := w.result
-	if fresh == nil {
-		fresh = w.body
+	fresh, err := w.fresh(p)
+	if err != nil {
+		return nil, err
 	}
 	wanted, err := p.transformed(ctx, fresh)
 	if err != nil {
@@ -194,11 +197,24 @@ func (w *writing) write(ctx context.Context, p *patch) ([]transformation, error)
 		if lost {
 			return p.transformations, nil
 		}
-		if w.result != nil {
-			fresh = w.result
+		if fresh, err = w.fresh(p); err != nil {
+			return nil, err
 		}
 	}
 	return nil, nil
+}
+
+// fresh is the object as it is known now: for the guest's functions the whole of it.
+func (w *writing) fresh(p *patch) (dicts.Object, error) {
+	raw := w.answer
+	switch {
+	case raw != nil:
+	case slices.ContainsFunc(p.transformations, func(t transformation) bool { return t.task != nil }):
+		raw = w.before.raw
+	default:
+		return w.before.body, nil
+	}
+	return dicts.DecodeObject(raw)
 }
 
 func (w *writing) hasStatus() bool {
@@ -270,7 +286,7 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 }
 
 func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
-	path, err := pathOf(w.resource, w.body, subresource)
+	path, err := pathOf(w.resource, w.before.body, subresource)
 	if err != nil {
 		return err
 	}
@@ -278,11 +294,14 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	if err != nil {
 		return err
 	}
-	result, err := dicts.DecodeObject(data)
+	w.answer = data
+	w.result, err = dicts.DecodeParts(data, func(parent, key string) bool {
+		_, merged := w.merged[key]
+		return parent != "" && unmanaged(parent, key) || key == "metadata" || merged
+	})
 	if err != nil {
 		return fmt.Errorf("the answer to a patch: %w", err)
 	}
-	w.result = result
 	return nil
 }
 
@@ -298,7 +317,7 @@ func (w *writing) version() string {
 	switch {
 	case causes.IsReleased(w.result):
 		return version + "~which~never~arrives"
-	case version == dicts.LookupString(w.body, "metadata", "resourceVersion"):
+	case version == dicts.LookupString(w.before.body, "metadata", "resourceVersion"):
 		return ""
 	}
 	return version

@@ -174,7 +174,9 @@ func (p *processor) concludeChange(c *cause) error {
 	if c.reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
 		return nil // nobody will look at it, and the object would never go away
 	}
-	c.memory.stripping.stored(essence)
+	if c.reason == causes.Create {
+		c.memory.stripping.stored(essence)
+	}
 	return p.settings.Persistence.DiffBase.Store(c.body, &c.patch.merge, essence)
 }
 

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -44,18 +45,25 @@ const (
 
 // stripping notices that the stored state of an object is removed again and again.
 type stripping struct {
-	essence dicts.Object // as it was stored last
+	essence uint64 // as it was stored last: its hash; zero: never
 	since   time.Time
 	count   int
 }
 
-// stored remembers what has been stored.
-func (s *stripping) stored(essence dicts.Object) { s.essence = essence }
+// stored remembers what has been stored for a new object.
+func (s *stripping) stored(essence dicts.Object) { s.essence = hashOf(essence) }
+
+// hashOf is never zero.
+func hashOf(essence any) uint64 {
+	hash := fnv.New64a()
+	hash.Write(dicts.Encode(essence)) // cannot fail
+	return hash.Sum64() | 1
+}
 
 // isEndless tells that an object is new only since its state is always removed. It
 // says so once.
 func (s *stripping) isEndless(c *cause) bool {
-	if c.reason != causes.Create || s.essence == nil || !dicts.Equal(c.new, s.essence) {
+	if c.reason != causes.Create || s.essence == 0 || s.essence != hashOf(c.new) {
 		return false
 	}
 	if time.Since(s.since) > stripTime {

@@ -42,7 +42,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 	if it.indexed != nil {
 		defer it.indexed() // whatever happens: others must not wait for ever
 	}
-	body, err := dicts.DecodeObject(it.Object)
+	body, err := dicts.DecodeParts(it.Object, p.handlers.kept)
 	if err != nil {
 		p.log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
 		return ""
@@ -156,7 +156,7 @@ func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue
 	if !c.patch.empty() || q.sleep(ctx, time.Until(it.consistentAt)) > 0 {
 		return delays, false, nil
 	}
-	fresh, err := p.applier.read(ctx, c)
+	fresh, err := p.applier.read(ctx, c, p.handlers.kept)
 	if err != nil || fresh == nil {
 		return nil, false, err
 	}

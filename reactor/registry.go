@@ -141,6 +141,21 @@ type resourceHandlers struct {
 	requiring []*Handler   // those of the changing ones that need the finalizer
 	owned     []string     // ids of the changing ones, without repetitions
 	extra     []dicts.Path // fields that belong to the essence since they are handled
+
+	// kept tells which parts of a body are decoded; the guests get it as it came.
+	kept func(parent, key string) bool
+}
+
+// unmanaged leaves out who has written which field: that is half of a small object,
+// and nothing looks at it unless a handler names it.
+func unmanaged(parent, key string) bool { return key != "managedFields" || parent != "metadata" }
+
+func everything(string, string) bool { return true }
+
+// namesManaged tells whether the handler's field is about managed fields.
+func (h *Handler) namesManaged() bool {
+	field := h.Spec.Field
+	return len(field) > 0 && field[0] == "metadata" && (len(field) == 1 || field[1] == "managedFields")
 }
 
 // forResource selects the handlers for a resource.
@@ -150,6 +165,12 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 		changing: ofResource(r.changing, resource),
 		spawning: ofResource(r.spawning, resource),
 		indexing: ofResource(r.indexing, resource),
+		kept:     unmanaged,
+	}
+	for _, h := range slices.Concat(handlers.watching, handlers.changing, handlers.spawning, handlers.indexing) {
+		if h.namesManaged() {
+			handlers.kept = everything
+		}
 	}
 	for _, h := range handlers.changing {
 		if h.requiresFinalizer {

@@ -12,6 +12,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // Types of events. The initial listing has none: null in messages.
@@ -49,27 +51,59 @@ func (m Meta) Key() string {
 	return fmt.Sprintf("%s//%s//%s", m.Namespace, m.Name, m.CreationTimestamp)
 }
 
-// parseMeta reads the identity of an object without decoding the rest.
-func parseMeta(object []byte) (Meta, error) {
+// parseObject reads the identity of an object, and its kind, without decoding the
+// rest.
+func parseObject(object []byte) (meta Meta, kind string, err error) {
+	ok := dicts.Scan(object, func(parent, key string, value []byte) {
+		switch {
+		case parent == "metadata":
+			meta.set(key, value)
+		case parent == "" && key == "kind":
+			kind = dicts.Text(value)
+		}
+	})
+	if ok {
+		return meta, kind, nil
+	}
 	var head struct {
-		Metadata Meta `json:"metadata"`
+		Kind     string `json:"kind"`
+		Metadata Meta   `json:"metadata"`
 	}
 	if err := json.Unmarshal(object, &head); err != nil {
-		return Meta{}, fmt.Errorf("an object in a stream: %w", err)
+		return Meta{}, "", fmt.Errorf("an object in a stream: %w", err)
 	}
-	return head.Metadata, nil
+	return head.Metadata, head.Kind, nil
 }
 
-// parseLine splits a line of a watch into its type and its object. The API
-// server always writes {"type":…,"object":…}, so the object is cut out; anything
-// else is decoded.
-func parseLine(line []byte) (kind string, object []byte, err error) {
+// set takes one of the metadata.
+func (m *Meta) set(key string, value []byte) {
+	switch key {
+	case "uid":
+		m.UID = dicts.Text(value)
+	case "name":
+		m.Name = dicts.Text(value)
+	case "namespace":
+		m.Namespace = dicts.Text(value)
+	case "resourceVersion":
+		m.ResourceVersion = dicts.Text(value)
+	case "creationTimestamp":
+		m.CreationTimestamp = dicts.Text(value)
+	}
+}
+
+// parseLine makes an event of a line of a watch. The API server always writes
+// {"type":…,"object":…}, so the object is cut out; anything else is decoded.
+func parseLine(line []byte) (Event, error) {
 	const head, middle = `{"type":"`, `","object":`
 	line = bytes.TrimSpace(line)
-	if rest, ok := bytes.CutPrefix(line, []byte(head)); ok && bytes.HasSuffix(rest, []byte("}}")) {
+	if rest, ok := bytes.CutPrefix(line, []byte(head)); ok && bytes.HasSuffix(rest, []byte("}")) {
 		name, object, ok := bytes.Cut(rest, []byte(middle))
-		if ok && bytes.IndexByte(name, '"') < 0 && json.Valid(object[:len(object)-1]) {
-			return string(name), object[:len(object)-1], nil
+		if ok && bytes.IndexByte(name, '"') < 0 {
+			event := Event{Type: string(name), Object: object[:len(object)-1]}
+			var err error
+			if event.Meta, _, err = parseObject(event.Object); err == nil {
+				return event, nil
+			}
 		}
 	}
 	var event struct {
@@ -77,7 +111,8 @@ func parseLine(line []byte) (kind string, object []byte, err error) {
 		Object json.RawMessage `json:"object"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
-		return "", nil, fmt.Errorf("a line of a watch: %w", err)
+		return Event{}, fmt.Errorf("a line of a watch: %w", err)
 	}
-	return event.Type, event.Object, nil
+	meta, _, err := parseObject(event.Object)
+	return Event{Type: event.Type, Object: event.Object, Meta: meta}, err
 }

@@ -69,15 +69,9 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// withType adds apiVersion and kind to an item: in listings of built-in
-// resources the items have none.
+// withType adds apiVersion and kind to an item that has none: in listings of
+// built-in resources.
 func withType(object []byte, apiVersion, kind string) []byte {
-	var head struct {
-		Kind string `json:"kind"`
-	}
-	if json.Unmarshal(object, &head) != nil || head.Kind != "" {
-		return object
-	}
 	inner := bytes.TrimLeft(object, " \n\t")
 	if len(inner) == 0 || inner[0] != '{' {
 		return object

@@ -129,10 +129,12 @@ func (s *Stream) page(ctx context.Context, query url.Values, take func(Event)) (
 	}
 	defer body.Close()
 	return decodeList(body, func(object []byte) error {
-		object = withType(object, s.APIVersion, s.Kind)
-		meta, err := parseMeta(object)
+		meta, kind, err := parseObject(object)
 		if err != nil {
 			return err
+		}
+		if kind == "" {
+			object = withType(object, s.APIVersion, s.Kind)
 		}
 		take(Event{Type: Listed, Object: object, Meta: meta})
 		return nil
@@ -179,15 +181,15 @@ func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, 
 	reader := bufio.NewReaderSize(body, 64<<10)
 	for {
 		line, err := reader.ReadBytes('\n')
-		if len(line) > 1 {
-			inactivity.Reset(options.InactivityTimeout)
-			if version, err = s.take(line, version, sink); err != nil {
-				return version, err
-			}
+		if err != nil {
+			return version, nil // closed by the server, by us, or lost, maybe in a line: watch on from here
+		}
+		inactivity.Reset(options.InactivityTimeout)
+		if len(line) == 1 {
 			continue
 		}
-		if err != nil {
-			return version, nil // closed by the server, by us, or lost: watch on from here
+		if version, err = s.take(line, version, sink); err != nil {
+			return version, err
 		}
 	}
 }
@@ -206,30 +208,25 @@ func (s *Stream) query(options Options, version string) url.Values {
 
 // take hands on one line of a watch, and returns its version.
 func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
-	kind, object, err := parseLine(line)
-	if err != nil {
-		return version, nil // cut in the middle: the same as a lost connection
-	}
-	if kind == failure {
-		return version, watchError(object)
-	}
-	meta, err := parseMeta(object)
+	event, err := parseLine(line)
 	if err != nil {
 		return version, err
 	}
-	switch kind {
+	switch event.Type {
 	case Added, Modified:
-		s.known[meta.Key()] = meta
+		s.known[event.Meta.Key()] = event.Meta
 	case Deleted:
-		delete(s.known, meta.Key())
+		delete(s.known, event.Meta.Key())
 	case bookmark:
-		return meta.ResourceVersion, nil
+		return event.Meta.ResourceVersion, nil
+	case failure:
+		return version, watchError(event.Object)
 	default:
-		s.Log(30, fmt.Sprintf("Ignoring an unsupported event type: %q", kind))
+		s.Log(30, fmt.Sprintf("Ignoring an unsupported event type: %q", event.Type))
 		return version, nil
 	}
-	sink.Event(Event{Type: kind, Object: object, Meta: meta})
-	return meta.ResourceVersion, nil
+	sink.Event(event)
+	return event.Meta.ResourceVersion, nil
 }
 
 func watchError(object []byte) error {

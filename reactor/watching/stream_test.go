@@ -64,7 +64,6 @@ func TestWithType(t *testing.T) {
 		{"built-in", `{"metadata":{}}`, `{"kind":"Pod","apiVersion":"v1","metadata":{}}`},
 		{"with spaces", ` { "a":1}`, `{"kind":"Pod","apiVersion":"v1","a":1}`},
 		{"empty", `{}`, `{"kind":"Pod","apiVersion":"v1"}`},
-		{"custom", `{"apiVersion":"g/v1","kind":"K"}`, `{"apiVersion":"g/v1","kind":"K"}`},
 		{"not an object", `[]`, `[]`},
 	}
 	for _, tt := range tests {
@@ -90,9 +89,9 @@ func TestParseLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			kind, object, err := parseLine([]byte(tt.line))
-			if (err != nil) != tt.fails || kind != tt.kind || string(object) != tt.object {
-				t.Errorf("got %q %s %v, want %q %s", kind, object, err, tt.kind, tt.object)
+			got, err := parseLine([]byte(tt.line))
+			if (err != nil) != tt.fails || got.Type != tt.kind || string(got.Object) != tt.object {
+				t.Errorf("got %q %s %v, want %q %s", got.Type, got.Object, err, tt.kind, tt.object)
 			}
 		})
 	}
@@ -138,6 +137,8 @@ func TestStreamSurvives(t *testing.T) {
 		"watch 20: " + line("DELETED", object("a", 21)),
 		"watch 21: " + line("ERROR", `{"kind":"Status","code":500,"message":"boo"}`),
 		"list: " + `{"items":[],"metadata":{"resourceVersion":"30"}}`,
+		"watch 30: " + line("ADDED", object("d", 31)) + "garbage\n" + line("ADDED", object("e", 32)),
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"40"}}`, object("d", 31), object("e", 32)),
 	}
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,6 +166,7 @@ func TestStreamSurvives(t *testing.T) {
 	want := []string{
 		":a:1", ":b:2", "listed", "ADDED:c:11", "MODIFIED:a:13",
 		":a:13", "DELETED:b:2", "DELETED:c:11", "listed", "DELETED:a:21", "listed",
+		"ADDED:d:31", ":d:31", ":e:32", "listed",
 	}
 	s := &sink{full: cancel, want: len(want)}
 	stream := &Stream{
