@@ -16,6 +16,7 @@ import (
 // Kopf: kopf._core.intents.causes (v1.45).
 type cause struct {
 	resource *selectors.Resource // nil for activities
+	queue    *queue              // of the object; nil in the background
 	raw      []byte              // the body as it came
 	body     dicts.Object        // the same, decoded
 	memory   *memory

@@ -182,7 +182,7 @@ func (b *background) run(ctx context.Context) {
 	b.stopper.set(abi.StopDone)
 	close(b.done)
 	if told && !b.patched {
-		b.q.nudge() // whoever polls for the end
+		b.q.owner.nudge(b.q.key) // whoever polls for the end
 	}
 }
 

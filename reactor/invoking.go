@@ -109,6 +109,7 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 // wait lets time pass: until it is over, until a daemon is stopped if it wants to
 // know, until it is cancelled, or until the operator gives up on the handler.
 func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	t.cause.queue.leave(ctx)
 	var over <-chan time.Time
 	if step.Seconds != nil {
 		timer := time.NewTimer(settings.Seconds(*step.Seconds))

@@ -55,7 +55,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		p.memories.forget(it.Meta.Key())
 	}
 	c := &cause{
-		resource: &p.resource, raw: it.Object, body: body, memory: memory, base: p.memories.base,
+		resource: &p.resource, queue: q, raw: it.Object, body: body, memory: memory, base: p.memories.base,
 		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events, indices: p.indices,
 		caller: p.caller,
 	}
@@ -71,7 +71,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		if err != nil {
 			return err
 		}
-		if err := q.owner.unhurried(ctx, p.indexed.wait); err != nil {
+		if err := q.unhurried(ctx, p.indexed.wait); err != nil {
 			return err
 		}
 		version, err = p.cycle(ctx, c, it, q)

@@ -7,8 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
+
+// maxSeats bounds the objects that are worked on at once. More of them would not be
+// faster: guests have the cores, and the API server takes clients.MaxWrites patches
+// at once; but each takes memory. Whoever waits for something else gives its seat up.
+const maxSeats = 4 * clients.MaxWrites
 
 // queues hands the events of each object to its handling, one at a time and in
 // their order. Objects do not wait for each other, unless there is a limit of
@@ -17,24 +23,30 @@ import (
 // # Guarantees
 //
 //   - Two events of one object are never handled at the same time.
-//   - A worker without events ends after the idle timeout.
+//   - Objects get workers in the order of their events; one without events has none.
 //   - Changes that follow each other faster than they can be handled are handled
 //     as one, so that the queue of an object is bounded, unless somebody wants to
 //     see each raw event.
 //
-// Kopf: kopf._core.reactor.queueing (v1.45).
+// Kopf: kopf._core.reactor.queueing (v1.45), where each object has a worker of its own.
 type queues struct {
 	process  func(ctx context.Context, item item, q *queue) (version string)
-	idle     time.Duration // after which a worker without events ends
+	idle     time.Duration // after which a worker without objects ends
 	patience time.Duration // how long a patched version is waited for
 	every    bool          // each raw event counts: do not merge them
+	limit    int           // of objects with workers, even if they wait; 0: none
 
-	slots   chan struct{} // nil: no limit of workers
 	workers sync.WaitGroup
+	offers  chan *queue   // taken by workers without objects
+	closing chan struct{} // closed when these are to end
 
-	mu      sync.Mutex // guards objects and all queues in it
+	mu      sync.Mutex // guards all below, and all queues
 	objects map[string]*queue
-	closed  bool // no new workers
+	awaited map[string]awaited // versions of our patches, by objects
+	ready   []*queue           // those with events and without a worker
+	busy    int                // those with a worker
+	seats   int                // those with a worker that does not wait for anything
+	closed  bool               // nothing is put in anymore
 }
 
 // item is one event in a queue.
@@ -49,24 +61,31 @@ type item struct {
 	indexed func()
 }
 
+// awaited is the version of our last patch, until it arrives or it is too late.
+type awaited struct {
+	version      string
+	consistentAt time.Time
+}
+
 // queue is what waits for one object.
 type queue struct {
 	owner   *queues
+	key     string
 	pending []item
 	arrived chan struct{} // has a token when something has been added
 	nudged  bool          // the next sleep is over at once
+	seated  bool          // has a worker that does not wait for anything
 }
 
 func newQueues(limit int) *queues {
-	qs := &queues{objects: map[string]*queue{}}
-	if limit > 0 {
-		qs.slots = make(chan struct{}, limit)
+	return &queues{
+		limit: limit, objects: map[string]*queue{}, awaited: map[string]awaited{},
+		offers: make(chan *queue), closing: make(chan struct{}),
 	}
-	return qs
 }
 
-// put adds an event; a worker is started if the object has none. The workers end
-// when the context does, or when they have nothing to do.
+// put adds an event; the object gets a worker as soon as there is a seat. The
+// workers end when the context does, or when they have nothing to do.
 func (qs *queues) put(ctx context.Context, it item) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -76,12 +95,12 @@ func (qs *queues) put(ctx context.Context, it item) {
 	key := it.Meta.Key()
 	q, ok := qs.objects[key]
 	if !ok {
-		q = &queue{owner: qs, arrived: make(chan struct{}, 1)}
+		q = &queue{owner: qs, key: key, arrived: make(chan struct{}, 1)}
 		qs.objects[key] = q
-		qs.workers.Add(1)
-		go qs.work(ctx, key, q) // Waited for by queues.drain.
+		qs.ready = append(qs.ready, q)
 	}
 	q.add(it, qs.every)
+	qs.dispatch(ctx)
 }
 
 // add appends an event, or replaces the last one if only the newest state counts.
@@ -96,48 +115,135 @@ func (q *queue) add(it item, every bool) {
 	q.token()
 }
 
-// work handles the events of one object until there are none for a while.
-func (qs *queues) work(ctx context.Context, key string, q *queue) {
-	defer qs.workers.Done()
-	if qs.slots != nil {
+// dispatch gives seats to objects that are ready, and workers: free ones, or new ones.
+func (qs *queues) dispatch(ctx context.Context) {
+	for q := qs.seat(ctx); q != nil; q = qs.seat(ctx) {
 		select {
-		case qs.slots <- struct{}{}:
-			defer func() { <-qs.slots }()
-		case <-ctx.Done():
-			qs.retire(ctx, key, q)
-			return
-		}
-	}
-	var expected string // the version of our last patch, until it arrives
-	var consistentAt time.Time
-	for {
-		it, ok := q.next(ctx, max(qs.idle, time.Until(consistentAt)))
-		if !ok {
-			if qs.retire(ctx, key, q) {
-				return
-			}
-			continue
-		}
-		if expected != "" && reached(it.Meta.ResourceVersion, expected) {
-			expected, consistentAt = "", time.Time{}
-		}
-		it.consistentAt = consistentAt
-		if version := qs.process(ctx, it, q); version != "" && qs.patience > 0 {
-			expected, consistentAt = version, time.Now().Add(qs.patience)
+		case qs.offers <- q:
+		default:
+			qs.workers.Go(func() { qs.work(ctx, q) }) // Waited for by queues.drain.
 		}
 	}
 }
 
-// unhurried waits for something that concerns all objects, without keeping the
-// place of a worker from them.
-func (qs *queues) unhurried(ctx context.Context, wait func(context.Context) error) error {
-	if qs.slots == nil {
-		return wait(ctx)
+// seat gives a seat to the next object, if there is any and the limits allow it.
+func (qs *queues) seat(ctx context.Context) *queue {
+	if len(qs.ready) == 0 || ctx.Err() != nil || qs.seats >= maxSeats || qs.limit > 0 && qs.busy >= qs.limit {
+		return nil
 	}
-	<-qs.slots
-	err := wait(ctx)
-	qs.slots <- struct{}{}
-	return err
+	q := qs.ready[0]
+	qs.ready[0] = nil
+	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
+		qs.ready = nil // lets the old array go
+	}
+	q.seated = true
+	qs.seats++
+	qs.busy++
+	return q
+}
+
+// leave gives up the seat of an object while its worker waits for something, be it
+// for time or for others. It does not come back: so nobody ever waits for a seat
+// with something in hands.
+func (q *queue) leave(ctx context.Context) {
+	if q == nil {
+		return
+	}
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
+	q.stand()
+	q.owner.dispatch(ctx)
+}
+
+func (q *queue) stand() {
+	if q.seated {
+		q.seated = false
+		q.owner.seats--
+	}
+}
+
+// work handles an event of one object after the other, until there are none for a
+// while.
+func (qs *queues) work(ctx context.Context, q *queue) {
+	for q != nil {
+		qs.handle(ctx, q)
+		if q = qs.next(ctx, q); q != nil {
+			continue
+		}
+		timer := time.NewTimer(qs.idle)
+		select {
+		case q = <-qs.offers:
+		case <-timer.C:
+		case <-qs.closing:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// handle handles the next event of an object.
+func (qs *queues) handle(ctx context.Context, q *queue) {
+	it := qs.take(q)
+	leave := func() { q.leave(ctx) }
+	version := qs.process(clients.BeforePauses(ctx, leave), it, q)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	switch {
+	case version != "" && qs.patience > 0:
+		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
+	case it.Type == watching.Deleted:
+		delete(qs.awaited, q.key)
+	}
+}
+
+// take takes the next event of an object.
+func (qs *queues) take(q *queue) item {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	it := q.pending[0]
+	if q.pending = q.pending[1:]; len(q.pending) == 0 {
+		q.pending = nil // lets the old array go
+	}
+	if a, ok := qs.awaited[q.key]; ok {
+		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.idle {
+			delete(qs.awaited, q.key)
+		} else {
+			it.consistentAt = a.consistentAt
+		}
+	}
+	return it
+}
+
+// next ends the work on an object for now, and seats the one that is next.
+func (qs *queues) next(ctx context.Context, q *queue) *queue {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q.stand()
+	qs.busy--
+	if len(q.pending) > 0 {
+		qs.ready = append(qs.ready, q)
+	} else {
+		delete(qs.objects, q.key)
+	}
+	mine := qs.seat(ctx)
+	qs.dispatch(ctx)
+	return mine
+}
+
+// unhurried waits for something that concerns all objects, without keeping the
+// place of a worker from them, even if there is a limit.
+func (q *queue) unhurried(ctx context.Context, wait func(context.Context) error) error {
+	q.leave(ctx)
+	q.owner.occupy(ctx, -1)
+	defer q.owner.occupy(ctx, 1)
+	return wait(ctx)
+}
+
+func (qs *queues) occupy(ctx context.Context, places int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.busy += places
+	qs.dispatch(ctx)
 }
 
 // reached tells whether a version is the expected one or a later one.
@@ -149,54 +255,12 @@ func reached(version, expected string) bool {
 	return err == nil && order > 0
 }
 
-// next takes the next event, or waits for it.
-func (q *queue) next(ctx context.Context, patience time.Duration) (item, bool) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for {
-		it, ok, closed := q.take()
-		if ok || closed {
-			return it, ok
-		}
-		select {
-		case <-q.arrived:
-		case <-timer.C:
-			return item{}, false
-		case <-ctx.Done():
-			return item{}, false
-		}
-	}
-}
-
-// take takes the next event if there is one; closed says that none will come.
-func (q *queue) take() (it item, ok, closed bool) {
-	q.owner.mu.Lock()
-	defer q.owner.mu.Unlock()
-	if len(q.pending) == 0 {
-		return item{}, false, q.owner.closed
-	}
-	it = q.pending[0]
-	q.pending = q.pending[1:]
-	if len(q.pending) == 0 {
-		q.pending = nil // lets the old array go
-	}
-	return it, true, false
-}
-
-// retire removes an idle queue, unless something has arrived in between.
-func (qs *queues) retire(ctx context.Context, key string, q *queue) bool {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	if len(q.pending) > 0 && ctx.Err() == nil {
-		return false
-	}
-	delete(qs.objects, key)
-	return true
-}
-
 // sleep waits for a time, unless new events of the object arrive or the context
 // ends. It returns what is left of the time, zero if it was slept in full.
 func (q *queue) sleep(ctx context.Context, d time.Duration) time.Duration {
+	if d > 0 {
+		q.leave(ctx)
+	}
 	deadline := time.Now().Add(d)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -226,12 +290,14 @@ func (q *queue) pressed() (pressed, nudged bool) {
 	return len(q.pending) > 0 || q.owner.closed, nudged
 }
 
-// nudge ends the current sleep as if its time was over.
-func (q *queue) nudge() {
-	q.owner.mu.Lock()
-	defer q.owner.mu.Unlock()
-	q.nudged = true
-	q.token()
+// nudge ends the current sleep of an object's worker as if its time was over.
+func (qs *queues) nudge(key string) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if q, ok := qs.objects[key]; ok {
+		q.nudged = true
+		q.token()
+	}
 }
 
 // token wakes whoever waits for the queue.
@@ -248,6 +314,7 @@ func (q *queue) token() {
 func (qs *queues) drain(cancel context.CancelFunc, patience time.Duration) int {
 	qs.mu.Lock()
 	qs.closed = true
+	close(qs.closing)
 	for _, q := range qs.objects {
 		q.token()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,17 +107,89 @@ func TestQueueMergesChangesThatNobodyCounts(t *testing.T) {
 func TestQueueWorkersEndWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		qs := testQueues(&recorder{})
-		ctx, cancel := context.WithCancel(t.Context())
-		qs.put(ctx, event("a", 1, watching.Added))
+		qs.put(t.Context(), event("a", 1, watching.Added))
+		var ended atomic.Bool
+		go func() {
+			qs.workers.Wait()
+			ended.Store(true)
+		}()
 		time.Sleep(5*time.Second - time.Millisecond)
-		if size(qs) != 1 {
-			t.Errorf("the worker ended before the idle timeout")
+		if ended.Load() || size(qs) != 0 {
+			t.Errorf("the worker ended before the idle timeout, or the object is still there")
 		}
 		time.Sleep(time.Second)
-		if size(qs) != 0 {
+		if !ended.Load() {
 			t.Errorf("the worker did not end after the idle timeout")
 		}
+	})
+}
+
+// TestQueueSeats makes sure that there are not more objects worked on at once than
+// is useful, and that those that wait do not count.
+func TestQueueSeats(t *testing.T) {
+	waits := map[string]func(ctx context.Context, q *queue){
+		"working":  func(context.Context, *queue) { time.Sleep(time.Second) },
+		"sleeping": func(ctx context.Context, q *queue) { q.sleep(ctx, time.Second) },
+		"for all objects": func(ctx context.Context, q *queue) {
+			_ = q.unhurried(ctx, func(context.Context) error { time.Sleep(time.Second); return nil })
+		},
+	}
+	const objects = 3 * maxSeats
+	for name, wait := range waits {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				running, most := 0, 0
+				r := &recorder{work: func(ctx context.Context, _ item, q *queue) string {
+					mu.Lock()
+					running++
+					most = max(most, running)
+					mu.Unlock()
+					wait(ctx, q)
+					mu.Lock()
+					running--
+					mu.Unlock()
+					return ""
+				}}
+				qs := testQueues(r)
+				ctx, cancel := context.WithCancel(t.Context())
+				for i := range objects {
+					qs.put(ctx, event(fmt.Sprint("uid", i), 1, watching.Added))
+				}
+				time.Sleep(time.Minute)
+				qs.drain(cancel, time.Second)
+				want := objects
+				if name == "working" {
+					want = maxSeats
+				}
+				if seen := first(r.snapshot()); most != want || len(seen) != objects || qs.seats != 0 {
+					t.Errorf("%d objects at once, %d in all, %d seats are left; want %d, %d, 0", most, len(seen), qs.seats, want, objects)
+				}
+			})
+		})
+	}
+}
+
+func TestNudgeEndsTheSleepOfAnObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slept time.Duration
+		r := &recorder{work: func(ctx context.Context, _ item, q *queue) string {
+			begin := time.Now()
+			q.sleep(ctx, time.Minute)
+			slept = time.Since(begin)
+			return ""
+		}}
+		qs := testQueues(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		time.Sleep(3 * time.Second)
+		qs.nudge("b")
+		qs.nudge("a")
+		synctest.Wait()
 		qs.drain(cancel, time.Second)
+		if slept != 3*time.Second {
+			t.Errorf("slept for %v, want 3s", slept)
+		}
 	})
 }
 

@@ -166,7 +166,7 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 	}
 	m.live.Store(&document{c.raw, c.body})
 	own := *c
-	own.patch, own.stopper, own.verdicts = newPatch(nil), d.stopper, nil
+	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
 	b := &background{
 		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
 		x: &execution{settings: p.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary},

@@ -70,12 +70,6 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 
 // Patch patches an object and returns it as it is afterwards.
 func (c *Client) Patch(ctx context.Context, path, contentType string, body []byte) ([]byte, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	return c.request(ctx, writing, c.options(), http.MethodPatch, path, contentType, body)
 }
 
@@ -129,6 +123,14 @@ func (c *Client) Repeat(ctx context.Context, path string, send func() error) err
 func (c *Client) request(ctx context.Context, by via, o Options, method, path, contentType string, body []byte) ([]byte, error) {
 	var data []byte
 	err := c.retrying(ctx, o, method, path, func(ctx context.Context) error {
+		if method == http.MethodPatch {
+			select {
+			case c.slots <- struct{}{}:
+				defer func() { <-c.slots }()
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 		ctx, cancel := context.WithTimeout(ctx, o.RequestTimeout)
 		defer cancel()
 		rsp, _, err := c.send(ctx, by, method, path, contentType, body)
@@ -179,10 +181,21 @@ func (c *Client) retrying(ctx context.Context, options Options, method, path str
 			return err
 		}
 		c.log(fmt.Sprintf("Request attempt #%d/%d failed; will retry: %s -> %v", n, count, what, err))
+		if pausing, ok := ctx.Value(pausingKey{}).(func()); ok {
+			pausing()
+		}
 		if err := sleep(ctx, pause(options, n, err)); err != nil {
 			return err
 		}
 	}
+}
+
+type pausingKey struct{}
+
+// BeforePauses makes the requests of a context tell when they pause between two
+// attempts, so that something that others wait for need not be held meanwhile.
+func BeforePauses(ctx context.Context, pausing func()) context.Context {
+	return context.WithValue(ctx, pausingKey{}, pausing)
 }
 
 // pause is the time before the next attempt: of the settings, or of the server

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -140,4 +141,33 @@ func TestAnswersThatAreNoStatus(t *testing.T) {
 	if !apierrors.IsConflict(err) || err.Error() != "409 Conflict: a proxy says no\n" {
 		t.Errorf("got %q", err)
 	}
+}
+
+// TestPausesHoldNothing makes sure that patches that wait for their next attempt
+// neither keep others from the server nor keep what their caller holds.
+func TestPausesHoldNothing(t *testing.T) {
+	var answers []func(w http.ResponseWriter)
+	for range clients.MaxWrites {
+		answers = append(answers, status(503))
+	}
+	client, _ := serve(t, clients.Options{Backoffs: []time.Duration{time.Hour}}, append(answers, ok)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var patches sync.WaitGroup
+	paused := make(chan struct{}, clients.MaxWrites)
+	for range clients.MaxWrites {
+		patches.Go(func() {
+			ctx := clients.BeforePauses(ctx, func() { paused <- struct{}{} })
+			if _, err := client.Patch(ctx, "/x", clients.MergePatch, []byte(`{}`)); err == nil {
+				t.Error("a patch that was cancelled has no error")
+			}
+		})
+	}
+	for range clients.MaxWrites {
+		<-paused
+	}
+	if _, err := client.Patch(ctx, "/x", clients.MergePatch, []byte(`{}`)); err != nil {
+		t.Errorf("one more patch: %v", err)
+	}
+	cancel()
+	patches.Wait()
 }
