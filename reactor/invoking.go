@@ -101,6 +101,7 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 		t.executed = true
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
+		t.cause.queue.leave(ctx)
 		return t.request(ctx, step.Call)
 	}
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
