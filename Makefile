@@ -9,10 +9,11 @@ export GOFLAGS     := -buildvcs=false
 
 CACHE      := .cache
 DEVCLUSTER := $(CACHE)/bin/devcluster
+REGISTRY   := $(CACHE)/bin/registry
 GUESTS     := $(CACHE)/guests
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster
+MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster test/registry
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
@@ -35,6 +36,10 @@ build: ## Build the host: bin/kopf
 .PHONY: devcluster
 devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
 	@test/cluster/build.sh $(DEVCLUSTER)
+
+.PHONY: registry
+registry: ## Build the registry of the tests (about a minute at the first time)
+	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
 guests: guest-go guest-minimal guest-examples ## Build all guest modules of tests and examples
@@ -68,7 +73,7 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 ##@ Testing
 
 .PHONY: test
-test: build devcluster guests ## Run all tests; sets up whatever they need
+test: build devcluster registry guests ## Run all tests; sets up whatever they need
 	@scripts/test.sh
 
 .PHONY: vectors

@@ -29,7 +29,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err := checkContract(source); err != nil {
 		return nil, m.refuse(err)
 	}
-	m.describe(source)
+	m.imports, m.exports = functionsOf(source) // the source is not kept
 	if err := m.compile(ctx, wasm, source); err != nil {
 		return nil, err
 	}

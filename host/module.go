@@ -58,16 +58,6 @@ func (m *Module) Imports() []Function { return m.imports }
 // Exports lists what the module exports, in its order. It must not be changed.
 func (m *Module) Exports() []Function { return m.exports }
 
-// describe keeps what is told about the source, which is not kept itself.
-func (m *Module) describe(source *prepare.Source) {
-	for _, in := range source.Imports() {
-		m.imports = append(m.imports, Function{Module: in.Module, Name: in.Name, Type: in.Type})
-	}
-	for _, ex := range source.Exports() {
-		m.exports = append(m.exports, Function{Name: ex.Name, Type: ex.Type})
-	}
-}
-
 // Start calls a handler of the registration in an instance that is its own until
 // the task is released. It returns the task and its first step. The body may be
 // nil where there is no object. It waits for a free instance; about the context see Task.

@@ -19,8 +19,12 @@ import (
 
 // Options say what an operator is made of. Only Modules is required.
 type Options struct {
-	// Modules are the files of the guests: one operator, in this order.
+	// Modules are the names of the guests, files by default: one operator, in this order.
 	Modules []string
+
+	// Open reads a module by its name; files by default. A program that runs modules
+	// from registries too has package host/modules for this.
+	Open Opener
 
 	// Namespaces are names or patterns; none is the whole cluster.
 	//
@@ -72,7 +76,7 @@ type Options struct {
 // Run runs an operator until the context ends. The error says what could not be
 // started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
-	modules, err := Load(ctx, o.Modules, o.Host)
+	modules, err := LoadFrom(ctx, o.Open, o.Modules, o.Host)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // stopped before it was started
@@ -109,11 +113,28 @@ func Run(ctx context.Context, o Options) error {
 	return op.Run(ctx)
 }
 
+// Opener reads a module by its name, and returns the name for messages with it.
+type Opener func(ctx context.Context, name string) (label string, wasm []byte, err error)
+
+// Files is the Opener that reads files.
+func Files(_ context.Context, path string) (string, []byte, error) {
+	data, err := os.ReadFile(path)
+	return filepath.Base(path), data, err
+}
+
 // Load loads modules from files, and closes all of them if one cannot be loaded.
 func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
+	return LoadFrom(ctx, Files, paths, o)
+}
+
+// LoadFrom loads modules from wherever the opener finds them; nil: files.
+func LoadFrom(ctx context.Context, open Opener, names []string, o host.Options) ([]*host.Module, error) {
+	if open == nil {
+		open = Files
+	}
 	var modules []*host.Module
-	for _, path := range paths {
-		module, err := loadFile(ctx, path, o)
+	for _, name := range names {
+		module, err := loadOne(ctx, open, name, o)
 		if err != nil {
 			for _, loaded := range modules {
 				_ = loaded.Close(ctx) // the first error is the one to tell
@@ -126,10 +147,10 @@ func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, 
 	return modules, nil
 }
 
-func loadFile(ctx context.Context, path string, o host.Options) (*host.Module, error) {
-	data, err := os.ReadFile(path)
+func loadOne(ctx context.Context, open Opener, name string, o host.Options) (*host.Module, error) {
+	label, wasm, err := open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return host.Load(ctx, filepath.Base(path), data, o)
+	return host.Load(ctx, label, wasm, o)
 }

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache/test
-export KOPF_DEVCLUSTER=$PWD/.cache/bin/devcluster
+export KOPF_DEVCLUSTER=$PWD/.cache/bin/devcluster KOPF_REGISTRY=$PWD/.cache/bin/registry
 tally=$PWD/.cache/bin/tally
 passed=0 failed=0 broken=()
 

@@ -14,22 +14,28 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-func newInspectCmd(stdout io.Writer) *cobra.Command {
+func newInspectCmd(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "inspect OPERATOR.wasm",
+		Use:   "inspect OPERATOR.wasm|oci://REFERENCE",
 		Short: "Show what a module registers",
 		Long: `Inspect loads a module, asks it for its registration as run does, and shows the
-handlers with their options, and what the module imports. No cluster is needed.`,
+handlers with their options, and what the module imports. No cluster is needed.
+Of an artifact it shows what the registry tells, and runs nothing of it.`,
 		Example: `  kopf inspect operator.wasm
-  kopf inspect operator.wasm --json`,
+  kopf inspect operator.wasm --json
+  kopf inspect oci://ghcr.io/me/operator:v1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{errors.New("name one module")}
+			}
+			if oci.IsReference(args[0]) {
+				return o.inspectArtifact(cmd.Context(), args[0], asJSON, stdout, stderr)
 			}
 			config, err := o.guestConfig()
 			if err != nil {
@@ -43,6 +49,8 @@ handlers with their options, and what the module imports. No cluster is needed.`
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	o.registryOptions.addFlags(flags)
+	o.addPullFlag(flags)
 	return cmd
 }
 
@@ -80,7 +88,7 @@ func show(module *host.Module, stdout io.Writer) error {
 	for i, flag := range wanted.Flags() {
 		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], flag)
 	}
-	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", importsOf(module))
+	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", importsOf(module.Imports()))
 	for _, h := range r.Handlers {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Kind, h.ID, resourceOf(h), optionsOf(h))
 	}
@@ -89,10 +97,10 @@ func show(module *host.Module, stdout io.Writer) error {
 
 // importsOf lists the host functions that the module uses; those of WASI, which
 // are the same for most modules of a language, are only counted.
-func importsOf(module *host.Module) string {
+func importsOf(imports []host.Function) string {
 	var names []string
 	system := 0
-	for _, f := range module.Imports() {
+	for _, f := range imports {
 		if f.Module == abi.ImportModule {
 			names = append(names, f.Name)
 		} else {

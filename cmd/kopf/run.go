@@ -36,6 +36,7 @@ type runOptions struct {
 	environment   []string
 	grantOptions
 	logOptions
+	registryOptions
 
 	flags *pflag.FlagSet // to know which ones are given
 }
@@ -43,15 +44,16 @@ type runOptions struct {
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run OPERATOR.wasm...",
+		Use:   "run OPERATOR.wasm|oci://REFERENCE...",
 		Short: "Run an operator until it is stopped",
-		Long: `Run loads the modules as one operator, and serves the cluster of the current
-context of kubeconfig, or the cluster it runs in.
+		Long: `Run loads the modules, files or artifacts of registries, as one operator, and serves
+the cluster of the current context of kubeconfig, or the cluster it runs in.
 
 The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
 flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
 		Example: `  kopf run operator.wasm -n default
-  kopf run operator.wasm -A --verbose --config greeting=hello`,
+  kopf run operator.wasm -A --verbose --config greeting=hello
+  kopf run oci://ghcr.io/me/operator:v1 -n default`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
 				return err
@@ -81,6 +83,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
 	o.grantOptions.addFlags(flags)
 	o.logOptions.addFlags(flags)
+	o.registryOptions.addFlags(flags)
+	o.addPullFlag(flags)
 }
 
 // run starts the operator and waits for its end.
@@ -102,7 +106,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
+			Modules: o.modules, Open: o.opener(stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -43,7 +42,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(commandLine(t), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+filepath.Dir(dir))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "XDG_CACHE_HOME="+dir)
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
@@ -68,7 +67,13 @@ func (s space) run(t *testing.T, args ...string) *process {
 // spawn starts `kopf run` without waiting.
 func (s space) spawn(t *testing.T, args ...string) *process {
 	t.Helper()
-	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, guest(t, "scripted"))...)
+	return s.spawnModule(t, guest(t, "scripted"), args...)
+}
+
+// spawnModule is spawn with another module.
+func (s space) spawnModule(t *testing.T, module string, args ...string) *process {
+	t.Helper()
+	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, module)...)
 	return s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
 }
 

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/modules"
+)
+
+// artifact is what is told about an artifact as JSON.
+type artifact struct {
+	Reference   string            `json:"reference"`
+	Digest      string            `json:"digest"`
+	Module      string            `json:"module"`
+	Size        int64             `json:"size"`
+	MediaType   string            `json:"mediaType"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Imports     []host.Function   `json:"imports"`
+}
+
+// inspectArtifact shows an artifact. The module is read, but not run.
+func (o *runOptions) inspectArtifact(ctx context.Context, name string, asJSON bool, stdout, stderr io.Writer) error {
+	finder, err := o.finder(stderr)
+	if err != nil {
+		return err
+	}
+	defer finder.Client.Close()
+	found, err := finder.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	a, err := describe(found)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(a)
+	}
+	return a.show(stdout)
+}
+
+func describe(found *modules.Found) (*artifact, error) {
+	description, err := host.Describe(found.Module)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", found.Name, err)
+	}
+	m := found.Manifest
+	return &artifact{
+		Reference: m.Reference.String(), Digest: m.Reference.Digest, Module: m.Module.Digest, Size: m.Module.Size,
+		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Imports: description.Imports,
+	}, nil
+}
+
+func (a *artifact) show(stdout io.Writer) error {
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "artifact\t%s\n", a.Reference)
+	fmt.Fprintf(table, "module\t%s (%d bytes of %s)\n", a.Module, a.Size, a.MediaType)
+	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
+		fmt.Fprintf(table, "%s\t%s\n", plain(key), plain(a.Annotations[key]))
+	}
+	fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.Imports)))
+	return table.Flush()
+}
+
+// plain keeps what somebody else has written from controlling the terminal.
+func plain(text string) string {
+	quoted := fmt.Sprintf("%+q", text)
+	if quoted == `"`+text+`"` {
+		return text
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newPullCmd(stdout, stderr io.Writer) *cobra.Command {
+	o := &registryOptions{}
+	var output string
+	cmd := &cobra.Command{
+		Use:   "pull oci://REGISTRY/REPOSITORY:TAG",
+		Short: "Get a module from a registry",
+		Long: `Pull gets a module from a registry into the store on this machine, checks it, and
+prints the reference with the digest. Run does this by itself.`,
+		Example: `  kopf pull oci://ghcr.io/me/operator:v1
+  kopf pull oci://ghcr.io/me/operator:v1 --output operator.wasm`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
+			}
+			r, err := parseReference(args[0])
+			if err != nil {
+				return err
+			}
+			finder, err := o.finder(stderr)
+			if err != nil {
+				return err
+			}
+			defer finder.Client.Close()
+			found, err := finder.Fetch(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				if err := os.WriteFile(output, found.Module, 0o644); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintln(stdout, found.Manifest.Reference)
+			return nil
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the module to this `file`, too")
+	return cmd
+}

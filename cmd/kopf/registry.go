@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"github.com/kopf-wasm/kopf/host/modules"
+	"github.com/kopf-wasm/kopf/host/oci"
+	"github.com/kopf-wasm/kopf/host/oci/sources"
+	"github.com/kopf-wasm/kopf/host/oci/store"
+)
+
+// registryOptions are the flags about registries, which several commands have.
+type registryOptions struct {
+	sources string
+	auth    string
+	pull    string
+}
+
+func (o *registryOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.sources, "sources-path", "", "the `file` about insecure registries, authorities and proxies (default kopf/sources.yaml in the folder of configurations)")
+	flags.StringVar(&o.auth, "docker-config-json-path", "", "the `file` with credentials (default those of Docker and Podman)")
+}
+
+func (o *registryOptions) addPullFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.pull, "pull", string(modules.Always), "ask the registry about a tag: always, missing (from the store), or never")
+}
+
+// client makes a client; nothing is connected yet.
+func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
+	from, err := sources.Read(o.sources)
+	if err != nil {
+		return nil, fmt.Errorf("sources: %w", err)
+	}
+	return oci.New(oci.Options{Sources: from, ConfigFile: o.auth, UserAgent: "kopf/" + version(), Progress: progress(stderr)}), nil
+}
+
+// finder finds modules by name. Without a folder for caches nothing is kept.
+func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
+	when := modules.When(o.pull)
+	switch when {
+	case "", modules.Always, modules.Missing, modules.Never:
+	default:
+		return nil, usageError{fmt.Errorf("--pull %q: want always, missing, or never", o.pull)}
+	}
+	client, err := o.client(stderr)
+	if err != nil {
+		return nil, err
+	}
+	f := &modules.Finder{Client: client, Pull: when, Warn: func(text string) { fmt.Fprintln(stderr, "Warning: "+text) }}
+	if dir := store.DefaultDir(); dir != "" {
+		if f.Store, err = store.Open(dir); err != nil {
+			f.Warn(err.Error() + "; nothing is kept")
+		}
+	}
+	return f, nil
+}
+
+// opener reads modules for an operator, and tells which artifacts they are.
+func (o *registryOptions) opener(stderr io.Writer, log zerolog.Logger) func(ctx context.Context, name string) (string, []byte, error) {
+	return func(ctx context.Context, name string) (string, []byte, error) {
+		finder, err := o.finder(stderr)
+		if err != nil {
+			return "", nil, err
+		}
+		defer finder.Client.Close()
+		found, err := finder.Open(ctx, name)
+		if err != nil {
+			return "", nil, err
+		}
+		if found.Manifest != nil {
+			log.Info().Str("logger", "kopf.artifacts").Msg(fmt.Sprintf("Running %s.", found.Name))
+		}
+		return found.Name, found.Module, nil
+	}
+}
+
+// openStore opens the store of this user, for commands that are about nothing else.
+func openStore() (*store.Store, error) {
+	dir := store.DefaultDir()
+	if dir == "" {
+		return nil, errors.New("there is no folder for caches: set HOME or XDG_CACHE_HOME")
+	}
+	return store.Open(dir)
+}
+
+// parseReference reads the reference of a command line.
+func parseReference(text string) (oci.Reference, error) {
+	r, err := oci.Parse(text)
+	if err != nil {
+		return r, usageError{err}
+	}
+	return r, nil
+}

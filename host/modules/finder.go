@@ -1,0 +1,186 @@
+// Package modules finds the modules that an operator is made of, by their names:
+// files, and artifacts of registries, which are kept on this machine by digest.
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kopf-wasm/kopf/host/oci"
+	"github.com/kopf-wasm/kopf/host/oci/layout"
+	"github.com/kopf-wasm/kopf/host/oci/store"
+)
+
+// When says when a registry is asked about what is in the store.
+type When string
+
+// A reference by digest is never asked for twice: it cannot have changed.
+const (
+	Always  When = "always"  // at each use: a tag may have moved. The default
+	Missing When = "missing" // if the reference is not in the store
+	Never   When = "never"   // not at all
+)
+
+// Finder finds modules.
+type Finder struct {
+	Client *oci.Client
+	Store  *store.Store // nil: nothing is kept, where nothing can be
+	Pull   When         // empty: Always
+	Warn   func(text string)
+}
+
+// Found is a module by its name.
+type Found struct {
+	Name     string        // for messages: a file's base name, or a reference with the digest
+	Manifest *oci.Manifest // nil for files
+	Module   []byte
+}
+
+// Open reads a module: from a file, or, if the name begins with oci://, from the
+// store or a registry.
+func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
+	if !oci.IsReference(name) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		return &Found{Name: filepath.Base(name), Module: data}, nil
+	}
+	r, err := oci.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Fetch(ctx, r)
+}
+
+// Fetch gets a module from the store, and what is missing or broken there from
+// the registry. All of it is checked, and kept.
+func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
+	done, err := f.share()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m, err := f.manifest(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.config(ctx, m); err != nil {
+		return nil, err
+	}
+	module, err := f.layer(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if f.Store != nil {
+		if err := f.keep(r, m); err != nil {
+			return nil, err
+		}
+	}
+	return &Found{Name: m.Reference.String(), Manifest: m, Module: module}, nil
+}
+
+// keep lets the reference stand for what was fetched.
+func (f *Finder) keep(r oci.Reference, m *oci.Manifest) error {
+	if _, err := f.Store.Put(m.Raw); err != nil {
+		return fmt.Errorf("%s: %w", r, err)
+	}
+	entry := store.Entry{Name: r.Name(), Digest: m.Reference.Digest, Size: m.Module.Size, Pulled: time.Now().UTC().Truncate(time.Second)}
+	if known, err := f.Store.Find(entry.Name); err == nil && known.Digest == entry.Digest {
+		return nil
+	}
+	return f.Store.Set(entry)
+}
+
+func (f *Finder) share() (func(), error) {
+	if f.Store == nil {
+		return func() {}, nil
+	}
+	return f.Store.Share()
+}
+
+// manifest finds the manifest: in the store if the reference allows it.
+func (f *Finder) manifest(ctx context.Context, r oci.Reference) (*oci.Manifest, error) {
+	digest := r.Digest
+	if f.Store != nil && digest == "" && f.Pull != Always && f.Pull != "" {
+		entry, err := f.Store.Find(r.Name())
+		switch {
+		case err == nil:
+			digest = entry.Digest
+		case f.Pull == Never:
+			return nil, fmt.Errorf("oci://%w, and it is not to be pulled", err)
+		}
+	}
+	if f.Store != nil && digest != "" {
+		raw, err := f.stored(digest)
+		if err != nil {
+			return nil, err
+		}
+		if raw != nil {
+			return oci.Stored(r, raw)
+		}
+	}
+	if f.Pull == Never {
+		return nil, fmt.Errorf("%s: %w, and it is not to be pulled", r, store.ErrAbsent)
+	}
+	if digest != "" {
+		r.Digest = digest
+	}
+	return f.Client.Manifest(ctx, r)
+}
+
+// stored reads from the store; nil if it has to be fetched.
+func (f *Finder) stored(digest string) ([]byte, error) {
+	content, err := f.Store.Get(digest)
+	switch {
+	case err == nil:
+		return content, nil
+	case errors.Is(err, store.ErrCorrupted):
+		if f.Warn != nil {
+			f.Warn(err.Error() + "; it is fetched again")
+		}
+		return nil, nil
+	case errors.Is(err, store.ErrAbsent):
+		return nil, nil
+	}
+	return nil, err
+}
+
+// config checks what the config says about the module.
+func (f *Finder) config(ctx context.Context, m *oci.Manifest) error {
+	_, err := f.part(m, m.Parsed.Config, m.CheckConfig, func() ([]byte, error) { return f.Client.Config(ctx, m) })
+	return err
+}
+
+// layer reads the module.
+func (f *Finder) layer(ctx context.Context, m *oci.Manifest) ([]byte, error) {
+	return f.part(m, m.Module, m.CheckModule, func() ([]byte, error) { return f.Client.Layer(ctx, m) })
+}
+
+// part takes a part of an artifact from the store, or fetches and keeps it.
+func (f *Finder) part(m *oci.Manifest, d layout.Descriptor, check func([]byte) error, fetch func() ([]byte, error)) ([]byte, error) {
+	if f.Store != nil {
+		content, err := f.stored(d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if content != nil {
+			return content, check(content)
+		}
+	}
+	if f.Pull == Never {
+		return nil, fmt.Errorf("%s: %s: %w, and it is not to be pulled", m.Reference, d.Digest, store.ErrAbsent)
+	}
+	content, err := fetch()
+	if err != nil || f.Store == nil {
+		return content, err
+	}
+	if _, err := f.Store.Put(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Reference, err)
+	}
+	return content, nil
+}
