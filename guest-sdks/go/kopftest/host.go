@@ -23,10 +23,17 @@ type Host struct {
 	Indices map[string]kopf.Pairs
 	// StopAfter tells daemons to stop after so many waits; 0: never.
 	StopAfter int
+	// Objects are those of the cluster that requests go to, by their paths, as in
+	// "/api/v1/namespaces/default/pods/x".
+	Objects map[string]any
+	// Answer answers requests instead of that cluster; nil leaves a request to it.
+	Answer func(Request) *Answer
 
 	Logs   []Log           // what was logged
 	Events []Event         // what was posted
 	Waits  []time.Duration // what was waited for
+
+	Requests []Request // what was requested, in order
 
 	tb       testing.TB
 	mu       sync.Mutex // guards memos
@@ -34,6 +41,8 @@ type Host struct {
 	segments map[uint32]map[int][]byte     // of tasks
 	executed map[uint32]map[string]Outcome // sub-handlers of tasks
 	tasks    uint32
+
+	kubernetes *memory // nil until it is needed
 }
 
 // Log is a line of the log. Levels are those of package kopf.

@@ -75,8 +75,10 @@ func (h *Host) suspend(t *guest.Task, step abi.Step) abi.Answer {
 		return abi.Answer{Stopped: abi.StopNames(fake{h}.Stopped(t.ID))}
 	case abi.StepExecute:
 		return abi.Answer{Pending: h.runAll(t, t.Children())}
+	case abi.StepCall:
+		return h.respond(step.Call)
 	}
-	return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "kopftest makes no requests"}}
+	return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "kopftest does not know this step"}}
 }
 
 // Edited is a body after the transformation functions of the handler (Patch.Edit).
