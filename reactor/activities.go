@@ -42,16 +42,10 @@ type activityResult struct {
 // run calls the handlers. Those that have failed for good are an error in the end:
 // all the others run nevertheless.
 func (a *activity) run(ctx context.Context) (*activityResult, error) {
-	c := &cause{
-		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
-		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
-		caller: a.caller,
-	}
-	current, err := a.settings.JSON()
+	c, err := a.cause()
 	if err != nil {
 		return nil, err
 	}
-	c.settings, c.logins = abi.Raw(current), a.logins
 	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 	handlers := deduplicated(a.handlers)
 	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
@@ -77,6 +71,21 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 		}
 	}
 	return merged, a.failures(state)
+}
+
+// cause is what the handlers of the activity are called with.
+func (a *activity) cause() (*cause, error) {
+	c := &cause{
+		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
+		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
+		caller: a.caller,
+	}
+	current, err := a.settings.JSON()
+	if err != nil {
+		return nil, err
+	}
+	c.settings, c.logins = abi.Raw(current), a.logins
+	return c, nil
 }
 
 // activityNames are the kwarg activity.

@@ -44,6 +44,8 @@ func (h *Handler) Title() string {
 		return "Timer " + quote(h.ID)
 	case abi.KindDaemon:
 		return "Daemon " + quote(h.ID)
+	case abi.KindBackground:
+		return "Background " + quote(h.ID)
 	}
 	return "Handler " + quote(h.ID)
 }
@@ -83,7 +85,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 // supported are the kinds that a registry takes.
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
-	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin,
+	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -114,7 +116,7 @@ func newHandler(spec abi.Handler) (*Handler, error) {
 
 func (r *Registry) add(h *Handler) {
 	switch h.Spec.Kind {
-	case abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin:
+	case abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground:
 		r.activities[h.Spec.Kind] = append(r.activities[h.Spec.Kind], h)
 	case abi.KindEvent:
 		r.watching = append(r.watching, h)

@@ -101,9 +101,9 @@ func New(o Options) (*Operator, error) {
 // Run starts the operator, and returns when the context has ended and all is
 // finished: nil then, an error if it could not start or go on.
 //
-// The order: startup handlers, credentials, resources and namespaces, streams. At
-// the end: the streams stop, running handlers finish (queueing.exit_timeout), then
-// the cleanup handlers; the last one is the withdrawal from the peering.
+// The order: startup handlers, credentials, background handlers, resources and
+// namespaces, streams. At the end: the streams stop, running handlers and the
+// background handlers finish (queueing.exit_timeout), then the cleanup handlers; the last one is the withdrawal from the peering.
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
@@ -199,6 +199,11 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	stopPosting := op.events.start(ctx, op.client, first.DefaultNamespace, log)
 	defer stopPosting()
+	stopWork, err := op.startWork(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopWork()
 	return op.observe(ctx, observer)
 }
 

@@ -46,4 +46,21 @@ func backup(d *kopf.Daemon) (any, error) {
 
 // [/sleep]
 
+// [background]
+
+func init() {
+	kopf.OnBackground(poll)
+}
+
+func poll(b *kopf.Background) (any, error) {
+	for !b.Wait(time.Minute) {
+		if err := b.Memo.Set("polled", time.Now().Unix()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// [/background]
+
 func main() {}

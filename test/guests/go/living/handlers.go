@@ -157,6 +157,10 @@ func backgroundFn(b *kopf.Background) (any, error) {
 		return "over", nil
 	case "background panics":
 		panic("the background wants a panic")
+	case "background ignores":
+		for {
+			_ = b.Sleep(50 * time.Millisecond)
+		}
 	}
 	for !b.Wait(100 * time.Millisecond) {
 		say(kopf.Map{"tick": b.ID})
