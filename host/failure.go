@@ -31,6 +31,7 @@ func (c *call) fail(err error) error {
 	}
 	e.Stack = joinStacks(validText(string(c.stderr)), trace)
 	c.in.dead = e
+	c.blame()
 	return e
 }
 

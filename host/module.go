@@ -62,12 +62,13 @@ func (m *Module) Exports() []Function { return m.exports }
 // the task is released. It returns the task and its first step. The body may be
 // nil where there is no object. It waits for a free instance; about the context see Task.
 func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
-	in, err := m.place(ctx, inv.Kind)
+	in, err := m.place(ctx, inv)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer in.unlock()
 	t := in.newTask(env)
+	t.key = culpritKey(inv)
 	step, err := t.begin(ctx, inv, body)
 	if err != nil {
 		delete(in.tasks, t.id)

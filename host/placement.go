@@ -10,12 +10,13 @@ import (
 
 // place finds an instance for a new task, and locks it: one of its own, bounded by
 // MaxInstances, so that nothing of a handler touches another one; daemons, which
-// live long, have a bound of their own, and share instances if the guest can.
-func (m *Module) place(ctx context.Context, kind abi.Kind) (*instance, error) {
+// live long, have a bound of their own, and share instances if the guest can: but
+// none with a daemon that has killed one.
+func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, error) {
 	switch {
-	case kind != abi.KindDaemon && kind != abi.KindBackground:
+	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
 		return m.acquire(ctx, m.pool.permits)
-	case m.registration == nil || !m.registration.SharedTasks:
+	case m.registration == nil || !m.registration.SharedTasks, m.pool.mustBeAlone(culpritKey(inv)):
 		return m.acquire(ctx, m.pool.daemons)
 	}
 	for {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -106,5 +107,40 @@ func TestRetiredInstancesGetNoMoreDaemons(t *testing.T) {
 	}
 	if got := len(m.pool.daemons); got != 0 || len(m.pool.shared) != 0 {
 		t.Errorf("%d instances are still in use, %d shared", got, len(m.pool.shared))
+	}
+}
+
+// TestCulpritsRunAlone: who has killed a shared instance does not get another one,
+// and harms nobody any more.
+func TestCulpritsRunAlone(t *testing.T) {
+	m := loadGo(t, Options{SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
+	startDaemons(t, m, 2)
+	culprit := daemon("panic")
+	culprit.UID = "bad"
+	if _, _, err := m.Start(t.Context(), culprit, nil, &testEnv{}); err == nil {
+		t.Fatal("no panic")
+	}
+	others := startDaemons(t, m, 2)
+	for range 3 {
+		if _, _, err := m.Start(t.Context(), culprit, nil, &testEnv{}); err == nil || errors.Is(err, ErrDead) {
+			t.Fatalf("the culprit: %v", err)
+		}
+	}
+	for _, task := range others {
+		if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {
+			t.Errorf("a neighbour: %v", err)
+		}
+		task.Release(t.Context())
+	}
+}
+
+func TestCulpritsAreForgottenInTheirOrder(t *testing.T) {
+	var c culprits
+	for i := range maxCulprits + 5 {
+		c.add(fmt.Sprint(i))
+		c.add(fmt.Sprint(i))
+	}
+	if len(c.known) != maxCulprits || len(c.order) != maxCulprits || c.known["4"] || !c.known["5"] {
+		t.Errorf("%d are known, %d in order", len(c.known), len(c.order))
 	}
 }

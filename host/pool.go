@@ -13,12 +13,13 @@ type pool struct {
 	permits chan struct{} // one token for each instance in use
 	daemons chan struct{} // the same for instances of daemons
 
-	mu      sync.Mutex
-	idle    []*instance // the latest used one at the end: its memory is warm
-	shared  []*instance // with daemons, and room for more
-	living  map[*instance]bool
-	reaping bool // a timer runs that drops idle instances
-	closed  bool
+	mu       sync.Mutex
+	idle     []*instance // the latest used one at the end: its memory is warm
+	shared   []*instance // with daemons, and room for more
+	living   map[*instance]bool
+	culprits culprits
+	reaping  bool // a timer runs that drops idle instances
+	closed   bool
 }
 
 func newPool(o *Options) *pool {

@@ -20,6 +20,7 @@ type Task struct {
 	in  *instance
 	id  uint32
 	env Env
+	key string // see culprits; empty for questions
 
 	child bool // lives on the place of its parent
 
@@ -91,7 +92,7 @@ func (t *Task) Start(ctx context.Context, inv *abi.Invocation, body []byte, env 
 	header := *inv
 	header.Parent = t.id
 	child := t.in.newTask(env)
-	child.child = true
+	child.child, child.key = true, t.key
 	step, err := child.begin(ctx, &header, body)
 	if err != nil {
 		delete(t.in.tasks, child.id)

@@ -1,0 +1,51 @@
+package host
+
+import "github.com/kopf-wasm/kopf/abi"
+
+// maxCulprits bounds what is remembered of tasks that have killed instances; the
+// oldest are forgotten.
+const maxCulprits = 10_000
+
+// culprits are the tasks that have killed a shared instance. The next time, each of
+// them runs alone, and takes no neighbours along.
+type culprits struct {
+	known map[string]bool
+	order []string // the oldest first
+}
+
+// culpritKey identifies a daemon across its attempts: a handler and its object.
+func culpritKey(inv *abi.Invocation) string { return inv.UID + "/" + inv.ID }
+
+func (c *culprits) add(key string) {
+	if c.known[key] {
+		return
+	}
+	if c.known == nil {
+		c.known = map[string]bool{}
+	}
+	if len(c.order) == maxCulprits {
+		delete(c.known, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.known[key] = true
+	c.order = append(c.order, key)
+}
+
+// blame remembers the task of a call that has killed its instance, if there were
+// others on it.
+func (c *call) blame() {
+	if c.owner == nil || c.in.load == 0 {
+		return
+	}
+	p := c.in.m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.culprits.add(c.owner.key)
+}
+
+// mustBeAlone tells whether a task has killed a shared instance before.
+func (p *pool) mustBeAlone(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.culprits.known[key]
+}
