@@ -22,6 +22,11 @@ type Options struct {
 	// Default: 10,000.
 	MaxDaemons int
 
+	// MaxReviews bounds the same for handlers that answer the API server: they have
+	// instances of their own, so that they never wait for handlers which wait for
+	// the API server. Default: 64.
+	MaxReviews int
+
 	// SharedTasks is how many daemons live on one instance, if the guest says that
 	// they can. Default: 1,000.
 	SharedTasks int
@@ -99,6 +104,7 @@ const wasmPage = 64 << 10
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxInstances, 256)
 	setDefault(&o.MaxDaemons, 10_000)
+	setDefault(&o.MaxReviews, 64)
 	setDefault(&o.SharedTasks, 1_000)
 	setDefault(&o.MaxIdle, 8)
 	setDefault(&o.IdleTimeout, time.Minute)

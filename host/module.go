@@ -79,9 +79,10 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 }
 
 // Ask asks callbacks of handlers of the registration; see Task.Ask for those of
-// children. The answers are as many as the questions.
+// children. The answers are as many as the questions. The kind of the invocation
+// matters for reviews, which have instances in reserve.
 func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
-	in, err := m.acquire(ctx, m.pool.permits)
+	in, err := m.acquire(ctx, m.permitsFor(q.Kind))
 	if err != nil {
 		return nil, err
 	}

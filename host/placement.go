@@ -8,14 +8,25 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
+// permitsFor are the permits for handlers of a kind that need an instance for
+// themselves. Reviews have a reserve: the handlers that hold all other instances
+// may be waiting for the API server, which waits for a review.
+func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
+	switch kind {
+	case abi.KindValidate, abi.KindMutate, abi.KindConvert:
+		return m.pool.reviews
+	}
+	return m.pool.permits
+}
+
 // place finds an instance for a new task, and locks it: one of its own, bounded by
-// MaxInstances, so that nothing of a handler touches another one; daemons, which
+// MaxInstances or MaxReviews, so that nothing of a handler touches another one; daemons, which
 // live long, have a bound of their own, and share instances if the guest can: but
 // none with a daemon that has killed one.
 func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, error) {
 	switch {
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
-		return m.acquire(ctx, m.pool.permits)
+		return m.acquire(ctx, m.permitsFor(inv.Kind))
 	case m.registration == nil || !m.registration.SharedTasks, m.pool.mustBeAlone(culpritKey(inv)):
 		return m.acquire(ctx, m.pool.daemons)
 	}

@@ -144,3 +144,33 @@ func TestCulpritsAreForgottenInTheirOrder(t *testing.T) {
 		t.Errorf("%d are known, %d in order", len(c.known), len(c.order))
 	}
 }
+
+// TestReviewsHaveAReserve: they never wait for handlers, nor do their filters.
+func TestReviewsHaveAReserve(t *testing.T) {
+	m := loadGo(t, Options{MaxInstances: 1, MaxReviews: 1})
+	holder, _, err := m.Start(t.Context(), invoke("wait"), nil, &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Release(t.Context())
+	for _, kind := range []abi.Kind{abi.KindValidate, abi.KindMutate, abi.KindConvert} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		inv := invoke("count")
+		inv.Kind = kind
+		task, _, err := m.Start(ctx, inv, nil, &testEnv{})
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		task.Release(ctx)
+		questions := &abi.Questions{Invocation: abi.Invocation{Kind: kind}}
+		if _, err := m.Ask(ctx, questions, nil, &testEnv{}); err != nil {
+			t.Errorf("filters of %s: %v", kind, err)
+		}
+		cancel()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := m.Start(ctx, invoke("count"), nil, &testEnv{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a handler over the limit: %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 type pool struct {
 	permits chan struct{} // one token for each instance in use
 	daemons chan struct{} // the same for instances of daemons
+	reviews chan struct{} // the same for instances that answer the API server
 
 	mu       sync.Mutex
 	idle     []*instance // the latest used one at the end: its memory is warm
@@ -25,7 +26,8 @@ type pool struct {
 func newPool(o *Options) *pool {
 	return &pool{
 		permits: make(chan struct{}, o.MaxInstances), daemons: make(chan struct{}, o.MaxDaemons),
-		living: map[*instance]bool{},
+		reviews: make(chan struct{}, o.MaxReviews),
+		living:  map[*instance]bool{},
 	}
 }
 

@@ -47,6 +47,11 @@ type Options struct {
 	// GrantWanted grants all that the guests declare to want, besides Calls.Grants.
 	GrantWanted bool
 
+	// Admission is how the API server reaches admission handlers.
+	//
+	// See https://docs.kopf.dev/en/latest/admission/
+	Admission Admission
+
 	// Identity is the name among other operators; by default $POD_ID, or else
 	// user@host/time/random.
 	Identity string
@@ -102,10 +107,15 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	initial, err := o.Admission.applied(o.Peering.applied(o.Settings))
+	if err != nil {
+		return err
+	}
 	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: o.Peering.applied(o.Settings), Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
+		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), Grants: o.Admission.Grants,
+		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {
 		return err

@@ -118,10 +118,14 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// applySettings changes the settings by their names.
-func applySettings(s *settings.Settings, changes map[string]abi.Raw) error {
+// applySettings changes the settings by their names, as guests want it: those that
+// need a grant, only with one.
+func applySettings(s *settings.Settings, changes map[string]abi.Raw, grants []string) error {
 	for _, name := range sortedKeys(changes) {
-		if err := s.Set(name, json.RawMessage(changes[name])); err != nil {
+		if settings.ClassOf(name) == settings.Grant && !slices.Contains(grants, name) {
+			return fmt.Errorf("setting %q: it is of the class grant: an operator may set it only if whoever runs it allows that", name)
+		}
+		if err := s.SetByGuest(name, json.RawMessage(changes[name])); err != nil {
 			return err
 		}
 	}

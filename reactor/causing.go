@@ -40,6 +40,7 @@ type cause struct {
 
 	spying   bool     // a raw event is handled
 	stopper  *stopper // of a daemon or a timer; nil otherwise
+	review   *review  // of a request of the API server; nil otherwise
 	activity string
 	settings abi.Raw
 	logins   []string // of the host; for login handlers
@@ -50,6 +51,11 @@ type cause struct {
 // adjusted is the cause as a handler sees it: with a field, old, new and diff are
 // those of the field.
 func (c *cause) adjusted(h *Handler) *cause {
+	if c.review != nil {
+		own := *c
+		own.readOnly = c.review.readOnly(h)
+		return &own
+	}
 	if len(h.Spec.Field) == 0 || !c.changing {
 		return c
 	}
@@ -86,6 +92,9 @@ func (c *cause) invocation() abi.Invocation {
 	}
 	if c.changing {
 		inv.Reason = string(c.reason)
+	}
+	if c.review != nil {
+		inv.Kind, inv.Admission = abi.KindValidate, c.review.kwargs()
 	}
 	if c.resource != nil {
 		inv.Resource = c.resource.Info()

@@ -24,6 +24,9 @@ func (e *env) Log(level int, message string) { e.cause.log.at(level, message) }
 // Segment encodes what most handlers never look at.
 func (e *env) Segment(tag uint32) []byte {
 	c := e.cause
+	if c.review != nil {
+		return c.review.segment(tag)
+	}
 	switch tag {
 	case abi.TagBody:
 		return c.raw

@@ -21,10 +21,11 @@ type outcome struct {
 	final    bool
 	delay    *time.Duration // until the next attempt; nil: at once
 	result   any
-	keyed    bool     // the result of an index handler is a list of pairs
-	failed   bool     // there was an error
-	message  string   // of the error
-	subrefs  []string // ids of the children that were involved, at any depth
+	keyed    bool       // the result of an index handler is a list of pairs
+	failed   bool       // there was an error
+	message  string     // of the error
+	failure  *abi.Error // as the handler has given it; of reviews only
+	subrefs  []string   // ids of the children that were involved, at any depth
 	settings map[string]abi.Raw
 }
 
@@ -95,6 +96,10 @@ func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state pro
 	}
 	result := x.interpret(h, c.log, state, done)
 	result.subrefs = done.subrefs
+	if c.review != nil {
+		result.failure = done.error
+		c.review.warnings = append(c.review.warnings, done.warnings...)
+	}
 	return result, nil
 }
 

@@ -22,6 +22,7 @@ type ending struct {
 	result        any
 	keyed         bool
 	settings      map[string]abi.Raw
+	warnings      []string // of reviews
 	subrefs       []string
 	childrenDelay *time.Duration // of unfinished children; nil: at once
 }
@@ -169,6 +170,7 @@ func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
 			Message: "the handler says that its children are pending, but they are not",
 		}
 	}
+	t.warnings = step.Warnings
 	if t.error = step.Error; t.error != nil {
 		return nil
 	}

@@ -33,6 +33,8 @@ type memories struct {
 	mu    sync.Mutex // guards items
 	items map[string]*memory
 	base  *memo // of the operator: each object's memo starts as its copy
+
+	strangers strangers // memos of objects that only reviews have seen
 }
 
 func newMemories() *memories {
@@ -45,7 +47,10 @@ func (m *memories) recall(key string, byListing bool) *memory {
 	defer m.mu.Unlock()
 	item, ok := m.items[key]
 	if !ok {
-		item = &memory{memo: newMemo(m.base), noticedByListing: byListing}
+		item = &memory{memo: m.strangers.take(key), noticedByListing: byListing}
+		if item.memo == nil {
+			item.memo = newMemo(m.base)
+		}
 		m.items[key] = item
 	}
 	return item

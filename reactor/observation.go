@@ -37,6 +37,7 @@ type observer struct {
 	client       *clients.Client
 	discovery    discovery.ServerResourcesInterface
 	orchestrator *orchestrator
+	admission    *Admission
 	demands      []selectors.Demand
 	pauses       *pauses
 	peering      *settings.Peering
@@ -127,6 +128,7 @@ func (o *observer) rescan(ctx context.Context) error {
 	}
 	o.warned = warnings
 	o.serve(ctx, served.Watched, resources)
+	o.admission.serve(served.Webhooks)
 	return nil
 }
 

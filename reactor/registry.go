@@ -46,6 +46,8 @@ func (h *Handler) Title() string {
 		return "Daemon " + quote(h.ID)
 	case abi.KindBackground:
 		return "Background " + quote(h.ID)
+	case abi.KindValidate, abi.KindMutate, abi.KindConvert:
+		return "Webhook " + quote(h.ID)
 	}
 	return "Handler " + quote(h.ID)
 }
@@ -59,7 +61,8 @@ type Registry struct {
 	changing   []*Handler // create, update, delete, resume, field
 	spawning   []*Handler // daemons, timers
 	indexing   []*Handler
-	lifecycle  string // by default
+	admission  []*Handler // validate, mutate
+	lifecycle  string     // by default
 }
 
 // NewRegistry collects the handlers of guests, in the order of the guests. Kinds
@@ -86,6 +89,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
 	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground,
+	abi.KindValidate, abi.KindMutate,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -124,6 +128,8 @@ func (r *Registry) add(h *Handler) {
 		r.spawning = append(r.spawning, h)
 	case abi.KindIndex:
 		r.indexing = append(r.indexing, h)
+	case abi.KindValidate, abi.KindMutate:
+		r.admission = append(r.admission, h)
 	default:
 		r.changing = append(r.changing, h)
 	}
@@ -131,7 +137,7 @@ func (r *Registry) add(h *Handler) {
 
 // forObjects are the handlers that have a resource.
 func (r *Registry) forObjects() []*Handler {
-	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning)
+	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning, r.admission)
 }
 
 // resourceHandlers are the handlers for one resource: what a stream needs to know.

@@ -44,6 +44,13 @@ type Options struct {
 	// Calls say what requests of guests are made.
 	Calls calls.Options
 
+	// Webhooks makes what lets the API server reach admission handlers, of the
+	// settings as they are after the startup handlers; nil if there is nothing. May be nil.
+	Webhooks func(s settings.Admission) (Webhooks, error)
+
+	// Grants are the names of settings of the class grant that guests may change.
+	Grants []string
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 
@@ -67,6 +74,7 @@ type Operator struct {
 	caller    *calls.Caller
 	identity  func() string
 	leave     func() // withdraws from the peering
+	admission *Admission
 
 	mu      sync.Mutex            // guards awaited
 	awaited map[dimensionKey]bool // streams that the gate waits for
@@ -87,6 +95,7 @@ func New(o Options) (*Operator, error) {
 	}
 	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
 	op.vault = credentials.New(op.authenticate)
+	op.admission = newAdmission(op)
 	o.Settings.Peering.Clusterwide = len(o.Namespaces) == 0
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
@@ -138,7 +147,7 @@ func (op *Operator) startup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return applySettings(op.Settings, done.settings)
+	return applySettings(op.Settings, done.settings, op.Grants)
 }
 
 func (op *Operator) cleanup(ctx context.Context) error {
@@ -157,6 +166,10 @@ func (op *Operator) activity(kind abi.Kind) *activity {
 func (op *Operator) serve(ctx context.Context) error {
 	if p := op.Settings.Peering; !p.Standalone && !p.Clusterwide && len(op.Namespaces) == 0 {
 		return errNoNamespace
+	}
+	hooks, err := op.webhooks()
+	if err != nil {
+		return err
 	}
 	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
 	first, err := op.vault.Take(ctx)
@@ -181,7 +194,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
 	op.leave = orchestrator.leave
 	observer := &observer{
-		client: op.client, discovery: explorer, orchestrator: orchestrator, demands: demandsOf(op.Registry),
+		client: op.client, discovery: explorer, orchestrator: orchestrator, admission: op.admission, demands: demandsOf(op.Registry),
 		pauses: op.pauses, peering: &op.Settings.Peering,
 		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
 		scanning: !op.Settings.Scanning.Disabled, log: log,
@@ -204,14 +217,15 @@ func (op *Operator) serve(ctx context.Context) error {
 		return err
 	}
 	defer stopWork()
-	return op.observe(ctx, observer)
+	return op.observe(ctx, observer, hooks)
 }
 
 // observe runs both observers and the pausing; the first error ends all.
-func (op *Operator) observe(ctx context.Context, o *observer) error {
+func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons} {
+	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons, admit} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)

@@ -45,7 +45,7 @@ var rooms = []room{
 
 	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism", "oras.land"}},
 	{
-		folder: "webhooks", may: []string{"abi", "internal", "reactor/filters", "reactor/selectors", "reactor/patches"},
+		folder: "webhooks", may: []string{"abi", "internal", "reactor/filters", "reactor/selectors", "reactor/patches", "reactor/reviews"},
 		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"},
 	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
@@ -60,6 +60,7 @@ var rooms = []room{
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
 	{folder: "reactor/peering", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
+	{folder: "reactor/reviews", may: append([]string{"reactor/patches", "reactor/selectors"}, pureMay...), never: pureNever},
 	{folder: "reactor/selectors", may: pureMay, never: pureNever},
 }
 

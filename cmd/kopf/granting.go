@@ -15,6 +15,8 @@ type grantOptions struct {
 	wanted bool
 	server bool
 	proxy  bool
+
+	settings []string
 }
 
 func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
@@ -24,6 +26,7 @@ func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
 		"let the operator reach this `HOST`: example.com, *.example.com, http://localhost:8080 (repeatable)")
 	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all that the operator declares to want; kopf inspect shows it")
 	flags.BoolVar(&o.server, "allow-server", false, "let login handlers choose the API server")
+	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let the operator itself set this `SETTING`: admission.server, admission.managed (repeatable)")
 	flags.BoolVar(&o.proxy, "allow-proxy", false, "let login handlers choose a proxy")
 }
 

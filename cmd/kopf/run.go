@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,8 @@ type runOptions struct {
 	pythonModules []string
 	environment   []string
 	grantOptions
+	admission     string
+	managed       string
 	logOptions
 	registryOptions
 
@@ -82,6 +85,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
 	o.grantOptions.addFlags(flags)
+	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
+	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
@@ -108,6 +113,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return operator.Run(ctx, operator.Options{
 			Modules: o.modules, Open: o.opener(stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed, Grants: o.settings},
 			Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
@@ -150,6 +156,19 @@ func (o *runOptions) peers() operator.Peering {
 		p.Priority = new(devPriority)
 	}
 	return p
+}
+
+// admissionServer is the server of webhooks in its JSON form; nil if there is none.
+func (o *runOptions) admissionServer() json.RawMessage {
+	switch text := strings.TrimSpace(o.admission); {
+	case text == "":
+		return nil
+	case strings.HasPrefix(text, "{"):
+		return json.RawMessage(text)
+	default:
+		quoted, _ := json.Marshal(text) // a string is always JSON
+		return quoted
+	}
 }
 
 // guestConfig is the configuration of the guests, from all flags for it.

@@ -82,6 +82,17 @@ type AdmissionError struct {
 	Code    int // 500 if it is 0
 }
 
+// Denied makes an AdmissionError:
+//
+//	return kopf.Denied("the size must be positive", 422)
+func Denied(message string, code ...int) error {
+	e := &AdmissionError{Message: message}
+	if len(code) > 0 {
+		e.Code = code[0]
+	}
+	return e
+}
+
 // Error is the message.
 func (e AdmissionError) Error() string { return e.Message }
 

@@ -22,6 +22,16 @@ import (
 //
 // Kopf: kopf.Patch.as_json_patch.
 func FromMerge(body, patch dicts.Object) ([]Operation, error) {
+	wanted, err := Apply(body, patch)
+	if err != nil {
+		return nil, err
+	}
+	return Diff(body, wanted), nil
+}
+
+// Apply is the body after a merge patch, in the way of FromMerge. The body itself
+// stays as it is.
+func Apply(body, patch dicts.Object) (dicts.Object, error) {
 	wanted := dicts.CloneObject(body)
 	if wanted == nil {
 		wanted = dicts.Object{}
@@ -29,7 +39,7 @@ func FromMerge(body, patch dicts.Object) ([]Operation, error) {
 	if err := applyFields(wanted, nil, patch); err != nil {
 		return nil, fmt.Errorf("the patch does not fit the object: %w", err)
 	}
-	return Diff(body, wanted), nil
+	return wanted, nil
 }
 
 func applyFields(body dicts.Object, path dicts.Path, patch dicts.Object) error {

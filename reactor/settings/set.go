@@ -52,6 +52,8 @@ var fields = map[string]field{
 	"peering.mandatory":               flag(func(s *Settings) *bool { return &s.Peering.Mandatory }),
 	"peering.standalone":              flag(func(s *Settings) *bool { return &s.Peering.Standalone }),
 	"peering.clusterwide":             flag(func(s *Settings) *bool { return &s.Peering.Clusterwide }),
+	"admission.managed":               {set: managed, get: func(s *Settings) any { return orNull(s.Admission.Managed) }},
+	"admission.server":                {set: server, get: func(s *Settings) any { return s.Admission.Server }},
 	"scanning.disabled":               flag(func(s *Settings) *bool { return &s.Scanning.Disabled }),
 }
 

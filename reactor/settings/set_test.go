@@ -54,7 +54,7 @@ func TestStorages(t *testing.T) {
 
 func TestBadSettings(t *testing.T) {
 	tests := []struct{ name, value, want string }{
-		{"execution.backoff", `1`, `unknown setting "execution.backoff"; known are: background.cancellation_polling, execution`},
+		{"execution.backoff", `1`, `unknown setting "execution.backoff"; known are: admission.managed, admission.server, background`},
 		{"execution.default_backoff", `"soon"`, `setting "execution.default_backoff": "soon" is not a number of seconds`},
 		{"execution.default_backoff", `-1`, `setting "execution.default_backoff": -1 is negative`},
 		{"queueing.worker_limit", `1.5`, `setting "queueing.worker_limit": 1.5 is not a number`},

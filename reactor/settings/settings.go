@@ -5,6 +5,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/kopf-wasm/kopf/stores"
@@ -22,6 +23,7 @@ type Settings struct {
 	Background  Background
 	Posting     Posting
 	Peering     Peering
+	Admission   Admission
 }
 
 // Queueing is how the events of objects wait for their handling.
@@ -93,6 +95,19 @@ type Peering struct {
 	Mandatory   bool          // pause while there is no peering object; false
 	Standalone  bool          // do not look for others; false
 	Clusterwide bool          // by cluster-scoped objects; at the start set to whether the cluster is served
+}
+
+// Admission is how the API server reaches admission handlers.
+type Admission struct {
+	// Managed is the name of the webhook configurations that are kept in the
+	// cluster, and the suffix of the names of webhooks; empty: none (default).
+	Managed string
+
+	// Server is what accepts the requests, in its JSON form; nil: nothing (default).
+	Server json.RawMessage
+
+	// FromGuest says that a guest has set Server, so it may say less there.
+	FromGuest bool
 }
 
 // Default returns the defaults of the reference.

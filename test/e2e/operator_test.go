@@ -26,6 +26,7 @@ type options struct {
 	module   string            // a file, instead of a guest
 	config   map[string]string // of the guest
 	host     host.Options      // limits
+	admits   operator.Admission
 	settings func(*settings.Settings)
 	calls    operator.Calls // what the guest is granted
 	wanted   bool           // it gets what it wants
@@ -102,7 +103,7 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 	limits.CacheDir = cmp.Or(limits.CacheDir, dir)
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
-		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own,
+		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits,
 		Calls: o.calls, GrantWanted: o.wanted,
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),
 		Login: func(context.Context) (*reactor.Connection, error) {

@@ -99,9 +99,11 @@ class Case:
         section = self.spec['operator'] if which == 'main' else self.spec['operators'][which]
         user = which if which == 'main' else 'b'
         kubeconfig = operators.write_kubeconfig(os.path.join(self.folder, f'{which}.kubeconfig'), self.api.cluster, self.users[user])
+        args = section.get('args', ['--standalone', '-n', self.ns])
+        if self.options.tested:
+            args = args + operators.host_flags(section.get('settings', {}))
         command = operators.command_line(
-            self.options.operator_cmd, {'case_dir': self.path, 'case_json': self.json, 'operator': which},
-            section.get('args', ['--standalone', '-n', self.ns]))
+            self.options.operator_cmd, {'case_dir': self.path, 'case_json': self.json, 'operator': which}, args)
         env = operators.environment(kubeconfig, self.folder, KOPF_CASE_JSON=self.json, KOPF_CASE_OPERATOR=which)
         env |= {k: str(v) for k, v in section.get('env', {}).items()}
         before = len(self.requests(user))

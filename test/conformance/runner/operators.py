@@ -84,6 +84,24 @@ def command_line(template, fills, args):
     return words
 
 
+SERVERS = {
+    'WebhookServer': 'server', 'WebhookK3dServer': 'k3d', 'WebhookMinikubeServer': 'minikube',
+    'WebhookDockerDesktopServer': 'docker-desktop', 'WebhookAutoServer': 'auto-server',
+}
+
+
+def host_flags(settings):
+    """The flags for what no guest may set: a server with its files, and the configurations that lead to it."""
+    flags = []
+    server = settings.get('admission.server')
+    if server:
+        options = {k: v for k, v in server.items() if k != 'server'}
+        flags += ['--admission-server', json.dumps({'type': SERVERS[server['server']]} | options)]
+    if settings.get('admission.managed'):
+        flags += ['--admission-managed', settings['admission.managed']]
+    return flags
+
+
 def environment(kubeconfig, home, **extra):
     """
     The environment of a tested program: that of the runner, but without its own settings of operators,

@@ -1,0 +1,92 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/webhooks"
+)
+
+// Admission is how the API server reaches admission handlers. What it does not say
+// is left to the settings.
+type Admission struct {
+	// Server is the server or the tunnel in its JSON form: {"type": "server", "port": 9443}.
+	Server json.RawMessage
+
+	// Custom is one that the program has made, instead of Server and of what the
+	// settings say.
+	Custom webhooks.Server
+
+	Managed string          // the name of the configurations in the cluster; empty: as set
+	Limits  webhooks.Limits // of requests
+
+	// Grants are the names of settings that guests may change although they open
+	// ports or change where requests go: admission.server, admission.managed.
+	Grants []string
+}
+
+// applied changes the settings.
+func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
+	if a.Server != nil {
+		if _, err := webhooks.ParseServer(a.Server, false); err != nil {
+			return nil, serverError(err)
+		}
+		s.Admission.Server, s.Admission.FromGuest = a.Server, false
+	}
+	if a.Managed != "" {
+		s.Admission.Managed = a.Managed
+	}
+	for _, name := range a.Grants {
+		if settings.ClassOf(name) != settings.Grant {
+			return nil, fmt.Errorf("setting %q cannot be granted: only settings of the class grant need that", name)
+		}
+	}
+	return s, nil
+}
+
+func serverError(err error) error { return fmt.Errorf("setting \"admission.server\": %w", err) }
+
+// webhooks makes what serves admission, of the settings after the startup.
+func (a Admission) webhooks(log zerolog.Logger) func(s settings.Admission) (reactor.Webhooks, error) {
+	return func(s settings.Admission) (reactor.Webhooks, error) {
+		server := a.Custom
+		if server == nil {
+			if s.Server == nil && s.Managed != "" {
+				return nil, fmt.Errorf("setting \"admission.managed\": there is nothing to manage without \"admission.server\"")
+			}
+			if s.Server == nil {
+				return nil, nil
+			}
+			var err error
+			if server, err = webhooks.ParseServer(s.Server, s.FromGuest); err != nil {
+				return nil, serverError(err)
+			}
+		}
+		return &admission{webhooks.Webhooks{
+			Server: server, Managed: s.Managed, Limits: a.Limits,
+			Log: log.With().Str(reactor.LoggerField, "kopf.admission").Logger(),
+		}}, nil
+	}
+}
+
+// admission is webhooks as the reactor knows them.
+type admission struct{ webhooks.Webhooks }
+
+var _ reactor.Webhooks = (*admission)(nil)
+
+// Serve serves the operator's handlers until the context ends.
+func (a *admission) Serve(ctx context.Context, op *reactor.Admission) error {
+	a.Detect = func(ctx context.Context) (string, error) {
+		cert, version, err := op.Identity(ctx)
+		if err != nil {
+			return "", err
+		}
+		return webhooks.LocalHost(cert, version), nil
+	}
+	return a.Run(ctx, op)
+}

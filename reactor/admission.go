@@ -1,0 +1,256 @@
+package reactor
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/patches"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Webhooks lets the API server reach the admission handlers of an operator.
+// Package webhooks has them.
+type Webhooks interface {
+	// Serve serves until the context ends, and then until all is put in order: nil
+	// in that case. Its end ends the operator.
+	Serve(ctx context.Context, a *Admission) error
+}
+
+// Admission is an operator as its webhooks see it. It is safe for concurrent use.
+//
+// Kopf: kopf._core.engines.admission (v1.45).
+type Admission struct {
+	op      *Operator
+	changed chan struct{} // has a token after each change of the resources
+
+	mu        sync.Mutex // guards resources
+	resources []selectors.Resource
+	found     chan struct{} // closed when the resources are known
+}
+
+func newAdmission(op *Operator) *Admission {
+	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{})}
+}
+
+var errNoServer = errors.New("there are admission handlers, but no server or tunnel is configured for them: see the setting admission.server")
+
+// webhooks makes what serves the admission handlers, if there is anything to serve.
+func (op *Operator) webhooks() (Webhooks, error) {
+	var hooks Webhooks
+	var err error
+	if op.Webhooks != nil {
+		hooks, err = op.Webhooks(op.Settings.Admission)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case hooks == nil && len(op.Registry.admission) > 0:
+		return nil, errNoServer
+	}
+	return hooks, nil
+}
+
+// admit serves the webhooks, but not before the resources are known: reviews that
+// come too early would find no handlers.
+func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
+	if hooks == nil {
+		return nil
+	}
+	select {
+	case <-op.admission.found:
+	case <-ctx.Done():
+		return nil
+	}
+	if err := hooks.Serve(ctx, op.admission); err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	if ctx.Err() == nil {
+		return errors.New("admission: the server has ended by itself")
+	}
+	return nil
+}
+
+// serve replaces the resources that the handlers are for.
+func (a *Admission) serve(resources []selectors.Resource) {
+	a.mu.Lock()
+	first := a.resources == nil
+	same := !first && slices.EqualFunc(a.resources, resources, func(x, y selectors.Resource) bool { return x.Key() == y.Key() })
+	a.resources = append([]selectors.Resource{}, resources...)
+	a.mu.Unlock()
+	if first {
+		close(a.found)
+	}
+	if !same {
+		select {
+		case a.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Changed has something to receive after the resources have changed.
+func (a *Admission) Changed() <-chan struct{} { return a.changed }
+
+// Handlers are the handlers of webhooks in the order of their declaration, with
+// the resources that they are for now.
+func (a *Admission) Handlers() []reviews.Handler {
+	a.mu.Lock()
+	resources := a.resources
+	a.mu.Unlock()
+	list := make([]reviews.Handler, 0, len(a.op.Registry.admission))
+	for _, h := range a.op.Registry.admission {
+		item := reviews.Handler{ID: h.ID, Spec: h.Spec}
+		for _, r := range resources {
+			if h.Selector.Check(r) {
+				item.Resources = append(item.Resources, r)
+			}
+		}
+		list = append(list, item)
+	}
+	return list
+}
+
+// Get reads an object, in one attempt.
+func (a *Admission) Get(ctx context.Context, path string) ([]byte, error) {
+	return a.op.client.Get(ctx, path)
+}
+
+// Create creates an object.
+func (a *Admission) Create(ctx context.Context, path string, object []byte) error {
+	return a.op.client.Post(ctx, path, object, a.op.Settings.Networking.ErrorBackoffs)
+}
+
+// Patch merges a patch into an object.
+func (a *Admission) Patch(ctx context.Context, path string, mergePatch []byte) error {
+	_, err := a.op.client.Patch(ctx, path, clients.MergePatch, mergePatch)
+	return err
+}
+
+// Identity is the certificate of the API server, and its version.
+func (a *Admission) Identity(ctx context.Context) (*x509.Certificate, string, error) {
+	return a.op.client.Identity(ctx)
+}
+
+func (a *Admission) find(wanted reviews.Resource) (selectors.Resource, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := selectors.Key{Group: wanted.Group, Version: wanted.Version, Plural: wanted.Resource}
+	for _, r := range a.resources {
+		if r.Key() == key {
+			return r, nil
+		}
+	}
+	return selectors.Resource{}, reviews.UnknownResource(wanted)
+}
+
+// Review calls the handlers of a request, one after another, and returns what they
+// have decided. An error means that the request itself is bad (reviews.Error), or
+// that it cannot be answered: a filter has failed, the time is over.
+//
+// Kopf: kopf._core.engines.admission.serve_admission_request.
+func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.Verdict, error) {
+	resource, err := a.find(in.Resource)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	c, err := a.cause(in, resource)
+	if err != nil {
+		return nil, err
+	}
+	handlers, err := c.match(ctx, a.candidates(in, resource))
+	if err != nil {
+		return nil, err
+	}
+	handlers = deduplicated(handlers)
+	x := &execution{settings: a.op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
+	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
+	defer c.patch.release(context.WithoutCancel(ctx))
+	outcomes, err := x.run(ctx, handlers, c, state)
+	if err != nil {
+		return nil, err
+	}
+	verdict := &reviews.Verdict{Warnings: c.review.warnings}
+	for _, h := range handlers {
+		if failure := outcomes[h.ID].failure; failure != nil {
+			verdict.Failures = append(verdict.Failures, failure)
+		}
+	}
+	if verdict.Patch, err = c.reviewPatch(ctx); err != nil {
+		return nil, err
+	}
+	mutates := slices.ContainsFunc(handlers, func(h *Handler) bool { return h.Spec.Kind == abi.KindMutate })
+	if len(verdict.Patch) > 0 && !mutates { // the API server would refuse the answer as a whole
+		verdict.Patch = nil
+		verdict.Failures = append(verdict.Failures, &abi.Error{Kind: abi.ErrorArbitrary, Message: errValidatingPatch})
+	}
+	return verdict, nil
+}
+
+const errValidatingPatch = "a validating handler cannot change the object, but it has a patch for it"
+
+// review is what only the causes of reviews have.
+type review struct {
+	*reviews.Incoming
+	warnings []string
+}
+
+// cause makes the cause of a review. The memo is that of the object, which does
+// not exist yet when it is being created.
+func (a *Admission) cause(in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
+	body, err := dicts.DecodeObject(in.Body())
+	if err != nil {
+		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
+	}
+	memories := a.op.memories
+	memo := newMemo(memories.base)
+	if in.Operation != "CREATE" {
+		memo = memories.reviewed(dicts.LookupString(body, "metadata", "uid"))
+	}
+	return &cause{
+		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base,
+		patch: newPatch(nil), log: objectLogger(a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: a.op.indices, caller: a.op.caller,
+		review: &review{Incoming: in},
+	}, nil
+}
+
+// candidates are the handlers that the request is for, but for their filters. Of
+// mutating ones, only those that say so are for deletions.
+func (a *Admission) candidates(in *reviews.Incoming, resource selectors.Resource) []*Handler {
+	var found []*Handler
+	for _, h := range a.op.Registry.admission {
+		isFor := h.Spec.Subresource == "*" || h.Spec.Subresource == in.Subresource
+		mutates := h.Spec.Kind == abi.KindMutate && in.Operation == "DELETE" && !slices.Equal(h.Spec.Operations, []string{"DELETE"})
+		if h.ID == in.Webhook && isFor && !mutates && h.Selector.Check(resource) {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// reviewPatch is the patch of all handlers as the answer to a review has it.
+func (c *cause) reviewPatch(ctx context.Context) ([]patches.Operation, error) {
+	if c.patch.empty() {
+		return nil, nil
+	}
+	wanted, err := patches.Apply(c.body, c.patch.merge.Object())
+	if err == nil && len(c.patch.transformations) > 0 {
+		wanted, err = c.patch.transformed(ctx, wanted)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the patch of the handlers: %w", err)
+	}
+	return patches.Diff(c.body, wanted), nil
+}

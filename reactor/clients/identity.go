@@ -1,0 +1,33 @@
+package clients
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+)
+
+// maxVersion bounds the answer about the version.
+const maxVersion = 64 << 10
+
+// Identity is the certificate of the server, nil without TLS, and its version.
+func (c *Client) Identity(ctx context.Context) (*x509.Certificate, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options().RequestTimeout)
+	defer cancel()
+	rsp, _, err := c.send(ctx, reading, http.MethodGet, "/version", "", nil)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rsp.Body.Close()
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.NewDecoder(io.LimitReader(rsp.Body, maxVersion)).Decode(&version); err != nil {
+		return nil, "", err
+	}
+	if rsp.TLS == nil || len(rsp.TLS.PeerCertificates) == 0 {
+		return nil, version.GitVersion, nil
+	}
+	return rsp.TLS.PeerCertificates[0], version.GitVersion, nil
+}

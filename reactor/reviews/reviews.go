@@ -1,0 +1,191 @@
+// Package reviews holds what goes between the API server's admission and
+// conversion requests and the handlers: the requests as they came, and what the
+// handlers decided. It is pure; the server is in package webhooks.
+//
+// Kopf: kopf._cogs.structs.reviews (v1.45).
+package reviews
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/patches"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Resource is the resource of a request, as the API server names it.
+type Resource struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+// String is the resource as the reference's messages show it.
+func (r Resource) String() string {
+	return fmt.Sprintf("{'group': '%s', 'version': '%s', 'resource': '%s'}", r.Group, r.Version, r.Resource)
+}
+
+// Request is one admission review: the API server asks whether an operation on an
+// object is allowed. Raw values are nil if they are absent or null.
+//
+// See https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#request
+type Request struct {
+	APIVersion string // of the review: admission.k8s.io/v1, or v1beta1
+	Kind       string // of the review: AdmissionReview
+
+	UID         string
+	Resource    Resource
+	Subresource string
+	Operation   string // CREATE, UPDATE, DELETE, CONNECT
+	DryRun      bool
+	UserInfo    json.RawMessage
+	Object      json.RawMessage // as it is going to be
+	OldObject   json.RawMessage // as it is now
+}
+
+// Body is the object that the request is about: the new one, or that which is
+// being deleted.
+func (r *Request) Body() json.RawMessage {
+	if r.Object != nil {
+		return r.Object
+	}
+	return r.OldObject
+}
+
+// Incoming is a request with what the server knows about who has sent it.
+type Incoming struct {
+	*Request
+	Webhook string              // the id of the handler that is meant
+	Headers map[string][]string // of the HTTP request
+	SSLPeer abi.Raw             // the client's certificate; nil: none
+}
+
+// Verdict is what the handlers of a request have decided. It is allowed if there
+// are no failures.
+type Verdict struct {
+	Failures []*abi.Error
+	Warnings []string
+	Patch    []patches.Operation
+}
+
+// Handler is a handler that is called by the API server, and the resources of the
+// cluster that it is for.
+type Handler struct {
+	ID        string
+	Spec      abi.Handler
+	Resources []selectors.Resource
+}
+
+// Error is a request that cannot be answered as it is: the fault is that of who
+// has sent it, not that of the object.
+type Error struct {
+	Code    int // of HTTP
+	Message string
+}
+
+// Codes of HTTP.
+const (
+	statusBadRequest = 400
+	statusNotFound   = 404
+)
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+func badRequest(format string, args ...any) error {
+	return &Error{statusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// ErrNotObject is a review that is JSON, but not an object.
+var ErrNotObject = errors.New("the review is not an object")
+
+// UnknownResource is the error for resources without handlers.
+func UnknownResource(r Resource) error {
+	return &Error{statusNotFound, fmt.Sprintf("The specified resource has no handlers: %s", r)}
+}
+
+// Errors of what must not be missing.
+func missingUser() error { return badRequest("User info is missing from the admission request.") }
+func missingObjects() error {
+	return badRequest("Either old or new object is missing from the admission request.")
+}
+
+// wire is the form of a review.
+type wire struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Request    *struct {
+		UID         string          `json:"uid"`
+		Resource    *Resource       `json:"resource"`
+		SubResource string          `json:"subResource"`
+		Operation   string          `json:"operation"`
+		DryRun      bool            `json:"dryRun"`
+		UserInfo    json.RawMessage `json:"userInfo"`
+		Object      json.RawMessage `json:"object"`
+		OldObject   json.RawMessage `json:"oldObject"`
+	} `json:"request"`
+}
+
+// Decode reads a review. Whether its resource has handlers is to be checked before
+// Check, as in the reference.
+//
+// Errors: ErrNotObject, or an Error that says what is wrong with it.
+func Decode(data []byte) (*Request, error) {
+	var w wire
+	if err := decodeObject(data, &w); err != nil {
+		return nil, err
+	}
+	switch group, version, _ := strings.Cut(w.APIVersion, "/"); {
+	case w.Kind != "" && w.Kind != "AdmissionReview":
+		return nil, badRequest("The kind of the review is %q, not AdmissionReview.", w.Kind)
+	case w.APIVersion != "" && (group != "admission.k8s.io" || version != "v1" && version != "v1beta1"):
+		return nil, badRequest("The version of the review is %q, neither admission.k8s.io/v1 nor v1beta1.", w.APIVersion)
+	case w.Request == nil:
+		return nil, badRequest("The request is missing from the review.")
+	case w.Request.Resource == nil:
+		return nil, badRequest("The resource is missing from the admission request.")
+	}
+	r := w.Request
+	return &Request{
+		APIVersion: w.APIVersion, Kind: w.Kind, UID: r.UID, Resource: *r.Resource, Subresource: r.SubResource,
+		Operation: r.Operation, DryRun: r.DryRun, UserInfo: unlessNull(r.UserInfo), Object: unlessNull(r.Object), OldObject: unlessNull(r.OldObject),
+	}, nil
+}
+
+// Check refuses requests without a user or without an object.
+func (r *Request) Check() error {
+	switch {
+	case r.UserInfo == nil:
+		return missingUser()
+	case r.Body() == nil:
+		return missingObjects()
+	}
+	for name, object := range map[string]json.RawMessage{"object": r.Object, "oldObject": r.OldObject, "userInfo": r.UserInfo} {
+		if object != nil && object[0] != '{' {
+			return badRequest("The field %s of the admission request is not an object.", name)
+		}
+	}
+	return nil
+}
+
+// decodeObject decodes one JSON object, and nothing after it.
+func decodeObject(data []byte, into any) error {
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] != '{' && json.Valid(text) {
+		return ErrNotObject
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return badRequest("The review cannot be read: %v", err)
+	}
+	return nil
+}
+
+func unlessNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

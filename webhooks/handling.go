@@ -1,0 +1,196 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+)
+
+// Limits bound what requests may cost. The zero value works.
+type Limits struct {
+	// Body bounds a request, in bytes. Two objects of the largest size that the API
+	// server takes (3 MiB) fit. Default: 8 MiB.
+	Body int64
+
+	// Concurrent bounds the requests that are read and handled at once. More of
+	// them wait for their turn until their time is over. Default: 256.
+	Concurrent int
+
+	// Timeout bounds a request that does not say how long its sender waits; longer
+	// ones are cut to it. Default: 30 seconds, the longest of Kubernetes.
+	Timeout time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Body == 0 {
+		l.Body = 8 << 20
+	}
+	if l.Concurrent == 0 {
+		l.Concurrent = 256
+	}
+	if l.Timeout == 0 {
+		l.Timeout = 30 * time.Second
+	}
+	return l
+}
+
+// Handler answers reviews. Its Wait is to be called at the end.
+type Handler struct {
+	operator Operator
+	limits   Limits
+	log      zerolog.Logger
+	slots    chan struct{}
+	running  sync.WaitGroup // reviews, also those whose senders were answered already
+}
+
+// NewHandler makes the handler of all requests for an operator.
+func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
+	limits = limits.withDefaults()
+	return &Handler{operator: operator, limits: limits, log: log, slots: make(chan struct{}, limits.Concurrent)}
+}
+
+// Wait waits until all handlers have ended.
+func (h *Handler) Wait() { h.running.Wait() }
+
+// ServeHTTP answers one request, always before its sender gives up.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := h.withDeadline(r)
+	defer cancel()
+	answered := make(chan answer, 1)
+	select {
+	case h.slots <- struct{}{}:
+	case <-ctx.Done():
+		h.write(w, r, failed(errBusy))
+		return
+	}
+	body, err := h.read(w, r)
+	if err != nil {
+		<-h.slots
+		h.write(w, r, failed(err))
+		return
+	}
+	h.running.Go(func() { // Waited for by Wait.
+		defer func() { <-h.slots }()
+		answered <- h.answer(ctx, r, body)
+	})
+	select {
+	case a := <-answered:
+		h.write(w, r, a)
+	case <-ctx.Done():
+		h.write(w, r, failed(context.Cause(ctx)))
+	}
+}
+
+// errBusy is told to whom no slot became free.
+var errBusy = errors.New("too many reviews are under way")
+
+// answer is what is sent back: text if it is an error.
+type answer struct {
+	code int
+	body []byte
+	err  error
+}
+
+func failed(err error) answer {
+	a := answer{code: http.StatusInternalServerError, err: err}
+	var bad *reviews.Error
+	if errors.As(err, &bad) {
+		a.code = bad.Code
+	}
+	a.body = fmt.Appendf(nil, "%d: %s", a.code, err)
+	if errors.Is(err, reviews.ErrNotObject) { // in the words of the reference's server
+		a.body = []byte("500 Internal Server Error\n\nServer got itself in trouble")
+	}
+	return a
+}
+
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
+	kind := "application/json; charset=utf-8"
+	if a.err != nil {
+		kind = "text/plain; charset=utf-8"
+		h.log.Warn().Msg(fmt.Sprintf("A review for %q cannot be answered: %v", r.URL.Path, a.err))
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(a.code)
+	_, _ = w.Write(a.body) // whoever has asked may be gone
+}
+
+// withDeadline ends the context a little before the sender gives up, as the API
+// server says in the query.
+func (h *Handler) withDeadline(r *http.Request) (context.Context, context.CancelFunc) {
+	timeout := h.limits.Timeout
+	if said, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && said > 0 {
+		timeout = min(timeout, said)
+	}
+	left := timeout - min(timeout/10, time.Second)
+	return context.WithTimeoutCause(r.Context(), left, fmt.Errorf("the handlers took longer than %v, and the API server waits for %v", left, timeout))
+}
+
+// read reads a request that may be a review.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost {
+		return nil, &reviews.Error{Code: http.StatusMethodNotAllowed, Message: "Method Not Allowed"}
+	}
+	if said := r.Header.Get("Content-Type"); said != "" {
+		if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
+			return nil, &reviews.Error{Code: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("The content type is %q, not application/json.", said)}
+		}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limits.Body))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &reviews.Error{Code: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The review is larger than %d bytes.", large.Limit)}
+	case err != nil:
+		return nil, &reviews.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf("The review cannot be read: %v", err)}
+	}
+	return body, nil
+}
+
+func (h *Handler) answer(ctx context.Context, r *http.Request, body []byte) answer {
+	response, err := h.review(ctx, r, body)
+	if err != nil {
+		return failed(err)
+	}
+	return answer{code: http.StatusOK, body: dicts.Encode(response)}
+}
+
+// review asks the operator.
+func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) (dicts.Object, error) {
+	request, err := reviews.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	incoming := &reviews.Incoming{
+		Request: request, Webhook: strings.TrimPrefix(r.URL.Path, "/"), Headers: headersOf(r), SSLPeer: peerOf(r.TLS),
+	}
+	verdict, err := h.operator.Review(ctx, incoming)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	answered := Request{APIVersion: request.APIVersion, Kind: request.Kind, UID: request.UID}
+	return Respond(answered, verdict.Failures, verdict.Warnings, verdict.Patch)
+}
+
+// headersOf are the headers as they were received.
+func headersOf(r *http.Request) map[string][]string {
+	headers := map[string][]string{"Host": {r.Host}}
+	for name, values := range r.Header {
+		headers[name] = values
+	}
+	return headers
+}

@@ -1,0 +1,195 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+)
+
+// registrationPath is where the configurations of webhooks are.
+const registrationPath = "/apis/admissionregistration.k8s.io/v1/"
+
+// configuration is an object in the cluster that tells the API server about the
+// webhooks of one kind.
+type configuration struct {
+	name    string
+	kind    abi.Kind // of handlers
+	reason  string   // in messages
+	object  string   // the kind of the object
+	plural  string
+	cluster Cluster
+	log     zerolog.Logger
+}
+
+func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*configuration {
+	return []*configuration{
+		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", cluster, log},
+		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster, log},
+	}
+}
+
+// create creates the object if it is not there: to look first would need one more right.
+func (c *configuration) create(ctx context.Context) error {
+	object := dicts.Object{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": c.object, "metadata": dicts.Object{"name": c.name},
+	}
+	err := c.cluster.Create(ctx, registrationPath+c.plural, dicts.Encode(object))
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("there are no rights to create %s: %w", c.plural, err)
+	case err != nil:
+		return fmt.Errorf("creating the %s %q: %w", c.object, c.name, err)
+	}
+	return nil
+}
+
+// reconfigure names the webhooks of all handlers.
+func (c *configuration) reconfigure(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
+	c.log.Info().Msg(fmt.Sprintf("Reconfiguring the %s webhook %s.", c.reason, c.name))
+	return c.patch(ctx, handlers, config, false)
+}
+
+// clean leaves only persistent webhooks: requests must not fail because of others
+// when nobody answers them.
+func (c *configuration) clean(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
+	c.log.Info().Msg(fmt.Sprintf("Cleaning up the admission webhook %s.", c.name))
+	return c.patch(ctx, handlers, config, true)
+}
+
+func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, config ClientConfig, persistent bool) error {
+	list := []any{}
+	for _, h := range handlers {
+		if h.Spec.Kind != c.kind || persistent && !h.Spec.Persistent {
+			continue
+		}
+		webhook, err := describeWebhook(h, c.name, config)
+		if err != nil {
+			return err
+		}
+		list = append(list, webhook)
+	}
+	path := registrationPath + c.plural + "/" + url.PathEscape(c.name)
+	if err := c.cluster.Patch(ctx, path, dicts.Encode(dicts.Object{"webhooks": list})); err != nil {
+		return fmt.Errorf("configuring the %s %q: %w", c.object, c.name, err)
+	}
+	return nil
+}
+
+// describeWebhook is the webhook of one handler.
+//
+// Kopf: kopf._core.engines.admission.build_webhooks.
+func describeWebhook(h reviews.Handler, suffix string, config ClientConfig) (dicts.Object, error) {
+	selector, err := LabelSelector(h.Spec.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("handler %q: labels: %w", h.ID, err)
+	}
+	rules := []any{}
+	for _, r := range h.Resources {
+		plural := r.Plural
+		if h.Spec.Subresource != "" {
+			plural += "/" + h.Spec.Subresource
+		}
+		rules = append(rules, dicts.Object{
+			"apiGroups": []any{r.Group}, "apiVersions": []any{r.Version}, "resources": []any{plural},
+			"operations": operationsOf(h.Spec), "scope": "*",
+		})
+	}
+	webhook := dicts.Object{
+		"name": Name(h.ID, suffix), "sideEffects": "None", "failurePolicy": "Fail", "matchPolicy": "Equivalent",
+		"rules": rules, "objectSelector": nil, "clientConfig": config.For(h.ID).json(),
+		"timeoutSeconds": 30, "admissionReviewVersions": []any{"v1", "v1beta1"},
+	}
+	if selector != nil {
+		webhook["objectSelector"] = selector
+	}
+	if h.Spec.SideEffects {
+		webhook["sideEffects"] = "NoneOnDryRun"
+	}
+	if h.Spec.IgnoreFailures {
+		webhook["failurePolicy"] = "Ignore"
+	}
+	return webhook, nil
+}
+
+func operationsOf(spec abi.Handler) []any {
+	operations := []any{}
+	for _, operation := range spec.Operations {
+		operations = append(operations, operation)
+	}
+	if len(operations) == 0 {
+		operations = append(operations, "*")
+	}
+	return operations
+}
+
+// json is the form of the API.
+func (c ClientConfig) json() dicts.Object {
+	object := dicts.Object{}
+	if c.URL != nil {
+		object["url"] = *c.URL
+	}
+	if c.CABundle != "" {
+		object["caBundle"] = c.CABundle
+	}
+	if c.Service != nil {
+		service := dicts.Object{"namespace": c.Service.Namespace, "name": c.Service.Name}
+		if c.Service.Path != nil {
+			service["path"] = *c.Service.Path
+		}
+		if c.Service.Port != 0 {
+			service["port"] = c.Service.Port
+		}
+		object["service"] = service
+	}
+	return object
+}
+
+// managed keeps configurations in step with the handlers and with the server.
+type managed struct {
+	configurations []*configuration
+	operator       Operator
+	announced      *ClientConfig // the latest one; nil: none yet
+}
+
+func (m *managed) create(ctx context.Context) error {
+	for _, c := range m.configurations {
+		if err := c.create(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reconfigure writes all configurations.
+func (m *managed) reconfigure(ctx context.Context) error {
+	handlers := m.operator.Handlers()
+	for _, c := range m.configurations {
+		if err := c.reconfigure(ctx, handlers, *m.announced); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean writes all configurations for the last time.
+func (m *managed) clean(ctx context.Context) error {
+	if m.announced == nil {
+		return nil
+	}
+	handlers := m.operator.Handlers()
+	var failures []error
+	for _, c := range m.configurations {
+		failures = append(failures, c.clean(ctx, handlers, *m.announced))
+	}
+	return errors.Join(failures...)
+}

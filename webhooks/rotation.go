@@ -1,0 +1,134 @@
+package webhooks
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"slices"
+	"time"
+)
+
+// bundle is a certificate with all authorities that clients are to trust, the
+// newest first. It is never changed, only followed by another one.
+type bundle struct {
+	authorities []*authority
+	leaf        *tls.Certificate
+}
+
+// keyPair is what a server needs of it.
+func (b *bundle) keyPair() *keyPair {
+	var certs []*x509.Certificate
+	for _, a := range b.authorities {
+		certs = append(certs, a.cert)
+	}
+	return &keyPair{b.leaf, pemOf(certs...)}
+}
+
+// signer is the authority that has signed the certificate; -1: none of them.
+func (b *bundle) signer() int {
+	return slices.IndexFunc(b.authorities, func(a *authority) bool {
+		return b.leaf != nil && b.leaf.Leaf.CheckSignatureFrom(a.cert) == nil
+	})
+}
+
+// schedule says when authorities and certificates are renewed.
+type schedule struct {
+	authority time.Duration // lifetime of an authority
+	leaf      time.Duration // lifetime of a certificate
+	overlap   time.Duration // from naming an authority to clients until it is used, and as long after it was used last
+	check     time.Duration // how often to look
+}
+
+var defaultSchedule = schedule{authority: 365 * 24 * time.Hour, leaf: 90 * 24 * time.Hour, overlap: time.Hour, check: time.Minute}
+
+// next is the bundle that follows at a time: the same one if it is still good. It
+// takes one step after the other, so that clients trust an authority before any
+// server uses it, and as long as any server may still use it:
+//
+//  1. when two thirds of an authority's lifetime are over, a new one is added;
+//  2. after the overlap, it signs a new certificate;
+//  3. after one more overlap, the old authority is removed.
+func (s schedule) next(b *bundle, names []string, now time.Time) (*bundle, error) {
+	if b == nil {
+		b = &bundle{}
+	}
+	next := &bundle{leaf: b.leaf}
+	for _, a := range b.authorities {
+		if now.Before(a.cert.NotAfter) {
+			next.authorities = append(next.authorities, a)
+		}
+	}
+	if len(next.authorities) == 0 || s.aged(next.authorities[0].cert, s.authority, now) {
+		fresh, err := newAuthority(now, s.authority)
+		if err != nil {
+			return nil, err
+		}
+		next.authorities = slices.Insert(next.authorities, 0, fresh)
+	}
+	if err := s.renewLeaf(next, names, now); err != nil {
+		return nil, err
+	}
+	if i := next.signer(); i >= 0 && s.settled(next.leaf.Leaf, now) {
+		next.authorities = next.authorities[:i+1]
+	}
+	if next.leaf == b.leaf && slices.Equal(next.authorities, b.authorities) {
+		return b, nil
+	}
+	return next, nil
+}
+
+// renewLeaf signs a new certificate if there is none for these names, if it is
+// old, or if there is a newer authority that everybody knows.
+func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
+	best := s.signing(b.authorities, now)
+	if b.leaf != nil {
+		known := append(slices.Clone(b.leaf.Leaf.DNSNames), addressesOf(b.leaf.Leaf)...)
+		signer := b.signer()
+		if covers(known, names) && !s.aged(b.leaf.Leaf, s.leaf, now) && signer >= 0 && signer <= best {
+			return nil
+		}
+		names = append(slices.Clone(names), known...) // other replicas may want others
+	}
+	leaf, err := b.authorities[best].issue(names, now, s.leaf)
+	if err != nil {
+		return err
+	}
+	b.leaf = leaf
+	return nil
+}
+
+// signing is the newest authority that is known to all clients by now.
+func (s schedule) signing(authorities []*authority, now time.Time) int {
+	for i, a := range authorities {
+		if s.settled(a.cert, now) {
+			return i
+		}
+	}
+	return len(authorities) - 1
+}
+
+// settled tells whether the overlap since a certificate was made is over.
+func (s schedule) settled(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotBefore.Add(backdating + s.overlap))
+}
+
+// aged tells whether a certificate is in the last third of its life.
+func (s schedule) aged(cert *x509.Certificate, lifetime time.Duration, now time.Time) bool {
+	return now.After(cert.NotAfter.Add(-lifetime / 3))
+}
+
+func addressesOf(cert *x509.Certificate) []string {
+	var list []string
+	for _, ip := range cert.IPAddresses {
+		list = append(list, ip.String())
+	}
+	return list
+}
+
+// covers tells whether all names that can be in a certificate are known.
+func covers(known, names []string) bool {
+	dnsNames, addresses := splitNames(names)
+	for _, ip := range addresses {
+		dnsNames = append(dnsNames, ip.String())
+	}
+	return !slices.ContainsFunc(dnsNames, func(name string) bool { return !slices.Contains(known, name) })
+}

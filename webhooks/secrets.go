@@ -1,0 +1,218 @@
+package webhooks
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// SecretRef names a secret.
+type SecretRef struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// String is the name as in messages.
+func (r SecretRef) String() string { return r.Namespace + "/" + r.Name }
+
+func (r SecretRef) folder() string {
+	return "/api/v1/namespaces/" + url.PathEscape(r.Namespace) + "/secrets"
+}
+
+func (r SecretRef) path() string { return r.folder() + "/" + url.PathEscape(r.Name) }
+
+// shared is a bundle in a secret, which all replicas of an operator read, and
+// whoever comes first renews.
+type shared struct {
+	ref      SecretRef
+	names    []string
+	cluster  Cluster
+	schedule schedule
+
+	last *keyPair // that was loaded last
+}
+
+// secret is the form of a secret as far as it matters.
+type secret struct {
+	APIVersion string            `json:"apiVersion,omitempty"`
+	Kind       string            `json:"kind,omitempty"`
+	Type       string            `json:"type,omitempty"`
+	Metadata   secretMeta        `json:"metadata"`
+	Data       map[string][]byte `json:"data"`
+}
+
+type secretMeta struct {
+	Name            string `json:"name,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// writeAttempts bounds the attempts to write before the others.
+const writeAttempts = 10
+
+func (s *shared) load(ctx context.Context) (*keyPair, error) {
+	if s.cluster == nil {
+		return nil, fmt.Errorf("secret %s: there is no cluster to read it from", s.ref)
+	}
+	for range writeAttempts {
+		pair, err := s.attempt(ctx)
+		if err == nil {
+			s.last = pair
+		}
+		if err == nil || !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return pair, err
+		}
+	}
+	return nil, fmt.Errorf("secret %s: others change it all the time", s.ref)
+}
+
+// attempt reads the secret, and writes what follows, unless somebody else did.
+func (s *shared) attempt(ctx context.Context) (*keyPair, error) {
+	found, before, err := s.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s of the webhook server: %w", s.ref, err)
+	}
+	after, err := s.schedule.next(before, s.names, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if after != before {
+		if err := s.write(ctx, found, after); err != nil {
+			return nil, fmt.Errorf("secret %s of the webhook server: %w", s.ref, err)
+		}
+	}
+	return after.keyPair(), nil
+}
+
+// read reads the secret; nil if there is none, and no bundle if it is empty.
+func (s *shared) read(ctx context.Context) (*secret, *bundle, error) {
+	text, err := s.cluster.Get(ctx, s.ref.path())
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	found := &secret{}
+	if err := json.Unmarshal(text, found); err != nil {
+		return nil, nil, err
+	}
+	if len(found.Data["ca.crt"]) == 0 && len(found.Data["tls.crt"]) == 0 {
+		return found, nil, nil
+	}
+	b, err := decodeBundle(found.Data)
+	return found, b, err
+}
+
+func (s *shared) write(ctx context.Context, found *secret, b *bundle) error {
+	data, err := b.encode()
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		text, err := json.Marshal(secret{
+			APIVersion: "v1", Kind: "Secret", Type: "kubernetes.io/tls", Metadata: secretMeta{Name: s.ref.Name}, Data: data,
+		})
+		if err != nil {
+			return err
+		}
+		return s.cluster.Create(ctx, s.ref.folder(), text)
+	}
+	patch, err := json.Marshal(secret{Metadata: secretMeta{ResourceVersion: found.Metadata.ResourceVersion}, Data: data})
+	if err != nil {
+		return err
+	}
+	return s.cluster.Patch(ctx, s.ref.path(), patch)
+}
+
+// watch looks at the secret now and then: others may have renewed it.
+func (s *shared) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
+	repeatedly(ctx, s.schedule.check, func() {
+		before := s.last
+		pair, err := s.load(ctx)
+		if err == nil && !pair.equal(before) {
+			log.Info().Msg(fmt.Sprintf("The certificate of the webhook server in the secret %s is renewed.", s.ref))
+			err = update(pair)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
+		}
+	})
+}
+
+// encode makes the data of a secret. The keys of the authorities are there too: each
+// replica may have to sign the next certificate.
+func (b *bundle) encode() (map[string][]byte, error) {
+	var keys []byte
+	for _, a := range b.authorities {
+		key, err := pemOfKey(a.key)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key...)
+	}
+	key, err := pemOfKey(b.leaf.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"ca.crt": b.keyPair().bundle, "ca.key": keys, "tls.crt": pemOf(b.leaf.Leaf), "tls.key": key}, nil
+}
+
+var errNotOurs = errors.New("it is not one of ours: want ca.crt, ca.key, tls.crt and tls.key that belong together")
+
+// decodeBundle reads the data of a secret, and refuses what we did not write: it
+// would be lost.
+func decodeBundle(data map[string][]byte) (*bundle, error) {
+	certs, err := parseCertificates(data["ca.crt"])
+	if err != nil {
+		return nil, fmt.Errorf("ca.crt: %w", err)
+	}
+	keys, err := parseKeys(data["ca.key"])
+	if err != nil {
+		return nil, fmt.Errorf("ca.key: %w", err)
+	}
+	if len(keys) != len(certs) {
+		return nil, errNotOurs
+	}
+	b := &bundle{}
+	for i, cert := range certs {
+		if !keys[i].PublicKey.Equal(cert.PublicKey) {
+			return nil, errNotOurs
+		}
+		b.authorities = append(b.authorities, &authority{cert, keys[i]})
+	}
+	leaf, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
+	if err != nil {
+		return nil, fmt.Errorf("tls.crt and tls.key: %w", err)
+	}
+	b.leaf = &leaf
+	return b, nil
+}
+
+func parseKeys(text []byte) ([]*ecdsa.PrivateKey, error) {
+	var keys []*ecdsa.PrivateKey
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return keys, nil
+		}
+		parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		key, ok := parsed.(*ecdsa.PrivateKey)
+		if !ok {
+			return nil, errNotOurs
+		}
+		keys = append(keys, key)
+	}
+}

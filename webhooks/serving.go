@@ -1,0 +1,194 @@
+package webhooks
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	stdlog "log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Timeouts of connections. Reviews have their own, see Limits.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	exitTimeout   = 5 * time.Second
+)
+
+// Serve listens, announces how to be reached, and serves until the context ends.
+func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
+	if s.Detect && s.Host == "" {
+		host, err := s.env.detect(ctx)
+		if err != nil {
+			return err
+		}
+		s.Host = host
+	}
+	source, err := s.source()
+	if err != nil {
+		return err
+	}
+	first, err := source.load(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := s.tlsConfig()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(s.Addr, strconv.Itoa(s.Port)))
+	if err != nil {
+		return fmt.Errorf("the webhook server: %w", err)
+	}
+	return s.serve(ctx, listener, config, source, first, handler, announce)
+}
+
+// serve serves on a listener, with fresh certificates as they come.
+func (s *LocalServer) serve(
+	ctx context.Context, listener net.Listener, config *tls.Config, source source, first *keyPair, handler http.Handler, announce func(ClientConfig),
+) error {
+	port := listener.Addr().(*net.TCPAddr).Port
+	var current atomic.Pointer[tls.Certificate]
+	current.Store(first.cert)
+	if config != nil {
+		if !s.hasOwnTLS() {
+			config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
+		}
+		listener = tls.NewListener(listener, config)
+	}
+	server := &http.Server{
+		Handler: s.routed(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: stdlog.New(debugWriter{s.env.Log}, "", 0),
+	}
+	update := func(next *keyPair) error {
+		if err := s.dump(next.bundle); err != nil {
+			return err
+		}
+		current.Store(next.cert)
+		s.env.expires(next.cert)
+		announce(s.clientConfig(port, next.bundle))
+		return nil
+	}
+	if err := update(first); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(accessibleOr(s.Addr), port)))
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { // Waited for below.
+		source.watch(watching, s.env.Log, update)
+	})
+	defer watcher.Wait()
+	defer stop()
+	return serveUntil(ctx, server, listener)
+}
+
+func accessibleOr(addr string) string {
+	if addr == "" {
+		return "*"
+	}
+	return addr
+}
+
+// serveUntil serves until the context ends, then finishes the requests under way.
+func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }() // Waited for below.
+	select {
+	case err := <-ended:
+		return fmt.Errorf("the webhook server: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), exitTimeout)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		_ = server.Close() // the patience is over: requests that still run are cut off
+	}
+	<-ended
+	return nil
+}
+
+// routed leaves the server's own path out of the requests' paths.
+func (s *LocalServer) routed(handler http.Handler) http.Handler {
+	root := strings.TrimRight(s.root(), "/")
+	if root == "" {
+		return handler
+	}
+	mux := http.NewServeMux()
+	mux.Handle(root+"/", http.StripPrefix(root, handler))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("404: Not Found")) // whoever has asked may be gone
+	})
+	return mux
+}
+
+// clientConfig is how the API server reaches the server.
+func (s *LocalServer) clientConfig(port int, bundle []byte) ClientConfig {
+	config := ClientConfig{CABundle: encodeBundle(bundle)}
+	if s.Service != nil {
+		service := *s.Service
+		if path := strings.TrimRight(s.root(), "/"); path != "" && service.Path == nil {
+			service.Path = &path
+		}
+		config.Service = &service
+		return config
+	}
+	target := s.url(s.hostName(), port)
+	config.URL = &target
+	s.env.Log.Debug().Msg("Accessing the webhooks at " + target)
+	return config
+}
+
+func (s *LocalServer) url(host string, port int) string {
+	scheme := "https"
+	if s.Insecure {
+		scheme = "http"
+	}
+	return buildURL(scheme, host, port, s.root())
+}
+
+// root is the path before the ids, with a slash at its beginning if there is any.
+func (s *LocalServer) root() string {
+	if s.Path == "" || strings.HasPrefix(s.Path, "/") {
+		return s.Path
+	}
+	return "/" + s.Path
+}
+
+// hostName is the host that is named to the API server.
+func (s *LocalServer) hostName() string {
+	if s.Host != "" {
+		return s.Host
+	}
+	return accessible(s.Addr)
+}
+
+// names are what a generated certificate is for.
+func (s *LocalServer) names() []string {
+	names := []string{s.hostName(), accessible(s.Addr)}
+	if s.Service != nil {
+		name := s.Service.Name + "." + s.Service.Namespace
+		names = []string{name + ".svc", name, name + ".svc.cluster.local"}
+	}
+	return append(names, s.ExtraSANs...)
+}
+
+// debugWriter takes what the HTTP server has to say about bad connections.
+type debugWriter struct{ log zerolog.Logger }
+
+func (w debugWriter) Write(line []byte) (int, error) {
+	w.log.Debug().Msg(strings.TrimSpace(string(line)))
+	return len(line), nil
+}

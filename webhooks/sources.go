@@ -1,0 +1,144 @@
+package webhooks
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// keyPair is a certificate with its key, and the authorities that clients are to
+// trust, in PEM; nil: whom they trust anyway.
+type keyPair struct {
+	cert   *tls.Certificate // nil for HTTP
+	bundle []byte
+}
+
+func (p *keyPair) equal(other *keyPair) bool {
+	return bytes.Equal(p.bundle, other.bundle) && bytes.Equal(p.cert.Certificate[0], other.cert.Certificate[0])
+}
+
+// source is where a server has its certificate from.
+type source interface {
+	load(ctx context.Context) (*keyPair, error)
+
+	// watch hands on fresh certificates until the context ends. Failures are logged:
+	// the old one is good for a while.
+	watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error)
+}
+
+// fixed has no certificate, or one that is not ours.
+type fixed struct{ bundle func() ([]byte, error) }
+
+func (f fixed) load(context.Context) (*keyPair, error) {
+	bundle, err := f.bundle()
+	return &keyPair{bundle: bundle}, err
+}
+
+func (f fixed) watch(ctx context.Context, _ zerolog.Logger, _ func(*keyPair) error) { <-ctx.Done() }
+
+// repeatedly does something again and again until the context ends.
+func repeatedly(ctx context.Context, interval time.Duration, do func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			do()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// files are read again when their content changes: mounted secrets change without
+// events. What is only half written is tried again the next time.
+type files struct {
+	cert, key, ca string
+	password      string
+	bundle        func() ([]byte, error) // nil: the certificate itself
+	interval      time.Duration
+
+	seen [sha256.Size]byte
+}
+
+// defaultCheckInterval is that of the reference.
+const defaultCheckInterval = time.Minute
+
+func (f *files) load(context.Context) (*keyPair, error) {
+	text, err := os.ReadFile(f.cert)
+	if err != nil {
+		return nil, fmt.Errorf("certfile of the webhook server: %w", err)
+	}
+	key, err := os.ReadFile(f.key)
+	if err != nil {
+		return nil, fmt.Errorf("pkeyfile of the webhook server: %w", err)
+	}
+	bundle, err := f.bundle()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(bytes.Join([][]byte{text, key, bundle}, []byte{0}))
+	if key, err = decryptKey(key, f.password); err != nil {
+		return nil, fmt.Errorf("pkeyfile of the webhook server: %s: %w", f.key, err)
+	}
+	cert, err := tls.X509KeyPair(text, key)
+	if err != nil {
+		return nil, fmt.Errorf("certfile and pkeyfile of the webhook server: %w", err)
+	}
+	if bundle == nil {
+		bundle = text
+	}
+	f.seen = sum
+	return &keyPair{&cert, bundle}, nil
+}
+
+func (f *files) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
+	repeatedly(ctx, cmp.Or(f.interval, defaultCheckInterval), func() {
+		before := f.seen
+		next, err := f.load(ctx)
+		if err == nil && f.seen != before {
+			log.Info().Msg("The certificate of the webhook server is renewed.")
+			err = update(next)
+		}
+		if err != nil {
+			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
+		}
+	})
+}
+
+// generated is a certificate that only this process knows. Before it expires, a
+// new one follows, by the same schedule as shared ones.
+type generated struct {
+	names    []string
+	schedule schedule
+	state    *bundle
+}
+
+func (g *generated) load(context.Context) (*keyPair, error) {
+	next, err := g.schedule.next(g.state, g.names, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	g.state = next
+	return next.keyPair(), nil
+}
+
+func (g *generated) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
+	repeatedly(ctx, g.schedule.check, func() {
+		before := g.state
+		pair, err := g.load(ctx)
+		if err == nil && g.state != before {
+			err = update(pair)
+		}
+		if err != nil {
+			log.Error().Msg(fmt.Sprintf("The certificate of the webhook server cannot be renewed: %v", err))
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package webhooks
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// NgrokTunnel lets the API server reach a server on this machine through ngrok,
+// a program and a service. The program is not downloaded: it must be installed.
+//
+// Anybody who knows the URL can send requests to the operator.
+//
+// Kopf: kopf.WebhookNgrokTunnel (v1.45).
+type NgrokTunnel struct {
+	Addr   string // where the local end listens; empty: the loopback interface
+	Port   int    // 0: any free one
+	Path   string
+	Token  string // of the ngrok account; as the program is configured if empty
+	Region string // where the public end is
+	Binary string // the program: "ngrok" in the PATH by default
+
+	env Environment
+}
+
+func (t NgrokTunnel) bind(env Environment) Server {
+	t.env = env
+	return &t
+}
+
+// startTimeout bounds how long the program may take to tell the public URL.
+const startTimeout = 30 * time.Second
+
+// Serve runs the local end and the program until the context ends. If one of them
+// ends, so does the other.
+func (t *NgrokTunnel) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	local := &LocalServer{Addr: cmp.Or(t.Addr, "127.0.0.1"), Port: t.Port, Path: t.Path, Insecure: true, env: t.env}
+	ready, ended := make(chan ClientConfig, 1), make(chan error, 1)
+	go func() { // Waited for below.
+		defer stop()
+		ended <- local.Serve(ctx, handler, func(config ClientConfig) { ready <- config })
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case config := <-ready:
+		err := t.tunnel(ctx, *config.URL, announce)
+		stop()
+		return errors.Join(err, <-ended)
+	}
+}
+
+// tunnel runs the program until it ends, or the context.
+func (t *NgrokTunnel) tunnel(ctx context.Context, local string, announce func(ClientConfig)) error {
+	target, err := url.Parse(local)
+	if err != nil {
+		return err
+	}
+	args := []string{"http", target.Port(), "--log", "stdout", "--log-format", "json"}
+	if t.Region != "" {
+		args = append(args, "--region", t.Region)
+	}
+	cmd := exec.CommandContext(ctx, cmp.Or(t.Binary, "ngrok"), args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = exitTimeout
+	if t.Token != "" {
+		cmd.Env = append(cmd.Environ(), "NGROK_AUTHTOKEN="+t.Token) // not among the arguments, which all users see
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("ngrok: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("ngrok cannot be started (it must be installed, nothing is downloaded): %w", err)
+	}
+	known, last := t.follow(cmd, output, announce)
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case !known:
+		return fmt.Errorf("ngrok has not opened a tunnel in %v (%w): %s", startTimeout, err, last)
+	}
+	return fmt.Errorf("ngrok has ended (%w): %s", err, last)
+}
+
+// follow reads what the program says, until its end. It announces the public URL,
+// and kills a program that does not tell one. The last line is for error messages.
+func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(ClientConfig)) (known bool, last string) {
+	late := time.AfterFunc(startTimeout, func() { _ = cmd.Process.Kill() }) // it may have ended meanwhile
+	defer late.Stop()
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		last = lines.Text()
+		if public := publicURL(lines.Bytes()); public != "" && !known {
+			late.Stop()
+			known = true
+			public += t.Path
+			t.env.Log.Debug().Msg("Accessing the webhooks at " + public)
+			announce(ClientConfig{URL: &public})
+		}
+	}
+	_, _ = io.Copy(io.Discard, output) // after a line that is too long
+	return known, last
+}
+
+// publicURL finds the URL in a line of the program's log; empty if there is none.
+//
+// See https://ngrok.com/docs/agent/config/ (log formats).
+func publicURL(line []byte) string {
+	var entry struct {
+		Message string `json:"msg"`
+		URL     string `json:"url"`
+	}
+	if json.Unmarshal(line, &entry) != nil || entry.Message != "started tunnel" || !strings.HasPrefix(entry.URL, "https://") {
+		return ""
+	}
+	return strings.TrimRight(entry.URL, "/")
+}
