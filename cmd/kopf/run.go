@@ -36,8 +36,8 @@ type runOptions struct {
 	pythonModules []string
 	environment   []string
 	grantOptions
-	admission     string
-	managed       string
+	admission string
+	managed   string
 	logOptions
 	registryOptions
 
@@ -114,7 +114,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 			Modules: o.modules, Open: o.opener(stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed, Grants: o.settings},
-			Log: log, RefKey: o.logRefKey,
+			Log:       log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}
