@@ -65,7 +65,7 @@ func (h *Handler) Wait() { h.running.Wait() }
 
 // ServeHTTP answers one request, always before its sender gives up.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := h.withDeadline(r)
+	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
 	defer cancel()
 	answered := make(chan answer, 1)
 	select {
@@ -128,13 +128,13 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
 
 // withDeadline ends the context a little before the sender gives up, as the API
 // server says in the query.
-func (h *Handler) withDeadline(r *http.Request) (context.Context, context.CancelFunc) {
+func (h *Handler) withDeadline(ctx context.Context, wanted string) (context.Context, context.CancelFunc) {
 	timeout := h.limits.Timeout
-	if said, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && said > 0 {
+	if said, err := time.ParseDuration(wanted); err == nil && said > 0 {
 		timeout = min(timeout, said)
 	}
 	left := timeout - min(timeout/10, time.Second)
-	return context.WithTimeoutCause(r.Context(), left, fmt.Errorf("the handlers took longer than %v, and the API server waits for %v", left, timeout))
+	return context.WithTimeoutCause(ctx, left, fmt.Errorf("the handlers took longer than %v, and the API server waits for %v", left, timeout))
 }
 
 // read reads a request that may be a review.

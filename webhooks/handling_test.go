@@ -103,8 +103,10 @@ func TestBadRequestsOfTheOperator(t *testing.T) {
 		code int
 		text string
 	}{
-		{"unknown resource", reviews.UnknownResource(reviews.Resource{Group: "g", Version: "v1", Resource: "r"}), 404,
-			"404: The specified resource has no handlers: {'group': 'g', 'version': 'v1', 'resource': 'r'}"},
+		{
+			"unknown resource", reviews.UnknownResource(reviews.Resource{Group: "g", Version: "v1", Resource: "r"}), 404,
+			"404: The specified resource has no handlers: {'group': 'g', 'version': 'v1', 'resource': 'r'}",
+		},
 		{"a failed filter", errors.New("a filter has failed"), 500, "500: a filter has failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

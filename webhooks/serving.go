@@ -114,7 +114,9 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 	if err := server.Shutdown(grace); err != nil {
 		_ = server.Close() // the patience is over: requests that still run are cut off
 	}
-	<-ended
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("the webhook server: %w", err)
+	}
 	return nil
 }
 

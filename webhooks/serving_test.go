@@ -235,7 +235,8 @@ func TestCertificateFiles(t *testing.T) {
 		t.Errorf("announced %+v after %+v", second, first)
 	}
 	get(t, client(t, second), *second.URL)
-	if _, err := client(t, first).Get(*first.URL); err == nil {
+	if rsp, err := client(t, first).Get(*first.URL); err == nil {
+		rsp.Body.Close()
 		t.Error("the old certificate is still there")
 	}
 }

@@ -108,12 +108,6 @@ func UnknownResource(r Resource) error {
 	return &Error{statusNotFound, fmt.Sprintf("The specified resource has no handlers: %s", r)}
 }
 
-// Errors of what must not be missing.
-func missingUser() error { return badRequest("User info is missing from the admission request.") }
-func missingObjects() error {
-	return badRequest("Either old or new object is missing from the admission request.")
-}
-
 // wire is the form of a review.
 type wire struct {
 	APIVersion string `json:"apiVersion"`
@@ -160,9 +154,9 @@ func Decode(data []byte) (*Request, error) {
 func (r *Request) Check() error {
 	switch {
 	case r.UserInfo == nil:
-		return missingUser()
+		return badRequest("User info is missing from the admission request.")
 	case r.Body() == nil:
-		return missingObjects()
+		return badRequest("Either old or new object is missing from the admission request.")
 	}
 	for name, object := range map[string]json.RawMessage{"object": r.Object, "oldObject": r.OldObject, "userInfo": r.UserInfo} {
 		if object != nil && object[0] != '{' {
