@@ -42,7 +42,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-minimal guest-examples ## Build all guest modules of tests and examples
+guests: guest-go guest-minimal guest-sdk guest-examples ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -52,13 +52,21 @@ guest-go:
 guest-minimal:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-minimal.wasm test/guests/rust/minimal
 
+.PHONY: guest-sdk
+guest-sdk:
+	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk.wasm test/guests/rust/sdk
+
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
+RUST_EXAMPLES := $(patsubst examples/%/lib.rs,%,$(wildcard examples/*/lib.rs))
 
 .PHONY: guest-examples
-guest-examples: $(EXAMPLES:%=guest-example-%)
+guest-examples: $(EXAMPLES:%=guest-example-%) $(RUST_EXAMPLES:%=guest-rust-example-%)
 
 guest-example-%:
 	@scripts/go-guest.sh $(GUESTS)/$*.wasm examples/$*
+
+guest-rust-example-%:
+	@scripts/rust-wasm.sh $(GUESTS)/rust-$*.wasm examples/$*
 
 ##@ Using
 
@@ -90,7 +98,7 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 	$(if $(CLI_CMD),--cli-cmd '$(CLI_CMD)') $(if $(DUMP),--dump '$(DUMP)') $(if $(KEEP),--keep) $(if $(VERBOSE),-v)
 
 .PHONY: conformance
-conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go
+conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|rust
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
 .PHONY: golden

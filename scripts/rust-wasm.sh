@@ -17,8 +17,15 @@ crate=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/rust
 
+# The module depends on its crate, the workspace that this is in, and the SDK if it uses it.
 sources() {
-	find "$crate" scripts/rust-wasm.sh \( -name target -prune \) -o -type f -print | LC_ALL=C sort
+	{
+		find "$crate" scripts/rust-wasm.sh \( -name target -prune \) -o -type f -print
+		ls "$(dirname "$crate")/Cargo.toml" "$(dirname "$crate")/Cargo.lock" 2>/dev/null || true
+		if grep -q guest-sdks/rust "$crate/Cargo.toml"; then
+			find guest-sdks/rust \( -name target -prune \) -o -type f -print
+		fi
+	} | LC_ALL=C sort
 }
 # shellcheck disable=SC2046 # no spaces in the names of the sources
 hash=$(sha256sum $(sources) | sha256sum | cut -d' ' -f1)

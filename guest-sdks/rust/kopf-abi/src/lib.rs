@@ -1,0 +1,58 @@
+//! The contract between the host and its guests, as `abi/SPEC.md` tells it: the
+//! messages, the frames, and the functions of the host. Operators are written
+//! against the crate `kopf`.
+
+#[cfg(target_family = "wasm")]
+mod ffi;
+mod frame;
+mod host;
+mod invocation;
+mod message;
+mod registration;
+mod step;
+
+#[cfg(target_family = "wasm")]
+pub use ffi::{Wasm, alloc, answer, print_line, take};
+pub use frame::{find_segment, push_segment, tag};
+pub use host::{ANY_VERSION, Errno, Host, Noone, index, scope};
+pub use invocation::{
+    Admission, Answers, Callback, Invocation, Question, Questions, RegisterRequest, Resource, Value, Verdict,
+};
+pub use message::Field;
+pub use registration::{Capabilities, Handler, KubernetesRule, OperatorInfo, Registration};
+pub use step::{Answer, Delay, Error, ErrorKind, Event, Step, TransformResult};
+
+/// Reads a message.
+///
+/// Errors: it is not JSON.
+pub fn read<T: Field>(text: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(text).map(T::read)
+}
+
+/// Writes a message.
+pub fn write(message: impl Field) -> Vec<u8> {
+    message.write().to_string().into_bytes()
+}
+
+/// The version of the contract.
+pub const VERSION: u32 = 1;
+
+/// The names of the stop reasons in a set of bits.
+pub fn stop_names(bits: u32) -> Vec<&'static str> {
+    const NAMES: [&str; 8] = [
+        "done",
+        "filters_mismatch",
+        "resource_deleted",
+        "operator_pausing",
+        "operator_exiting",
+        "daemon_signalled",
+        "daemon_cancelled",
+        "daemon_abandoned",
+    ];
+    NAMES
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| bits & (1 << bit) != 0)
+        .map(|(_, name)| *name)
+        .collect()
+}

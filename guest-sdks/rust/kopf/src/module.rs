@@ -1,0 +1,223 @@
+//! The module as the host sees it: messages come and go as bytes.
+
+use crate::error::{Error, Failure};
+use crate::handler::Handler;
+use crate::operator::Operator;
+use crate::task::{Done, Task, Transform};
+use crate::view::View;
+use kopf_abi as abi;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// The future of a handler.
+pub type Running = Pin<Box<dyn Future<Output = Done>>>;
+
+/// The handlers of an operator and its tasks.
+pub struct Module {
+    operator: Operator,
+    host: Rc<dyn abi::Host>,
+    tasks: BTreeMap<u32, Entry>,
+}
+
+/// A task between two calls of the host.
+struct Entry {
+    task: Rc<Task>,
+    /// Gone after the last step.
+    running: Option<Running>,
+    children: Vec<Handler>,
+    transforms: Vec<Transform>,
+}
+
+impl Module {
+    pub fn new(operator: Operator, host: Rc<dyn abi::Host>) -> Module {
+        Module {
+            operator,
+            host,
+            tasks: BTreeMap::new(),
+        }
+    }
+
+    /// Answers `kopf_register`.
+    pub fn register(&mut self, request: &[u8]) -> Vec<u8> {
+        let answer = match abi::read::<abi::RegisterRequest>(request) {
+            Ok(request) if request.abi == abi::VERSION => self.operator.register(request.config),
+            Ok(request) => refused(format!(
+                "the host speaks the ABI {}, this guest {}",
+                request.abi,
+                abi::VERSION
+            )),
+            Err(err) => refused(format!("the request of kopf_register: {err}")),
+        };
+        abi::write(answer)
+    }
+
+    /// Answers `kopf_start`: it begins a task.
+    pub fn start(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
+        let (call, body) = match unframe::<abi::Invocation>(frame) {
+            Ok(parts) => parts,
+            Err(err) => return failed(err),
+        };
+        let Some(handler) = self.find(call.handler, call.parent) else {
+            return failed(Error::permanent(format_args!("no such handler: {}", call.id)).into());
+        };
+        let run = handler.run.clone();
+        let task = Task::new(id, call, body, self.host.clone());
+        let running = Some(run(task.clone()));
+        let entry = Entry {
+            task,
+            running,
+            children: Vec::new(),
+            transforms: Vec::new(),
+        };
+        self.tasks.insert(id, entry);
+        self.advance(id)
+    }
+
+    /// Answers `kopf_resume`: it continues a waiting task.
+    pub fn resume(&mut self, id: u32, answer: &[u8]) -> Vec<u8> {
+        match (self.tasks.get(&id), abi::read(answer)) {
+            (Some(entry), Ok(answer)) => entry.task.answered(answer),
+            (_, Err(err)) => return failed(Error::permanent(format_args!("the answer of kopf_resume: {err}")).into()),
+            (None, _) => return failed(Error::permanent("no such task to resume").into()),
+        }
+        self.advance(id)
+    }
+
+    /// Polls a task, and answers its next step.
+    fn advance(&mut self, id: u32) -> Vec<u8> {
+        let Some(entry) = self.tasks.get_mut(&id) else {
+            return failed(Error::permanent("no such task").into());
+        };
+        let Some(running) = entry.running.as_mut() else {
+            return failed(Error::permanent("the task is done already").into());
+        };
+        let done = match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => done,
+            Poll::Pending => match entry.task.wished() {
+                Ok(wish) => {
+                    entry.children = wish.children;
+                    return abi::write(wish.step);
+                }
+                Err(err) => {
+                    entry.running = None;
+                    entry.task.done(Err(err.into()))
+                }
+            },
+        };
+        entry.running = None;
+        entry.children = done.children;
+        entry.transforms = done.transforms;
+        if entry.children.is_empty() && entry.transforms.is_empty() {
+            self.tasks.remove(&id);
+        }
+        abi::write(done.step)
+    }
+
+    /// Answers `kopf_cancel`. Unknown tasks are ended ones.
+    pub fn cancel(&mut self, id: u32) {
+        if let Some(entry) = self.tasks.get(&id) {
+            entry.task.cancel();
+        }
+    }
+
+    /// Answers `kopf_release`.
+    pub fn release(&mut self, id: u32) {
+        self.tasks.remove(&id);
+    }
+
+    /// Answers `kopf_transform`: it runs the functions that a task left.
+    pub fn transform(&mut self, id: u32, body: &[u8]) -> Vec<u8> {
+        let transforms = self
+            .tasks
+            .get(&id)
+            .map(|entry| entry.transforms.as_slice())
+            .unwrap_or_default();
+        let answer = match transformed(transforms, body) {
+            Ok(body) => abi::TransformResult {
+                body: Some(body),
+                error: None,
+            },
+            Err(err) => abi::TransformResult {
+                body: None,
+                error: Some(err.wire()),
+            },
+        };
+        abi::write(answer)
+    }
+
+    /// Answers `kopf_ask`: it evaluates options that are functions.
+    pub fn ask(&mut self, id: u32, frame: &[u8]) -> Vec<u8> {
+        let (asked, body) = match unframe::<abi::Questions>(frame) {
+            Ok(parts) => parts,
+            Err(err) => {
+                let verdict = abi::Verdict {
+                    value: None,
+                    error: Some(err.wire()),
+                };
+                return abi::write(abi::Answers { answers: vec![verdict] });
+            }
+        };
+        let task = Task::new(id, asked.call, body, self.host.clone());
+        let judge = |question: &abi::Question| match self.find(question.handler, question.parent) {
+            Some(handler) => handler.judge(&task, &question.callbacks),
+            None => Err(Error::permanent("no such handler").into()),
+        };
+        let answers = asked.questions.iter().map(|question| match judge(question) {
+            Ok(value) => abi::Verdict {
+                value: Some(value),
+                error: None,
+            },
+            Err(err) => abi::Verdict {
+                value: None,
+                error: Some(err.wire()),
+            },
+        });
+        abi::write(abi::Answers {
+            answers: answers.collect(),
+        })
+    }
+
+    /// A handler of the registration, or a child of a task.
+    fn find(&self, index: usize, parent: u32) -> Option<&Handler> {
+        match parent {
+            0 => self.operator.handlers.get(index),
+            parent => self.tasks.get(&parent)?.children.get(index),
+        }
+    }
+}
+
+/// Applies functions to a body, in order.
+pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Failure> {
+    let mut body: Value = serde_json::from_slice(body)?;
+    for transform in transforms {
+        transform(&mut body)?;
+    }
+    Ok(body)
+}
+
+/// Decodes the header of a frame, and finds the body.
+fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Failure> {
+    let header =
+        abi::find_segment(frame, abi::tag::HEADER).ok_or_else(|| Error::permanent("a frame without a header"))?;
+    let body = abi::find_segment(frame, abi::tag::BODY).map(View::of_text);
+    Ok((abi::read(header)?, body))
+}
+
+fn refused(error: String) -> abi::Registration {
+    abi::Registration {
+        error,
+        ..abi::Registration::default()
+    }
+}
+
+/// The last step of a task that could not run.
+fn failed(err: Failure) -> Vec<u8> {
+    abi::write(abi::Step {
+        step: "done".into(),
+        error: Some(err.wire()),
+        ..abi::Step::default()
+    })
+}
