@@ -109,6 +109,12 @@ golden: ## Rewrite the golden files from what the code does now
 bench: build devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
 	@scripts/bench.sh
 
+.PHONY: bench-engine
+bench-engine: ## Measure the engine without Kubernetes, with goals beside; ROUNDS=5
+	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
+	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
+	@go test ./host -run '^TestFigures$$' -v -count 1 -timeout 30m -args -figures -rounds $(or $(ROUNDS),5)
+
 ##@ Before a pull request
 
 .PHONY: check

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -63,6 +63,8 @@ func BenchmarkInstance(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer m.Close(context.Background())
+				takeCore()
+				defer leaveCore()
 				for b.Loop() {
 					in := m.newInstance()
 					in.busy <- struct{}{}
@@ -115,8 +117,8 @@ func BenchmarkMemory(b *testing.B) {
 }
 
 // proportional is the proportional set size of the process in KiB.
-func proportional(b *testing.B) int {
-	runtime.GC()
+func proportional(b testing.TB) int {
+	debug.FreeOSMemory()
 	file, err := os.Open("/proc/self/smaps_rollup")
 	if err != nil {
 		b.Skip(err)

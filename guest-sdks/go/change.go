@@ -32,7 +32,8 @@ type ChangeFunc = func(c *Change) (any, error)
 
 // NewChange makes the argument of a handler of a task. Tests use package kopftest.
 func NewChange(t *guest.Task) *Change {
-	c := &Change{Comparison: newComparison(t), Reason: t.Call.Reason, Patch: newPatch(), Events: Events{task: t}}
+	c := &Change{Reason: t.Call.Reason, Patch: newPatch(), Events: Events{task: t}}
+	c.compare(t)
 	c.init(t)
 	return c
 }

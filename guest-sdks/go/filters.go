@@ -21,7 +21,8 @@ type Cause struct {
 
 // NewCause makes the argument of a filter of a task. Tests use package kopftest.
 func NewCause(t *guest.Task, value abi.Value) *Cause {
-	c := &Cause{Comparison: newComparison(t), Reason: t.Call.Reason}
+	c := &Cause{Reason: t.Call.Reason}
+	c.compare(t)
 	c.init(t)
 	if !value.Absent {
 		c.Value = View{&node{raw: value.Value, key: "value"}}

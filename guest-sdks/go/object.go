@@ -3,7 +3,6 @@ package kopf
 import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
 // ResourceInfo is the resource of the handled object.
@@ -51,21 +50,15 @@ func (o *Object) init(t *guest.Task) {
 // part is a view of a part that is looked for when it is needed.
 func (o *Object) part(i int, parent *node, key string) View {
 	n := &o.nodes[i]
-	n.parent, n.key = parent, key
-	n.find = func() []byte { return jsonlite.Member(View{parent}.raw(), key) }
+	n.parent, n.key, n.raw, n.state = parent, key, nil, nodePart
 	return View{n}
 }
 
 // refresh makes the views show the newest known body from now on.
 func (o *Object) refresh() {
-	old := View{&o.nodes[0]}.raw()
-	o.nodes[0].find = func() []byte {
-		fresh, err := o.task.Host.Segment(o.task.ID, abi.TagFresh)
-		if err != nil {
-			return old
-		}
-		return fresh
-	}
+	body := &o.nodes[0]
+	body.raw = o.Body.raw() // stays, if there is nothing newer
+	body.segment(o.task, abi.TagFresh)
 	for i, key := range [...]string{"spec", "status", "metadata"} {
 		o.part(i+1, &o.nodes[0], key)
 	}
@@ -79,22 +72,27 @@ type Comparison struct {
 	Old View // the last handled state; nothing for new objects
 	New View // the current state; nothing for deleted objects
 
-	task *guest.Task
+	task  *guest.Task
+	nodes [2]node
 }
 
-func newComparison(t *guest.Task) Comparison {
-	return Comparison{Old: segment(t, abi.TagOld, "old"), New: segment(t, abi.TagNew, "new"), task: t}
+// compare fills the comparison in: what is compared is fetched when it is asked for.
+func (c *Comparison) compare(t *guest.Task) {
+	c.task = t
+	c.nodes[0].key, c.nodes[1].key = "old", "new"
+	c.nodes[0].segment(t, abi.TagOld)
+	c.nodes[1].segment(t, abi.TagNew)
+	c.Old, c.New = View{&c.nodes[0]}, View{&c.nodes[1]}
 }
 
-// segment is a view of a part of the invocation that is fetched when it is needed.
+// segment lets the node be a segment of the current call.
+func (n *node) segment(t *guest.Task, tag int) { n.task, n.index, n.state = t, tag, nodeSegment }
+
+// segment is a view of a segment of the current call, which is fetched when it is asked for.
 func segment(t *guest.Task, tag int, name string) View {
-	return View{&node{key: name, find: func() []byte {
-		data, err := t.Host.Segment(t.ID, tag)
-		if err != nil {
-			return nil
-		}
-		return data
-	}}}
+	n := &node{key: name}
+	n.segment(t, tag)
+	return View{n}
 }
 
 // Operations of differences.

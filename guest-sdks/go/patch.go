@@ -33,15 +33,24 @@ type PatchView struct {
 	path  []string
 }
 
+// The paths of the parts, which are never changed: one patch after the other shares them.
+var (
+	metaPath        = []string{"metadata"}
+	specPath        = []string{"spec"}
+	statusPath      = []string{"status"}
+	labelsPath      = []string{"metadata", "labels"}
+	annotationsPath = []string{"metadata", "annotations"}
+)
+
 func newPatch() *Patch {
 	p := &Patch{}
 	p.PatchView = PatchView{patch: p}
-	p.Meta, p.Spec, p.Status = p.part("metadata"), p.part("spec"), p.part("status")
-	p.Labels, p.Annotations = p.part("metadata", "labels"), p.part("metadata", "annotations")
+	p.Meta, p.Spec, p.Status = p.part(metaPath), p.part(specPath), p.part(statusPath)
+	p.Labels, p.Annotations = p.part(labelsPath), p.part(annotationsPath)
 	return p
 }
 
-func (p *Patch) part(path ...string) PatchView { return PatchView{p, path} }
+func (p *Patch) part(path []string) PatchView { return PatchView{p, path} }
 
 // Edit adds a function that edits the object in place, for what a merge patch
 // cannot say. It runs after the handler, and again on a fresh object if somebody

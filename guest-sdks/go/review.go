@@ -28,7 +28,8 @@ type ReviewFunc = func(r *Review) error
 
 // NewReview makes the argument of a handler of a task. Tests use package kopftest.
 func NewReview(t *guest.Task) *Review {
-	r := &Review{Comparison: newComparison(t), Patch: newPatch()}
+	r := &Review{Patch: newPatch()}
+	r.compare(t)
 	r.init(t)
 	if a := t.Call.Admission; a != nil {
 		r.Operation, r.Subresource, r.DryRun, r.Headers = a.Operation, a.Subresource, a.DryRun, a.Headers

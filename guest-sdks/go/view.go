@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
@@ -28,13 +29,25 @@ type View struct{ n *node }
 
 // node is a place in a JSON text. It is found when it is first needed.
 type node struct {
-	raw    []byte        // nil: nothing, or not found yet
-	find   func() []byte // how to find it; nil once it was
-	parent *node         // for the path
-	key    string        // in the parent
-	index  int           // in the parent, if it is a list
-	item   bool          // whether the parent is a list
+	raw    []byte // nil: nothing, or not found yet
+	parent *node  // for the path
+	key    string // in the parent
+	index  int    // in the parent, if it is a list; or the tag of a segment
+
+	task  *guest.Task // of a segment
+	state nodeState   // what is known of it
+	item  bool        // whether the parent is a list
 }
+
+// nodeState is what is known of a node.
+type nodeState byte
+
+const (
+	nodeWhole   nodeState = iota // raw is the value
+	nodeBegun                    // raw begins with the value: where it ends was not needed yet
+	nodePart                     // a member of its parent that was not looked for yet
+	nodeSegment                  // a segment of the task that was not asked for yet; without one, raw stays
+)
 
 // JSON is a view of a JSON text, which must not be changed afterwards.
 func JSON(text []byte) View { return View{&node{raw: text}} }
@@ -50,12 +63,29 @@ func ViewOf(value any) View {
 
 // raw is the text of the value; nil if there is none.
 func (v View) raw() []byte {
+	begun := v.begun()
+	if v.n != nil && v.n.state == nodeBegun {
+		v.n.raw, v.n.state = jsonlite.First(begun), nodeWhole
+		return v.n.raw
+	}
+	return begun
+}
+
+// begun is what begins with the value; nil if there is none.
+func (v View) begun() []byte {
 	n := v.n
 	if n == nil {
 		return nil
 	}
-	if n.find != nil {
-		n.raw, n.find = n.find(), nil
+	switch n.state {
+	case nodePart:
+		n.raw, n.state = jsonlite.Find(View{n.parent}.begun(), n.key), nodeBegun
+	case nodeSegment:
+		n.state = nodeWhole
+		if data, err := n.task.Host.Segment(n.task.ID, n.index); err == nil {
+			n.raw = data
+		}
+	case nodeWhole, nodeBegun:
 	}
 	return n.raw
 }
@@ -68,7 +98,7 @@ func (v View) Get(path ...any) View {
 		case string:
 			v = v.member(step)
 		case int:
-			v = View{&node{raw: jsonlite.Item(v.raw(), step), parent: v.n, index: step, item: true}}
+			v = View{&node{raw: jsonlite.Item(v.begun(), step), parent: v.n, index: step, item: true}}
 		default:
 			return View{}
 		}
@@ -77,26 +107,26 @@ func (v View) Get(path ...any) View {
 }
 
 func (v View) member(key string) View {
-	return View{&node{raw: jsonlite.Member(v.raw(), key), parent: v.n, key: key}}
+	return View{&node{raw: jsonlite.Find(v.begun(), key), state: nodeBegun, parent: v.n, key: key}}
 }
 
 // Exists tells whether there is a value, be it null.
-func (v View) Exists() bool { return len(v.raw()) > 0 }
+func (v View) Exists() bool { return len(v.begun()) > 0 }
 
 // IsNull tells whether the value is null or absent.
-func (v View) IsNull() bool { return jsonlite.KindOf(v.raw()) <= jsonlite.Null }
+func (v View) IsNull() bool { return jsonlite.KindOf(v.begun()) <= jsonlite.Null }
 
 // IsString tells whether the value is a string.
-func (v View) IsString() bool { return jsonlite.KindOf(v.raw()) == jsonlite.String }
+func (v View) IsString() bool { return jsonlite.KindOf(v.begun()) == jsonlite.String }
 
 // IsNumber tells whether the value is a number.
-func (v View) IsNumber() bool { return jsonlite.KindOf(v.raw()) == jsonlite.Number }
+func (v View) IsNumber() bool { return jsonlite.KindOf(v.begun()) == jsonlite.Number }
 
 // IsMap tells whether the value is an object.
-func (v View) IsMap() bool { return jsonlite.KindOf(v.raw()) == jsonlite.Object }
+func (v View) IsMap() bool { return jsonlite.KindOf(v.begun()) == jsonlite.Object }
 
 // IsList tells whether the value is a list.
-func (v View) IsList() bool { return jsonlite.KindOf(v.raw()) == jsonlite.Array }
+func (v View) IsList() bool { return jsonlite.KindOf(v.begun()) == jsonlite.Array }
 
 // String is the string; "" if the value is null or absent, and the JSON text of
 // other values, so that views can be printed.
@@ -163,7 +193,7 @@ func (v View) List() []any {
 }
 
 // Has tells whether an object has the key.
-func (v View) Has(key string) bool { return jsonlite.Member(v.raw(), key) != nil }
+func (v View) Has(key string) bool { return jsonlite.Find(v.begun(), key) != nil }
 
 // Len is the number of members of an object or a list; 0 for other values.
 func (v View) Len() int {

@@ -166,3 +166,28 @@ func TestViewOf(t *testing.T) {
 		t.Error("a function has a view")
 	}
 }
+
+// TestPartsOfParts: what was not needed yet is found later as well.
+func TestPartsOfParts(t *testing.T) {
+	v := kopf.JSON([]byte(`{"spec":{"list":[{"a":1},{"b":[2]}],"text":"x"},"status":{}}`))
+	spec := v.Get("spec")
+	list := spec.Get("list")
+	if got := list.Get(1, "b", 0).Int(); got != 2 {
+		t.Errorf("spec.list[1].b[0] = %d", got)
+	}
+	if !spec.IsMap() || !list.IsList() || spec.Has("status") || spec.Get("status").Exists() {
+		t.Error("a part sees what comes after it")
+	}
+	if got := string(list.Raw()); got != `[{"a":1},{"b":[2]}]` {
+		t.Errorf("spec.list = %s", got)
+	}
+	if got := spec.Get("text").String(); got != "x" {
+		t.Errorf("spec.text = %q", got)
+	}
+	if got := string(spec.Raw()); got != `{"list":[{"a":1},{"b":[2]}],"text":"x"}` {
+		t.Errorf("spec = %s", got)
+	}
+	if got := string(list.Get(0).Raw()); got != `{"a":1}` {
+		t.Errorf("spec.list[0] = %s", got)
+	}
+}

@@ -93,9 +93,28 @@ func decodeRequest(raw []byte) (req abi.RegisterRequest, err error) {
 	return req, err
 }
 
-func decodeInvocation(raw []byte) (call abi.Invocation, err error) {
-	err = members(raw, func(key, value []byte) { invocationField(&call, key, value) })
+func (m *Module) decodeInvocation(raw []byte) (call abi.Invocation, err error) {
+	err = members(raw, func(key, value []byte) {
+		if string(key) == "resource" {
+			call.Resource = m.resource.decode(value)
+		} else {
+			invocationField(&call, key, value)
+		}
+	})
 	return call, err
+}
+
+// decodedResource is the resource of the latest call, which is mostly that of the next one.
+type decodedResource struct {
+	raw  string
+	info *abi.ResourceInfo
+}
+
+func (d *decodedResource) decode(raw []byte) *abi.ResourceInfo {
+	if d.raw != string(raw) {
+		d.raw, d.info = string(raw), toResource(raw)
+	}
+	return d.info
 }
 
 func invocationField(call *abi.Invocation, key, value []byte) {

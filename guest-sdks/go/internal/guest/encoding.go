@@ -105,8 +105,11 @@ func (w *writer) selector(s *abi.Selector) {
 	w.close()
 }
 
+// usualStep is the size that most steps fit into.
+const usualStep = 256
+
 func encodeStep(s *abi.Step) []byte {
-	w := &writer{}
+	w := &writer{make([]byte, 0, usualStep)}
 	w.open()
 	w.must("step", string(s.Step))
 	w.raw("result", s.Result)

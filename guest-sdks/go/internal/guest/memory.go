@@ -13,6 +13,12 @@ import (
 // table keeps them alive.
 var given = map[uint32][]byte{}
 
+// latest is the one of them that was asked for last, mostly the only one. It is not in the table.
+var latest struct {
+	ptr uint32
+	buf []byte // nil: none
+}
+
 // returned keeps the last answer alive until the next call of the host.
 var returned []byte
 
@@ -24,17 +30,24 @@ func address(b []byte) uint32 {
 // alloc makes a buffer for data of the host.
 func alloc(size uint32) uint32 {
 	b := make([]byte, size, max(size, 1)) // empty slices have no address of their own
-	ptr := address(b[:1:1])
-	given[ptr] = b
-	return ptr
+	if latest.buf != nil {
+		given[latest.ptr] = latest.buf
+	}
+	latest.ptr, latest.buf = address(b[:1:1]), b
+	return latest.ptr
 }
 
 // take gets a buffer back from the host, which has filled it. Of a buffer that
 // was never given, nothing is read.
 func take(ptr, size uint32) []byte {
-	b, ok := given[ptr]
-	delete(given, ptr)
-	if !ok || uint64(size) > uint64(len(b)) {
+	var b []byte
+	if latest.buf != nil && latest.ptr == ptr {
+		b, latest.buf = latest.buf, nil
+	} else {
+		b = given[ptr]
+		delete(given, ptr)
+	}
+	if uint64(size) > uint64(len(b)) {
 		return nil
 	}
 	return b[:size]

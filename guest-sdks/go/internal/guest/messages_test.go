@@ -21,7 +21,7 @@ type message struct {
 // messages are all messages, by the names of the golden files.
 var messages = map[string]message{
 	"RegisterRequest": {func() any { return new(abi.RegisterRequest) }, reader(decodeRequest), nil},
-	"Invocation":      {func() any { return new(abi.Invocation) }, reader(decodeInvocation), nil},
+	"Invocation":      {func() any { return new(abi.Invocation) }, reader(new(Module).decodeInvocation), nil},
 	"Questions":       {func() any { return new(abi.Questions) }, reader(decodeQuestions), nil},
 	"Answer":          {func() any { return new(abi.Answer) }, reader(decodeAnswer), nil},
 	"Registration":    {func() any { return new(abi.Registration) }, nil, writerOf(encodeRegistration)},

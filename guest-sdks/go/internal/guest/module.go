@@ -11,8 +11,9 @@ type Module struct {
 	Registry
 	Host Host
 
-	tasks map[uint32]*running
-	idle  []*worker
+	tasks    map[uint32]*running
+	resource decodedResource
+	idle     []*worker
 }
 
 // Register answers kopf_register.
@@ -26,7 +27,7 @@ func (m *Module) Register(request []byte) []byte {
 
 // Start answers kopf_start: it begins a task.
 func (m *Module) Start(task uint32, frame []byte) []byte {
-	call, body, err := unframe(frame, decodeInvocation)
+	call, body, err := unframe(frame, m.decodeInvocation)
 	if err != nil {
 		return failure(err.Error())
 	}
@@ -34,12 +35,15 @@ func (m *Module) Start(task uint32, frame []byte) []byte {
 	if h == nil {
 		return failure("no such handler: " + call.ID)
 	}
-	r := &running{Task: &Task{ID: task, Call: call, Body: body, Host: m.Host}}
-	if m.tasks == nil {
-		m.tasks = map[uint32]*running{}
+	r := &running{Task: Task{ID: task, Call: call, Body: body, Host: m.Host}}
+	step := m.worker().start(r, h)
+	if step.Step != abi.StepDone || r.leaves() {
+		if m.tasks == nil {
+			m.tasks = map[uint32]*running{}
+		}
+		m.tasks[task] = r
 	}
-	m.tasks[task] = r
-	return m.answer(r, m.worker().start(r, h))
+	return m.answer(r, step)
 }
 
 // Resume answers kopf_resume: it continues a waiting task.
@@ -96,7 +100,7 @@ func (m *Module) answer(r *running, step *abi.Step) []byte {
 			m.idle = append(m.idle, r.worker)
 		}
 		r.worker = nil
-		if !r.lives() {
+		if !r.leaves() {
 			delete(m.tasks, r.ID)
 		}
 	}

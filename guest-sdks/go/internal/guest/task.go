@@ -87,7 +87,7 @@ func (t *Task) Child(index int) *Handler {
 
 // running is a task between two calls of the host.
 type running struct {
-	*Task
+	Task
 	worker     *worker // nil after the last step
 	transforms []Transform
 }
@@ -109,7 +109,5 @@ func (r *running) finish(d Done) *abi.Step {
 // done tells whether the last step was made.
 func (r *running) done() bool { return r.worker == nil }
 
-// lives tells whether the task is needed after its last step.
-func (r *running) lives() bool {
-	return !r.done() || len(r.children) > 0 || len(r.transforms) > 0
-}
+// leaves tells whether the task left something that is needed after its last step.
+func (r *running) leaves() bool { return len(r.children) > 0 || len(r.transforms) > 0 }

@@ -8,7 +8,8 @@ type worker struct {
 	jobs    chan job
 	steps   chan *abi.Step
 	answers chan abi.Answer
-	exited  bool // the goroutine ended, set before the last step
+	ask     func(abi.Step) abi.Answer // suspend, of this worker
+	exited  bool                      // the goroutine ended, set before the last step
 }
 
 // job is a handler to be run for a task.
@@ -21,6 +22,7 @@ type job struct {
 // instance, parked, unless a handler ends it.
 func newWorker() *worker {
 	w := &worker{jobs: make(chan job), steps: make(chan *abi.Step), answers: make(chan abi.Answer)}
+	w.ask = w.suspend
 	go w.work()
 	return w
 }
@@ -33,12 +35,16 @@ func (w *worker) work() {
 
 // run runs one handler. It ends with the last step, whatever the handler does.
 func (w *worker) run(j job) {
-	done, returned := exited(), false
+	var done Done
+	returned := false
 	defer func() {
 		w.exited = !returned
+		if w.exited {
+			done = exited()
+		}
 		w.steps <- j.task.finish(done)
 	}()
-	if failed := Try(func() { done = j.handler.Run(j.task.Task) }); failed != nil {
+	if failed := Try(func() { done = j.handler.Run(&j.task.Task) }); failed != nil {
 		done = Done{Outcome: abi.Outcome{Error: failed}}
 	}
 	returned = true
@@ -52,7 +58,7 @@ func (w *worker) suspend(step abi.Step) abi.Answer {
 
 // start gives a task to the worker, and waits for its first step.
 func (w *worker) start(r *running, h *Handler) *abi.Step {
-	r.worker, r.Suspend = w, w.suspend
+	r.worker, r.Suspend = w, w.ask
 	w.jobs <- job{r, h}
 	return <-w.steps
 }

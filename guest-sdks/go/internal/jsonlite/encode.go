@@ -20,7 +20,10 @@ type (
 )
 
 // Encode is the JSON text of a value, without spaces, and with the keys of maps sorted.
-func Encode(v any) ([]byte, error) { return Append(nil, v) }
+func Encode(v any) ([]byte, error) { return Append(make([]byte, 0, usualValue), v) }
+
+// usualValue is the size that most results and patches fit into.
+const usualValue = 128
 
 // Append adds the JSON text of a value to a buffer.
 func Append(buf []byte, v any) ([]byte, error) { return appendAny(buf, v, 0) }
@@ -56,7 +59,8 @@ func appendMap(buf []byte, m map[string]any, depth int) ([]byte, error) {
 		return append(buf, "null"...), nil
 	}
 	buf = append(buf, '{')
-	for i, key := range SortedKeys(m) {
+	var few [8]string // without an allocation
+	for i, key := range sortKeys(few[:0], m) {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
@@ -71,11 +75,17 @@ func appendMap(buf []byte, m map[string]any, depth int) ([]byte, error) {
 
 // SortedKeys are the keys of a map in the order in which they are written.
 func SortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
+	return sortKeys(make([]string, 0, len(m)), m)
+}
+
+// sortKeys appends the keys to an empty slice.
+func sortKeys[V any](keys []string, m map[string]V) []string {
 	for key := range m {
 		keys = append(keys, key)
 	}
-	slices.Sort(keys)
+	if len(keys) > 1 {
+		slices.Sort(keys)
+	}
 	return keys
 }
 

@@ -11,14 +11,33 @@ func skipSpace(b []byte, i int) int {
 // skipString is the position after the string that starts at i, or -1.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
+		for i+8 <= len(b) && !hasEnd(load(b[i:])) {
+			i += 8
 		}
+		for ; i < len(b) && b[i] != '\\'; i++ {
+			if b[i] == '"' {
+				return i + 1
+			}
+		}
+		i++ // what is escaped
 	}
 	return -1
+}
+
+// load reads eight characters at once: compilers make one instruction of it.
+func load(b []byte) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// hasEnd tells whether one of eight characters is a quote or a backslash.
+//
+// See https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord
+func hasEnd(word uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := word^(ones*'"'), word^(ones*'\\')
+	return ((quote-ones)&^quote|(backslash-ones)&^backslash)&tops != 0
 }
 
 // skipValue is the position after the value that starts at i, or -1. It looks
@@ -41,24 +60,34 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
+// Classes of characters between values: only brackets and quotes matter.
+const (
+	opens = iota + 1
+	closes
+	quotes
+)
+
+var classes = [256]byte{'{': opens, '[': opens, '}': closes, ']': closes, '"': quotes}
+
 // skipNested skips a list or an object.
 func skipNested(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
-		switch b[i] {
-		case '"':
-			if i = skipString(b, i); i < 0 {
+		class := classes[b[i]]
+		i++
+		switch class {
+		case 0:
+		case opens:
+			depth++
+		case closes:
+			if depth--; depth == 0 {
+				return i
+			}
+		case quotes:
+			if i = skipString(b, i-1); i < 0 {
 				return -1
 			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
 		}
-		i++
 	}
 	return -1
 }
@@ -93,7 +122,10 @@ func Scan(raw []byte) Scanner {
 }
 
 // Next goes to the next member. It returns false at the end and after errors.
-func (s *Scanner) Next() bool {
+func (s *Scanner) Next() bool { return s.begin() && s.end() }
+
+// begin goes to where the next member begins.
+func (s *Scanner) begin() bool {
 	i := skipSpace(s.b, s.i)
 	if s.b == nil || s.err != nil {
 		return false
@@ -111,11 +143,17 @@ func (s *Scanner) Next() bool {
 			return s.fail()
 		}
 	}
-	end := skipValue(s.b, i)
-	if end <= i {
+	s.i = i
+	return true
+}
+
+// end finds the end of the value that begins here.
+func (s *Scanner) end() bool {
+	end := skipValue(s.b, s.i)
+	if end <= s.i {
 		return s.fail()
 	}
-	s.value, s.i = s.b[i:end:end], end
+	s.value, s.i = s.b[s.i:end:end], end
 	return true
 }
 
@@ -162,14 +200,32 @@ func (s *Scanner) Value() []byte { return s.value }
 func (s *Scanner) Err() error { return s.err }
 
 // Member is the value of the key in an object; nil if there is none.
-func Member(raw []byte, key string) []byte {
+func Member(raw []byte, key string) []byte { return First(Find(raw, key)) }
+
+// Find is what begins with the value of the key in an object; nil if there is none.
+// Where the value ends is not looked at, so that what is in the beginning of a large
+// object is found at once. KindOf, Find, Member, Item and First take such a beginning,
+// too; other functions want the value alone.
+func Find(raw []byte, key string) []byte {
 	s := Scan(raw)
-	for s.object && s.Next() {
+	for s.object && s.begin() {
 		if s.KeyIs(key) {
-			return s.value
+			return s.b[s.i:]
+		}
+		if !s.end() {
+			break
 		}
 	}
 	return nil
+}
+
+// First is the value that something begins with; nil if there is none.
+func First(raw []byte) []byte {
+	end := skipValue(raw, 0)
+	if end <= 0 {
+		return nil
+	}
+	return raw[:end:end]
 }
 
 // Item is an item of a list, counted from 0; nil if there is none.

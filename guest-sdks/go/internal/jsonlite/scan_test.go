@@ -2,6 +2,7 @@ package jsonlite
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -106,4 +107,41 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStringsAreSkipped: quotes and backslashes at any distance from where eight
+// characters are looked at at once.
+func TestStringsAreSkipped(t *testing.T) {
+	for before := range 20 {
+		for after := range 20 {
+			for _, inside := range []string{"", `\"`, `\\`, `\\\"`, "\u00e9\u0080", "{[]}"} {
+				text := `"` + strings.Repeat("x", before) + inside + strings.Repeat("y", after) + `"`
+				if got := skipString([]byte(text+`,"z"`), 0); got != len(text) {
+					t.Fatalf("%s ends at %d, not at %d", text, got, len(text))
+				}
+				if got := skipString([]byte(text[:len(text)-1]), 0); got != -1 {
+					t.Fatalf("%s without its end ends at %d", text, got)
+				}
+			}
+		}
+	}
+}
+
+func TestFindAndFirst(t *testing.T) {
+	const text = `{"a":{"b":[1,{"c":2}],"d":"x"},"e": 3 }`
+	if got := Find([]byte(text), "a"); string(got) != text[5:] {
+		t.Errorf("what begins with a is %s", got)
+	}
+	inner := Find(Find([]byte(text), "a"), "b")
+	if got := First(inner); string(got) != `[1,{"c":2}]` {
+		t.Errorf("a.b is %s", got)
+	}
+	if got := First(Find(Item(inner, 1), "c")); string(got) != "2" {
+		t.Errorf("a.b[1].c is %s", got)
+	}
+	for _, absent := range [][]byte{Find(inner, "d"), Find(Find([]byte(text), "a"), "e"), Find(nil, "a"), First(nil), First([]byte("}"))} {
+		if absent != nil {
+			t.Errorf("found %s, where nothing is", absent)
+		}
+	}
 }
