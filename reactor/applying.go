@@ -295,14 +295,26 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 		return err
 	}
 	w.answer = data
-	w.result, err = dicts.DecodeParts(data, func(parent, key string) bool {
-		_, merged := w.merged[key]
-		return parent != "" && unmanaged(parent, key) || key == "metadata" || merged
-	})
+	w.result, err = dicts.DecodeParts(data, w.concerned)
 	if err != nil {
 		return fmt.Errorf("the answer to a patch: %w", err)
 	}
 	return nil
+}
+
+// concerned tells which parts of an answer are of interest: what was merged, to check
+// it, and what tells about the version.
+func (w *writing) concerned(parent, key string) bool {
+	if parent == "" {
+		_, merged := w.merged[key]
+		return merged || key == "metadata"
+	}
+	if parent == "metadata" && (key == "resourceVersion" || key == "finalizers" || key == "deletionTimestamp") {
+		return true
+	}
+	part, isObject := w.merged[parent].(dicts.Object)
+	_, merged := part[key]
+	return merged || !isObject && parent != "metadata"
 }
 
 func pathOf(resource selectors.Resource, body dicts.Object, subresource string) (string, error) {

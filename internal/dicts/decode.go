@@ -28,9 +28,10 @@ func DecodeObject(raw []byte) (Object, error) {
 
 // DecodeParts is DecodeObject without what keep refuses: it is asked for the
 // members of the object, with an empty parent, and for those of the objects in it
-// that have a name. What is left out is checked, but costs no memory.
+// that have a name. What is left out is checked, but costs no memory. The strings of
+// the result are parts of the text, which must not be changed anymore.
 func DecodeParts(raw []byte, keep func(parent, key string) bool) (Object, error) {
-	d := decoder{scanner: scanner{text: string(raw)}, keep: keep}
+	d := decoder{scanner: scanner{text: textOf(raw)}, keep: keep}
 	doc, ok := d.document()
 	if ok {
 		return asObject(doc, nil)

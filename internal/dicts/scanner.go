@@ -23,8 +23,7 @@ type scanner struct {
 // whether the text is an object from its first to its last byte. Keys and values
 // are only valid during the call.
 func Scan(object []byte, member func(parent, key string, value []byte)) bool {
-	// The text is only read, and nothing of it is kept beyond the call.
-	s := scanner{text: unsafe.String(unsafe.SliceData(object), len(object))}
+	s := scanner{text: textOf(object)}
 	if s.peek() != '{' {
 		return false
 	}
@@ -53,6 +52,9 @@ func Scan(object []byte, member func(parent, key string, value []byte)) bool {
 	})
 	return ok && s.end()
 }
+
+// textOf is a text without a copy.
+func textOf(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
 
 // Text is the text of a scanned value that is a string, and empty for other values.
 func Text(value []byte) string {

@@ -1,0 +1,128 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// instant is a guest whose handlers end at once, with a patch of the status.
+type instant struct{ handlers []abi.Handler }
+
+func (g instant) Name() string                    { return "instant" }
+func (g instant) Registration() *abi.Registration { return &abi.Registration{Handlers: g.handlers} }
+
+func (g instant) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
+	return &abi.Answers{}, nil
+}
+
+func (g instant) Start(context.Context, *abi.Invocation, []byte, Env) (Task, *abi.Step, error) {
+	return &scriptedTask{guest: &scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}}, nil
+}
+
+// memoryServer merges patches into the one object that it has.
+type memoryServer struct {
+	version int
+	object  []byte
+}
+
+func (s *memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, err := dicts.DecodeObject(s.object)
+	if err != nil {
+		return nil, err
+	}
+	mergeInto(object, patch)
+	s.version++
+	object["metadata"].(dicts.Object)["resourceVersion"] = fmt.Sprint(s.version)
+	if s.object, err = json.Marshal(object); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s.object))), ContentLength: int64(len(s.object)),
+	}, nil
+}
+
+func mergeInto(target, patch dicts.Object) {
+	for key, value := range patch {
+		part, ok := value.(dicts.Object)
+		inner, exists := target[key].(dicts.Object)
+		switch {
+		case value == nil:
+			delete(target, key)
+		case ok && exists:
+			mergeInto(inner, part)
+		default:
+			target[key] = value
+		}
+	}
+}
+
+// newObject is an object of about 600 bytes as the API server has it.
+func newObject(n int) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,`+
+		`"managedFields":[{"apiVersion":"kopf.dev/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"f:field":{},"f:items":{},"f:text":{}}},`+
+		`"manager":"kubectl","operation":"Update","time":"2026-01-01T00:00:00Z"}],"name":"example-%d","namespace":"default","resourceVersion":"%d",`+
+		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
+}
+
+// BenchmarkCreation is what the reactor does for a new object, without the guest and
+// the API server: its event, the patch, and the event that the patch causes.
+func BenchmarkCreation(b *testing.B) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := &memoryServer{}
+	config := settings.Default()
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+	client := clients.New(vault, func() clients.Options { return requestOptions(config.Networking) }, func(string) {})
+	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Subresources: []string{}}
+	indexed := newGate()
+	indexed.add()
+	indexed.done()
+	p := &processor{
+		resource: example, handlers: registry.forResource(example), settings: config, memories: newMemories(),
+		applier: &applier{client: client, settings: config}, lifecycle: progression.ASAP, log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
+		events: newEvents(config), tasks: &sync.WaitGroup{}, indices: indexing.New(nil), indexed: indexed, pauses: newPauses(),
+	}
+	qs := newQueues(0)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		server.version, server.object = n, newObject(n)
+		q := &queue{owner: qs, arrived: make(chan struct{}, 1)}
+		for _, kind := range []string{watching.Added, watching.Modified} {
+			event := watching.Event{Type: kind, Object: server.object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
+			p.process(b.Context(), item{Event: event}, q)
+		}
+		if server.version != n+1 {
+			b.Fatalf("%d patches, want one", server.version-n)
+		}
+	}
+}
