@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
@@ -145,21 +148,39 @@ func TestGarbageInAnnotations(t *testing.T) {
 // one by one.
 func TestBurst(t *testing.T) {
 	t.Parallel()
-	const changes = 500
+	const writers, changes = 4, 2500 // each its field, so often
 	s := newSpace(t)
 	op := s.start(t, options{})
-	s.create(t, "obj1", "{do: sleep, seconds: 0.2, count: 0}")
+	s.create(t, "obj1", "{do: sleep, seconds: 0.2}")
 	s.handled(t, "obj1")
-	for n := 1; n <= changes; n++ {
-		s.patch(t, "obj1", fmt.Sprintf(`{"spec":{"count":%d}}`, n))
+	last := map[string]any{"do": "sleep", "seconds": 0.2}
+	var writing sync.WaitGroup
+	failures := make(chan error, writers)
+	for writer := range writers {
+		field := fmt.Sprintf("count%d", writer)
+		last[field] = float64(changes)
+		writing.Go(func() {
+			for n := 1; n <= changes; n++ {
+				change := fmt.Appendf(nil, `{"spec":{%q:%d}}`, field, n)
+				_, err := s.client(examples).Patch(t.Context(), "obj1", types.MergePatchType, change, metav1.PatchOptions{})
+				if err != nil {
+					failures <- err
+					return
+				}
+			}
+		})
 	}
-	last := map[string]any{"do": "sleep", "seconds": 0.2, "count": float64(changes)}
+	writing.Wait()
+	close(failures)
+	for err := range failures {
+		t.Fatal(err)
+	}
 	s.until(t, "the last state is handled", func() bool {
 		return cmp.Equal(any(specOnly(last)), essenceOf(t, s.get(t, "obj1")))
 	})
 	calls := op.stdout.callsFor(t, "obj1")
-	if len(calls) < 2 || len(calls) > changes/5 {
-		t.Errorf("%d calls for %d changes", len(calls), changes)
+	if len(calls) < 2 || len(calls) > writers*changes/5 {
+		t.Errorf("%d calls for %d changes", len(calls), writers*changes)
 	}
 	for i, c := range calls[2:] {
 		if diff := cmp.Diff(calls[i+1].New, c.Old); diff != "" {
@@ -167,6 +188,42 @@ func TestBurst(t *testing.T) {
 		}
 	}
 	op.silent(t, "obj1", "error: ")
+}
+
+// TestHandlerThatTriggersItself: a handler whose patch is a change is called again,
+// for each change once; others and the exit of the operator do not wait for it.
+func TestHandlerThatTriggersItself(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	op := s.start(t, options{})
+	s.create(t, "endless", "{do: change itself, count: 0}")
+	s.create(t, "ending", "{do: change itself, count: 0, end: 5}")
+	s.until(t, "the count is complete, and handled", func() bool {
+		object := s.get(t, "ending")
+		return cmp.Equal(object.Object["spec"], any(map[string]any{"do": "change itself", "count": int64(5), "end": int64(5)})) &&
+			notHandled(object) == nil
+	})
+	s.create(t, "neighbour", "{}")
+	s.handled(t, "neighbour")
+	for _, name := range []string{"ending", "endless"} {
+		for i, c := range op.called(t, name, 6) {
+			want := any(specOnly(map[string]any{"do": "change itself", "count": float64(i)}))
+			if name == "ending" {
+				want = specOnly(map[string]any{"do": "change itself", "count": float64(i), "end": 5.0})
+			}
+			if diff := cmp.Diff(want, c.New); diff != "" {
+				t.Fatalf("%s, call %d (-want new +got):\n%s", name, i, diff)
+			}
+		}
+	}
+	if calls := op.stdout.callsFor(t, "ending"); len(calls) != 6 {
+		t.Errorf("%d calls of the ending one, want the creation and 5 changes", len(calls))
+	}
+	op.stop(t)
+	calls := len(op.stdout.callsFor(t, "endless"))
+	if count := s.get(t, "endless").Object["spec"].(map[string]any)["count"]; count != int64(calls) && count != int64(calls-1) {
+		t.Errorf("count %v after %d calls", count, calls)
+	}
 }
 
 // TestLargeObject: an object whose last state does not fit into an annotation is

@@ -29,6 +29,11 @@ func do(c *kopf.Change) (any, error) {
 		return events(c)
 	case "log":
 		c.Log.Info("an ordinary message")
+	case "change itself": // up to a count, if there is one
+		count, end := c.Spec.Get("count").Int(), c.Spec.Get("end")
+		if !end.Exists() || count < end.Int() {
+			c.Patch.Spec.Set("count", count+1)
+		}
 	case "mistype": // what a strict schema refuses
 		c.Patch.Spec.Set("number", "not a number")
 	case "large result":
