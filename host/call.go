@@ -25,6 +25,10 @@ type call struct {
 	slept   time.Duration // is not computing
 	stopAt  time.Time     // end of the grace, once the context is done
 	entered int           // host functions that were called
+	yields  int           // slices that were spent and are not counted yet
+
+	settled      time.Time     // until when the time is counted
+	settledSleep time.Duration // slept, then
 
 	logged    int    // bytes of output
 	stderr    []byte // the beginning of what went to standard error
@@ -57,6 +61,7 @@ func (c *call) enter() {
 // yield is called by the guest's own code when its budget is spent. It returns
 // the next budget, or ends the call.
 func (c *call) yield() int64 {
+	c.yields++
 	if now := c.check(); now.Sub(c.shared) > sliceOfCore {
 		c.slept += withoutCore(runtime.Gosched)
 		c.shared = time.Now()

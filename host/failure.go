@@ -9,11 +9,15 @@ import (
 // fail makes the error of a call that went wrong. The instance is dead from now on.
 func (c *call) fail(err error) error {
 	e := &GuestError{Module: c.in.m.name, Export: c.export}
+	c.in.m.failed.Add(1)
 	trace := ""
 	var s *stopped
 	switch text := err.Error(); {
 	case errors.As(err, &s):
 		e.Err, e.Message = s.err, s.err.Error()
+		if !errors.Is(s.err, ErrExit) {
+			c.in.m.stopped.Add(1)
+		}
 		trace = traceOf(text)
 	case isOurs(err):
 		e.Err, e.Message = err, err.Error()

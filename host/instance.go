@@ -73,7 +73,7 @@ func (in *instance) newTask(env Env) *Task {
 // newCall begins a call of an export for a task, if any.
 func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
-	c := &call{in: in, export: export, ctx: ctx, began: now, shared: now, now: now}
+	c := &call{in: in, export: export, ctx: ctx, began: now, shared: now, now: now, settled: now}
 	if t != nil {
 		c.owner, c.woken = t, t.cancelled
 	}
@@ -96,6 +96,7 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 		c.in.exports[export] = fn
 	}
 	results, err := fn.Call(context.WithValue(c.ctx, callKey{}, c), params...)
+	c.settle()
 	if err != nil {
 		return 0, c.fail(err)
 	}

@@ -32,6 +32,9 @@ type Module struct {
 
 	warned atomic.Bool // of sleeping
 
+	meter           meter
+	stopped, failed atomic.Int64
+
 	registration *abi.Registration
 	registered   []byte // as the guest wrote it: equal from every instance
 }

@@ -18,6 +18,7 @@ type pool struct {
 	idle     []*instance // the latest used one at the end: its memory is warm
 	shared   []*instance // with daemons, and room for more
 	living   map[*instance]bool
+	made     int64 // instances, since the beginning
 	culprits culprits
 	reaping  bool // a timer runs that drops idle instances
 	closed   bool
@@ -81,6 +82,7 @@ func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 	}
 	in = m.newInstance()
 	p.living[in] = true
+	p.made++
 	return in, true, nil
 }
 

@@ -23,6 +23,7 @@ type Task struct {
 	key string // see culprits; empty for questions
 
 	child bool // lives on the place of its parent
+	meter meter
 
 	cancelOnce sync.Once
 	cancelled  chan struct{} // closed by Cancel

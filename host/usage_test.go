@@ -1,0 +1,101 @@
+package host
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+func TestUsage(t *testing.T) {
+	m := loadGo(t, Options{})
+	start := m.Usage()
+	if start.Made != 1 || start.Living != 1 || start.Idle != 1 || start.Working != 0 || start.Calls == 0 || start.Computing <= 0 {
+		t.Errorf("after loading: %+v", start)
+	}
+	waiting, _, err := m.Start(t.Context(), invoke("wait"), nil, &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	during := m.Usage()
+	if during.Living != 1 || during.Idle != 0 || during.Working != 1 {
+		t.Errorf("while a handler waits: %+v", during)
+	}
+	spent := waiting.Spent()
+	if spent.Calls != 2 || spent.Computing <= 0 { // kopf_alloc and kopf_start
+		t.Errorf("the handler spent %+v", spent)
+	}
+	if got := during.Calls - start.Calls; got != spent.Calls {
+		t.Errorf("the module counts %d calls, the task %d", got, spent.Calls)
+	}
+	if _, err := waiting.Resume(t.Context(), abi.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Release(t.Context())
+	if got := waiting.Spent(); got.Calls <= spent.Calls || got.Computing <= spent.Computing {
+		t.Errorf("after the next step: %+v, before: %+v", got, spent)
+	}
+}
+
+func TestSleepIsNotSpent(t *testing.T) {
+	m := bare(t, nil)
+	c := &call{in: &instance{m: m}, settled: time.Now().Add(-time.Hour), slept: 59 * time.Minute}
+	c.settle()
+	if got := m.Usage().Computing; got < time.Minute || got > 30*time.Minute {
+		t.Errorf("%v of a minute of computing are counted", got)
+	}
+	c.settle()
+	if got := m.Usage(); got.Calls != 2 || got.Computing > 30*time.Minute {
+		t.Errorf("what was counted is counted again: %+v", got)
+	}
+}
+
+// TestFuel: a loop of a known length costs what the rewriter charges, each time.
+func TestFuel(t *testing.T) {
+	count := asm.Cat(asm.I32Const(1_000_000), asm.Set(0), asm.Loop, asm.Get(0), asm.I32Const(1), asm.I32Sub, []byte{0x22, 0}, asm.BrIf(0), asm.End)
+	m, err := load(t, asm.Guest(count).Encode(), Options{NoClones: true, RetireCalls: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fuel []int64
+	for range 3 {
+		task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fuel = append(fuel, task.Spent().Fuel)
+		task.Release(t.Context())
+	}
+	if fuel[0] < 5_000_000 || fuel[0] > 20_000_000 || fuel[0]%prepare.Budget != 0 {
+		t.Errorf("a million turns of five instructions cost %d", fuel[0])
+	}
+	if fuel[1] != fuel[0] || fuel[2] != fuel[0] {
+		t.Errorf("the same work costs %v", fuel)
+	}
+}
+
+func TestFailuresAreCounted(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		code            []byte
+		want            error
+		stopped, failed int64
+	}{
+		{"spins", loop(), ErrCompute, 1, 1},
+		{"traps", asm.Unreachable, ErrTrap, 0, 1},
+	} {
+		m, err := load(t, asm.Guest(test.code).Encode(), Options{ComputeLimit: 50 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if u := m.Usage(); u.Stopped != test.stopped || u.Failed != test.failed || u.Living != 0 {
+			t.Errorf("%s: %+v", test.name, u)
+		}
+	}
+}
