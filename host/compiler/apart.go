@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,7 +59,7 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 		return fmt.Errorf("%w: %s", ErrInvalid, strings.TrimPrefix(said, ErrInvalid.Error()+": "))
 	case state.UserTime()+state.SystemTime() >= j.Time-time.Second/10:
 		return fmt.Errorf("%w: too complex: compiling it takes more than %v of computing", ErrLimit, j.Time)
-	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"):
+	case slices.ContainsFunc(starving, func(words string) bool { return strings.Contains(said, words) }):
 		return fmt.Errorf("%w: too complex: compiling it takes more than %d MiB of memory", ErrLimit, j.Memory>>20)
 	case state.ExitCode() < 0 && killed(state):
 		return fmt.Errorf("%w: the compiler was killed, maybe for lack of memory", ErrLimit)
@@ -66,6 +67,9 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return errors.Join(fmt.Errorf("the compiler failed: %w: %s", err, first))
 }
+
+// starving is what runtimes say when there is no memory, for the heap or for a thread.
+var starving = []string{"out of memory", "cannot allocate memory", "Resource temporarily unavailable"}
 
 // firstBytes keeps the beginning of what is written.
 type firstBytes struct{ text strings.Builder }
