@@ -64,12 +64,16 @@ func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) er
 		err = compiler.Here(ctx, job)
 	}
 	switch {
-	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit):
+	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit), errors.Is(err, compiler.ErrCrash):
 		return m.refuse(err)
 	case err != nil:
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
-	if err := m.build(compiler.OnlyCached(ctx), dir); err != nil {
+	err = m.build(compiler.OnlyCached(ctx), dir)
+	switch {
+	case errors.Is(err, context.Canceled): // for lack of memory the engine falls back to its interpreter
+		return m.refuse(fmt.Errorf("%w: the compiler left nothing behind", compiler.ErrLimit))
+	case err != nil:
 		return fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
 	}
 	return nil

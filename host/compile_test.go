@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,8 +49,7 @@ func TestLoadingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestWarmStart: what is in the cache is not compiled again, here or elsewhere: a
-// compiler would have no memory.
+// TestWarmStart: what is in the cache is not compiled again, here or elsewhere.
 func TestWarmStart(t *testing.T) {
 	if !compiler.Offered() {
 		t.Skip("no limits for processes on this system")
@@ -58,18 +58,39 @@ func TestWarmStart(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	starved := Options{CacheDir: dir, CompileMemory: 1}
-	if _, err := load(t, asm.Guest(nil).Encode(), starved); !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), "compiling it takes more than 0 MiB of memory") {
-		t.Fatalf("without memory: %v", err)
+	for _, want := range []bool{true, false} {
+		before := childFaults(t)
+		m, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if started := childFaults(t) > before; started != want {
+			t.Errorf("a process was started: %t, want %t", started, want)
+		}
+		result(t, m, "", &testEnv{})
 	}
-	if _, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: dir}); err != nil {
+}
+
+// childFaults grows with each process that this one has waited for.
+func childFaults(t *testing.T) int64 {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &usage); err != nil {
 		t.Fatal(err)
 	}
-	m, err := load(t, asm.Guest(nil).Encode(), starved)
-	if err != nil {
-		t.Fatalf("with a filled cache: %v", err)
+	return usage.Minflt
+}
+
+// TestCompilerWithoutMemory: however it dies, the module is refused.
+func TestCompilerWithoutMemory(t *testing.T) {
+	if !compiler.Offered() {
+		t.Skip("no limits for processes on this system")
 	}
-	result(t, m, "", &testEnv{})
+	for range 10 {
+		if _, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: CacheOff, CompileMemory: 1}); !errors.Is(err, ErrModule) {
+			t.Fatalf("error = %v", err)
+		}
+	}
 }
 
 // TestNothingCanBeWritten: then the module is compiled in this process.

@@ -3,7 +3,6 @@ package compiler
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -22,7 +21,7 @@ import (
 //
 // # Errors
 //
-// ErrInvalid; ErrLimit; that of the context.
+// ErrInvalid; ErrLimit; ErrCrash; that of the context.
 func Apart(ctx context.Context, job Job) error {
 	program, err := thisProgram()
 	if err != nil {
@@ -65,7 +64,10 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 		return fmt.Errorf("%w: the compiler was killed, maybe for lack of memory", ErrLimit)
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	return errors.Join(fmt.Errorf("the compiler failed: %w: %s", err, first))
+	if state.ExitCode() == exitFailed {
+		return fmt.Errorf("compiling: %s", first)
+	}
+	return fmt.Errorf("%w: %w: %s", ErrCrash, err, first)
 }
 
 // starving is what runtimes say when there is no memory, for the heap or for a thread.

@@ -39,8 +39,12 @@ func Main() {
 // Offered tells whether Apart can be used: the program called Main, and the system has limits for processes.
 func Offered() bool { return offered.Load() && limitable }
 
-// exitInvalid is the exit code for ErrInvalid, whose text is on standard error.
-const exitInvalid = 3
+// Exit codes of the process, with the text of the error on standard error. Any other
+// one is that of a crash.
+const (
+	exitFailed  = 1 // not the fault of the module
+	exitInvalid = 3 // ErrInvalid
+)
 
 // child is the process that compiles.
 func child(args []string, stdin io.Reader, stderr io.Writer) int {
@@ -56,7 +60,7 @@ func child(args []string, stdin io.Reader, stderr io.Writer) int {
 		return exitInvalid
 	}
 	fmt.Fprint(stderr, err)
-	return 1
+	return exitFailed
 }
 
 // arguments are what a job is on the command line; the modules come by standard input.

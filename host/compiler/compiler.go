@@ -44,6 +44,9 @@ var (
 
 	// ErrLimit says that compiling took too much time or memory.
 	ErrLimit = errors.New("over a limit")
+
+	// ErrCrash says that the compiler died of the module.
+	ErrCrash = errors.New("the compiler crashed")
 )
 
 // Here compiles the module in this process: nothing bounds that.
