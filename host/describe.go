@@ -2,17 +2,21 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // Description is what can be told about a module without running any of its code.
 type Description struct {
 	Imports, Exports []Function
+	Declared         *declaration.Declaration // nil: it declares nothing
 }
 
 // Describe reads what the bytes of a WebAssembly file import and export, and
-// refuses what is no guest, as Load does. Nothing is compiled.
+// refuses what is no guest, as Load does. A
+// declaration is compared with the imports. Nothing is compiled.
 //
 // Errors: ErrModule.
 func Describe(wasm []byte) (*Description, error) {
@@ -25,7 +29,24 @@ func Describe(wasm []byte) (*Description, error) {
 	}
 	d := &Description{}
 	d.Imports, d.Exports = functionsOf(source)
+	if d.Declared, err = declaration.Read(wasm); err == nil && d.Declared != nil {
+		err = d.Declared.CheckImports(FullNames(d.Imports))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
+	}
 	return d, nil
+}
+
+// FullNames are the names of functions as a declaration has them: MODULE.NAME,
+// sorted, each once.
+func FullNames(imports []Function) []string {
+	names := make([]string, 0, len(imports))
+	for _, f := range imports {
+		names = append(names, f.Module+"."+f.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // functionsOf copies what is told about a source.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
 )
@@ -14,6 +15,8 @@ import (
 // Load makes a module out of the bytes of a WebAssembly file: it refuses what is
 // no guest before any code of it runs, rewrites and compiles it, makes the first
 // instance and asks it for its registration. The name is for messages.
+//
+// A module that declares what it registers (package declaration) must do so.
 //
 // Errors: they wrap ErrModule if the file is to blame, and are a GuestError if
 // the guest failed to register.
@@ -30,10 +33,17 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 		return nil, m.refuse(err)
 	}
 	m.imports, m.exports = functionsOf(source) // the source is not kept
+	declared, err := m.declared(wasm)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.compile(ctx, wasm, source); err != nil {
 		return nil, err
 	}
-	if err := m.first(ctx); err != nil {
+	if err = m.first(ctx); err == nil && declared != nil {
+		err = m.mismatch(declared.Check(FullNames(m.imports), m.registered))
+	}
+	if err != nil {
 		return nil, errors.Join(err, m.free(ctx))
 	}
 	m.prepared.Wasm = nil // there is machine code of it
@@ -41,6 +51,27 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 		m.prepared.Data = nil // only of instances that begin from the beginning
 	}
 	return m, nil
+}
+
+// declared reads what the module declares, and compares what can be compared
+// before any code of it runs; nil if it declares nothing.
+func (m *Module) declared(wasm []byte) (*declaration.Declaration, error) {
+	d, err := declaration.Read(wasm)
+	if err != nil {
+		return nil, m.refuse(err)
+	}
+	if d != nil {
+		err = m.mismatch(d.CheckImports(FullNames(m.imports)))
+	}
+	return d, err
+}
+
+// mismatch names the module that is not what it declares.
+func (m *Module) mismatch(err error) error {
+	if err != nil {
+		return m.refuse(err)
+	}
+	return nil
 }
 
 // refuse is the error of a file that is no guest.

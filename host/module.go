@@ -48,6 +48,9 @@ func (m *Module) Digest() string { return m.digest }
 // Registration is what the guest declares. It must not be changed.
 func (m *Module) Registration() *abi.Registration { return m.registration }
 
+// Registered is the registration as the guest wrote it. It must not be changed.
+func (m *Module) Registered() []byte { return m.registered }
+
 // Function is a function that a module imports or exports.
 type Function struct {
 	Module string // of an import; empty for exports

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 )
@@ -31,9 +32,14 @@ func ParseHost(text string) (Host, error) { return calls.ParseHost(text) }
 
 // Wanted is what a module declares to want.
 func Wanted(module *host.Module) (Grants, error) {
-	wanted, err := calls.Wanted(module.Registration().Capabilities)
+	return WantedBy(module.Name(), module.Registration())
+}
+
+// WantedBy is the same of a registration that was declared, not made.
+func WantedBy(name string, r *abi.Registration) (Grants, error) {
+	wanted, err := calls.Wanted(r.Capabilities)
 	if err != nil {
-		return Grants{}, fmt.Errorf("%s wants what cannot be granted: %w", module.Name(), err)
+		return Grants{}, fmt.Errorf("%s wants what cannot be granted: %w", name, err)
 	}
 	return wanted, nil
 }

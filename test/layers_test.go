@@ -41,6 +41,7 @@ var rooms = []room{
 	{folder: "host/oci/store", may: []string{"host/oci/layout"}, never: []string{"oras.land", "net/http"}},
 	{folder: "host/modules", may: []string{"abi", "host/oci"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/prepare", may: []string{"internal", "host/internal"}, never: artifactsNever},
+	{folder: "host/declaration", may: []string{"abi"}, never: []string{outside, "net", "os"}},
 	{folder: "host/registration", may: []string{"abi"}, never: artifactsNever},
 
 	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism", "oras.land"}},

@@ -46,9 +46,7 @@ Of an artifact it shows what the registry tells, and runs nothing of it.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print the registration as it is")
-	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
-	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	o.addConfigFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
 	return cmd
@@ -71,28 +69,36 @@ func inspect(path string, config map[string]string, asJSON bool, stdout io.Write
 }
 
 func show(module *host.Module, stdout io.Writer) error {
-	r := module.Registration()
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "module\t%s\n", module.Name())
 	fmt.Fprintf(table, "digest\t%s\n", module.Digest())
+	if err := showRegistration(table, module.Name(), module.Registration(), module.Imports()); err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// showRegistration shows what a module registers, or declares to register. It may
+// come from anywhere.
+func showRegistration(table io.Writer, name string, r *abi.Registration, imports []host.Function) error {
 	fmt.Fprintf(table, "ABI\t%d\n", abi.Version)
 	for _, row := range [][2]string{{"SDK", r.SDK}, {"operator", strings.TrimSpace(r.Operator.Name + " " + r.Operator.Version)}, {"lifecycle", r.Lifecycle}} {
 		if row[1] != "" {
-			fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
+			fmt.Fprintf(table, "%s\t%s\n", row[0], plain(row[1]))
 		}
 	}
-	wanted, err := operator.Wanted(module)
+	wanted, err := operator.WantedBy(name, r)
 	if err != nil {
 		return err
 	}
 	for i, flag := range wanted.Flags() {
-		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], flag)
+		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], plain(flag))
 	}
-	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", importsOf(module.Imports()))
+	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", plain(importsOf(imports)))
 	for _, h := range r.Handlers {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", h.Kind, h.ID, resourceOf(h), optionsOf(h))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plain(string(h.Kind)), plain(h.ID), plain(resourceOf(h)), plain(optionsOf(h)))
 	}
-	return table.Flush()
+	return nil
 }
 
 // importsOf lists the host functions that the module uses; those of WASI, which

@@ -7,21 +7,27 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/modules"
 )
 
 // artifact is what is told about an artifact as JSON.
 type artifact struct {
-	Reference   string            `json:"reference"`
-	Digest      string            `json:"digest"`
-	Module      string            `json:"module"`
-	Size        int64             `json:"size"`
-	MediaType   string            `json:"mediaType"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Imports     []host.Function   `json:"imports"`
+	Reference   string                   `json:"reference"`
+	Digest      string                   `json:"digest"`
+	Module      string                   `json:"module"`
+	Size        int64                    `json:"size"`
+	MediaType   string                   `json:"mediaType"`
+	Annotations map[string]string        `json:"annotations,omitempty"`
+	Imports     []string                 `json:"imports"`
+	Declared    *declaration.Declaration `json:"declared"` // null: it declares nothing
+
+	imports []host.Function
 }
 
 // inspectArtifact shows an artifact. The module is read, but not run.
@@ -55,7 +61,8 @@ func describe(found *modules.Found) (*artifact, error) {
 	m := found.Manifest
 	return &artifact{
 		Reference: m.Reference.String(), Digest: m.Reference.Digest, Module: m.Module.Digest, Size: m.Module.Size,
-		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Imports: description.Imports,
+		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Imports: host.FullNames(description.Imports), Declared: description.Declared,
+		imports: description.Imports,
 	}, nil
 }
 
@@ -66,15 +73,30 @@ func (a *artifact) show(stdout io.Writer) error {
 	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
 		fmt.Fprintf(table, "%s\t%s\n", plain(key), plain(a.Annotations[key]))
 	}
-	fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.Imports)))
+	if a.Declared == nil {
+		fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.imports)))
+		fmt.Fprintf(table, "declared\tnothing: what it registers shows when it is loaded\n")
+		return table.Flush()
+	}
+	declared := "what it registers"
+	if a.Declared.Dynamic {
+		declared = "the most that it registers: it depends on the configuration"
+	}
+	fmt.Fprintf(table, "declared\t%s\n", declared)
+	registration, err := a.Declared.Parsed()
+	if err != nil {
+		return err
+	}
+	if err := showRegistration(table, a.Reference, registration, a.imports); err != nil {
+		return err
+	}
 	return table.Flush()
 }
 
 // plain keeps what somebody else has written from controlling the terminal.
 func plain(text string) string {
-	quoted := fmt.Sprintf("%+q", text)
-	if quoted == `"`+text+`"` {
+	if strings.IndexFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) < 0 {
 		return text
 	}
-	return fmt.Sprintf("%q", text)
+	return strconv.Quote(text)
 }

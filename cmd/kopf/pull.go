@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +36,7 @@ prints the reference with the digest. Run does this by itself.`,
 				return err
 			}
 			if output != "" {
-				if err := os.WriteFile(output, found.Module, 0o644); err != nil {
+				if err := replaceFile(output, found.Module); err != nil {
 					return err
 				}
 			}

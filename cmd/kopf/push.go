@@ -1,22 +1,27 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/modules"
 )
 
 func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
-	o := &registryOptions{}
+	o := &runOptions{}
 	var annotations []string
 	cmd := &cobra.Command{
 		Use:   "push OPERATOR.wasm oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Put a module into a registry",
 		Long: `Push packs a module as an OCI artifact, puts it into a registry, and prints the
-reference with the digest. The module may also be an artifact: it is copied then.`,
+reference with the digest. The module is loaded, and must register what it declares; if it
+declares nothing, what it registers is declared (see kopf annotate). It may also be an artifact.`,
 		Example: `  kopf push operator.wasm oci://ghcr.io/me/operator:v1
   kopf push operator.wasm oci://localhost:5000/operator:v1 -a org.opencontainers.image.licenses=MIT`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,12 +36,23 @@ reference with the digest. The module may also be an artifact: it is copied then
 			if err != nil {
 				return err
 			}
+			config, err := o.guestConfig()
+			if err != nil {
+				return err
+			}
 			finder, err := o.finder(stderr)
 			if err != nil {
 				return err
 			}
 			defer finder.Client.Close()
-			pushed, err := finder.Push(cmd.Context(), args[0], to, extra)
+			declared := func(ctx context.Context, found *modules.Found) ([]byte, map[string]string, error) {
+				module, d, err := host.Declared(ctx, found.Name, found.Module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
+				if err != nil {
+					return nil, nil, err
+				}
+				return module, d.Annotations, nil
+			}
+			pushed, err := finder.Push(cmd.Context(), args[0], to, declared, extra)
 			if err != nil {
 				return err
 			}
@@ -44,7 +60,8 @@ reference with the digest. The module may also be an artifact: it is copied then
 			return nil
 		},
 	}
-	o.addFlags(cmd.Flags())
+	o.addConfigFlags(cmd.Flags())
+	o.registryOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	return cmd
 }

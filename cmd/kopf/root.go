@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -22,6 +23,7 @@ const (
 	exitOK     exitCode = 0   // finished, or stopped by a signal
 	exitError  exitCode = 1   // could not start, or could not go on
 	exitUsage  exitCode = 2   // wrong command line
+	exitRights exitCode = 4   // a module is not what it declares, or wants more than it may
 	exitForced exitCode = 130 // a second signal, before the end of the graceful exit
 )
 
@@ -44,6 +46,9 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
+	if errors.Is(err, declaration.ErrMismatch) {
+		return exitRights
+	}
 	return exitError
 }
 
@@ -65,7 +70,7 @@ run in a sandbox.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newRunCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
-		newInspectCmd(stdout, stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout),
+		newInspectCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout),
 		newVersionCmd(stdout),
 	)
 	root.Args = func(_ *cobra.Command, args []string) error {

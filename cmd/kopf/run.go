@@ -81,15 +81,20 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
 	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
-	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
-	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	o.addConfigFlags(flags)
 	o.grantOptions.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
+}
+
+// addConfigFlags adds the flags about the configuration of the guests.
+func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
+	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
 }
 
 // run starts the operator and waits for its end.

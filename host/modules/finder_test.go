@@ -29,17 +29,6 @@ func fetched(t *testing.T, f *modules.Finder, name string, want []byte) *modules
 	return found
 }
 
-// count counts the requests that were made since, by their method and the end of their path.
-func count(r *ocitest.Registry, from int, end string) int {
-	n := 0
-	for _, req := range r.Requests()[from:] {
-		if strings.HasSuffix(req.URL.Path, end) {
-			n++
-		}
-	}
-	return n
-}
-
 func TestWhenRegistriesAreAsked(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
 	first, second := wasm("first"), wasm("second")

@@ -2,6 +2,8 @@ package modules
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -9,23 +11,32 @@ import (
 	"github.com/kopf-wasm/kopf/host/oci/layout"
 )
 
-// Push packs a module, from wherever Open finds it, and puts it under a tag. It
-// returns the reference with the digest.
-func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, annotations map[string]string) (oci.Reference, error) {
+// Prepare makes a module ready to be pushed, and returns the annotations that it
+// declares.
+type Prepare func(ctx context.Context, found *Found) (module []byte, annotations map[string]string, err error)
+
+// Push packs a module, from wherever Open finds it, and puts it under a tag. The
+// annotations come on top of those that the module declares. It returns the reference with the digest.
+func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepare Prepare, annotations map[string]string) (oci.Reference, error) {
 	found, err := f.Open(ctx, name)
 	if err != nil {
 		return to, err
 	}
-	packed, err := layout.Pack(found.Module, fileName(found), annotations)
+	module, declared, err := prepare(ctx, found)
 	if err != nil {
 		return to, err
 	}
-	digest, err := f.Client.Push(ctx, to, packed)
-	if err != nil {
-		return to, err
+	all := maps.Clone(declared)
+	if all == nil {
+		all = map[string]string{}
 	}
-	to.Digest = digest
-	return to, nil
+	maps.Copy(all, annotations)
+	packed, err := layout.Pack(module, fileName(found), all)
+	if err != nil {
+		return to, fmt.Errorf("%s: %w", found.Name, err)
+	}
+	to.Digest, err = f.Client.Push(ctx, to, packed)
+	return to, err
 }
 
 // fileName is the name that other tools save the module under.

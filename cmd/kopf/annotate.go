@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host"
+)
+
+func newAnnotateCmd(stderr io.Writer) *cobra.Command {
+	o := &runOptions{}
+	var annotations []string
+	var output string
+	var dynamic bool
+	cmd := &cobra.Command{
+		Use:   "annotate OPERATOR.wasm",
+		Short: "Embed into a module what it registers, and annotations",
+		Long: `Annotate loads a module, and embeds what it registers and imports into a custom section,
+with annotations for the manifest. So everybody sees its rights before it runs, and a host
+refuses it if it then registers something else. A declaration that is there is replaced.`,
+		Example: `  kopf annotate operator.wasm -a org.opencontainers.image.source=https://github.com/me/operator
+  kopf annotate operator.wasm --dynamic --config watch=everything --output annotated.wasm`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one module")}
+			}
+			extra, err := pairs("--annotation", annotations)
+			if err != nil {
+				return err
+			}
+			config, err := o.guestConfig()
+			if err != nil {
+				return err
+			}
+			if len(config) > 0 && !dynamic {
+				return usageError{errors.New("a configuration needs --dynamic: what is declared otherwise holds for all configurations")}
+			}
+			wasm, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			wasm, err = host.Declare(cmd.Context(), filepath.Base(args[0]), wasm,
+				host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr}, dynamic, extra)
+			if err != nil {
+				return err
+			}
+			if output == "" {
+				output = args[0]
+			}
+			return replaceFile(output, wasm)
+		},
+	}
+	flags := cmd.Flags()
+	o.addConfigFlags(flags)
+	flags.StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
+	flags.BoolVar(&dynamic, "dynamic", false, "the registration depends on the configuration: the one given here is that with the most rights")
+	flags.StringVarP(&output, "output", "o", "", "write to this `file` instead of the same one")
+	return cmd
+}
+
+// replaceFile writes a file at once: a module is never half a module.
+func replaceFile(path string, content []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".kopf-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}

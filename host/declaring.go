@@ -1,0 +1,51 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/host/declaration"
+)
+
+// Declare returns the module with a declaration of what it registers with the
+// configuration of the options, in place of the one it has. The module is loaded for this.
+//
+// Errors: those of Load.
+func Declare(ctx context.Context, name string, wasm []byte, o Options, dynamic bool, annotations map[string]string) ([]byte, error) {
+	bare, err := declaration.Remove(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)
+	}
+	m, err := Load(ctx, name, bare, o)
+	if err != nil {
+		return nil, err
+	}
+	declared, err := declaration.Embed(bare, &declaration.Declaration{
+		Version: declaration.Version, Dynamic: dynamic, Imports: FullNames(m.imports), Registration: m.registered, Annotations: annotations,
+	})
+	return declared, errors.Join(err, m.Close(ctx))
+}
+
+// Declared returns the module with a declaration that is true: the one it has, if
+// it registers what it declares, or, without one, a new one.
+//
+// Errors: those of Load; they wrap declaration.ErrMismatch if it does not.
+func Declared(ctx context.Context, name string, wasm []byte, o Options) ([]byte, *declaration.Declaration, error) {
+	d, err := declaration.Read(wasm)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)
+	}
+	if d == nil {
+		if wasm, err = Declare(ctx, name, wasm, o, false, nil); err != nil {
+			return nil, nil, err
+		}
+		d, err = declaration.Read(wasm)
+		return wasm, d, err
+	}
+	m, err := Load(ctx, name, wasm, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return wasm, d, m.Close(ctx)
+}
