@@ -2,6 +2,7 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION   := v1.8.0
+COSIGN_VERSION        := v2.6.0
 
 # The installed tool chain decides, not the network.
 export GOTOOLCHAIN := local
@@ -84,6 +85,11 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 test: build devcluster registry guests ## Run all tests; sets up whatever they need
 	@scripts/test.sh
 
+.PHONY: interop
+interop: registry $(CACHE)/bin/cosign-$(COSIGN_VERSION) ## Artifacts and signatures with the real cosign (built from source: minutes) and skopeo
+	@command -v skopeo >/dev/null || scripts/apt.sh skopeo
+	COSIGN_VERSION=$(COSIGN_VERSION) go test -count=1 -tags interop -run TestInterop ./test/oci
+
 .PHONY: vectors
 vectors: ## Check the recorded pure functions; VECTORS=dir: those of another folder
 	@scripts/vectors.sh $(if $(VECTORS),'$(abspath $(VECTORS))')
@@ -158,6 +164,9 @@ $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION):
 
 $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION):
 	@scripts/go-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+$(CACHE)/bin/cosign-$(COSIGN_VERSION):
+	@scripts/go-tool.sh $@ github.com/sigstore/cosign/v2/cmd/cosign@$(COSIGN_VERSION)
 
 .PHONY: clean
 clean: ## Remove what was built, but for the control plane and the tools, which take minutes

@@ -41,6 +41,7 @@ var rooms = []room{
 	{folder: "host/oci/store", may: []string{"host/oci/layout"}, never: []string{"oras.land", "net/http"}},
 	{folder: "host/modules", may: []string{"abi", "host/oci"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/prepare", may: []string{"internal", "host/internal"}, never: artifactsNever},
+	{folder: "host/signatures", may: []string{"host/oci"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/declaration", may: []string{"abi"}, never: []string{outside, "net", "os"}},
 	{folder: "host/registration", may: []string{"abi"}, never: artifactsNever},
 
@@ -66,7 +67,7 @@ var rooms = []room{
 }
 
 // artifactsNever are the packages about artifacts, and what they stand on.
-var artifactsNever = []string{module + "/host/oci", module + "/host/modules", "oras.land", "github.com/sigstore", "github.com/opencontainers"}
+var artifactsNever = []string{module + "/host/oci", module + "/host/modules", module + "/host/signatures", "oras.land", "github.com/sigstore", "github.com/opencontainers"}
 
 var (
 	pureMay   = []string{"abi", "internal", "stores", "reactor/diffs"}

@@ -62,13 +62,16 @@ func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
 }
 
 // opener reads modules for an operator, and tells which artifacts they are.
-func (o *registryOptions) opener(stderr io.Writer, log zerolog.Logger) func(ctx context.Context, name string) (string, []byte, error) {
+func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log zerolog.Logger) func(ctx context.Context, name string) (string, []byte, error) {
 	return func(ctx context.Context, name string) (string, []byte, error) {
 		finder, err := o.finder(stderr)
 		if err != nil {
 			return "", nil, err
 		}
 		defer finder.Client.Close()
+		if err := v.guard(finder); err != nil {
+			return "", nil, err
+		}
 		found, err := finder.Open(ctx, name)
 		if err != nil {
 			return "", nil, err

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/modules"
+	"github.com/kopf-wasm/kopf/host/signatures"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -23,6 +25,7 @@ const (
 	exitOK     exitCode = 0   // finished, or stopped by a signal
 	exitError  exitCode = 1   // could not start, or could not go on
 	exitUsage  exitCode = 2   // wrong command line
+	exitSigned exitCode = 3   // the signatures are not those that are demanded
 	exitRights exitCode = 4   // a module is not what it declares, or wants more than it may
 	exitForced exitCode = 130 // a second signal, before the end of the graceful exit
 )
@@ -46,7 +49,10 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
-	if errors.Is(err, declaration.ErrMismatch) {
+	switch {
+	case errors.Is(err, signatures.ErrUnverified), errors.Is(err, modules.ErrFile):
+		return exitSigned
+	case errors.Is(err, declaration.ErrMismatch):
 		return exitRights
 	}
 	return exitError
@@ -71,6 +77,7 @@ run in a sandbox.`,
 	root.AddCommand(
 		newRunCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
 		newInspectCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout),
+		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),
 		newVersionCmd(stdout),
 	)
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -40,6 +40,7 @@ type runOptions struct {
 	managed   string
 	logOptions
 	registryOptions
+	verificationOptions
 
 	flags *pflag.FlagSet // to know which ones are given
 }
@@ -56,7 +57,7 @@ The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
 flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
 		Example: `  kopf run operator.wasm -n default
   kopf run operator.wasm -A --verbose --config greeting=hello
-  kopf run oci://ghcr.io/me/operator:v1 -n default`,
+  kopf run oci://ghcr.io/me/operator:v1 -n default -k cosign.pub`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
 				return err
@@ -88,6 +89,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
+	o.addVerifyFlag(flags)
+	o.verificationOptions.addFlags(flags)
 }
 
 // addConfigFlags adds the flags about the configuration of the guests.
@@ -116,7 +119,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Open: o.opener(stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
+			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed, Grants: o.settings},
 			Log:       log, RefKey: o.logRefKey,

@@ -31,7 +31,14 @@ type Finder struct {
 	Store  *store.Store // nil: nothing is kept, where nothing can be
 	Pull   When         // empty: Always
 	Warn   func(text string)
+
+	// Verify refuses artifacts by their digest, before more than the manifest is
+	// fetched, and files are refused then; nil accepts all.
+	Verify func(ctx context.Context, r oci.Reference) error
 }
+
+// ErrFile refuses files where artifacts have to be verified.
+var ErrFile = errors.New("a file cannot be verified, only an artifact (oci://…)")
 
 // Found is a module by its name.
 type Found struct {
@@ -44,6 +51,9 @@ type Found struct {
 // store or a registry.
 func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 	if !oci.IsReference(name) {
+		if f.Verify != nil {
+			return nil, fmt.Errorf("%s: %w", name, ErrFile)
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
@@ -68,6 +78,11 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	m, err := f.manifest(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if f.Verify != nil {
+		if err := f.Verify(ctx, m.Reference); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.config(ctx, m); err != nil {
 		return nil, err

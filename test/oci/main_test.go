@@ -152,3 +152,13 @@ func (b *bench) refused(code int, words []string, args ...string) {
 		}
 	}
 }
+
+// read reads a file below the home.
+func (b *bench) read(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.home, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host/signatures"
+)
+
+func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
+	registry, o := &registryOptions{}, &verificationOptions{}
+	cmd := &cobra.Command{
+		Use:   "verify oci://REFERENCE",
+		Short: "Check the signatures of an artifact",
+		Long: `Verify finds the digest that a reference stands for, and checks who has signed it: with
+keys, or as kopf/verification.yml demands. It prints the reference with the digest, which is
+what to run. The exit code is 3 if the signatures are not those that are demanded.`,
+		Example: `  kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub
+  kopf verify oci://ghcr.io/me/operator:v1 --verification-config-path verification.yml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
+			}
+			r, err := parseReference(args[0])
+			if err != nil {
+				return err
+			}
+			config, err := o.demands()
+			if err != nil {
+				return err
+			}
+			client, err := registry.client(stderr)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if r.Digest == "" {
+				if r.Digest, err = client.Resolve(cmd.Context(), r); err != nil {
+					return err
+				}
+			}
+			signers, err := (&signatures.Verifier{Client: client, Config: config}).Verify(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(stdout, r)
+			for _, s := range signers {
+				fmt.Fprintf(stderr, "signed by %s\n", s)
+			}
+			return nil
+		},
+	}
+	registry.addFlags(cmd.Flags())
+	o.addFlags(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,59 @@
+package signatures
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kopf-wasm/kopf/host/oci"
+)
+
+// Verifier verifies artifacts.
+type Verifier struct {
+	Client *oci.Client
+	Config *Config
+}
+
+// Verify tells who has signed an artifact, if that is enough. The reference has a
+// digest: what a tag stands for in the meantime does not matter.
+//
+// Errors: ErrUnverified, or those of reading from a registry.
+func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
+	found, err := Collect(ctx, v.Client, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading its signatures: %w", r, err)
+	}
+	signers, err := v.Config.Verify(r.Digest, found)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	return signers, nil
+}
+
+// DefaultPath is kopf/verification.yml in the user's folder of configurations;
+// empty if there is no such folder.
+func DefaultPath() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "kopf", "verification.yml")
+}
+
+// ReadKeys reads public keys, one of each file.
+func ReadKeys(paths []string) ([]*PublicKey, error) {
+	var keys []*PublicKey
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		key, err := ParsePublicKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
