@@ -28,6 +28,10 @@ const etcdSocket = "etcd.sock"
 // takes requests.
 const etcdReadyFD = 3
 
+// maxObject is the size of the largest object, 4 MiB instead of etcd's default of
+// 1.5 MiB: large bodies and their last-handled state are to be tested together.
+const maxObject = 4 << 20
+
 // newEtcdCommand makes the hidden command that the parent starts itself with.
 // It is a process of its own, because etcd panics when its data is damaged.
 func newEtcdCommand() *cobra.Command {
@@ -82,6 +86,7 @@ func etcdConfig(noFsync bool) *embed.Config {
 	cfg.EnableGRPCGateway = false // it would dial what is advertised
 	cfg.UnsafeNoFsync = noFsync
 	cfg.LogLevel = "warn"
+	cfg.MaxRequestBytes = maxObject
 	// These two have defaults only on etcd's command line; with 0 every
 	// request would be a slow one, worth a warning.
 	cfg.WarningApplyDuration = embed.DefaultWarningApplyDuration

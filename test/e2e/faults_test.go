@@ -255,7 +255,7 @@ func TestLargeObject(t *testing.T) {
 	inStatus := s.start(t, options{settings: func(s *settings.Settings) {
 		s.Persistence.DiffBase = stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{})
 	}})
-	s.create(t, "fitting", "{text: "+strings.Repeat("x", 600_000)+"}")
+	s.create(t, "fitting", "{text: "+strings.Repeat("x", 900_000)+"}")
 	inStatus.says(t, "fitting", "Creation is processed: 1 succeeded")
 	s.until(t, "the last state is in the status", func() bool {
 		status, _ := s.get(t, "fitting").Object["status"].(map[string]any)
