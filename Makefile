@@ -43,11 +43,15 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-minimal guest-sdk guest-examples ## Build all guest modules of tests and examples
+guests: guest-go guest-rust guest-minimal guest-sdk guest-examples ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
 	@scripts/go-guest.sh $(GUESTS)/conformance-go.wasm test/conformance/guests/go
+
+.PHONY: guest-rust
+guest-rust:
+	@scripts/rust-wasm.sh $(GUESTS)/conformance-rust.wasm test/conformance/guests/rust
 
 .PHONY: guest-minimal
 guest-minimal:

@@ -58,6 +58,8 @@ message! {
         activity: String = "activity",
         /// The current settings, for activities.
         settings: Option<Json> = "settings",
+        /// The host's own credentials, for login handlers.
+        logins: Vec<String> = "logins",
         /// The review, for admission handlers: an [`Admission`].
         admission: Option<Json> = "admission",
         /// Names of the indices of the operator.

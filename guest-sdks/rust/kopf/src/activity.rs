@@ -26,6 +26,8 @@ pub struct Activity {
     pub activity: String,
     /// The settings of the operator.
     pub settings: Settings,
+    /// The names of the host's own credentials: of login handlers only.
+    pub logins: Vec<String>,
 }
 
 deref!(Activity => call: Call);
@@ -36,6 +38,7 @@ impl Argument for Activity {
             call: Call::new(task),
             activity: task.call.activity.clone(),
             settings: Settings { task: task.clone() },
+            logins: task.call.logins.clone(),
         })
     }
 }
@@ -72,38 +75,4 @@ impl Settings {
         let value = serde_json::to_value(value).unwrap_or_default();
         self.task.left.settings.borrow_mut().insert(name.to_owned(), value);
     }
-}
-
-/// The result of a login handler: how to reach the cluster. Files of the host cannot be
-/// named; `server` and `proxy_url` need a grant. Binary data are in base64.
-///
-/// Kopf: `kopf.ConnectionInfo`.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)] // the names say it, as in the reference
-pub struct ConnectionInfo {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    pub priority: i32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default_namespace: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expiration: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca_data: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub insecure: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub username: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub password: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheme: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub certificate_data: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub private_key_data: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy_url: Option<String>,
 }

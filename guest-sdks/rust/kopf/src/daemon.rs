@@ -105,6 +105,15 @@ impl<S: Spec> Daemon<S> {
         Ok(self.stopped())
     }
 
+    /// Waits until the time is over, also after the daemon was told to stop. Then the
+    /// daemon shows the object as it is.
+    ///
+    /// Errors: [`Cancelled`](crate::Cancelled), as of [`Call::sleep`]; the spec does not fit into its type any more.
+    pub async fn sleep(&mut self, time: Duration) -> crate::Result<()> {
+        self.object.call.sleep(time).await?;
+        self.object.refresh()
+    }
+
     /// Whether the daemon is to end.
     pub fn stopped(&self) -> bool {
         self.task.is_stopped()

@@ -47,6 +47,7 @@ mod handler;
 mod hierarchy;
 mod index;
 mod log;
+mod login;
 mod memo;
 mod module;
 mod object;
@@ -66,7 +67,7 @@ mod view;
 pub mod __private;
 pub mod testing;
 
-pub use activity::{Activity, ConnectionInfo, Settings};
+pub use activity::{Activity, Settings};
 pub use call::Call;
 pub use change::{Change, DiffItem};
 pub use daemon::{Background, Daemon, Timer};
@@ -82,6 +83,7 @@ pub use kopf_macros::{
     update, validate,
 };
 pub use log::{Level, Logger, print_line};
+pub use login::{ConnectionInfo, login_with, login_with_kubeconfig, login_with_service_account};
 pub use memo::{Memo, MemoError};
 pub use object::{Object, Spec};
 pub use operator::{Operator, config};
