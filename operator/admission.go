@@ -24,10 +24,6 @@ type Admission struct {
 
 	Managed string          // the name of the configurations in the cluster; empty: as set
 	Limits  webhooks.Limits // of requests
-
-	// Grants are the names of settings that guests may change although they open
-	// ports or change where requests go: admission.server, admission.managed.
-	Grants []string
 }
 
 // applied changes the settings.
@@ -40,11 +36,6 @@ func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
 	}
 	if a.Managed != "" {
 		s.Admission.Managed = a.Managed
-	}
-	for _, name := range a.Grants {
-		if settings.ClassOf(name) != settings.Grant {
-			return nil, fmt.Errorf("setting %q cannot be granted: only settings of the class grant need that", name)
-		}
 	}
 	return s, nil
 }

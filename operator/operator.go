@@ -6,6 +6,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -62,6 +63,12 @@ type Options struct {
 	// Settings are the settings before the startup handlers; nil: the defaults.
 	Settings *settings.Settings
 
+	// GrantedSettings are names of settings that open ports, or change where requests
+	// go: startup handlers may set these ones.
+	//
+	// See https://docs.kopf.dev/en/latest/configuration/
+	GrantedSettings []string
+
 	// Login gives credentials, unless there are login handlers; those can choose it
 	// by the name "host". Nil: Kubeconfig and ServiceAccount, by the names
 	// "kubeconfig" and "service_account".
@@ -78,6 +85,10 @@ type Options struct {
 	Ready  func() // called when the operator has started; may be nil
 }
 
+// ErrExitTimeout says that the graceful exit took longer than the setting
+// process.ultimate_exiting_timeout. The process should end: something in it hangs.
+var ErrExitTimeout = reactor.ErrExitTimeout
+
 // Run runs an operator until the context ends. The error says what could not be
 // started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
@@ -88,7 +99,11 @@ func Run(ctx context.Context, o Options) error {
 	case err != nil:
 		return err
 	}
+	stuck := false
 	defer func() {
+		if stuck {
+			return // a module must not be closed while it runs
+		}
 		for _, module := range modules {
 			_ = module.Close(context.WithoutCancel(ctx)) // the process is ending, or the error is known
 		}
@@ -114,13 +129,15 @@ func Run(ctx context.Context, o Options) error {
 	op, err := reactor.New(reactor.Options{
 		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), Grants: o.Admission.Grants,
+		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), GrantedSettings: o.GrantedSettings,
 		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {
 		return err
 	}
-	return op.Run(ctx)
+	err = op.Run(ctx)
+	stuck = errors.Is(err, ErrExitTimeout)
+	return err
 }
 
 // Opener reads a module by its name, and returns the name for messages with it.

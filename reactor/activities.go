@@ -118,18 +118,13 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// applySettings changes the settings by their names, as guests want it: those that
-// need a grant, only with one.
-func applySettings(s *settings.Settings, changes map[string]abi.Raw, grants []string) error {
-	for _, name := range sortedKeys(changes) {
-		if settings.ClassOf(name) == settings.Grant && !slices.Contains(grants, name) {
-			return fmt.Errorf("setting %q: it is of the class grant: an operator may set it only if whoever runs it allows that", name)
-		}
-		if err := s.SetByGuest(name, json.RawMessage(changes[name])); err != nil {
-			return err
-		}
+// wireSettings are changes of settings by their names.
+func wireSettings(changes map[string]abi.Raw) map[string]json.RawMessage {
+	values := make(map[string]json.RawMessage, len(changes))
+	for name, value := range changes {
+		values[name] = json.RawMessage(value)
 	}
-	return nil
+	return values
 }
 
 func sortedKeys[V any](m map[string]V) []string {

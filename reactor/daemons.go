@@ -11,9 +11,19 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
+// zeroTimeCycle is what a cycle of the event loop of the reference is here.
+const zeroTimeCycle = 10 * time.Millisecond
+
 // instantExit is how long a stopped daemon gets to end before anything else is
 // done about it: the well-behaved ones need no other cycle of handling.
-const instantExit = 100 * time.Millisecond
+//
+// Kopf: settings.background.instant_exit_timeout, instant_exit_zero_time_cycles (v1.45).
+func instantExit(b settings.Background) time.Duration {
+	if b.InstantExitTimeout != nil {
+		return *b.InstantExitTimeout
+	}
+	return time.Duration(b.InstantExitCycles) * zeroTimeCycle
+}
 
 // abandonGrace is how long an abandoned daemon may go on; then its next wait ends
 // it, or its instance does.
@@ -27,7 +37,8 @@ type daemon struct {
 	stopper *stopper
 	done    chan struct{} // closed when it has ended
 	kill    context.CancelFunc
-	log     logger // without events
+	log     logger        // without events
+	instant time.Duration // see instantExit
 }
 
 func (d *daemon) isDone() bool {
@@ -53,7 +64,7 @@ func (d *daemon) waitFor(limit time.Duration) {
 // reason was there before.
 func (d *daemon) signal(reason int) {
 	if d.stopper.set(reason) {
-		d.waitFor(instantExit)
+		d.waitFor(d.instant)
 	}
 }
 
@@ -90,13 +101,13 @@ func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	case backoff != nil && age < grace:
 		if d.stopper.set(abi.StopDaemonSignalled) {
 			d.log.debug(d.handler.Title() + " is signalled to exit gracefully.")
-			d.waitFor(instantExit)
+			d.waitFor(d.instant)
 		}
 		return d.unlessDone(grace - age)
 	case timeout != nil && age < grace+settings.Seconds(*timeout):
 		if d.stopper.set(abi.StopDaemonCancelled) {
 			d.log.debug(d.handler.Title() + " is signalled to exit by force.")
-			d.waitFor(instantExit)
+			d.waitFor(d.instant)
 		}
 		return d.unlessDone(grace + settings.Seconds(*timeout) - age)
 	case timeout != nil:

@@ -36,7 +36,7 @@ func (e *events) start(ctx context.Context, client *clients.Client, namespace st
 		Warn: func(message string) { log.Warn().Msg(message) },
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e.poster.Start(working, s.WorkerLimit)
+	e.poster.Start(working, s.WorkerLimit, s.IdleTimeout)
 	return func() {
 		timer := time.AfterFunc(e.settings.Queueing.ExitTimeout, cancel)
 		defer timer.Stop()

@@ -43,6 +43,7 @@ type execution struct {
 	settings  *settings.Settings
 	lifecycle progression.Lifecycle
 	errors    errorsMode // of handlers that do not say
+	workers   workers
 }
 
 // errorsMode says what an arbitrary error means.
@@ -80,7 +81,12 @@ func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state pro
 		c.log.error(failure)
 		return outcome{final: true, failed: true, message: failure}, nil
 	}
+	leave, err := x.workers.enter(ctx, h)
+	if err != nil {
+		return outcome{}, err
+	}
 	done, err := x.call(ctx, h, c.adjusted(h), state)
+	leave()
 	if ctx.Err() != nil || errors.Is(err, errCancelled) {
 		c.log.warn(h.Title() + " is cancelled. Will escalate.")
 		return outcome{}, cmp.Or(ctx.Err(), errCancelled)

@@ -25,6 +25,17 @@ const (
 	definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
+// What is observed, as resources: settings may select among them.
+var (
+	namespaces = selectors.Resource{
+		Version: "v1", Plural: "namespaces", Kind: "Namespace", Singular: "namespace", Shortcuts: []string{"ns"}, Preferred: true,
+	}
+	definitions = selectors.Resource{
+		Group: "apiextensions.k8s.io", Version: "v1", Plural: "customresourcedefinitions", Kind: "CustomResourceDefinition",
+		Singular: "customresourcedefinition", Shortcuts: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, Preferred: true,
+	}
+)
+
 // rescans are the times after a change of a resource definition at which the
 // resources are discovered again: discovery lags behind the definitions.
 var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
@@ -42,7 +53,7 @@ type observer struct {
 	pauses       *pauses
 	peering      *settings.Peering
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
-	watching     func() watching.Options
+	watching     func(selectors.Resource) func() watching.Options
 	scanning     bool // keep watching
 	log          zerolog.Logger
 
@@ -63,7 +74,7 @@ func (o *observer) observeResources(ctx context.Context) error {
 		return ctx.Err()
 	}
 	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
-	stream := o.stream(definitionsPath, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	stream := o.stream(definitionsPath, definitions)
 	var follower sync.WaitGroup
 	follower.Go(func() { o.follow(ctx, changes.changed) })
 	defer follower.Wait()
@@ -137,7 +148,7 @@ func (o *observer) rescan(ctx context.Context) error {
 func (o *observer) serve(ctx context.Context, demanded, all []selectors.Resource) {
 	var peerings []selectors.Resource
 	if !o.peering.Standalone {
-		peerings = peeringResources(all, o.peering.Clusterwide)
+		peerings = peeringResources(all, o.peering.IsClusterwide())
 	}
 	missing := !o.peering.Standalone && o.peering.Mandatory && len(peerings) == 0
 	if missing && o.pauses.set(pauseReason{}, true) {
@@ -164,7 +175,7 @@ func (o *observer) observeNamespaces(ctx context.Context) error {
 		return ctx.Err()
 	}
 	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
-	stream := o.stream(namespacesPath, "v1", "Namespace")
+	stream := o.stream(namespacesPath, namespaces)
 	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
 		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
 	return o.permitted(ctx, namespacesPath, forbidden, func() error { return stream.Run(ctx, sink) }, exact...)
@@ -185,9 +196,9 @@ func (o *observer) permitted(ctx context.Context, path, forbidden string, run fu
 	return ctx.Err()
 }
 
-func (o *observer) stream(path, apiVersion, kind string) *watching.Stream {
+func (o *observer) stream(path string, r selectors.Resource) *watching.Stream {
 	return &watching.Stream{
-		Client: o.client, Path: path, APIVersion: apiVersion, Kind: kind, Options: o.watching,
+		Client: o.client, Path: path, APIVersion: apiVersionOf(r), Kind: r.Kind, Options: o.watching(r),
 		Log: func(level int, message string) { o.log.WithLevel(levelOf(level)).Msg(message) },
 	}
 }

@@ -102,6 +102,7 @@ type membership struct {
 	pauses   *pauses
 	reason   pauseReason
 	log      zerolog.Logger
+	sharded  bool // operators of the same priority share the objects, and do not pause for each other
 
 	objects chan []byte // the newest state of the peering object; nil: there is none
 	known   bool        // the object has been seen; for the stream only
@@ -122,7 +123,8 @@ func (op *Operator) member(ctx context.Context, d dimension) {
 			Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
 			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 		},
-		pauses: op.pauses, reason: pauseReason(d.key()), log: log, objects: make(chan []byte, 1),
+		pauses: op.pauses, reason: pauseReason(d.key()), log: log,
+		sharded: !op.Settings.Watching.ShardSelectors.Empty(), objects: make(chan []byte, 1),
 	}
 	m.run(ctx)
 }
@@ -235,6 +237,9 @@ func (m *membership) judge(ctx context.Context, object []byte) time.Time {
 	}
 	verdict := peering.Judge(peers, m.identity, m.settings.Priority, now)
 	m.clean(ctx, verdict.Dead)
+	if m.sharded {
+		verdict.Same = nil
+	}
 	if len(verdict.Prior) == 0 && len(verdict.Same) > 0 {
 		m.log.Warn().Msg(fmt.Sprintf("Possibly conflicting operators with the same priority: %v.", verdict.Same))
 	}

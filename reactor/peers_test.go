@@ -126,15 +126,21 @@ func (m *meeting) peers() []string {
 // attend runs a membership until the returned function is called.
 func attend(t *testing.T, m *meeting, s settings.Peering) (p *pauses, log *bytes.Buffer, leave func()) {
 	t.Helper()
+	all := settings.Default()
+	all.Peering = s
+	return attendWith(t, m, all)
+}
+
+func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses, log *bytes.Buffer, leave func()) {
+	t.Helper()
 	m.changed, m.status = make(chan struct{}), map[string]json.RawMessage{}
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m}}),
 		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
 	log = &bytes.Buffer{}
 	op := &Operator{
-		Options: Options{Settings: settings.Default(), Log: zerolog.New(zerolog.SyncWriter(log))}, client: client, pauses: newPauses(),
+		Options: Options{Settings: s, Log: zerolog.New(zerolog.SyncWriter(log))}, client: client, pauses: newPauses(),
 		identity: func() string { return "me" },
 	}
-	op.Settings.Peering = s
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -35,6 +35,7 @@ type processor struct {
 	indexed   *gate // open when the indices are complete
 	pauses    *pauses
 	caller    *calls.Caller
+	workers   workers
 }
 
 // process handles one event, and returns the version that our patch has made.
@@ -179,7 +180,7 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 		return err
 	}
 	selected = deduplicated(selected)
-	x := &execution{settings: p.settings, lifecycle: progression.AllAtOnce, errors: modeIgnored}
+	x := &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeIgnored}
 	state := progression.State{}.WithHandlers(idsOf(selected), time.Now())
 	outcomes, err := x.run(ctx, selected, &spied, state)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -82,6 +83,13 @@ func newQueues(limit int) *queues {
 		limit: limit, objects: map[string]*queue{}, awaited: map[string]awaited{},
 		offers: make(chan *queue), closing: make(chan struct{}),
 	}
+}
+
+// newQueuesOf makes queues with the limits of the settings.
+func newQueuesOf(s *settings.Settings) *queues {
+	qs := newQueues(s.Queueing.WorkerLimit)
+	qs.idle, qs.patience = s.Queueing.IdleTimeout, s.Persistence.ConsistencyTimeout
+	return qs
 }
 
 // put adds an event; the object gets a worker as soon as there is a seat. The

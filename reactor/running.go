@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
@@ -43,13 +45,12 @@ type Options struct {
 
 	// Calls say what requests of guests are made.
 	Calls calls.Options
+	// GrantedSettings are names of settings of the class grant that the startup handlers may set.
+	GrantedSettings []string
 
 	// Webhooks makes what lets the API server reach admission handlers, of the
 	// settings as they are after the startup handlers; nil if there is nothing. May be nil.
 	Webhooks func(s settings.Admission) (Webhooks, error)
-
-	// Grants are the names of settings of the class grant that guests may change.
-	Grants []string
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
@@ -72,9 +73,11 @@ type Operator struct {
 	indexed   *gate // open when the indices are complete
 	pauses    *pauses
 	caller    *calls.Caller
+	workers   workers // of all resources
 	identity  func() string
-	leave     func() // withdraws from the peering
 	admission *Admission
+	leave     func()       // withdraws from the peering
+	exiting   atomic.Int64 // process.ultimate_exiting_timeout
 
 	mu      sync.Mutex            // guards awaited
 	awaited map[dimensionKey]bool // streams that the gate waits for
@@ -96,7 +99,9 @@ func New(o Options) (*Operator, error) {
 	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
 	op.vault = credentials.New(op.authenticate)
 	op.admission = newAdmission(op)
-	o.Settings.Peering.Clusterwide = len(o.Namespaces) == 0
+	if o.Settings.Peering.Clusterwide == nil {
+		o.Settings.Peering.Clusterwide = new(len(o.Namespaces) == 0)
+	}
 	if name := o.Registry.lifecycle; name != "" {
 		lifecycle, err := lifecycleByName(name)
 		if err != nil {
@@ -114,8 +119,16 @@ func New(o Options) (*Operator, error) {
 // namespaces, streams. At the end: the streams stop, running handlers and the
 // background handlers finish (queueing.exit_timeout), then the cleanup handlers; the last one is the withdrawal from the peering.
 //
+// An exit that takes longer than process.ultimate_exiting_timeout is given up:
+// ErrExitTimeout. What hangs then goes on hanging; the process should end.
+//
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
+	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	return op.unlessStuck(ctx, op.run)
+}
+
+func (op *Operator) run(ctx context.Context) error {
 	defer op.caller.Close()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
@@ -147,7 +160,9 @@ func (op *Operator) startup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return applySettings(op.Settings, done.settings, op.Grants)
+	err = op.Settings.SetByGuest(wireSettings(done.settings), op.GrantedSettings)
+	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	return err
 }
 
 func (op *Operator) cleanup(ctx context.Context) error {
@@ -164,7 +179,7 @@ func (op *Operator) activity(kind abi.Kind) *activity {
 
 // serve observes the cluster and serves what it finds, until the context ends.
 func (op *Operator) serve(ctx context.Context) error {
-	if p := op.Settings.Peering; !p.Standalone && !p.Clusterwide && len(op.Namespaces) == 0 {
+	if p := op.Settings.Peering; !p.Standalone && !p.IsClusterwide() && len(op.Namespaces) == 0 {
 		return errNoNamespace
 	}
 	hooks, err := op.webhooks()
@@ -187,18 +202,14 @@ func (op *Operator) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	op.workers = newWorkers(op.Settings.Execution.MaxWorkers)
 	op.Registry.bind(ctx, log)
 	op.indexed.add() // until the first streams are known
 	orchestrator := newOrchestrator()
 	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(op.indexed.done)
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
 	op.leave = orchestrator.leave
-	observer := &observer{
-		client: op.client, discovery: explorer, orchestrator: orchestrator, admission: op.admission, demands: demandsOf(op.Registry),
-		pauses: op.pauses, peering: &op.Settings.Peering,
-		namespaces: selectors.ParseNamespaces(op.Namespaces), watching: op.watchOptions,
-		scanning: !op.Settings.Scanning.Disabled, log: log,
-	}
+	observer := op.newObserver(orchestrator, explorer, log, op.Namespaces)
 	if op.Liveness != "" {
 		serve, err := op.liveness(op.Liveness)
 		if err != nil {
@@ -218,6 +229,16 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	defer stopWork()
 	return op.observe(ctx, observer, hooks)
+}
+
+// newObserver makes what finds out about the cluster.
+func (op *Operator) newObserver(o *orchestrator, explorer discovery.ServerResourcesInterface, log zerolog.Logger, patterns []string) *observer {
+	return &observer{
+		client: op.client, discovery: explorer, orchestrator: o, admission: op.admission, demands: demandsOf(op.Registry),
+		pauses: op.pauses, peering: &op.Settings.Peering,
+		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
+		scanning: !op.Settings.Scanning.Disabled, log: log,
+	}
 }
 
 // observe runs both observers and the pausing; the first error ends all.
@@ -282,15 +303,14 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller,
+		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller, workers: op.workers,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	qs := newQueues(op.Settings.Queueing.WorkerLimit)
+	qs := newQueuesOf(op.Settings)
 	qs.process, qs.every = p.process, len(handlers.watching) > 0
-	qs.idle, qs.patience = op.Settings.Queueing.IdleTimeout, op.Settings.Persistence.ConsistencyTimeout
 	stream := &watching.Stream{
-		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
+		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 	}
 	sink := &queueSink{ctx: working, queues: qs, gate: op.gateOf(d)}
@@ -363,16 +383,34 @@ func (s *queueSink) Listed() {
 	}
 }
 
-func (op *Operator) requestOptions() clients.Options { return requestOptions(op.Settings.Networking) }
-
-func requestOptions(n settings.Networking) clients.Options {
-	return clients.Options{RequestTimeout: n.RequestTimeout, Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter}
+func (op *Operator) requestOptions() clients.Options {
+	o := requestOptions(op.Settings.Networking)
+	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
+	return o
 }
 
+func requestOptions(n settings.Networking) clients.Options {
+	connect := cmp.Or(n.ConnectTimeout, n.RequestTimeout)
+	return clients.Options{
+		RequestTimeout: n.RequestTimeout, ConnectTimeout: connect, WatchConnectTimeout: connect, TrustEnv: n.TrustEnv,
+		Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter,
+	}
+}
+
+// watchOptions are the options of streams that see all objects.
 func (op *Operator) watchOptions() watching.Options {
 	w := op.Settings.Watching
 	return watching.Options{
 		ServerTimeout: w.ServerTimeout, ClientTimeout: w.ClientTimeout, ReconnectBackoff: w.ReconnectBackoff,
-		InactivityTimeout: w.InactivityTimeout, ChunkSize: w.ChunkSize,
+		InactivityTimeout: w.InactivityTimeout, ChunkSize: w.ChunkSize, InitialStreaming: w.InitialStreaming,
+	}
+}
+
+// filtered are the options of a stream that sees the selected objects only.
+func (op *Operator) filtered(r selectors.Resource) func() watching.Options {
+	return func() watching.Options {
+		o, w := op.watchOptions(), op.Settings.Watching
+		o.Labels, o.Fields, o.Shard = w.LabelSelectors.All(r), w.FieldSelectors.All(r), w.ShardSelectors.First(r)
+		return o
 	}
 }

@@ -159,7 +159,10 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 	m := &c.memory.background
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
-	d := &daemon{handler: h, stopper: newStopper(), done: make(chan struct{}), kill: kill, log: c.log.local()}
+	d := &daemon{
+		handler: h, stopper: newStopper(), done: make(chan struct{}), kill: kill, log: c.log.local(),
+		instant: instantExit(p.settings.Background),
+	}
 	if !m.add(d) {
 		kill()
 		return
@@ -169,7 +172,7 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
 	b := &background{
 		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
-		x: &execution{settings: p.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary},
+		x: &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeTemporary},
 	}
 	p.tasks.Go(func() { // Waited for by Operator.Run, unless it is abandoned.
 		defer kill()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // throttler keeps an object that makes the framework itself fail from doing so
@@ -18,7 +20,7 @@ type throttler struct {
 
 // run does the work unless the object is throttled. While it is, events pass by,
 // but the latest one is worked on as soon as the time is over.
-func (t *throttler) run(ctx context.Context, q *queue, log logger, delays []time.Duration, work func() error) {
+func (t *throttler) run(ctx context.Context, q *queue, log logger, delays backoffs.Backoffs, work func() error) {
 	if !t.until.IsZero() && !t.wait(ctx, q, log) {
 		return
 	}
@@ -30,12 +32,12 @@ func (t *throttler) run(ctx context.Context, q *queue, log logger, delays []time
 	if ctx.Err() != nil {
 		return // the operator ends: what was interrupted has told so
 	}
-	if len(delays) == 0 {
+	if len(delays.List) == 0 {
 		log.error(fmt.Sprintf("Handling has failed: %v", err))
 		return
 	}
-	delay := delays[min(t.failures, len(delays)-1)]
 	t.failures++
+	delay := delays.Sticky(t.failures)
 	t.until = time.Now().Add(delay)
 	log.error(fmt.Sprintf("Throttling for %v seconds due to an unexpected error: %v", delay.Seconds(), err))
 	t.wait(ctx, q, log)

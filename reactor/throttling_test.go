@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
@@ -25,7 +27,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 		}
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler := &throttler{}
-		delays := []time.Duration{time.Second, 3 * time.Second}
+		delays := backoffs.Seconds(1, 3)
 		log := logger{Logger: zerolog.Nop()}
 		for range 3 {
 			throttler.run(t.Context(), q, log, delays, work)
@@ -51,7 +53,7 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {
-			throttler.run(context.Background(), q, logger{Logger: zerolog.Nop()}, []time.Duration{time.Hour}, func() error {
+			throttler.run(context.Background(), q, logger{Logger: zerolog.Nop()}, backoffs.Seconds(3600), func() error {
 				calls++
 				return errors.New("boo")
 			})

@@ -26,13 +26,16 @@ func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
 		"let the operator reach this `HOST`: example.com, *.example.com, http://localhost:8080 (repeatable)")
 	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all that the operator declares to want; kopf inspect shows it")
 	flags.BoolVar(&o.server, "allow-server", false, "let login handlers choose the API server")
-	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let the operator itself set this `SETTING`: admission.server, admission.managed (repeatable)")
 	flags.BoolVar(&o.proxy, "allow-proxy", false, "let login handlers choose a proxy")
+	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let startup handlers change this setting of the class grant: `NAME` (repeatable)")
 }
 
 // grants are what the flags grant.
 func (o *grantOptions) grants() (operator.Grants, error) {
 	var g operator.Grants
+	if err := operator.CheckGrants(o.settings); err != nil {
+		return g, usageError{fmt.Errorf("--allow-setting %w", err)}
+	}
 	for _, text := range o.rules {
 		rule, err := operator.ParseRule(text)
 		if err != nil {

@@ -27,6 +27,7 @@ const (
 	exitUsage  exitCode = 2   // wrong command line
 	exitSigned exitCode = 3   // the signatures are not those that are demanded
 	exitRights exitCode = 4   // a module is not what it declares, or wants more than it may
+	exitStuck  exitCode = 124 // the graceful exit took longer than process.ultimate_exiting_timeout
 	exitForced exitCode = 130 // a second signal, before the end of the graceful exit
 )
 
@@ -44,6 +45,9 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 		return exitOK
 	case errors.Is(err, errForced):
 		return exitForced
+	case errors.Is(err, operator.ErrExitTimeout):
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		return exitStuck
 	case errors.As(err, &usage):
 		fmt.Fprintf(stderr, "Error: %v\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", err)
 		return exitUsage

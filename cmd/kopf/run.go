@@ -35,6 +35,8 @@ type runOptions struct {
 	configFiles   []string
 	pythonModules []string
 	environment   []string
+	settingsFiles []string
+	set           []string
 	grantOptions
 	admission string
 	managed   string
@@ -83,6 +85,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	o.addConfigFlags(flags)
+	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
+	flags.StringArrayVar(&o.set, "set", nil, "one setting, over those of files: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
@@ -117,12 +121,16 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	settings, err := operator.ReadSettings(o.settingsFiles, o.set)
+	if err != nil {
+		return usageError{fmt.Errorf("settings: %w", err)}
+	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
 			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
-			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed, Grants: o.settings},
-			Log:       log, RefKey: o.logRefKey,
+			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
+			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
@@ -31,12 +32,20 @@ const MaxWrites = 16
 // Options are the settings that concern requests; they may change while the
 // operator runs, so they are asked for.
 type Options struct {
-	// RequestTimeout limits one attempt of a request, but not of a watch.
+	// RequestTimeout limits one attempt of a request, but not of a watch. 0 is none.
 	RequestTimeout time.Duration
 
+	// ConnectTimeout limits the making of a connection, WatchConnectTimeout of one for
+	// listing and watching. 0 is none.
+	ConnectTimeout, WatchConnectTimeout time.Duration
+
+	// TrustEnv takes proxies from $HTTPS_PROXY and the like, if the credentials have
+	// none.
+	TrustEnv bool
+
 	// Backoffs are the pauses between attempts after network errors, 403, 429
-	// and 5xx; their number plus one is the number of attempts.
-	Backoffs []time.Duration
+	// and 5xx.
+	Backoffs backoffs.Backoffs
 
 	// EnforceRetryAfter obeys the server's Retry-After even if it is shorter than
 	// the next pause.
@@ -74,9 +83,9 @@ func (c *Client) Patch(ctx context.Context, path, contentType string, body []byt
 }
 
 // Post creates an object, with pauses between attempts of its own.
-func (c *Client) Post(ctx context.Context, path string, body []byte, backoffs []time.Duration) error {
+func (c *Client) Post(ctx context.Context, path string, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
-	options.Backoffs = backoffs
+	options.Backoffs = pauses
 	_, err := c.request(ctx, writing, options, http.MethodPost, path, "application/json", body)
 	return err
 }
@@ -131,7 +140,7 @@ func (c *Client) request(ctx context.Context, by via, o Options, method, path, c
 				return ctx.Err()
 			}
 		}
-		ctx, cancel := context.WithTimeout(ctx, o.RequestTimeout)
+		ctx, cancel := limited(ctx, o.RequestTimeout)
 		defer cancel()
 		rsp, _, err := c.send(ctx, by, method, path, contentType, body)
 		if err != nil {
@@ -167,27 +176,37 @@ func (c *Client) send(ctx context.Context, by via, method, path, contentType str
 
 // retrying repeats an attempt as long as there are pauses for its error.
 func (c *Client) retrying(ctx context.Context, options Options, method, path string, attempt func(context.Context) error) error {
-	count := len(options.Backoffs) + 1
+	count := options.Backoffs.Attempts()
 	for n := 1; ; n++ {
 		err := attempt(ctx)
 		if err == nil || ctx.Err() != nil || !isRetried(err) {
 			return err
 		}
-		what := fmt.Sprintf("%s %s", method, path)
-		if n == count && count > 1 {
-			c.log(fmt.Sprintf("Request attempt #%d/%d failed; escalating: %s -> %v", n, count, what, err))
+		pause, more := options.pause(n, err)
+		if more || count != 1 {
+			c.log(fmt.Sprintf("Request attempt %s failed; %s: %s %s -> %v", ordinal(n, count), next[more], method, path, err))
 		}
-		if n == count {
+		if !more {
 			return err
 		}
-		c.log(fmt.Sprintf("Request attempt #%d/%d failed; will retry: %s -> %v", n, count, what, err))
 		if pausing, ok := ctx.Value(pausingKey{}).(func()); ok {
 			pausing()
 		}
-		if err := sleep(ctx, pause(options, n, err)); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
+}
+
+// next says what comes after a failed attempt.
+var next = map[bool]string{true: "will retry", false: "escalating"}
+
+// ordinal shows the number of an attempt, and of how many if they end.
+func ordinal(n, count int) string {
+	if count == 0 {
+		return fmt.Sprintf("#%d", n)
+	}
+	return fmt.Sprintf("#%d/%d", n, count)
 }
 
 type pausingKey struct{}
@@ -198,15 +217,15 @@ func BeforePauses(ctx context.Context, pausing func()) context.Context {
 	return context.WithValue(ctx, pausingKey{}, pausing)
 }
 
-// pause is the time before the next attempt: of the settings, or of the server
-// if it asks for a longer one.
-func pause(options Options, attempt int, err error) time.Duration {
-	backoff := options.Backoffs[attempt-1]
+// pause is the time before the next attempt, if there is one: of the settings, or of
+// the server if it asks for a longer one.
+func (o Options) pause(attempt int, err error) (pause time.Duration, more bool) {
+	pause, more = o.Backoffs.Pause(attempt)
 	after, ok := retryAfter(err)
-	if ok && (options.EnforceRetryAfter || after > backoff) {
-		return after
+	if ok && (o.EnforceRetryAfter || after > pause) {
+		pause = after
 	}
-	return backoff
+	return pause, more
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

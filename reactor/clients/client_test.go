@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -58,7 +59,7 @@ func broken(w http.ResponseWriter) {
 }
 
 func TestPatchIsRetried(t *testing.T) {
-	short := []time.Duration{time.Millisecond, time.Millisecond}
+	short := backoffs.Seconds(0.001, 0.001)
 	tests := []struct {
 		name    string
 		answers []func(w http.ResponseWriter)
@@ -89,7 +90,7 @@ func TestPatchIsRetried(t *testing.T) {
 
 func TestLostConnectionsAreRetried(t *testing.T) {
 	// HTTP/1.1 clients repeat a request by themselves if a reused connection breaks; the first one is new.
-	client, _ := serve(t, clients.Options{Backoffs: []time.Duration{time.Millisecond}}, broken, ok)
+	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(0.001)}, broken, ok)
 	if _, err := client.Patch(t.Context(), "/x", clients.MergePatch, []byte(`{}`)); err != nil {
 		t.Error(err)
 	}
@@ -102,8 +103,8 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		after   string
 		atLeast time.Duration
 	}{
-		{"longer than the backoff", clients.Options{Backoffs: []time.Duration{time.Millisecond}}, "1", time.Second},
-		{"shorter than the backoff", clients.Options{Backoffs: []time.Duration{300 * time.Millisecond}}, "0", 300 * time.Millisecond},
+		{"longer than the backoff", clients.Options{Backoffs: backoffs.Seconds(0.001)}, "1", time.Second},
+		{"shorter than the backoff", clients.Options{Backoffs: backoffs.Seconds(0.3)}, "0", 300 * time.Millisecond},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,14 +121,14 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 func TestGetIsNotRetried(t *testing.T) {
-	client, _ := serve(t, clients.Options{Backoffs: []time.Duration{time.Millisecond}}, status(403))
+	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(0.001)}, status(403))
 	if _, err := client.Get(t.Context(), "/x"); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v, want forbidden", err)
 	}
 }
 
 func TestRetriesEndWithTheContext(t *testing.T) {
-	client, _ := serve(t, clients.Options{Backoffs: []time.Duration{time.Hour}}, status(500))
+	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(3600)}, status(500))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := client.Patch(ctx, "/x", clients.MergePatch, nil); err == nil {
@@ -150,7 +151,7 @@ func TestPausesHoldNothing(t *testing.T) {
 	for range clients.MaxWrites {
 		answers = append(answers, status(503))
 	}
-	client, _ := serve(t, clients.Options{Backoffs: []time.Duration{time.Hour}}, append(answers, ok)...)
+	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(3600)}, append(answers, ok)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	var patches sync.WaitGroup
 	paused := make(chan struct{}, clients.MaxWrites)

@@ -25,7 +25,7 @@ type connection struct {
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
 }
 
-func connect(info credentials.Info) (*connection, error) {
+func connect(info credentials.Info, o Options) (*connection, error) {
 	host := info.Config.Host
 	if !strings.Contains(host, "://") {
 		host = "https://" + host
@@ -34,8 +34,8 @@ func connect(info credentials.Info) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
-	reading := rest.CopyConfig(info.Config)
-	writing := rest.CopyConfig(info.Config)
+	reading := connecting(info.Config, o.WatchConnectTimeout, o.TrustEnv)
+	writing := connecting(info.Config, o.ConnectTimeout, o.TrustEnv)
 	writing.NextProtos = []string{"http/1.1"}
 	conn := &connection{base: base, authorization: info.Authorization}
 	if conn.watch, err = rest.HTTPClientFor(reading); err != nil {
@@ -76,7 +76,7 @@ func (c *Client) connection(item *credentials.Item) (*connection, error) {
 		return conn, nil
 	}
 	c.disconnect()
-	conn, err := connect(item.Info)
+	conn, err := connect(item.Info, c.options())
 	if err == nil {
 		c.connections[item] = conn
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // MaxPending bounds the events that wait to be posted. What comes on top of them
@@ -26,24 +28,29 @@ var ErrOverflow = errors.New("too many events wait to be posted")
 //   - Post never waits.
 type Poster struct {
 	// Send makes one request, with the given pauses between attempts.
-	Send func(ctx context.Context, path string, payload []byte, backoffs []time.Duration) error
+	Send func(ctx context.Context, path string, payload []byte, pauses backoffs.Backoffs) error
 
 	Origin Origin
 	Warn   func(message string) // events that could not be posted
 
 	slots   chan struct{} // nil: no limit of workers
+	idle    time.Duration
+	closing chan struct{} // closed by Wait: idle workers end at once
 	ctx     context.Context
 	workers sync.WaitGroup
 
 	mu      sync.Mutex // guards all below
-	queues  map[Ref][]Event
+	queues  map[Ref]*queue
 	pending int
 	dropped int
 }
 
-// Start lets the poster work until the context ends. A limit of 0 is none.
-func (p *Poster) Start(ctx context.Context, workers int) {
-	p.ctx, p.queues = ctx, map[Ref][]Event{}
+// Start lets the poster work until the context ends. A limit of workers of 0 is none.
+// The worker of an object waits for more of its events before it ends, so long as
+// it is idle.
+func (p *Poster) Start(ctx context.Context, workers int, idle time.Duration) {
+	p.ctx, p.queues, p.idle = ctx, map[Ref]*queue{}, idle
+	p.closing = make(chan struct{})
 	if workers > 0 {
 		p.slots = make(chan struct{}, workers)
 	}
@@ -60,17 +67,29 @@ func (p *Poster) Post(event Event) error {
 		return ErrOverflow
 	}
 	p.pending++
-	queue, busy := p.queues[event.Ref]
-	p.queues[event.Ref] = append(queue, event)
-	if !busy {
+	q, ok := p.queues[event.Ref]
+	if !ok {
+		q = &queue{arrived: make(chan struct{}, 1)}
+		p.queues[event.Ref] = q
 		p.workers.Add(1)
-		go p.work(event.Ref) // Waited for by Poster.Wait.
+		go p.work(event.Ref, q) // Waited for by Poster.Wait.
+	}
+	q.events = append(q.events, event)
+	select {
+	case q.arrived <- struct{}{}:
+	default:
 	}
 	return nil
 }
 
-// work posts the events of one object until there are none.
-func (p *Poster) work(ref Ref) {
+// queue are the events of one object.
+type queue struct {
+	events  []Event
+	arrived chan struct{} // has a token when something has been added
+}
+
+// work posts the events of one object until there are none for a while.
+func (p *Poster) work(ref Ref, q *queue) {
 	defer p.workers.Done()
 	if p.slots != nil {
 		select {
@@ -80,27 +99,53 @@ func (p *Poster) work(ref Ref) {
 		}
 	}
 	for {
-		event, ok := p.next(ref)
-		if !ok {
+		if event, ok := p.next(q); ok {
+			p.post(event)
+			continue
+		}
+		if !p.await(q) && p.retire(ref, q) {
 			return
 		}
-		p.post(event)
 	}
 }
 
-// next takes the next event of an object; if there is none, the worker has ended.
-func (p *Poster) next(ref Ref) (Event, bool) {
+// await waits for the next event of an idle worker, and tells whether there may be one.
+func (p *Poster) await(q *queue) bool {
+	timer := time.NewTimer(p.idle)
+	defer timer.Stop()
+	select {
+	case <-q.arrived:
+		return true
+	case <-timer.C:
+	case <-p.closing:
+	case <-p.ctx.Done():
+	}
+	return false
+}
+
+// retire removes the queue of a worker that has nothing to do.
+func (p *Poster) retire(ref Ref, q *queue) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	queue := p.queues[ref]
-	if len(queue) == 0 || p.ctx.Err() != nil {
-		p.pending -= len(queue)
-		delete(p.queues, ref)
+	if len(q.events) > 0 && p.ctx.Err() == nil {
+		return false
+	}
+	p.pending -= len(q.events)
+	delete(p.queues, ref)
+	return true
+}
+
+// next takes the next event of an object.
+func (p *Poster) next(q *queue) (Event, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(q.events) == 0 || p.ctx.Err() != nil {
 		return Event{}, false
 	}
 	p.pending--
-	p.queues[ref] = queue[1:]
-	return queue[0], true
+	event := q.events[0]
+	q.events = q.events[1:]
+	return event, true
 }
 
 func (p *Poster) post(event Event) {
@@ -125,5 +170,9 @@ func (p *Poster) Dropped() int {
 	return p.dropped
 }
 
-// Wait waits until all events are posted, or the context of Start has ended.
-func (p *Poster) Wait() { p.workers.Wait() }
+// Wait waits until all events are posted, or the context of Start has ended. It is
+// called once; no events are posted afterwards.
+func (p *Poster) Wait() {
+	close(p.closing)
+	p.workers.Wait()
+}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/stores"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // Ref is a reference to an object. Unknown parts are empty.
@@ -54,7 +56,7 @@ type Event struct {
 	Message string
 
 	// Backoffs are the pauses between attempts.
-	Backoffs []time.Duration
+	Backoffs backoffs.Backoffs
 }
 
 // Origin is who posts.

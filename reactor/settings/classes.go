@@ -3,49 +3,61 @@ package settings
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 )
 
 // Class says who may change a setting.
 type Class string
 
-// The classes. What is no setting of this package, such as paths and programs, is
-// of the host alone.
+// Classes of settings.
 const (
-	Guest Class = "guest" // any guest: harmless values
-	Grant Class = "grant" // a guest that is allowed to: it opens ports, or changes where requests go
+	Guest Class = "guest" // everybody: harmless values
+	Grant Class = "grant" // guests only if it is granted: opens ports, or changes where requests go
+	Host  Class = "host"  // never a guest: paths, programs, executors
 )
 
-// granted are the settings of the class grant: webhooks see the objects of others.
-var granted = map[string]bool{"admission.managed": true, "admission.server": true}
-
-// ClassOf is the class of a setting by its dotted name.
-func ClassOf(name string) Class {
-	if granted[name] {
-		return Grant
+// ClassOf is the class of a setting; false if there is none with the name.
+func ClassOf(name string) (Class, bool) {
+	known, ok := fields[name]
+	if ok && known.class == "" {
+		return Guest, true
 	}
-	return Guest
+	return known.class, ok
 }
 
-// SetByGuest is Set for what a guest wants: settings with parts that belong to the
-// host remember where they are from.
-func (s *Settings) SetByGuest(name string, value json.RawMessage) error {
-	if err := s.Set(name, value); err != nil {
-		return err
+// SetByGuest is SetAll for what a guest asks for: it may set what is harmless, and
+// what is granted to it by name. Settings with parts that belong to the host
+// remember where they are from.
+//
+// Errors name the setting and its class.
+func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		class, known := ClassOf(name)
+		switch {
+		case known && class == Host:
+			errs = append(errs, fmt.Errorf("setting %q is of the class host: only who runs the operator sets it", name))
+		case known && class == Grant && !slices.Contains(granted, name):
+			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if whoever runs it allows that: --allow-setting %s", name, name))
+		default:
+			errs = append(errs, s.Set(name, values[name]))
+			s.Admission.FromGuest = s.Admission.FromGuest || name == "admission.server"
+		}
 	}
-	if name == "admission.server" {
-		s.Admission.FromGuest = true
-	}
-	return nil
+	return OneLine(errs...)
 }
 
 // managed is the name of webhook configurations, or null.
 func managed(s *Settings, value json.RawMessage) error {
-	name, err := decode[*string](value, "a string or null")
-	if err == nil {
+	if isNull(value) {
 		s.Admission.Managed = ""
-		if name != nil {
-			s.Admission.Managed = *name
-		}
+		return nil
+	}
+	name, err := decode[string](value, "a string or null")
+	if err == nil {
+		s.Admission.Managed = name
 	}
 	return err
 }

@@ -54,14 +54,14 @@ func TestStorages(t *testing.T) {
 
 func TestBadSettings(t *testing.T) {
 	tests := []struct{ name, value, want string }{
-		{"execution.backoff", `1`, `unknown setting "execution.backoff"; known are: admission.managed, admission.server, background`},
+		{"execution.backoff", `1`, `unknown setting "execution.backoff"; known are: execution.default_backoff, execution.executor`},
 		{"execution.default_backoff", `"soon"`, `setting "execution.default_backoff": "soon" is not a number of seconds`},
 		{"execution.default_backoff", `-1`, `setting "execution.default_backoff": -1 is negative`},
-		{"queueing.worker_limit", `1.5`, `setting "queueing.worker_limit": 1.5 is not a number`},
+		{"queueing.worker_limit", `1.5`, `setting "queueing.worker_limit": 1.5 is not a whole number`},
 		{"queueing.worker_limit", `-1`, `is negative`},
-		{"peering.priority", `"high"`, `is not a number`},
+		{"peering.priority", `"high"`, `is not a whole number`},
 		{"peering.name", `""`, `it is empty`},
-		{"queueing.error_delays", `["x"]`, `is not a number or a list of numbers of seconds`},
+		{"queueing.error_delays", `["x"]`, `is not a number, a list of numbers of seconds`},
 		{"posting.enabled", `"no"`, `"no" is not true or false`},
 		{"persistence.finalizer", `""`, `it is empty`},
 		{"persistence.progress_storage", `{"type":"cloud"}`, `setting "persistence.progress_storage"`},

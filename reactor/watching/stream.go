@@ -2,6 +2,7 @@ package watching
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,12 @@ type Options struct {
 	ServerTimeout     time.Duration
 	ClientTimeout     time.Duration
 	ReconnectBackoff  time.Duration
-	InactivityTimeout time.Duration
-	ChunkSize         int
+	InactivityTimeout time.Duration // 0: none
+	ChunkSize         int           // 0: all at once
+	InitialStreaming  bool          // instead of a listing, where the server can
+
+	// Labels, Fields and Shard select the objects, in the syntax of the API server.
+	Labels, Fields, Shard string
 }
 
 // Sink takes what a stream delivers, on the goroutine of the stream.
@@ -49,6 +54,13 @@ type Stream struct {
 	// not in the next listing have been deleted while nobody watched. They outlive
 	// the pauses between two runs.
 	known map[string]Meta
+
+	// initial are the objects that a streamed listing has shown so far; nil when it
+	// is over, or if there is none.
+	initial map[string]struct{}
+
+	unstreamable bool // the server cannot stream listings
+	health       health
 }
 
 // errExpired ends a watch whose version is too old: a new listing is needed.
@@ -60,6 +72,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	if s.known == nil {
 		s.known = map[string]Meta{}
 	}
+	defer s.health.leave()
 	backoff := time.Duration(0)
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -68,40 +81,82 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 			backoff = 0
 		}
 		if err != nil && !errors.Is(err, errExpired) && ctx.Err() == nil {
+			s.health.failed(err)
 			s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
 			backoff = min(max(2*backoff, time.Second/2), maxBackoff)
 		}
-		wait(ctx, max(backoff, s.Options().ReconnectBackoff))
+		s.rest(ctx, max(backoff, s.Options().ReconnectBackoff))
 	}
 	return ctx.Err()
 }
 
+// rest waits between two attempts.
+func (s *Stream) rest(ctx context.Context, d time.Duration) {
+	s.health.enter(Resting, d)
+	wait(ctx, d)
+}
+
 // once lists once, then watches until the version expires or something fails.
 func (s *Stream) once(ctx context.Context, sink Sink) error {
-	version, err := s.list(ctx, sink)
-	if err != nil {
-		return err
-	}
-	sink.Listed()
-	for ctx.Err() == nil {
-		if version, err = s.watch(ctx, version, sink); err != nil {
-			return err
+	version, err := s.begin(ctx, sink)
+	for err == nil && ctx.Err() == nil {
+		if version, err = s.watch(ctx, version, sink); err == nil {
+			s.rest(ctx, s.Options().ReconnectBackoff)
 		}
-		wait(ctx, s.Options().ReconnectBackoff)
 	}
-	return nil
+	return err
+}
+
+// begin hands on all objects that there are: listed, or streamed if that is wanted
+// and possible.
+func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err error) {
+	if s.Options().InitialStreaming && !s.unstreamable {
+		version, err = s.streamed(ctx, sink)
+		if !s.unstreamable {
+			return version, err
+		}
+		s.Log(30, fmt.Sprintf("The server cannot stream the initial listing of %s; listing it: %v", s.Path, err))
+	}
+	if version, err = s.list(ctx, sink); err != nil {
+		return "", err
+	}
+	s.listed(sink)
+	return version, nil
+}
+
+// streamed begins with a watch that shows the existing objects first. It returns
+// the version to go on from when that watch has ended.
+func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err error) {
+	s.initial = map[string]struct{}{}
+	version, err = s.watch(ctx, "", sink)
+	if code, ok := clients.Code(err); ok && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) {
+		s.unstreamable = true
+	}
+	if err == nil && s.initial != nil && ctx.Err() == nil {
+		err = errors.New("the initial listing was cut off")
+	}
+	s.initial = nil
+	return version, err
+}
+
+// listed says that all existing objects have been handed on.
+func (s *Stream) listed(sink Sink) {
+	s.health.listed()
+	sink.Listed()
 }
 
 // list hands on all objects, page by page, and notices those that are gone.
 func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error) {
-	seen := map[string]Meta{}
-	query := url.Values{}
-	if size := s.Options().ChunkSize; size > 0 {
+	seen := map[string]struct{}{}
+	options := s.Options()
+	query := options.selection()
+	if size := options.ChunkSize; size > 0 {
 		query.Set("limit", strconv.Itoa(size))
 	}
 	for {
-		meta, err := s.page(ctx, query, func(event Event) {
-			seen[event.Meta.Key()] = event.Meta
+		meta, err := s.page(ctx, options.InactivityTimeout, query, func(event Event) {
+			key := event.Meta.Key()
+			seen[key], s.known[key] = struct{}{}, event.Meta
 			sink.Event(event)
 		})
 		if err != nil {
@@ -113,22 +168,33 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 		}
 		query.Set("continue", meta.Continue)
 	}
-	for key, meta := range s.known {
-		if _, ok := seen[key]; !ok {
-			sink.Event(s.vanished(meta))
-		}
-	}
-	s.known = seen
+	s.miss(seen, sink)
 	return version, nil
 }
 
-func (s *Stream) page(ctx context.Context, query url.Values, take func(Event)) (listMeta, error) {
+// miss notices the objects that are not there anymore.
+func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
+	for key, meta := range s.known {
+		if _, ok := seen[key]; !ok {
+			delete(s.known, key)
+			sink.Event(s.vanished(meta))
+		}
+	}
+}
+
+func (s *Stream) page(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error) {
+	s.health.enter(Listing, patience)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	alive := s.watchdog(patience, func() { cancel(errInactive) })
+	defer alive.stop()
 	body, err := s.Client.Stream(ctx, s.Path, query)
 	if err != nil {
-		return listMeta{}, err
+		return listMeta{}, cmp.Or(context.Cause(ctx), err)
 	}
 	defer body.Close()
-	return decodeList(body, func(object []byte) error {
+	s.health.connected()
+	meta, err := decodeList(alive.over(body), func(object []byte) error {
 		meta, kind, err := parseObject(object)
 		if err != nil {
 			return err
@@ -136,9 +202,14 @@ func (s *Stream) page(ctx context.Context, query url.Values, take func(Event)) (
 		if kind == "" {
 			object = withType(object, s.APIVersion, s.Kind)
 		}
+		s.health.event()
 		take(Event{Type: Listed, Object: object, Meta: meta})
 		return nil
 	})
+	if err != nil {
+		err = cmp.Or(context.Cause(ctx), err)
+	}
+	return meta, err
 }
 
 // vanished makes the event that was missed: identity only, since the last body
@@ -158,17 +229,15 @@ func (s *Stream) vanished(meta Meta) Event {
 // on from. Ends of connections are normal; an expired version is an error.
 func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, error) {
 	options := s.Options()
+	s.health.enter(Watching, options.InactivityTimeout)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if options.ClientTimeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, options.ClientTimeout)
 		defer cancel()
 	}
-	inactivity := time.AfterFunc(options.InactivityTimeout, func() {
-		s.Log(10, fmt.Sprintf("Watch-stream for %s is inactive, reconnecting.", s.Path))
-		cancel()
-	})
-	defer inactivity.Stop()
+	alive := s.watchdog(options.InactivityTimeout, cancel)
+	defer alive.stop()
 
 	body, err := s.Client.Stream(ctx, s.Path, s.query(options, version))
 	if code, ok := clients.Code(err); ok && code == http.StatusGone {
@@ -178,13 +247,14 @@ func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, 
 		return version, ignoreEnd(ctx, err)
 	}
 	defer body.Close()
-	reader := bufio.NewReaderSize(body, 64<<10)
+	s.health.connected()
+	defer s.health.disconnected()
+	reader := bufio.NewReaderSize(alive.over(body), 64<<10)
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
 			return version, nil // closed by the server, by us, or lost, maybe in a line: watch on from here
 		}
-		inactivity.Reset(options.InactivityTimeout)
 		if len(line) == 1 {
 			continue
 		}
@@ -195,13 +265,28 @@ func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, 
 }
 
 func (s *Stream) query(options Options, version string) url.Values {
-	query := url.Values{
-		"watch":               {"true"},
-		"allowWatchBookmarks": {"true"},
-		"resourceVersion":     {version},
+	query := options.selection()
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	if s.initial != nil {
+		query.Set("sendInitialEvents", "true")
+		query.Set("resourceVersionMatch", "NotOlderThan")
+	} else {
+		query.Set("resourceVersion", version)
 	}
 	if options.ServerTimeout > 0 {
 		query.Set("timeoutSeconds", strconv.Itoa(int(options.ServerTimeout/time.Second)))
+	}
+	return query
+}
+
+// selection are the parameters of both listing and watching.
+func (o Options) selection() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"labelSelector": o.Labels, "fieldSelector": o.Fields, "shardSelector": o.Shard} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	return query
 }
@@ -212,12 +297,15 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 	if err != nil {
 		return version, err
 	}
+	s.health.event()
 	switch event.Type {
 	case Added, Modified:
-		s.known[event.Meta.Key()] = event.Meta
+		event.Type = s.remember(event.Type, event.Meta)
 	case Deleted:
 		delete(s.known, event.Meta.Key())
+		delete(s.initial, event.Meta.Key())
 	case bookmark:
+		s.endInitial(sink)
 		return event.Meta.ResourceVersion, nil
 	case failure:
 		return version, watchError(event.Object)
@@ -227,6 +315,29 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 	}
 	sink.Event(event)
 	return event.Meta.ResourceVersion, nil
+}
+
+// remember keeps what exists, and calls it listed while the listing is streamed.
+func (s *Stream) remember(kind string, meta Meta) string {
+	s.known[meta.Key()] = meta
+	if s.initial == nil {
+		return kind
+	}
+	s.initial[meta.Key()] = struct{}{}
+	if kind == Added {
+		return Listed
+	}
+	return kind
+}
+
+// endInitial ends a streamed listing, which the first bookmark does.
+func (s *Stream) endInitial(sink Sink) {
+	if s.initial == nil {
+		return
+	}
+	s.miss(s.initial, sink)
+	s.initial = nil
+	s.listed(sink)
 }
 
 func watchError(object []byte) error {

@@ -1,11 +1,13 @@
 package docs
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,17 +98,75 @@ func buildProgram(t *testing.T) string {
 	return program
 }
 
+// Each setting has a row in docs/configuration.md, with its class and its default.
 func TestSettings(t *testing.T) {
 	text := manual(t, "configuration.md").text
+	defaults := defaultSettings(t)
 	for _, name := range settings.Names() {
-		if !hasRow(text, name) {
+		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(name) + "` \\| ([a-z]+) \\| ([^|]+) \\|").FindStringSubmatch(text)
+		if row == nil {
 			t.Errorf("docs/configuration.md: no table has a row for the setting %s", name)
+			continue
+		}
+		if class, _ := settings.ClassOf(name); row[1] != string(class) {
+			t.Errorf("docs/configuration.md: the class of %s is %s, not %s", name, class, row[1])
+		}
+		shown := strings.Trim(row[2], "`")
+		if want, ok := defaults[name]; ok && shown != want && !abridged(shown, want) {
+			t.Errorf("docs/configuration.md: the default of %s is %s, not %s", name, want, shown)
 		}
 	}
-	rows := regexp.MustCompile("(?m)^\\| `([a-z]+\\.[a-z_]+)` \\|").FindAllStringSubmatch(text, -1)
-	for _, row := range rows {
-		if err := settings.Default().Set(row[1], []byte("{")); err != nil && strings.HasPrefix(err.Error(), "unknown setting") {
-			t.Errorf("docs/configuration.md: %v", err)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+\\.[a-z_]+)` \\|").FindAllStringSubmatch(text, -1) {
+		if _, ok := settings.ClassOf(row[1]); !ok {
+			t.Errorf("docs/configuration.md: there is no setting %s", row[1])
+		}
+	}
+}
+
+// defaultSettings are the defaults as the table writes them.
+func defaultSettings(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := settings.Default().JSON()
+	var values map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &values) != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	shown := map[string]string{}
+	for name, value := range values {
+		shown[name] = strings.ReplaceAll(strings.Trim(string(value), "[]\""), ",", ", ")
+		if shown[name] == "" {
+			shown[name] = "none"
+		}
+	}
+	return shown
+}
+
+// abridged tells whether a list is shown without its middle.
+func abridged(shown, want string) bool {
+	head, tail, ok := strings.Cut(shown, ", … ")
+	return ok && strings.HasPrefix(want, head+", ") && strings.HasSuffix(want, ", "+tail)
+}
+
+// Each setting is set by some test of what it does, or by a recorded case.
+func TestSettingsAreTested(t *testing.T) {
+	var tests strings.Builder
+	for _, folder := range []string{"reactor", "test/e2e", "test/conformance/cases"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+			own := strings.Contains(path, "reactor/settings/")
+			if err != nil || entry.IsDir() || own || !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".yaml") {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			tests.Write(data)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range settings.Names() {
+		if !strings.Contains(tests.String(), name+`"`) && !strings.Contains(tests.String(), name+":") {
+			t.Errorf("no test sets %s", name)
 		}
 	}
 }

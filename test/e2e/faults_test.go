@@ -14,19 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
 // repeated is a list of equal pauses.
-func repeated(pause time.Duration, count int) []time.Duration {
-	return slices.Repeat([]time.Duration{pause}, count)
+func repeated(pause time.Duration, count int) backoffs.Backoffs {
+	return backoffs.Backoffs{List: slices.Repeat([]time.Duration{pause}, count)}
 }
 
 // throttled makes the pauses after errors of the framework short.
 func throttled(s *settings.Settings) {
 	s.Queueing.ErrorDelays = repeated(500*time.Millisecond, 3)
-	s.Networking.ErrorBackoffs = nil
+	s.Networking.ErrorBackoffs = backoffs.Backoffs{}
 }
 
 // throttlingOf is how long an object was throttled.

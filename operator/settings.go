@@ -1,0 +1,54 @@
+package operator
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// ReadSettings makes settings as a command line says: the defaults, over them those
+// of files, in their order, then single ones of the form NAME=VALUE, where the value
+// is YAML.
+//
+// Errors name the file, the flag, and all settings that are unknown or mistyped.
+//
+// See https://docs.kopf.dev/en/latest/configuration/
+func ReadSettings(files, single []string) (*settings.Settings, error) {
+	s := settings.Default()
+	var errs []error
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		values, err := settings.Parse(data)
+		if err == nil {
+			err = s.SetAll(values)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+	for _, item := range single {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok {
+			errs = append(errs, fmt.Errorf("%q: want NAME=VALUE", item))
+			continue
+		}
+		errs = append(errs, s.SetText(name, value))
+	}
+	return s, settings.OneLine(errs...)
+}
+
+// CheckGrants tells whether all names are of settings that can be granted.
+func CheckGrants(names []string) error {
+	for _, name := range names {
+		if class, ok := settings.ClassOf(name); !ok || class != settings.Grant {
+			return fmt.Errorf("%s cannot be granted: there is no setting of the class grant with this name", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+// Package backoffs holds the pauses between attempts: as lists of their lengths,
+// possibly endless, possibly not exact.
+//
+// Kopf: settings.networking.error_backoffs and the like (v1.45), which take any
+// iterable; this is their JSON form.
+package backoffs
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Backoffs are the pauses between attempts. The zero value has none: there is one
+// attempt.
+type Backoffs struct {
+	List       []time.Duration
+	RepeatLast bool          // the last one again and again: attempts never end
+	Jitter     time.Duration // up to so much is added to each pause, by chance
+}
+
+// Seconds makes a list of pauses.
+func Seconds(numbers ...float64) Backoffs {
+	b := Backoffs{List: make([]time.Duration, len(numbers))}
+	for i, n := range numbers {
+		b.List[i] = seconds(n)
+	}
+	return b
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// Pause is the pause after so many failures, from 1 on; none if that was the last
+// attempt.
+func (b Backoffs) Pause(failures int) (pause time.Duration, ok bool) {
+	switch {
+	case len(b.List) > 0 && failures <= len(b.List):
+		pause = b.List[max(failures, 1)-1]
+	case b.RepeatLast && len(b.List) > 0:
+		pause = b.List[len(b.List)-1]
+	default:
+		return 0, false
+	}
+	return b.jittered(pause), true
+}
+
+// Sticky is Pause that stays at the last pause, endless or not; zero if there is none.
+func (b Backoffs) Sticky(failures int) time.Duration {
+	pause, _ := b.Pause(min(failures, len(b.List)))
+	return pause
+}
+
+func (b Backoffs) jittered(pause time.Duration) time.Duration {
+	if b.Jitter <= 0 {
+		return pause
+	}
+	return pause + rand.N(b.Jitter)
+}
+
+// Attempts is how many attempts there are at most; 0 is no limit.
+func (b Backoffs) Attempts() int {
+	if b.RepeatLast && len(b.List) > 0 {
+		return 0
+	}
+	return len(b.List) + 1
+}
+
+// object is the JSON form of all options.
+type object struct {
+	List       *[]float64 `json:"list"`
+	RepeatLast bool       `json:"repeatLast,omitempty"`
+	Jitter     float64    `json:"jitter,omitempty"`
+}
+
+// UnmarshalJSON reads a number of seconds, a list of them, or an object with a list
+// and options: {"list": [1, 2, 3], "repeatLast": true, "jitter": 0.5}.
+func (b *Backoffs) UnmarshalJSON(data []byte) error {
+	var single *float64
+	if json.Unmarshal(data, &single) == nil && single != nil {
+		return b.read(object{List: &[]float64{*single}})
+	}
+	var list []float64
+	if json.Unmarshal(data, &list) == nil && list != nil {
+		return b.read(object{List: &list})
+	}
+	full, err := strict(data)
+	if err != nil || full.List == nil {
+		return fmt.Errorf(`%.200s is not a number, a list of numbers of seconds, or {"list": […], "repeatLast": true, "jitter": …}`, data)
+	}
+	return b.read(full)
+}
+
+func (b *Backoffs) read(o object) error {
+	if i := slices.IndexFunc(*o.List, func(n float64) bool { return n < 0 }); i >= 0 {
+		return fmt.Errorf("%v is negative", (*o.List)[i])
+	}
+	if o.Jitter < 0 {
+		return fmt.Errorf("jitter: %v is negative", o.Jitter)
+	}
+	*b = Seconds(*o.List...)
+	b.RepeatLast, b.Jitter = o.RepeatLast, seconds(o.Jitter)
+	return nil
+}
+
+// MarshalJSON writes the list of seconds, or the object if there are options.
+func (b Backoffs) MarshalJSON() ([]byte, error) {
+	list := make([]float64, len(b.List))
+	for i, d := range b.List {
+		list[i] = d.Seconds()
+	}
+	if !b.RepeatLast && b.Jitter == 0 {
+		return json.Marshal(list)
+	}
+	return json.Marshal(object{&list, b.RepeatLast, b.Jitter.Seconds()})
+}

@@ -1,0 +1,15 @@
+package backoffs
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// strict decodes the object form, and refuses fields that it does not know.
+func strict(data []byte) (object, error) {
+	var o object
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&o)
+	return o, err
+}

@@ -1,0 +1,43 @@
+package clients
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// connecting is a configuration with our rules for new connections: how long they
+// may take, and that proxies are those of the configuration, not of the environment.
+//
+// Kopf: settings.networking.connect_timeout, settings.networking.trust_env (v1.45).
+func connecting(cfg *rest.Config, timeout time.Duration, trustEnv bool) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	if cfg.Proxy == nil && !trustEnv {
+		cfg.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how to say "no proxy"
+	}
+	if timeout <= 0 {
+		return cfg
+	}
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext // as client-go has it
+	}
+	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return dial(ctx, network, address)
+	}
+	return cfg
+}
+
+// limited bounds a context in time, unless the limit is 0.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}

@@ -1,0 +1,125 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// What an operator does about its peers before it has met any.
+func TestPeeringResourcesBySettings(t *testing.T) {
+	all := []selectors.Resource{
+		{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true},
+		{Group: "kopf.dev", Version: "v1", Plural: "clusterkopfpeerings"},
+	}
+	tests := []struct {
+		name     string
+		settings map[string]string
+		all      []selectors.Resource
+		want     string
+		paused   bool
+	}{
+		{"of a namespace", map[string]string{"peering.clusterwide": "false"}, all, "kopfpeerings", false},
+		{"of the cluster", map[string]string{"peering.clusterwide": "true"}, all, "clusterkopfpeerings", false},
+		{"alone", map[string]string{"peering.standalone": "true", "peering.mandatory": "true"}, all, "", false},
+		{"without any", map[string]string{"peering.mandatory": "false"}, nil, "", false},
+		{"but there must be some", map[string]string{"peering.mandatory": "true"}, nil, "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			op := configured(t, tt.settings)
+			o := &observer{pauses: op.pauses, peering: &op.Settings.Peering, orchestrator: newOrchestrator(), log: zerolog.Nop()}
+			o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
+			o.serve(t.Context(), nil, tt.all)
+			var got []string
+			for _, r := range o.orchestrator.peerings {
+				got = append(got, r.Plural)
+			}
+			if strings.Join(got, " ") != tt.want || op.pauses.isOn() != tt.paused {
+				t.Errorf("meets in %q, paused: %v; want %q, %v", got, op.pauses.isOn(), tt.want, tt.paused)
+			}
+		})
+	}
+}
+
+func TestMembershipBySettings(t *testing.T) {
+	tests := []struct {
+		name     string
+		settings map[string]string
+		paused   bool
+		logged   bool
+		known    bool
+	}{
+		{"as important", map[string]string{"peering.priority": "7"}, true, true, true},
+		{"more important", map[string]string{"peering.priority": "8"}, false, true, true},
+		{"stealthy", map[string]string{"peering.priority": "8", "peering.stealth": "true"}, false, false, true},
+		{"elsewhere", map[string]string{"peering.name": `"other"`}, false, true, false},
+		{"sharing the objects", map[string]string{"peering.priority": "7", "watching.shard_selectors": `{"*": "x"}`}, false, true, true},
+		{"sharing them with somebody more important", map[string]string{"peering.priority": "6", "watching.shard_selectors": `{"*": "x"}`}, true, true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &meeting{}
+				p, log, leave := attendWith(t, m, configured(t, tt.settings).Settings)
+				time.Sleep(time.Second)
+				m.patch([]byte(`{"status":{"peer":{"priority":7,"lastseen":"2000-01-01T00:00:00Z","lifetime":9999}}}`))
+				time.Sleep(time.Second)
+				if p.isOn() != tt.paused || strings.Contains(log.String(), "Keep-alive") != tt.logged || slices.Contains(m.peers(), "me") != tt.known {
+					t.Errorf("paused: %v, peers: %v, log:\n%s", p.isOn(), m.peers(), log)
+				}
+				leave()
+			})
+		})
+	}
+}
+
+func TestLifetimeBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meeting{}
+		_, _, leave := attendWith(t, m, configured(t, map[string]string{"peering.lifetime": "20"}).Settings)
+		time.Sleep(time.Minute + time.Second)
+		leave()
+		if n := len(m.patches); n < 4 || n > 7 || !strings.Contains(m.patches[0], `"lifetime":20`) {
+			t.Errorf("%d patches in a minute: %v", n, m.patches)
+		}
+	})
+}
+
+// The observers do not watch if that is switched off.
+func TestScanningBySettings(t *testing.T) {
+	for _, tt := range []struct {
+		disabled string
+		want     string
+	}{{"true", ""}, {"false", "/api/v1/namespaces"}} {
+		t.Run(tt.disabled, func(t *testing.T) {
+			op := configured(t, map[string]string{"scanning.disabled": tt.disabled})
+			asked := make(chan string, 100)
+			seen := served(t, op, answeringEmpty(asked))
+			op.Registry = &Registry{}
+			o := op.newObserver(newOrchestrator(), nil, zerolog.Nop(), []string{"a", "b*"})
+			o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_ = o.observeNamespaces(ctx) // the end of the context
+			first := ""
+			if len(seen.all()) > 0 {
+				first = <-asked
+			}
+			if first != tt.want {
+				t.Errorf("asks for %q, want %q", first, tt.want)
+			}
+			if got := fmt.Sprint(o.orchestrator.namespaces); tt.disabled == "true" && got != "[a]" {
+				t.Errorf("serves %s, want the names without patterns", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,434 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// configured are settings that are changed by their names, and an operator with them.
+func configured(t *testing.T, changes map[string]string) *Operator {
+	t.Helper()
+	s := settings.Default()
+	for name, value := range changes {
+		if err := s.Set(name, json.RawMessage(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Operator{Options: Options{Settings: s}, pauses: newPauses(), memories: newMemories()}
+}
+
+func TestWorkersOfObjectsBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := configured(t, map[string]string{
+			"queueing.worker_limit": "1", "queueing.idle_timeout": "3", "persistence.consistency_timeout": "7",
+		}).Settings
+		qs := newQueuesOf(s)
+		r := &recorder{begin: time.Now(), work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
+		qs.process = r.process
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		synctest.Wait()
+		qs.put(ctx, event("b", 2, watching.Added))
+		qs.workers.Wait()
+		if _, times := r.snapshot(); len(times) != 2 || times[1] != time.Second {
+			t.Errorf("the objects are handled after %v, want one after the other", times)
+		}
+		if took := time.Since(r.begin); took != 5*time.Second {
+			t.Errorf("the worker ends after %v, want 2 s of work and 3 s of idleness", took)
+		}
+		if qs.patience != 7*time.Second {
+			t.Errorf("waits %v for its own changes, want 7 s", qs.patience)
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestThrottlingBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := configured(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`}).Settings
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		throttler, began := &throttler{}, time.Now()
+		throttler.run(t.Context(), q, logger{Logger: zerolog.Nop()}, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
+		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
+			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
+		}
+	})
+}
+
+// requests are what a server was asked.
+type requests struct {
+	mu   sync.Mutex
+	seen []url.Values
+}
+
+func (r *requests) all() []url.Values {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen)
+}
+
+// served is a server that remembers requests, and an operator's client of it.
+func served(t *testing.T, op *Operator, answer func(n int, w http.ResponseWriter, r *http.Request)) *requests {
+	t.Helper()
+	seen := &requests{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.mu.Lock()
+		seen.seen = append(seen.seen, r.URL.Query())
+		n := len(seen.seen)
+		seen.mu.Unlock()
+		_, _ = io.Copy(io.Discard, r.Body) // only then it is noticed that the client has gone
+		answer(n, w, r)
+	}))
+	t.Cleanup(server.Close)
+	op.client = clientOf(op, &rest.Config{Host: server.URL})
+	return seen
+}
+
+func clientOf(op *Operator, config *rest.Config) *clients.Client {
+	return clients.New(credentials.Of(credentials.Info{Config: config}), op.requestOptions, func(string) {})
+}
+
+func TestRequestsBySettings(t *testing.T) {
+	tests := []struct {
+		name     string
+		settings map[string]string
+		answer   func(n int, w http.ResponseWriter, r *http.Request)
+		count    int
+		least    time.Duration
+		fails    bool
+	}{
+		{
+			"attempts",
+			map[string]string{"networking.error_backoffs": "[0.01, 0.01]"},
+			func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 3, 0, true,
+		},
+		{
+			"no more attempts",
+			map[string]string{"networking.error_backoffs": "[]"},
+			func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 1, 0, true,
+		},
+		{
+			"endless attempts",
+			map[string]string{"networking.error_backoffs": `{"list": [0.001], "repeatLast": true}`},
+			func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n < 20 {
+					w.WriteHeader(500)
+				}
+			}, 20, 0, false,
+		},
+		{
+			"a slow server",
+			map[string]string{"networking.request_timeout": "0.05", "networking.error_backoffs": "[]"},
+			func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 1, 50 * time.Millisecond, true,
+		},
+		{
+			"no limit of time",
+			map[string]string{"networking.request_timeout": "null", "networking.error_backoffs": "[]"},
+			func(int, http.ResponseWriter, *http.Request) {}, 1, 0, false,
+		},
+		{
+			"the longer pause",
+			map[string]string{"networking.error_backoffs": "[1.3]"},
+			retrySoon, 2, 1300 * time.Millisecond, false,
+		},
+		{
+			"the server's pause",
+			map[string]string{"networking.error_backoffs": "[3600]", "networking.enforce_retry_after": "true"},
+			retrySoon, 2, time.Second, false,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			op := configured(t, tt.settings)
+			seen := served(t, op, tt.answer)
+			began := time.Now()
+			_, err := op.client.Patch(t.Context(), "/x", clients.MergePatch, []byte("{}"))
+			if (err != nil) != tt.fails || len(seen.all()) != tt.count {
+				t.Errorf("error %v after %d requests; want failure: %v after %d", err, len(seen.all()), tt.fails, tt.count)
+			}
+			if took := time.Since(began); took < tt.least {
+				t.Errorf("took %v, want %v at least", took, tt.least)
+			}
+		})
+	}
+}
+
+// retrySoon asks for another attempt after a second.
+func retrySoon(n int, w http.ResponseWriter, _ *http.Request) {
+	if n == 1 {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+}
+
+// A connection that is never made is given up in the time of its kind.
+func TestConnectionsBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := configured(t, map[string]string{
+			"networking.connect_timeout": "3", "watching.connect_timeout": "5", "networking.error_backoffs": "[]",
+		})
+		config := &rest.Config{Host: "http://nowhere", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		client := clientOf(op, config)
+		began := time.Now()
+		if _, err := client.Patch(t.Context(), "/x", clients.MergePatch, nil); err == nil || time.Since(began) != 3*time.Second {
+			t.Errorf("a patch: %v after %v, want an error after 3 s", err, time.Since(began))
+		}
+		began = time.Now()
+		if _, err := client.Stream(t.Context(), "/x", nil); err == nil || time.Since(began) != 5*time.Second {
+			t.Errorf("a watch: %v after %v, want an error after 5 s", err, time.Since(began))
+		}
+	})
+}
+
+func TestProxiesBySettings(t *testing.T) {
+	proxied := make(chan string, 10)
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { proxied <- r.Host }))
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", proxy.URL) // read once in the life of a process
+	for _, tt := range []struct {
+		trusted string
+		want    int
+	}{{"false", 0}, {"true", 1}} {
+		op := configured(t, map[string]string{"networking.trust_env": tt.trusted, "networking.error_backoffs": "[]", "networking.connect_timeout": "1"})
+		client := clientOf(op, &rest.Config{Host: "http://cluster.invalid"})
+		_, _ = client.Patch(t.Context(), "/x", clients.MergePatch, nil) // without the proxy, there is no such host
+		if len(proxied) != tt.want {
+			t.Errorf("networking.trust_env: %s: the proxy of the environment got %d requests, want %d", tt.trusted, len(proxied), tt.want)
+		}
+	}
+}
+
+// silent takes the events of a stream.
+type silent struct{ listed func() }
+
+func (silent) Event(watching.Event) {}
+func (s silent) Listed()            { s.listed() }
+
+func TestStreamsBySettings(t *testing.T) {
+	op := configured(t, map[string]string{
+		"watching.server_timeout": "33", "watching.client_timeout": "0.05", "watching.reconnect_backoff": "0.2",
+		"watching.chunk_size": "44", "watching.label_selectors": `{"pods": "a=b", "*": "c"}`,
+		"watching.field_selectors": `{"v1/pods": "metadata.name=x", "other": "metadata.name=y"}`,
+		"watching.shard_selectors": `[{"resource": {"kind": "Pod"}, "selector": "first"}, {"resource": "pods", "selector": "second"}]`,
+	})
+	seen := served(t, op, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
+			return
+		}
+		<-r.Context().Done()
+	})
+	pods := selectors.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Preferred: true, Namespaced: true}
+	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: op.filtered(pods), Log: func(int, string) {}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_ = stream.Run(ctx, silent{func() {}}) // the end of the context
+	all := seen.all()
+	if len(all) < 3 || len(all) > 7 {
+		t.Fatalf("%d requests in a second, want a listing, and a watch each quarter of it", len(all))
+	}
+	selection := map[string]string{"labelSelector": "a=b,c", "fieldSelector": "metadata.name=x", "shardSelector": "first"}
+	for i, want := range []map[string]string{{"limit": "44"}, {"timeoutSeconds": "33", "resourceVersion": "7"}} {
+		for _, expected := range []map[string]string{want, selection} {
+			for name, value := range expected {
+				if got := all[i].Get(name); got != value {
+					t.Errorf("request %d: %s=%q, want %q", i, name, got, value)
+				}
+			}
+		}
+	}
+}
+
+func TestStreamedListingsBySettings(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		streams bool // the server
+		want    []string
+	}{{"of a new server", true, []string{"true"}}, {"of an old server", false, []string{"true", ""}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			op := configured(t, map[string]string{"watching.initial_streaming": "true", "watching.inactivity_timeout": "60"})
+			seen := served(t, op, func(_ int, w http.ResponseWriter, r *http.Request) {
+				query := r.URL.Query()
+				switch {
+				case query.Get("sendInitialEvents") != "" && !tt.streams:
+					w.WriteHeader(http.StatusUnprocessableEntity)
+				case query.Get("watch") != "":
+					_, _ = w.Write([]byte(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}` + "\n"))
+					w.(http.Flusher).Flush()
+					<-r.Context().Done()
+				default:
+					_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
+				}
+			})
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_ = stream.Run(ctx, silent{cancel}) // the end of the context
+			var got []string
+			for _, query := range seen.all() {
+				got = append(got, query.Get("sendInitialEvents"))
+			}
+			if len(got) < len(tt.want) || !slices.Equal(got[:len(tt.want)], tt.want) {
+				t.Errorf("sendInitialEvents of the requests: %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A connection over which nothing comes is given up, be it of a listing or a watch.
+func TestInactivityBySettings(t *testing.T) {
+	for _, silence := range []string{"listing", "watch"} {
+		t.Run(silence, func(t *testing.T) {
+			op := configured(t, map[string]string{"watching.inactivity_timeout": "0.1", "watching.reconnect_backoff": "0"})
+			third := make(chan struct{})
+			served(t, op, func(n int, w http.ResponseWriter, r *http.Request) {
+				if n == 3 {
+					close(third)
+				}
+				if silence == "watch" && r.URL.Query().Get("watch") == "" {
+					_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
+					return
+				}
+				_, _ = w.Write([]byte(`{"type`))
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			})
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			go func() {
+				select {
+				case <-third:
+				case <-ctx.Done():
+					t.Error("the connection is never given up")
+				}
+				cancel()
+			}()
+			_ = stream.Run(ctx, silent{func() {}}) // the end of the context
+		})
+	}
+}
+
+func TestDaemonsBySettings(t *testing.T) {
+	tests := []struct {
+		name     string
+		settings map[string]string
+		told     time.Duration // until the stopping has been told
+		polling  time.Duration
+	}{
+		{"defaults", nil, 100 * time.Millisecond, time.Minute},
+		{"a timeout", map[string]string{"background.instant_exit_timeout": "0.5", "background.cancellation_polling": "7"}, 500 * time.Millisecond, 7 * time.Second},
+		{"cycles", map[string]string{"background.instant_exit_zero_time_cycles": "3"}, 30 * time.Millisecond, time.Minute},
+		{"none", map[string]string{"background.instant_exit_zero_time_cycles": "null"}, 0, time.Minute},
+		{"no timeout", map[string]string{"background.instant_exit_timeout": "null"}, 100 * time.Millisecond, time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := configured(t, tt.settings).Settings
+				d := &daemon{
+					handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(), done: make(chan struct{}),
+					kill: func() {}, log: logger{Logger: zerolog.Nop()}, instant: instantExit(s.Background),
+				}
+				began := time.Now()
+				delay := d.stopStep(s, abi.StopFiltersMismatch)
+				if took := time.Since(began); took != tt.told {
+					t.Errorf("waits %v for the end, want %v", took, tt.told)
+				}
+				if delay == nil || *delay != tt.polling {
+					t.Errorf("looks again after %v, want %v", delay, tt.polling)
+				}
+			})
+		})
+	}
+}
+
+// Not more handlers run at once than there are places, but for daemons.
+func TestWorkersOfHandlersBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := newWorkers(configured(t, map[string]string{"execution.max_workers": "2"}).Settings.Execution.MaxWorkers)
+		began, ends := time.Now(), make([]time.Duration, 4)
+		var running sync.WaitGroup
+		for i := range ends {
+			running.Go(func() {
+				leave, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindCreate}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				leave()
+				ends[i] = time.Since(began)
+			})
+		}
+		running.Wait()
+		slices.Sort(ends)
+		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second}; !slices.Equal(ends, want) {
+			t.Errorf("four handlers of a second on two places end after %v, want %v", ends, want)
+		}
+		for range 5 {
+			if _, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}); err != nil {
+				t.Error(err)
+			}
+		}
+		if newWorkers(0) != nil {
+			t.Error("a limit of 0 limits")
+		}
+	})
+}
+
+func TestExecutorIsRefused(t *testing.T) {
+	if err := settings.Default().Set("execution.executor", json.RawMessage(`{}`)); err == nil {
+		t.Error("there are executors")
+	}
+}
+
+func TestExitTimeoutBySettings(t *testing.T) {
+	for _, tt := range []struct {
+		value string
+		work  time.Duration
+		stuck bool
+	}{{"5", time.Hour, true}, {"5", 4 * time.Second, false}, {"null", time.Hour, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			op := configured(t, map[string]string{"process.ultimate_exiting_timeout": tt.value})
+			op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(10*time.Second, cancel)
+			ended := make(chan struct{})
+			err := op.unlessStuck(ctx, func(ctx context.Context) error {
+				defer close(ended)
+				<-ctx.Done()
+				time.Sleep(tt.work)
+				return nil
+			})
+			if errors.Is(err, ErrExitTimeout) != tt.stuck {
+				t.Errorf("%s: %v after %v of work at the exit", tt.value, err, tt.work)
+			}
+			<-ended
+		})
+	}
+}

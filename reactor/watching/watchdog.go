@@ -1,0 +1,56 @@
+package watching
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// errInactive says that nothing has come for too long.
+var errInactive = errors.New("nothing has come for too long")
+
+// watchdog ends a connection over which nothing comes anymore. It may look alive
+// for hours: half of it is gone, or somebody between us and the server is.
+type watchdog struct {
+	timer    *time.Timer // nil: it does not watch
+	patience time.Duration
+	health   *health
+}
+
+// watchdog starts one; a patience of 0 is endless.
+func (s *Stream) watchdog(patience time.Duration, end func()) *watchdog {
+	w := &watchdog{patience: patience, health: &s.health}
+	if patience > 0 {
+		w.timer = time.AfterFunc(patience, func() {
+			s.Log(10, fmt.Sprintf("Watch-stream for %s is inactive, reconnecting.", s.Path))
+			end()
+		})
+	}
+	return w
+}
+
+func (w *watchdog) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// over watches what is read.
+func (w *watchdog) over(r io.Reader) io.Reader { return &watched{r, w} }
+
+type watched struct {
+	io.Reader
+	*watchdog
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		if w.timer != nil {
+			w.timer.Reset(w.patience)
+		}
+		w.health.active(w.patience)
+	}
+	return n, err
+}
