@@ -81,3 +81,23 @@ func TestCloseDuringUse(t *testing.T) {
 		wg.Wait()
 	}
 }
+
+// TestGivingBackNeedsNoCore: else it would wait behind those who are about to make
+// another instance.
+func TestGivingBackNeedsNoCore(t *testing.T) {
+	m := loadGo(t, Options{})
+	task, _, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(cores) {
+		takeCore()
+	}
+	task.Release(t.Context()) // would wait for ever
+	for range cap(cores) {
+		leaveCore()
+	}
+	if got := m.Usage(); got.Idle != 1 || got.Made != 1 {
+		t.Errorf("the instance was not given back: %+v", got)
+	}
+}

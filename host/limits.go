@@ -2,6 +2,7 @@ package host
 
 import (
 	"io"
+	"runtime"
 	"time"
 )
 
@@ -31,7 +32,8 @@ type Options struct {
 	// they can. Default: 1,000.
 	SharedTasks int
 
-	// MaxIdle bounds the instances that are kept without a task. Default: 8.
+	// MaxIdle bounds the instances that are kept without a task. Default: the number
+	// of processors, at most 8.
 	MaxIdle int
 
 	// IdleTimeout is how long they are kept. Default: a minute.
@@ -106,7 +108,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxDaemons, 10_000)
 	setDefault(&o.MaxReviews, 64)
 	setDefault(&o.SharedTasks, 1_000)
-	setDefault(&o.MaxIdle, 8)
+	setDefault(&o.MaxIdle, min(runtime.GOMAXPROCS(0), 8))
 	setDefault(&o.IdleTimeout, time.Minute)
 	setDefault(&o.MaxMemory, 256<<20)
 	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)

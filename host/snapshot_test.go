@@ -53,7 +53,7 @@ func TestModulesThatChangeTablesAreNotCloned(t *testing.T) {
 }
 
 func TestIdleInstancesAreDropped(t *testing.T) {
-	m := loadGo(t, Options{IdleTimeout: 30 * time.Millisecond})
+	m := loadGo(t, Options{MaxIdle: 3, IdleTimeout: 30 * time.Millisecond})
 	living := func() int {
 		m.pool.mu.Lock()
 		defer m.pool.mu.Unlock()

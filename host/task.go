@@ -194,9 +194,8 @@ func (t *Task) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
 	t.in.busy <- struct{}{} // whatever runs is bounded
-	takeCore()
+	defer func() { <-t.in.busy }()
 	if t.released {
-		t.in.unlock()
 		return
 	}
 	t.released = true
@@ -204,14 +203,22 @@ func (t *Task) Release(ctx context.Context) {
 		t.in.tainted = true
 	}
 	if t.lives && t.in.dead == nil {
-		// An error leaves the instance dead, which is all that matters here.
-		_, _ = t.in.newCall(ctx, abi.ExportRelease, t).call(abi.ExportRelease, uint64(t.id))
+		t.forget(ctx)
 	}
 	delete(t.in.tasks, t.id)
 	if !t.child || t.in.load == 0 {
 		t.in.vacate()
 	}
-	t.in.unlock()
+}
+
+// forget lets the guest forget the task. Only that needs a core: an instance whose
+// task left nothing is free for the next one at once, before those who wait for a
+// core make more of them.
+func (t *Task) forget(ctx context.Context) {
+	takeCore()
+	defer leaveCore()
+	// An error leaves the instance dead, which is all that matters here.
+	_, _ = t.in.newCall(ctx, abi.ExportRelease, t).call(abi.ExportRelease, uint64(t.id))
 }
 
 // vacate gives back a place on a shared instance, or the instance itself after
