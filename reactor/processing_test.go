@@ -91,27 +91,33 @@ func newObject(n int) []byte {
 		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
 }
 
-// BenchmarkCreation is what the reactor does for a new object, without the guest and
-// the API server: its event, the patch, and the event that the patch causes.
-func BenchmarkCreation(b *testing.B) {
+// newBenchProcessor makes a processor with one handler of creations.
+func newBenchProcessor(b *testing.B, server *memoryServer) *processor {
+	b.Helper()
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := &memoryServer{}
 	config := settings.Default()
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 	client := clients.New(vault, func() clients.Options { return requestOptions(config.Networking) }, func(string) {})
-	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Subresources: []string{}}
+	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
 	indexed := newGate()
 	indexed.add()
 	indexed.done()
-	p := &processor{
+	return &processor{
 		resource: example, handlers: registry.forResource(example), settings: config, memories: newMemories(),
 		applier: &applier{client: client, settings: config}, lifecycle: progression.ASAP, log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
 		events: newEvents(config), tasks: &sync.WaitGroup{}, indices: indexing.New(nil), indexed: indexed, pauses: newPauses(),
 	}
+}
+
+// BenchmarkCreation is what the reactor does for a new object, without the guest and
+// the API server: its event, the patch, and the event that the patch causes.
+func BenchmarkCreation(b *testing.B) {
+	server := &memoryServer{}
+	p := newBenchProcessor(b, server)
 	qs := newQueues(0)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
