@@ -17,6 +17,10 @@ import (
 // at once; but each takes memory. Whoever waits for something else gives its seat up.
 const maxSeats = 4 * clients.MaxWrites
 
+// maxReady is how many objects of a listing may be ready before the rest of it is
+// read: so large listings are not held in memory.
+const maxReady = 4 * maxSeats
+
 // queues hands the events of each object to its handling, one at a time and in
 // their order. Objects do not wait for each other, unless there is a limit of
 // workers.
@@ -47,6 +51,7 @@ type queues struct {
 	ready   []*queue           // those with events and without a worker
 	busy    int                // those with a worker
 	seats   int                // those with a worker that does not wait for anything
+	room    chan struct{}      // closed when fewer are ready; nil: nobody waits for it
 	closed  bool               // nothing is put in anymore
 }
 
@@ -111,6 +116,25 @@ func (qs *queues) put(ctx context.Context, it item) {
 	qs.dispatch(ctx)
 }
 
+// hold waits until not too many objects are ready. With a limit of workers it does
+// not, since those may wait for changes that come after the listing.
+func (qs *queues) hold(ctx context.Context) {
+	qs.mu.Lock()
+	if len(qs.ready) < maxReady || qs.limit > 0 {
+		qs.mu.Unlock()
+		return
+	}
+	if qs.room == nil {
+		qs.room = make(chan struct{})
+	}
+	room := qs.room
+	qs.mu.Unlock()
+	select {
+	case <-room:
+	case <-ctx.Done():
+	}
+}
+
 // add appends an event, or replaces the last one if only the newest state counts.
 func (q *queue) add(it item, every bool) {
 	last := len(q.pending) - 1
@@ -143,6 +167,10 @@ func (qs *queues) seat(ctx context.Context) *queue {
 	qs.ready[0] = nil
 	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
 		qs.ready = nil // lets the old array go
+	}
+	if qs.room != nil && len(qs.ready) < maxReady {
+		close(qs.room)
+		qs.room = nil
 	}
 	q.seated = true
 	qs.seats++

@@ -170,6 +170,37 @@ func TestQueueSeats(t *testing.T) {
 	}
 }
 
+// TestListingsWaitForRoom makes sure that a listing is not read much faster than its
+// objects are handled.
+func TestListingsWaitForRoom(t *testing.T) {
+	const objects = 4 * maxReady
+	for limit, most := range map[int]int{0: maxReady, 1: objects - 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &recorder{work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
+			qs := testQueues(r)
+			qs.limit = limit
+			ctx, cancel := context.WithCancel(t.Context())
+			reading, stop := context.WithTimeout(ctx, time.Hour)
+			defer stop()
+			sink := &queueSink{ctx: ctx, reading: reading, queues: qs}
+			longest := 0
+			for i := range objects {
+				sink.Event(event(fmt.Sprint("uid", i), 1, watching.Listed).Event)
+				qs.mu.Lock()
+				longest = max(longest, len(qs.ready))
+				qs.mu.Unlock()
+			}
+			if longest > most || reading.Err() != nil {
+				t.Errorf("limit %d: %d objects are ready at once, want %d at most; %v", limit, longest, most, reading.Err())
+			}
+			qs.drain(cancel, 2*time.Hour)
+			if seen := first(r.snapshot()); len(seen) != objects {
+				t.Errorf("limit %d: %d objects are handled, want %d", limit, len(seen), objects)
+			}
+		})
+	}
+}
+
 func TestNudgeEndsTheSleepOfAnObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slept time.Duration

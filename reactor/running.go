@@ -313,7 +313,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 	}
-	sink := &queueSink{ctx: working, queues: qs, gate: op.gateOf(d)}
+	sink := &queueSink{ctx: working, reading: ctx, queues: qs, gate: op.gateOf(d)}
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
@@ -361,9 +361,10 @@ func (op *Operator) gateOf(d dimension) *gate {
 
 // queueSink feeds the queues of objects from a stream.
 type queueSink struct {
-	ctx    context.Context // of the workers: it outlives the stream
-	queues *queues
-	gate   *gate // until the initial listing is complete; nil if nobody waits for it
+	ctx     context.Context // of the workers: it outlives the stream
+	reading context.Context // of the stream
+	queues  *queues
+	gate    *gate // until the initial listing is complete; nil if nobody waits for it
 }
 
 // Event queues an event. Each object of the initial listing is waited for.
@@ -373,6 +374,9 @@ func (s *queueSink) Event(event watching.Event) {
 		it.indexed = sync.OnceFunc(s.gate.done)
 	}
 	s.queues.put(s.ctx, it)
+	if event.Type == watching.Listed {
+		s.queues.hold(s.reading)
+	}
 }
 
 // Listed ends the waiting for the listing itself.
