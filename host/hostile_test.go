@@ -322,6 +322,33 @@ func TestHugeModules(t *testing.T) {
 	}
 }
 
+// TestOverlap: a key, a value and an output in one place are what they are. The guest
+// sets a memo whose value is its own key, reads it over that, and answers with a message
+// that lies in the output.
+func TestOverlap(t *testing.T) {
+	const at, size = textAt, 6
+	set := asm.Import{Module: abi.ImportModule, Name: abi.ImportMemoSet, Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32, asm.I32, asm.I32, asm.I64}, Results: []byte{asm.I64}}
+	get := asm.Import{Module: abi.ImportModule, Name: abi.ImportMemoGet, Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I64}}
+	i32 := asm.I32Const
+	g := answering(`"same" {"step":"done"}`).With(asm.Func{
+		Export: "kopf_start", Params: three, Results: []byte{asm.I64},
+		Code: asm.Cat(
+			asm.Get(0), i32(0), i32(at), i32(size), i32(at), i32(size), asm.I64Const(-1), asm.Call(0), asm.Drop,
+			asm.Get(0), i32(0), i32(at), i32(size), i32(at-8), i32(14), asm.Call(1), asm.Drop,
+			asm.Text(at+7, `{"step":"done"}`)),
+	})
+	g.Imports = []asm.Import{set, get}
+	m, err := load(t, g.Encode(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &testEnv{}
+	result(t, m, "", env)
+	if got := string(env.memo[`"same"`]); got != `"same"` {
+		t.Errorf("memo = %q", env.memo)
+	}
+}
+
 // tableChanger is a guest with an instruction that a clone could not follow.
 func tableChanger() asm.Module {
 	g := asm.Guest(asm.Cat(asm.I32Const(0), []byte{0xd0, asm.FuncRef, 0x26, 0})) // ref.null, table.set

@@ -4,6 +4,8 @@ import (
 	"io"
 	"runtime"
 	"time"
+
+	"github.com/kopf-wasm/kopf/host/linear"
 )
 
 // Options say how a module is run. The zero value works: each limit has a
@@ -92,6 +94,8 @@ type Options struct {
 	// registration, and so anything that instances have in common, never sees them.
 	Secrets map[string]string
 
+	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
+
 	// Stdout and Stderr get the standard streams of the guest, line by line, each
 	// line in one write, also from several goroutines at once. Default: io.Discard.
 	Stdout, Stderr io.Writer
@@ -122,6 +126,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MessageLimit, 8<<20)
 	setDefault(&o.LogLimit, 1<<20)
 	setDefault(&o.HostName, "kopf")
+	if o.newImage == nil {
+		o.newImage = linear.NewImage
+	}
 	if o.Stdout == nil {
 		o.Stdout = io.Discard
 	}

@@ -27,7 +27,7 @@ func (m *Module) takeSnapshot(in *instance) error {
 	}
 	memory := in.mod.Memory()
 	contents, _ := memory.Read(0, memory.Size())
-	image, err := linear.NewImage(contents)
+	image, err := m.options.newImage(contents)
 	if errors.Is(err, linear.ErrUnsupported) {
 		return nil
 	}

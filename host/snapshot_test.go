@@ -1,10 +1,14 @@
 package host
 
 import (
+	"bytes"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/linear"
 )
 
@@ -87,5 +91,58 @@ func TestIdleInstancesAreDropped(t *testing.T) {
 	}
 	if got := result(t, m, "count", &testEnv{}); got != "1" {
 		t.Errorf("count = %s", got)
+	}
+}
+
+// TestNoImages: where the system has none, each instance begins from the beginning.
+func TestNoImages(t *testing.T) {
+	m := loadGo(t, Options{newImage: func([]byte) (*linear.Image, error) { return nil, linear.ErrUnsupported }})
+	if m.snapshot.Load() != nil {
+		t.Fatal("there is a snapshot")
+	}
+	for range 3 {
+		task, step, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
+		if err != nil || string(step.Result) != "1" {
+			t.Fatal(step, err)
+		}
+		defer task.Release(t.Context())
+	}
+	if got := m.Usage(); got.Living != 3 {
+		t.Errorf("three handlers at once: %+v", got)
+	}
+}
+
+func TestBrokenImage(t *testing.T) {
+	broken := errors.New("no space left")
+	_, err := Load(t.Context(), "op.wasm", asm.Guest(nil).Encode(), withCache(t, Options{
+		newImage: func([]byte) (*linear.Image, error) { return nil, broken },
+	}))
+	if !errors.Is(err, broken) || errors.Is(err, ErrModule) || !strings.HasPrefix(err.Error(), "op.wasm: ") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestSnapshotHasNoSecrets: not even when handlers have read them before.
+func TestSnapshotHasNoSecrets(t *testing.T) {
+	const secret, public = "hush-4f1d", "known-97ab"
+	var images [][]byte
+	m := loadGo(t, Options{
+		Config: map[string]string{"key": public}, Secrets: map[string]string{"secret": secret},
+		newImage: func(contents []byte) (*linear.Image, error) {
+			images = append(images, bytes.Clone(contents))
+			return linear.NewImage(contents)
+		},
+	})
+	if got := result(t, m, "questions", &testEnv{}); !strings.Contains(got, secret) {
+		t.Fatalf("the handler did not read the secret: %s", got)
+	}
+	if len(images) != 1 {
+		t.Fatalf("%d images", len(images))
+	}
+	if !bytes.Contains(images[0], []byte(public)) {
+		t.Error("the configuration that registration saw is not found in the image: nor would a secret be")
+	}
+	if bytes.Contains(images[0], []byte(secret)) {
+		t.Error("the image has the secret")
 	}
 }

@@ -2,6 +2,7 @@ package sdkgo_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -246,5 +247,25 @@ func TestQuestionsToTheGuest(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestClonesDrawDifferently: instances are copies of one, but not of its chance.
+func TestClonesDrawDifferently(t *testing.T) {
+	r := newRun(t)
+	const clones = 4
+	seen := map[string]bool{}
+	for range clones { // none is released, so each has an instance of its own
+		var drawn struct{ Rand, Crypto json.RawMessage }
+		if err := json.Unmarshal(r.start("fails", `{"spec":{"mode":"draw"}}`).Result, &drawn); err != nil {
+			t.Fatal(err)
+		}
+		seen["rand "+string(drawn.Rand)], seen["crypto "+string(drawn.Crypto)] = true, true
+	}
+	if got := r.module.Usage().Living; got != clones {
+		t.Fatalf("%d instances, want %d", got, clones)
+	}
+	if len(seen) != 2*clones {
+		t.Errorf("clones drew equal numbers: %v", seen)
 	}
 }

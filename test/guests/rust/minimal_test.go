@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,11 @@ const module = "../../../.cache/guests/rust-minimal.wasm"
 // but never in CI.
 func load(t *testing.T) *host.Module {
 	t.Helper()
+	return loadWith(t, host.Options{})
+}
+
+func loadWith(t *testing.T, o host.Options) *host.Module {
+	t.Helper()
 	wasm, err := os.ReadFile(module)
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
 		t.Skip("SKIPPED: the Rust guest is not built. `make guests` builds it, or says what is missing")
@@ -29,7 +35,8 @@ func load(t *testing.T) *host.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := host.Load(context.Background(), "rust-minimal.wasm", wasm, host.Options{CacheDir: t.TempDir()})
+	o.CacheDir = t.TempDir()
+	m, err := host.Load(context.Background(), "rust-minimal.wasm", wasm, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +183,22 @@ func TestWait(t *testing.T) {
 			}
 			if step.Step != abi.StepDone || message != tt.message {
 				t.Errorf("step = %+v, want an end with the error %q", step, tt.message)
+			}
+		})
+	}
+}
+
+// TestHostile: whatever a handler does, it is an error of this call alone.
+func TestHostile(t *testing.T) {
+	m := loadWith(t, host.Options{ComputeLimit: 300 * time.Millisecond, MaxMemory: 32 << 20})
+	for do, want := range map[string]error{"spin": host.ErrCompute, "recurse": host.ErrTrap, "grow": host.ErrTrap} {
+		t.Run(do, func(t *testing.T) {
+			_, _, err := create(t, m, &env{}, 0, fmt.Sprintf(`{"fail":%q}`, do))
+			if !errors.Is(err, want) || !errors.Is(err, abi.ErrGuest) {
+				t.Errorf("error = %v, want %v", err, want)
+			}
+			if _, step, err := create(t, m, &env{}, 0, `{}`); err != nil || step.Error != nil {
+				t.Errorf("the next call: %+v, %v", step, err)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -57,6 +58,10 @@ func fails(c *kopf.Change) (any, error) {
 		return nil, kopf.Permanent("never")
 	case "arbitrary":
 		return nil, errors.New("boo")
+	case "draw":
+		var drawn [8]byte
+		_, err := rand.Read(drawn[:])
+		return kopf.Map{"rand": c.Rand().Uint64(), "crypto": drawn[:]}, err
 	}
 	return nil, nil
 }

@@ -32,6 +32,19 @@ pub fn create_fn(invocation: &Value, body: &Value) -> Value {
             return failed(json!({ "kind": "permanent", "message": "never" }));
         }
         Some("panic") => panic!("the spec of {name} wants a panic"),
+        Some("spin") => loop {
+            std::hint::black_box(());
+        },
+        Some("recurse") => {
+            recurse(1);
+        }
+        Some("grow") => {
+            let mut all = Vec::new();
+            loop {
+                all.push(vec![1_u8; 1 << 20]);
+                std::hint::black_box(&all);
+            }
+        }
         _ => {}
     }
     host::info(&format!("{name} is created"));
@@ -40,6 +53,15 @@ pub fn create_fn(invocation: &Value, body: &Value) -> Value {
         "result": { "message": format!("hello, {name}"), "retry": retry },
         "patch": { "status": { "greeted": true } },
     })
+}
+
+/// Has no end, but for that of the stack.
+fn recurse(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    if std::hint::black_box(true) {
+        return 1 + recurse(frame[depth as usize % 64] + 1);
+    }
+    depth
 }
 
 fn failed(error: Value) -> Value {

@@ -4,6 +4,7 @@
 //! - `fail: temporary` fails at the first attempt, to be retried after a second;
 //! - `fail: permanent` fails for good;
 //! - `fail: panic` panics;
+//! - `fail: spin`, `fail: recurse` and `fail: grow` do not end by themselves;
 //! - `wait: SECONDS` waits before it goes on;
 //! - otherwise it patches the status and returns a result.
 
