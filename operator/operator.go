@@ -37,6 +37,12 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/probing/
 	Liveness string
 
+	// Listen is the address of the endpoints /livez, /readyz and /metrics, such as
+	// 127.0.0.1:8080; none if empty.
+	//
+	// See docs/monitoring.md.
+	Listen string
+
 	// Peering changes the settings of the peering before the startup handlers.
 	//
 	// See https://docs.kopf.dev/en/latest/peering/
@@ -135,6 +141,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	stopServing, err := o.monitor(ctx, op, modules)
+	if err != nil {
+		return err
+	}
+	defer stopServing()
 	err = op.Run(ctx)
 	stuck = errors.Is(err, ErrExitTimeout)
 	return err

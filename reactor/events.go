@@ -45,6 +45,10 @@ func (e *events) start(ctx context.Context, client *clients.Client, namespace st
 	}
 }
 
+// dropped is how many events were dropped, since too many waited. It is called after
+// the start only.
+func (e *events) dropped() int { return e.poster.Dropped() }
+
 // explicit posts what a handler asks for. The reference posts warnings even if
 // posting is disabled.
 func (e *events) explicit(ref posting.Ref, event abi.Event) error {

@@ -56,6 +56,13 @@ func (m *memories) recall(key string, byListing bool) *memory {
 	return item
 }
 
+// count is how many objects are remembered.
+func (m *memories) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.items)
+}
+
 // daemons are the running daemons and timers of all objects.
 func (m *memories) daemons() []*daemon {
 	m.mu.Lock()

@@ -55,6 +55,7 @@ type observer struct {
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
 	watching     func(selectors.Resource) func() watching.Options
 	scanning     bool // keep watching
+	streams      *streamSet
 	log          zerolog.Logger
 
 	warned []string // the warnings of the last scan: they are not repeated
@@ -80,7 +81,7 @@ func (o *observer) observeResources(ctx context.Context) error {
 	defer follower.Wait()
 	return o.permitted(ctx, definitionsPath, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
-		"the resources are only refreshed on operator restarts.", func() error { return stream.Run(ctx, changes) })
+		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
 }
 
 // follow discovers the resources again some times after each change.
@@ -178,7 +179,7 @@ func (o *observer) observeNamespaces(ctx context.Context) error {
 	stream := o.stream(namespacesPath, namespaces)
 	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
 		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
-	return o.permitted(ctx, namespacesPath, forbidden, func() error { return stream.Run(ctx, sink) }, exact...)
+	return o.permitted(ctx, namespacesPath, forbidden, func() error { return o.supervised(ctx, stream, namespaces, sink) }, exact...)
 }
 
 // permitted runs a stream if it may be listed; otherwise it warns, serves what is
@@ -201,6 +202,12 @@ func (o *observer) stream(path string, r selectors.Resource) *watching.Stream {
 		Client: o.client, Path: path, APIVersion: apiVersionOf(r), Kind: r.Kind, Options: o.watching(r),
 		Log: func(level int, message string) { o.log.WithLevel(levelOf(level)).Msg(message) },
 	}
+}
+
+// supervised runs a stream of the observer itself.
+func (o *observer) supervised(ctx context.Context, stream *watching.Stream, r selectors.Resource, sink watching.Sink) (err error) {
+	o.streams.supervise(ctx, &supervised{stream: stream, resource: r}, func() { err = stream.Run(ctx, sink) })
+	return err
 }
 
 // remember keeps the names of what a scan has found.

@@ -99,6 +99,7 @@ type membership struct {
 	identity string
 	settings *settings.Peering
 	stream   *watching.Stream
+	streams  *streamSet
 	pauses   *pauses
 	reason   pauseReason
 	log      zerolog.Logger
@@ -123,7 +124,8 @@ func (op *Operator) member(ctx context.Context, d dimension) {
 			Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
 			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 		},
-		pauses: op.pauses, reason: pauseReason(d.key()), log: log,
+		streams: &op.streams,
+		pauses:  op.pauses, reason: pauseReason(d.key()), log: log,
 		sharded: !op.Settings.Watching.ShardSelectors.Empty(), objects: make(chan []byte, 1),
 	}
 	m.run(ctx)
@@ -135,7 +137,9 @@ func (m *membership) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.keepAlive(ctx) })
 	parts.Go(func() { m.follow(ctx) })
-	_ = m.stream.Run(ctx, m) // ends with the context only
+	m.streams.supervise(ctx, &supervised{stream: m.stream, resource: m.resource, namespace: m.namespace}, func() {
+		_ = m.stream.Run(ctx, m) // ends with the context only
+	})
 	parts.Wait()
 	m.pauses.set(m.reason, false)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawalTimeout)

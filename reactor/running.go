@@ -78,6 +78,8 @@ type Operator struct {
 	admission *Admission
 	leave     func()       // withdraws from the peering
 	exiting   atomic.Int64 // process.ultimate_exiting_timeout
+	streams   streamSet
+	serving   atomic.Bool // observing the cluster
 
 	mu      sync.Mutex            // guards awaited
 	awaited map[dimensionKey]bool // streams that the gate waits for
@@ -237,7 +239,7 @@ func (op *Operator) newObserver(o *orchestrator, explorer discovery.ServerResour
 		client: op.client, discovery: explorer, orchestrator: o, admission: op.admission, demands: demandsOf(op.Registry),
 		pauses: op.pauses, peering: &op.Settings.Peering,
 		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
-		scanning: !op.Settings.Scanning.Disabled, log: log,
+		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, log: log,
 	}
 }
 
@@ -253,10 +255,12 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 			}
 		})
 	}
+	op.serving.Store(true)
 	if op.Ready != nil {
 		op.Ready()
 	}
 	parts.Wait()
+	op.serving.Store(false)
 	cancel(nil)
 	parts.Go(op.stopDaemons)
 	o.orchestrator.wait()
@@ -315,7 +319,9 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 	}
 	sink := &queueSink{ctx: working, reading: ctx, queues: qs, gate: op.gateOf(d)}
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
+	op.streams.supervise(ctx, &supervised{stream: stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses}, func() {
+		op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
+	})
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	if left := qs.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))

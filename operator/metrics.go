@@ -1,0 +1,99 @@
+package operator
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor"
+)
+
+// metrics shows an operator to Prometheus. The labels are names of resources,
+// namespaces and modules: no guest can make up any.
+type metrics struct {
+	op      observed
+	modules []*host.Module
+}
+
+var _ prometheus.Collector = (*metrics)(nil)
+
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("kopf_"+name, help, labels, nil)
+}
+
+var (
+	streamEvent    = described("stream_last_event_timestamp_seconds", "When the stream had its last event, bookmarks included; 0: never.", "resource", "namespace")
+	streamContact  = described("stream_last_contact_timestamp_seconds", "When the server has last sent anything in the stream; 0: never.", "resource", "namespace")
+	streamEvents   = described("stream_events_total", "Events of the stream, listed objects and bookmarks included.", "resource", "namespace")
+	streamFailures = described("stream_failures_total", "Connections of the stream that have failed.", "resource", "namespace")
+	streamUp       = described("stream_up", "1 if changes of objects arrive as they should, else 0.", "resource", "namespace")
+	objects        = described("objects", "Objects that the operator remembers.")
+	paused         = described("paused", "1 if other operators make this one pause, else 0.")
+	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many waited to be posted.")
+	moduleCalls    = described("module_calls_total", "Calls of the module.", "module")
+	moduleFailed   = described("module_failed_calls_total", "Calls of the module that have failed; each cost an instance.", "module")
+	moduleStopped  = described("module_stopped_calls_total", "Calls of the module that a limit or their end has stopped.", "module")
+	moduleCPU      = described("module_computing_seconds_total", "Time that the module has spent computing.", "module")
+	moduleMade     = described("module_instances_made_total", "Instances of the module that were made.", "module")
+	moduleLiving   = described("module_instances", "Instances of the module.", "module", "state")
+)
+
+// Describe tells nothing: what there is changes with the cluster.
+func (m *metrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect collects what there is now.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range m.op.Streams() {
+		m.stream(ch, s)
+	}
+	counts := m.op.Counts()
+	send(ch, objects, prometheus.GaugeValue, float64(counts.Objects))
+	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
+	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
+	seen := map[string]bool{}
+	for _, module := range m.modules {
+		if name := module.Name(); !seen[name] {
+			seen[name] = true
+			m.module(ch, name, module.Usage())
+		}
+	}
+}
+
+func (m *metrics) stream(ch chan<- prometheus.Metric, s reactor.StreamState) {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	send(ch, streamEvent, gauge, seconds(s.Event), s.Resource, s.Namespace)
+	send(ch, streamContact, gauge, seconds(s.Contact), s.Resource, s.Namespace)
+	send(ch, streamEvents, counter, float64(s.Events), s.Resource, s.Namespace)
+	send(ch, streamFailures, counter, float64(s.Failures), s.Resource, s.Namespace)
+	send(ch, streamUp, gauge, number(s.Delivering(time.Now())), s.Resource, s.Namespace)
+}
+
+func (m *metrics) module(ch chan<- prometheus.Metric, name string, u host.Usage) {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	send(ch, moduleCalls, counter, float64(u.Calls), name)
+	send(ch, moduleFailed, counter, float64(u.Failed), name)
+	send(ch, moduleStopped, counter, float64(u.Stopped), name)
+	send(ch, moduleCPU, counter, u.Computing.Seconds(), name)
+	send(ch, moduleMade, counter, float64(u.Made), name)
+	send(ch, moduleLiving, gauge, float64(u.Idle), name, "idle")
+	send(ch, moduleLiving, gauge, float64(u.Living-u.Idle), name, "busy")
+}
+
+func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
+}
+
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixNano()) / float64(time.Second)
+}
+
+func number(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}

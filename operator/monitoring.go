@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor"
+)
+
+// monitor opens the endpoints of the host about an operator, if there is to be any,
+// and returns what closes them.
+func (o Options) monitor(ctx context.Context, op *reactor.Operator, modules []*host.Module) (stop func(), err error) {
+	if o.Listen == "" {
+		return func() {}, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("the endpoints for monitoring: %w", err)
+	}
+	server := &http.Server{Handler: monitoring(op, modules), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	var serving sync.WaitGroup
+	serving.Go(func() { // Waited for by the returned function.
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			o.Log.Error().Str(reactor.LoggerField, "kopf.monitoring").Err(err).Msg("the endpoints for monitoring have failed")
+		}
+	})
+	return func() {
+		_ = server.Close() // its listener may be closed already
+		serving.Wait()
+	}, nil
+}
+
+// observed is what is monitored of an operator.
+type observed interface {
+	Streams() []reactor.StreamState
+	Counts() reactor.Counts
+}
+
+func monitoring(op observed, modules []*host.Module) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		&metrics{op, modules},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { report(w, liveProblems(op)) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { report(w, readyProblems(op)) })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	return mux
+}
+
+// liveProblems are streams for which only a new process helps.
+func liveProblems(op observed) []string {
+	var problems []string
+	now := time.Now()
+	for _, s := range op.Streams() {
+		if s.Broken(now) {
+			problems = append(problems, describe(s, now))
+		}
+	}
+	return problems
+}
+
+// readyProblems are streams that deliver nothing now, whatever the reason is.
+func readyProblems(op observed) []string {
+	if !op.Counts().Ready {
+		return []string{"the operator is starting or exiting"}
+	}
+	var problems []string
+	now := time.Now()
+	for _, s := range op.Streams() {
+		if !s.Delivering(now) {
+			problems = append(problems, describe(s, now))
+		}
+	}
+	return problems
+}
+
+func describe(s reactor.StreamState, now time.Time) string {
+	name := s.Resource
+	if s.Namespace != "" {
+		name += " in " + s.Namespace
+	}
+	switch {
+	case s.Dead:
+		return name + ": the stream is dead"
+	case s.Stalled(now):
+		return fmt.Sprintf("%s: the stream has stalled while %s, since %s", name, s.Phase, s.Deadline.UTC().Format(time.RFC3339))
+	case s.Error != "":
+		return fmt.Sprintf("%s: %s, after: %s", name, s.Phase, s.Error)
+	}
+	return fmt.Sprintf("%s: %s, without a connection or before the end of the listing", name, s.Phase)
+}
+
+// report answers as the endpoints of Kubernetes do.
+func report(w http.ResponseWriter, problems []string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	text := "ok\n"
+	if len(problems) > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		text = strings.Join(problems, "\n") + "\n"
+	}
+	_, _ = w.Write([]byte(text)) // whoever has asked may be gone
+}

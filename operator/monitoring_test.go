@@ -1,0 +1,114 @@
+package operator
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// still is an operator that does not change.
+type still struct {
+	streams []reactor.StreamState
+	counts  reactor.Counts
+}
+
+func (s still) Streams() []reactor.StreamState { return s.streams }
+func (s still) Counts() reactor.Counts         { return s.counts }
+
+func TestEndpoints(t *testing.T) {
+	now := time.Now()
+	named := func(s reactor.StreamState) reactor.StreamState {
+		s.Resource, s.Namespace = "kopfexamples.v1.kopf.dev", "ns"
+		return s
+	}
+	healthy := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Event: time.Unix(1234, 0), Events: 7}})
+	stalled := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Deadline: now.Add(-time.Hour)}})
+	listing := named(reactor.StreamState{Health: watching.Health{Phase: watching.Listing}})
+	failing := named(reactor.StreamState{Health: watching.Health{Phase: watching.Resting, Error: "boo"}})
+	lost := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Broken: now.Add(-time.Minute)}})
+	dead := named(reactor.StreamState{Dead: true})
+	paused := stalled
+	paused.Paused = true
+	up := reactor.Counts{Ready: true, Objects: 5}
+	tests := []struct {
+		name         string
+		counts       reactor.Counts
+		streams      []reactor.StreamState
+		livez, ready int
+		says         string
+	}{
+		{"healthy", up, []reactor.StreamState{healthy}, 200, 200, "ok"},
+		{"without streams", up, nil, 200, 200, "ok"},
+		{"starting", reactor.Counts{}, nil, 200, 503, "the operator is starting or exiting"},
+		{"one of two has stalled", up, []reactor.StreamState{healthy, stalled}, 503, 503, "kopfexamples.v1.kopf.dev in ns: the stream has stalled while watching, since"},
+		{"dead", up, []reactor.StreamState{dead}, 503, 503, "the stream is dead"},
+		{"listing", up, []reactor.StreamState{listing}, 200, 503, "listing, without a connection or before the end of the listing"},
+		{"failing", up, []reactor.StreamState{failing}, 200, 503, "resting, after: boo"},
+		{"without a connection", up, []reactor.StreamState{lost}, 200, 503, "watching, without a connection"},
+		{"paused", up, []reactor.StreamState{paused}, 200, 200, "ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			handler := monitoring(still{tt.streams, tt.counts}, nil)
+			if code, _ := get(handler, "/livez"); code != tt.livez {
+				t.Errorf("/livez answers %d, want %d", code, tt.livez)
+			}
+			if code, text := get(handler, "/readyz"); code != tt.ready || !strings.Contains(text, tt.says) {
+				t.Errorf("/readyz answers %d, %s; want %d, %s", code, text, tt.ready, tt.says)
+			}
+		})
+	}
+	code, text := get(monitoring(still{[]reactor.StreamState{healthy}, up}, nil), "/metrics")
+	for _, want := range []string{
+		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
+		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
+		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_paused 0`, "process_resident_memory_bytes", "go_goroutines",
+	} {
+		if code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("/metrics answers %d without %s", code, want)
+		}
+	}
+	if code, _ := get(monitoring(still{}, nil), "/debug/pprof/"); code != http.StatusNotFound {
+		t.Errorf("another path answers %d", code)
+	}
+}
+
+func get(handler http.Handler, path string) (int, string) {
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+// An address that is taken is an error at the start; a closed server is gone.
+func TestListening(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := taken.Addr().String()
+	o := Options{Listen: address}
+	if _, err := o.monitor(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), address) {
+		t.Errorf("error %v does not name the address that is taken", err)
+	}
+	taken.Close()
+	stop, err := o.monitor(t.Context(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsp, err := http.Get("http://" + address + "/nothing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsp.Body.Close()
+	stop()
+	if rsp, err := http.Get("http://" + address + "/livez"); err == nil {
+		rsp.Body.Close()
+		t.Error("it still listens")
+	}
+}

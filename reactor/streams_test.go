@@ -1,0 +1,101 @@
+package reactor
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// blocking is a sink that hangs, as a stream does whose goroutine waits for ever.
+type blocking struct{ release <-chan struct{} }
+
+func (b blocking) Event(watching.Event) { <-b.release }
+func (blocking) Listed()                {}
+
+// state is that of the only stream of an operator.
+func state(t *testing.T, op *Operator) StreamState {
+	t.Helper()
+	states := op.Streams()
+	if len(states) != 1 {
+		t.Fatalf("%d streams, want 1", len(states))
+	}
+	return states[0]
+}
+
+// A stream that hangs, and one that ends by itself, are known as broken.
+func TestStreamsAreSupervised(t *testing.T) {
+	op := configured(t, map[string]string{"watching.inactivity_timeout": "1"})
+	served(t, op, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") != "" {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[{"kind":"K","metadata":{"uid":"u","name":"n"}}]}`))
+	})
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+	item := &supervised{stream: stream, resource: selectors.Resource{Group: "g", Version: "v", Plural: "ks"}, namespace: "ns", pauses: op.pauses}
+	hanging, release := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		op.streams.supervise(ctx, item, func() { _ = stream.Run(ctx, blocking{hanging.Done()}) })
+	})
+	until(t, "an object is there", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Events > 0 })
+	now := time.Now()
+	if s := state(t, op); s.Broken(now) || s.Delivering(now) || s.Resource != "ks.v.g" || s.Namespace != "ns" {
+		t.Errorf("while it lists: %+v", s)
+	}
+	if s, later := state(t, op), now.Add(time.Minute); !s.Broken(later) || s.Delivering(later) {
+		t.Errorf("after a minute without a move: %+v", s)
+	}
+	op.pauses.set(reasonFor("x"), true)
+	if s, later := state(t, op), now.Add(time.Minute); s.Broken(later) || !s.Delivering(later) {
+		t.Errorf("while the operator pauses: %+v", s)
+	}
+	op.pauses.set(reasonFor("x"), false)
+	release()
+	until(t, "it delivers", func() bool { return state(t, op).Delivering(time.Now()) })
+	cancel()
+	running.Wait()
+	if states := op.Streams(); len(states) > 0 {
+		t.Errorf("a stream that has ended in order is still there: %+v", states)
+	}
+	op.streams.supervise(t.Context(), item, func() {})
+	if s := state(t, op); !s.Dead || !s.Broken(time.Now()) || s.Delivering(time.Now()) {
+		t.Errorf("a stream that has ended by itself: %+v", s)
+	}
+}
+
+// A stream that cannot reach its server does not deliver, but is not broken.
+func TestUnreachableServer(t *testing.T) {
+	op := configured(t, map[string]string{"networking.error_backoffs": "[]"})
+	served(t, op, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() {
+		op.streams.supervise(ctx, &supervised{stream: stream}, func() { _ = stream.Run(ctx, silent{func() {}}) })
+	})
+	until(t, "an attempt has failed", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Failures > 0 })
+	if s := state(t, op); s.Broken(time.Now()) || s.Delivering(time.Now()) || s.Error == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still waiting until %s", what)
+		}
+	}
+}
