@@ -136,6 +136,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
 		})
 	}
+	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)
 }
 
