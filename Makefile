@@ -43,7 +43,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-rust guest-minimal guest-sdk guest-examples ## Build all guest modules of tests and examples
+guests: guest-go guest-rust guest-minimal guest-sdk guest-examples guest-plugins ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -72,6 +72,12 @@ guest-example-%:
 
 guest-rust-example-%:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-$*.wasm examples/$*
+
+.PHONY: guest-plugins
+guest-plugins:
+	@scripts/rust-wasm.sh $(GUESTS)/extism-rust.wasm examples/extism/rust
+	@scripts/as-wasm.sh $(GUESTS)/extism-assemblyscript.wasm examples/extism/assemblyscript
+	@scripts/c-wasm.sh $(GUESTS)/extism-c.wasm examples/extism/c
 
 ##@ Using
 

@@ -17,6 +17,9 @@ func (m *Module) newInstance() *instance {
 		m: m, busy: make(chan struct{}, 1),
 		exports: map[string]api.Function{}, tasks: map[uint32]*Task{},
 	}
+	if m.plugin {
+		in.kernel = &kernel{limit: 4 * m.options.MessageLimit}
+	}
 	for i, to := range m.streams {
 		in.streams[i].out = to
 	}

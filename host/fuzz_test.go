@@ -31,14 +31,17 @@ func FuzzDecodeStep(f *testing.F) {
 	})
 }
 
-// everyFunction is a guest that exports all host functions. The list says in which order.
-func everyFunction() (asm.Module, [][2]string) {
+// everyFunction makes a guest export all host functions of some modules. The list
+// says in which order.
+func everyFunction(g asm.Module, modules ...string) (asm.Module, [][2]string) {
 	var keys [][2]string
 	for key := range hostFunctions {
-		keys = append(keys, key)
+		if slices.Contains(modules, key[0]) {
+			keys = append(keys, key)
+		}
 	}
+	before := len(g.Imports)
 	slices.SortFunc(keys, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-	g := asm.Guest(nil)
 	for i, key := range keys {
 		params, results := wazeroTypes(hostFunctions[key].typ)
 		g.Imports = append(g.Imports, asm.Import{Module: key[0], Name: key[1], Params: params, Results: results})
@@ -46,7 +49,7 @@ func everyFunction() (asm.Module, [][2]string) {
 		for p := range params {
 			code = append(code, asm.Get(uint32(p))...)
 		}
-		g.Funcs = append(g.Funcs, asm.Func{Export: key[0] + "." + key[1], Params: params, Results: results, Code: asm.Cat(code, asm.Call(uint32(i)))})
+		g.Funcs = append(g.Funcs, asm.Func{Export: key[0] + "." + key[1], Params: params, Results: results, Code: asm.Cat(code, asm.Call(uint32(before+i)))})
 	}
 	return g, keys
 }
@@ -54,7 +57,7 @@ func everyFunction() (asm.Module, [][2]string) {
 // FuzzHostFunctions calls host functions with any arguments. The guest may fail,
 // the host may not.
 func FuzzHostFunctions(f *testing.F) {
-	guest, keys := everyFunction()
+	guest, keys := everyFunction(asm.Guest(nil), abi.ImportModule, wasiModule)
 	edges := []uint32{0, 1, 8, 65535, 65536, 1 << 31, 1<<32 - 8, 1<<32 - 1}
 	for i := range keys {
 		for _, e := range edges {
@@ -86,6 +89,49 @@ func FuzzHostFunctions(f *testing.F) {
 		_, err = in.newCall(ctx, "fuzz", task).call(key[0]+"."+key[1], args[:len(params)]...)
 		if err != nil && !errors.Is(err, ErrExit) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", key, err)
+		}
+	})
+}
+
+// FuzzPluginFunctions does the same with the functions of plugins, whose
+// arguments are offsets of 64 bits.
+func FuzzPluginFunctions(f *testing.F) {
+	guest, keys := everyFunction(pluginModule(asm.I32Const(0)), pluginEnv, pluginUser)
+	edges := []uint64{0, 1, 15, 16, 24, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 8, 1<<64 - 1}
+	for i := range keys {
+		for _, e := range edges {
+			f.Add(uint(i), e, e, uint64(16))
+			f.Add(uint(i), uint64(16), e, e)
+			f.Add(uint(i), uint64(0), uint64(16), e)
+		}
+	}
+	m, err := Load(context.Background(), "op.wasm", guest.Encode(), withCache(f, Options{
+		Config: map[string]string{"{}": "value"}, StopGrace: time.Millisecond,
+	}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { m.Close(context.Background()) })
+	f.Fuzz(func(t *testing.T, which uint, a, b, c uint64) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+		defer cancel()
+		in, err := m.acquire(context.Background(), m.pool.permits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.unlock()
+		defer m.pool.give(in)
+		in.kernel.reset([]byte(`{}`))
+		task := in.newTask(&requestingEnv{})
+		defer delete(in.tasks, task.id)
+		key := keys[which%uint(len(keys))]
+		params, _ := wazeroTypes(hostFunctions[key].typ)
+		_, err = in.newCall(ctx, "fuzz", task).call(key[0]+"."+key[1], []uint64{a, b, c}[:len(params)]...)
+		if err != nil && !errors.Is(err, ErrMemory) && !errors.Is(err, ErrMessage) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v: %v", key, err)
+		}
+		if used := len(in.kernel.arena); used > in.kernel.limit+8 {
+			t.Errorf("%v: %d bytes of memory, the limit is %d", key, used, in.kernel.limit)
 		}
 	})
 }

@@ -35,8 +35,12 @@ func buildHostFunctions() map[[2]string]hostFunction {
 		{abi.ImportModule, abi.ImportMemoSet}: {"(i32, i32, i32, i32, i32, i32, i64) -> i64", hostMemoSet},
 		{abi.ImportModule, abi.ImportIndex}:   {"(i32, i32, i32, i32, i32, i32, i32, i32) -> i64", hostIndex},
 	}
-	for name, f := range wasiFunctions {
-		all[[2]string{wasiModule, name}] = f
+	for module, functions := range map[string]map[string]hostFunction{
+		wasiModule: wasiFunctions, pluginEnv: kernelFunctions, pluginUser: pluginFunctions,
+	} {
+		for name, f := range functions {
+			all[[2]string{module, name}] = f
+		}
 	}
 	return all
 }

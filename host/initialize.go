@@ -17,7 +17,12 @@ func (in *instance) initialize(ctx context.Context) error {
 			return in.m.refuse(fmt.Errorf("data at %d lies outside of the memory", d.Offset))
 		}
 	}
-	for _, export := range []string{prepare.Start, abi.ExportInitialize} {
+	runtime := abi.ExportInitialize
+	if in.kernel != nil {
+		runtime = runtimeOf(func(name string) bool { return in.mod.ExportedFunction(name) != nil })
+		in.kernel.reset(nil)
+	}
+	for _, export := range []string{prepare.Start, runtime} {
 		if in.mod.ExportedFunction(export) == nil {
 			continue
 		}

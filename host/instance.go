@@ -30,6 +30,7 @@ type instance struct {
 	calls     int                     // invocations so far
 	idleSince time.Time               // belongs to the pool
 	dead      error                   // why nothing runs here any more
+	kernel    *kernel                 // of plugins; nil for others
 	tainted   bool                    // it must not be used for other tasks
 	skew      time.Duration           // how far its monotonic clock was put forward
 }
@@ -139,6 +140,9 @@ func (c *call) receive(result uint64) ([]byte, error) {
 
 // exchange sends a message to an export and receives its answer. Params come before address and length.
 func (c *call) exchange(size int, write func(buf []byte), params ...uint64) ([]byte, error) {
+	if k := c.in.kernel; k != nil {
+		return c.converse(k, size, write, params)
+	}
 	ptr, err := c.send(size, write)
 	if err != nil {
 		return nil, err

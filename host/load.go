@@ -32,6 +32,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err := checkContract(source); err != nil {
 		return nil, m.refuse(err)
 	}
+	m.plugin = isPlugin(source)
 	m.imports, m.exports = functionsOf(source) // the source is not kept
 	declared, err := m.declared(wasm)
 	if err != nil {

@@ -19,6 +19,7 @@ type Module struct {
 	name    string
 	digest  string
 	options Options
+	plugin  bool // of the flavour of Extism
 	imports []Function
 	exports []Function
 
@@ -44,6 +45,9 @@ func (m *Module) Name() string { return m.name }
 
 // Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits.
 func (m *Module) Digest() string { return m.digest }
+
+// IsPlugin tells whether the module was made with a development kit of Extism.
+func (m *Module) IsPlugin() bool { return m.plugin }
 
 // Registration is what the guest declares. It must not be changed.
 func (m *Module) Registration() *abi.Registration { return m.registration }

@@ -152,8 +152,7 @@ func (t *Task) Cancel(ctx context.Context) error {
 	if !t.waits {
 		return nil
 	}
-	_, err := t.in.newCall(ctx, abi.ExportCancel, t).call(abi.ExportCancel, uint64(t.id))
-	return err
+	return t.in.newCall(ctx, abi.ExportCancel, t).tell(t.id)
 }
 
 // Transform applies the transformation functions of the task to a body, and
@@ -218,7 +217,7 @@ func (t *Task) forget(ctx context.Context) {
 	takeCore()
 	defer leaveCore()
 	// An error leaves the instance dead, which is all that matters here.
-	_, _ = t.in.newCall(ctx, abi.ExportRelease, t).call(abi.ExportRelease, uint64(t.id))
+	_ = t.in.newCall(ctx, abi.ExportRelease, t).tell(t.id)
 }
 
 // vacate gives back a place on a shared instance, or the instance itself after

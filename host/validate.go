@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/prepare"
@@ -35,6 +36,9 @@ var contract = []struct {
 
 // checkContract refuses a module that is no guest of this host. None of its code has run.
 func checkContract(source *prepare.Source) error {
+	if isPlugin(source) {
+		return checkPlugin(source)
+	}
 	exports := make(map[string]string, len(source.Exports()))
 	for _, e := range source.Exports() {
 		exports[e.Name] = e.Type
@@ -53,7 +57,7 @@ func checkContract(source *prepare.Source) error {
 			return fmt.Errorf("its export %s has the type %s instead of %s", c.name, found, c.typ)
 		}
 	}
-	return checkImports(source.Imports())
+	return checkImports(source.Imports(), abi.ImportModule, wasiModule)
 }
 
 // checkVersion looks for the marker of the ABI version.
@@ -78,12 +82,12 @@ func checkVersion(exports []prepare.Export) error {
 	return fmt.Errorf("it is no Kopf guest: it does not export %s%d", abi.ExportVersion, abi.Version)
 }
 
-// checkImports refuses imports that nobody provides.
-func checkImports(imports []prepare.Import) error {
+// checkImports refuses imports that nobody provides from these modules.
+func checkImports(imports []prepare.Import, modules ...string) error {
 	for _, i := range imports {
 		f, ok := hostFunctions[[2]string{i.Module, i.Name}]
 		switch {
-		case !ok:
+		case !ok || !slices.Contains(modules, i.Module):
 			return fmt.Errorf("it imports %s.%s, which nobody provides", i.Module, i.Name)
 		case f.typ != i.Type:
 			return fmt.Errorf("its import %s.%s has the type %s instead of %s", i.Module, i.Name, i.Type, f.typ)

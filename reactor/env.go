@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -98,6 +99,15 @@ func (e *env) Event(event abi.Event) error {
 		return fmt.Errorf("events cannot be posted here")
 	}
 	return e.cause.events.explicit(ref, event)
+}
+
+// Call makes a request, as the step of the same name does.
+func (e *env) Call(ctx context.Context, call *abi.Call) abi.Answer {
+	if e.cause.caller == nil {
+		return noRequests()
+	}
+	e.cause.queue.leave(ctx)
+	return e.cause.caller.Call(ctx, call, e.cause.readOnly)
 }
 
 // MemoGet reads the object's memo, or the operator's.

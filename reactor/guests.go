@@ -52,7 +52,7 @@ type asker interface {
 }
 
 // Env answers the short questions of a guest during a call. Its methods are
-// called on the goroutine of the call, and must not block.
+// called on the goroutine of the call, and must not block, but for Call.
 type Env interface {
 	// Log takes a message of the handler; the levels are those of the reference:
 	// 10 debug, 20 info, 30 warning, 40 error, 50 critical.
@@ -66,6 +66,10 @@ type Env interface {
 
 	// Event queues a Kubernetes event for posting.
 	Event(event abi.Event) error
+
+	// Call makes a request for a guest that cannot wait by a step: it blocks, until
+	// the context ends.
+	Call(ctx context.Context, call *abi.Call) abi.Answer
 
 	// MemoGet reads a value of a memo; scope 0 is the object's, 1 the operator's.
 	MemoGet(scope int, key string) (value []byte, version uint64, ok bool)

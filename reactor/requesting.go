@@ -10,7 +10,7 @@ import (
 // that gives up on the handler, end it.
 func (t *conversation) request(ctx context.Context, call *abi.Call) (abi.Answer, error) {
 	if t.cause.caller == nil {
-		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallNotReady, Message: "requests cannot be made here"}}, nil
+		return noRequests(), nil
 	}
 	calling, abandon := context.WithCancel(ctx)
 	defer abandon()
@@ -35,4 +35,8 @@ func (t *conversation) request(ctx context.Context, call *abi.Call) (abi.Answer,
 	}
 	answer.Cancelled = t.cancelled
 	return answer, nil
+}
+
+func noRequests() abi.Answer {
+	return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallNotReady, Message: "requests cannot be made here"}}
 }

@@ -72,6 +72,9 @@ func show(module *host.Module, stdout io.Writer) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "module\t%s\n", module.Name())
 	fmt.Fprintf(table, "digest\t%s\n", module.Digest())
+	if module.IsPlugin() {
+		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
+	}
 	if err := showRegistration(table, module.Name(), module.Registration(), module.Imports()); err != nil {
 		return err
 	}
@@ -107,9 +110,12 @@ func importsOf(imports []host.Function) string {
 	var names []string
 	system := 0
 	for _, f := range imports {
-		if f.Module == abi.ImportModule {
+		switch {
+		case f.Module == abi.ImportModule:
 			names = append(names, f.Name)
-		} else {
+		case strings.HasPrefix(f.Module, "extism:"):
+			names = append(names, f.Module+"."+f.Name)
+		default:
 			system++
 		}
 	}

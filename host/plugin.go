@@ -1,0 +1,217 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// A plugin is a guest of the other flavour: a module that was made with a plugin
+// development kit of Extism. It exchanges the same messages, but through memory of
+// the host, which it reads and writes by functions; and without frames, as one
+// document of JSON. See abi/SPEC.md, "Plugins of Extism".
+
+// Modules of the functions that plugins import.
+const (
+	pluginEnv  = "extism:host/env"
+	pluginUser = "extism:host/user"
+)
+
+// typePlugin are the types that functions of plugins may have.
+var typePlugin = []string{"() -> i32", typeNothing}
+
+// pluginContract lists the exports of a plugin, as contract does for others.
+var pluginContract = []struct {
+	name     string
+	required bool
+}{
+	{abi.ExportRegister, true},
+	{abi.ExportStart, true},
+	{abi.ExportResume, false},
+	{abi.ExportCancel, false},
+	{abi.ExportRelease, false},
+	{abi.ExportAsk, false},
+	{abi.ExportTransform, false},
+}
+
+// isPlugin tells whether a module is one of a development kit of Extism: it imports
+// their functions, or has functions of plugins for ours.
+func isPlugin(source *prepare.Source) bool {
+	for _, e := range source.Exports() {
+		if _, ok := abi.VersionOfExport(e.Name); ok && e.Type == typeNothing {
+			return false
+		}
+		if e.Name == abi.ExportRegister && slices.Contains(typePlugin, e.Type) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(source.Imports(), func(i prepare.Import) bool { return i.Module == pluginEnv })
+}
+
+// checkPlugin refuses a plugin that is no guest of this host.
+func checkPlugin(source *prepare.Source) error {
+	exports := map[string]string{}
+	var functions []string
+	for _, e := range source.Exports() {
+		exports[e.Name] = e.Type
+		if slices.Contains(typePlugin, e.Type) {
+			functions = append(functions, e.Name)
+		}
+	}
+	if exports[abi.ExportMemory] != "memory" {
+		return fmt.Errorf("it does not export its memory")
+	}
+	for _, c := range pluginContract {
+		switch found, ok := exports[c.name]; {
+		case !ok && c.required:
+			return fmt.Errorf("it is a plugin of Extism, but no Kopf guest: it exports %s, but not %s",
+				strings.Join(slices.Concat(functions, []string{"no more"}), ", "), c.name)
+		case ok && !slices.Contains(typePlugin, found):
+			return fmt.Errorf("its export %s has the type %s instead of %s", c.name, found, typePlugin[0])
+		}
+	}
+	return checkImports(source.Imports(), pluginEnv, pluginUser, wasiModule)
+}
+
+// runtimeOf is the export of a plugin that prepares its language's runtime; empty
+// if there is none. It is what other hosts of such plugins call.
+func runtimeOf(exported func(name string) bool) string {
+	for _, name := range []string{abi.ExportInitialize, "hs_init", "__wasm_call_ctors"} {
+		if exported(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// converse is an exchange with a plugin: the input is one document, and so is the
+// output. What the function returns as an error is one of the handler, not of the guest.
+func (c *call) converse(k *kernel, size int, write func(buf []byte), params []uint64) ([]byte, error) {
+	message := make([]byte, size)
+	write(message[:0:size])
+	if fn := c.in.mod.ExportedFunction(c.export); fn == nil {
+		return nil, c.fail(fmt.Errorf("%w: %s", ErrExport, c.export))
+	}
+	input, err := c.document(message, params)
+	if err != nil {
+		return nil, err
+	}
+	k.reset(input)
+	defer k.forget()
+	code, err := c.call(c.export)
+	if err != nil {
+		return nil, err
+	}
+	if failure := k.failure(int32(uint32(code))); failure != "" {
+		return c.refused(failure)
+	}
+	output := k.result()
+	if limit := c.options().MessageLimit; len(output) > limit {
+		return nil, c.fail(fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrMessage, len(output), limit))
+	}
+	return output, nil
+}
+
+// document is a message as plugins get it: a frame becomes one object, with the
+// segments beside the fields of the header.
+func (c *call) document(message []byte, params []uint64) ([]byte, error) {
+	if c.export == abi.ExportRegister {
+		return message, nil
+	}
+	parts := []part{{"task", fmt.Append(nil, params[0])}}
+	switch c.export {
+	case abi.ExportTransform:
+		return jsonObject(nil, append(parts, part{"body", message})), nil
+	case abi.ExportStart, abi.ExportAsk:
+		header, err := abi.FindSegment(message, abi.TagHeader)
+		if err != nil {
+			return nil, err
+		}
+		body, err := abi.FindSegment(message, abi.TagBody)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{"body", body})
+		for _, s := range pluginSegments {
+			parts = append(parts, part{s.name, c.owner.env.Segment(s.tag)})
+		}
+		return jsonObject(header, parts), nil
+	}
+	return jsonObject(message, parts), nil
+}
+
+// pluginSegments are what is fetched on demand by others: a plugin gets it at once.
+var pluginSegments = []struct {
+	name string
+	tag  uint32
+}{{"old", abi.TagOld}, {"new", abi.TagNew}, {"diff", abi.TagDiff}, {"event", abi.TagEvent}}
+
+// part is a field of a document.
+type part struct {
+	name  string
+	value []byte // empty: absent
+}
+
+// object adds fields to an object, in the text.
+func jsonObject(text []byte, parts []part) []byte {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for _, p := range parts {
+		if len(p.value) == 0 {
+			continue
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "%q:", p.name)
+		out.Write(p.value)
+	}
+	if rest := bytes.TrimSpace(text); len(rest) > 2 { // more than {}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.Write(rest[1:])
+	} else {
+		out.WriteByte('}')
+	}
+	return out.Bytes()
+}
+
+// refused is the answer for a function that has returned an error.
+func (c *call) refused(message string) ([]byte, error) {
+	failure := &abi.Error{Kind: abi.ErrorArbitrary, Type: "PluginError", Message: validText(message)}
+	switch c.export {
+	case abi.ExportStart, abi.ExportResume:
+		return json.Marshal(abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: failure}})
+	case abi.ExportTransform:
+		return json.Marshal(abi.TransformResult{Error: failure})
+	}
+	return nil, c.fail(fmt.Errorf("%w: %s", errPlugin, failure.Message))
+}
+
+// errPlugin is the cause of a function of a plugin that returned an error where no
+// handler is called.
+var errPlugin = errors.New("the plugin returned an error")
+
+// tell calls an export that gets the number of a task only, and answers nothing.
+// Plugins need not have it.
+func (c *call) tell(task uint32) error {
+	k := c.in.kernel
+	if k == nil {
+		_, err := c.call(c.export, uint64(task))
+		return err
+	}
+	if c.in.mod.ExportedFunction(c.export) == nil {
+		return nil
+	}
+	k.reset(jsonObject(nil, []part{{"task", fmt.Append(nil, task)}}))
+	defer k.forget()
+	_, err := c.call(c.export)
+	return err
+}

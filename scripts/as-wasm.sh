@@ -1,0 +1,32 @@
+#!/bin/sh
+# Builds a plugin from AssemblyScript: as-wasm.sh OUT FOLDER
+# It takes npm, and the packages of the folder's lock file. Without npm it says so,
+# and succeeds without a module: except in CI, where that is a failure.
+set -eu
+if [ $# -ne 2 ]; then
+	echo "usage: $0 OUT FOLDER" >&2
+	exit 2
+fi
+mkdir -p "$(dirname "$1")"
+out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+folder=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.."
+if ! command -v npm >/dev/null 2>&1; then
+	echo "SKIPPED: $(basename "$out") needs npm: sudo apt-get install -y npm" >&2
+	rm -f "$out"
+	[ "${CI:-}" != true ]
+	exit
+fi
+# A copy is built: the folder of the sources stays as it is.
+work=$PWD/.cache/npm/$(basename "$folder")
+mkdir -p "$work"
+cp "$folder"/*.ts "$folder"/package*.json "$work"
+cd "$work"
+hash=$(cksum <package-lock.json)
+if [ "$(cat installed 2>/dev/null || true)" != "$hash" ]; then
+	echo "installing the packages of $(basename "$out")..." >&2
+	npm ci --silent --no-audit --no-fund </dev/null >&2
+	echo "$hash" >installed
+fi
+npm run --silent build </dev/null >&2
+mv operator.wasm "$out"
