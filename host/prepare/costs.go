@@ -1,10 +1,13 @@
 package prepare
 
 // Budget is what a guest may spend between two calls of yield. With the costs
-// below that is about 0.1 ms of ordinary code, and up to 1 ms of the worst code that
-// we could think of; see BenchmarkSlice. What the system takes to provide a page at
-// its first touch, one or two microseconds, comes on top, once for each page.
-const Budget = 300_000
+// below that is 0.01 ms of a tight loop, 0.1 ms of most code, and some milliseconds of
+// the worst code that we could think of, which misses all caches; see BenchmarkSlice.
+// What the system takes to provide a page at its first touch, one or two microseconds,
+// comes on top, once for each page: code that does nothing else can take 15 ms for a
+// slice, and 0.1 seconds for 256 MiB in all. A smaller budget would be felt: yielding
+// takes 0.15 microseconds, 1 % of the time of a tight loop.
+const Budget = 100_000
 
 // Costs are in units of about one nanosecond. An instruction is charged what it
 // may cost if an attacker writes it, a call what the caller and a small callee cost.
@@ -29,7 +32,7 @@ const (
 
 // maxRegion is the cost of the longest path between two checks. A Go guest of
 // 3.5 MB has nothing above 25,000.
-const maxRegion = 500_000
+const maxRegion = 100_000
 
 // cost is the charge of one instruction.
 func cost(in instruction) int {
