@@ -5,7 +5,8 @@
 #   OBJECTS=1000  how many objects are created and updated at once
 #   TRICKLE=200   how many objects are created one by one
 #   POSTING=both  events posting: off, on, or both
-#   ONLY=         names of operators, comma-separated
+#   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -43,14 +44,18 @@ install_reference() {
 }
 
 scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
+scripts/go-guest.sh .cache/guests/bench-daemons-go.wasm test/bench/daemons
 scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
 go build -trimpath -o "$bench/client-go" ./test/bench/peers/client-go
 go build -o "$bench/driver" ./test/bench/driver
 build_kube_rs
 install_reference
 
+only=${ONLY:-}
+[ "$only" != daemons ] || only=daemons-go,daemons-reference,threads-reference
+
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
-	-posting "${POSTING:-both}" -only "${ONLY:-}" ${ALSO:+-also "$ALSO"}
+	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" -only "$only" ${ALSO:+-also "$ALSO"}
 
 echo
 echo "One invocation through the host and a guest"

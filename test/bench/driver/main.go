@@ -19,6 +19,7 @@ func main() {
 	flag.IntVar(&o.Rounds, "rounds", 5, "how often each operator has its turn")
 	flag.IntVar(&o.Objects, "objects", 1000, "how many objects are created, and then changed, at once")
 	flag.IntVar(&o.Trickle, "trickle", 200, "how many objects are created one by one")
+	flag.IntVar(&o.Daemons, "daemons", 10_000, "how many objects have a daemon each; 0: no daemons")
 	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all)")
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)

@@ -26,6 +26,9 @@ type program struct {
 	Events  bool     // it can post its log messages as events
 	Posting []string // more arguments then; the variable BENCH_POSTING says so, too
 	Caches  bool     // its first start differs from later ones: it keeps compiled code
+
+	Environment []string // more variables
+	Objects     int      // at most so many with daemons; 0: as many as all
 }
 
 // programs are the operators, in the order of the report.
@@ -59,28 +62,33 @@ func (o *options) also(value string) error {
 	return nil
 }
 
-// chosen are the operators to be measured. Those that were not built are skipped,
-// loudly.
-func chosen(o options) ([]program, error) {
-	all := slices.Concat(programs, o.Also)
+// chosen are the operators to be measured, for objects and for daemons. Those that
+// were not built are skipped, loudly.
+func chosen(o options) (loads, lives []program, err error) {
+	loads = slices.Concat(programs, o.Also)
+	if o.Daemons > 0 {
+		lives = slices.Clone(daemonPrograms)
+	}
 	if o.Only != "" {
 		names := strings.Split(o.Only, ",")
-		all = slices.DeleteFunc(all, func(p program) bool { return !slices.Contains(names, p.Name) })
-		if len(all) != len(names) {
-			return nil, fmt.Errorf("flag -only: some of the operators %s do not exist", o.Only)
+		other := func(p program) bool { return !slices.Contains(names, p.Name) }
+		loads, lives = slices.DeleteFunc(loads, other), slices.DeleteFunc(lives, other)
+		if len(loads)+len(lives) != len(names) {
+			return nil, nil, fmt.Errorf("flag -only: some of the operators %s do not exist", o.Only)
 		}
 	}
-	all = slices.DeleteFunc(all, func(p program) bool {
+	unbuilt := func(p program) bool {
 		missing := p.missing()
 		if missing != "" {
 			fmt.Fprintf(o.Log, "SKIPPED: %s: there is no %s\n", p.Name, missing)
 		}
 		return missing != ""
-	})
-	if len(all) == 0 {
-		return nil, errors.New("there are no operators to be measured")
 	}
-	return all, nil
+	loads, lives = slices.DeleteFunc(loads, unbuilt), slices.DeleteFunc(lives, unbuilt)
+	if len(loads)+len(lives) == 0 {
+		return nil, nil, errors.New("there are no operators to be measured")
+	}
+	return loads, lives, nil
 }
 
 // missing is a file that the operator needs and does not have; "" if there is none.

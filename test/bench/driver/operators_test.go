@@ -33,7 +33,7 @@ func TestChosen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			list, err := chosen(o)
+			list, _, err := chosen(o)
 			var names []string
 			for _, p := range list {
 				names = append(names, p.Name)

@@ -14,7 +14,7 @@ import (
 var errExited = errors.New("the operator has exited")
 
 // stopTimeout is how long an operator may take to end before it is killed.
-const stopTimeout = 15 * time.Second
+const stopTimeout = time.Minute
 
 // process is a started operator.
 type process struct {

@@ -19,6 +19,7 @@ type table struct {
 	scenario scenario
 	posting  bool
 	columns  []column
+	bases    []string // whom all are compared with; nil: baselines
 }
 
 // column is a figure in a table.
@@ -50,13 +51,14 @@ var (
 )
 
 var tables = []table{
-	{burst, false, loadColumns},
-	{update, false, loadColumns},
-	{trickle, false, loadColumns},
-	{burst, true, loadColumns},
-	{update, true, loadColumns},
-	{coldStart, false, startColumns},
-	{warmStart, false, startColumns},
+	{burst, false, loadColumns, nil},
+	{update, false, loadColumns, nil},
+	{trickle, false, loadColumns, nil},
+	{burst, true, loadColumns, nil},
+	{update, true, loadColumns, nil},
+	{coldStart, false, startColumns, nil},
+	{warmStart, false, startColumns, nil},
+	{daemons, false, daemonColumns, []string{daemonsReference, threadsReference}},
 }
 
 // titles say what the scenarios are.
@@ -66,6 +68,7 @@ var titles = map[scenario]string{
 	trickle:   "created one by one, one every 50 ms",
 	coldStart: "waiting while the operator starts for the first time",
 	warmStart: "waiting while the operator starts",
+	daemons:   "with a daemon each that waits, and looks every 10 s",
 }
 
 // print writes the tables, and after them all values.
@@ -114,7 +117,7 @@ func (r report) printTable(t table) {
 		for _, c := range t.columns {
 			figureRow = append(figureRow, fmt.Sprintf(c.format, median(values(list, c.figure))))
 		}
-		for _, base := range baselines {
+		for _, base := range t.against() {
 			against := r.baseline(base, t)
 			for _, c := range t.ratios() {
 				ratioRow = append(ratioRow, ratioText(values(list, c.figure), values(against, c.figure)))
@@ -151,6 +154,14 @@ func (t table) ratios() []column {
 	return list
 }
 
+// against are the operators that ratios are made to.
+func (t table) against() []string {
+	if t.bases != nil {
+		return t.bases
+	}
+	return baselines
+}
+
 func (t table) figureHeader() []string {
 	header := []string{"operator"}
 	for _, c := range t.columns {
@@ -161,7 +172,7 @@ func (t table) figureHeader() []string {
 
 func (t table) ratioHeader() []string {
 	header := []string{"operator"}
-	for _, base := range baselines {
+	for _, base := range t.against() {
 		for _, c := range t.ratios() {
 			header = append(header, c.ratio+" : "+base)
 		}

@@ -8,11 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // options are the flags; see main.
 type options struct {
-	Rounds, Objects, Trickle int
+	Rounds, Objects, Trickle, Daemons int
 
 	Only, Posting   string
 	Folder, Cluster string
@@ -23,8 +24,8 @@ type options struct {
 }
 
 func (o *options) check() error {
-	if o.Rounds < 1 || o.Objects < 1 || o.Trickle < 1 {
-		return errors.New("the flags -rounds, -objects and -trickle must be positive")
+	if o.Rounds < 1 || o.Objects < 1 || o.Trickle < 1 || o.Daemons < 0 {
+		return errors.New("the flags -rounds, -objects and -trickle must be positive, -daemons not negative")
 	}
 	if o.Posting != "on" && o.Posting != "off" && o.Posting != "both" {
 		return fmt.Errorf("flag -posting: %q is none of: on, off, both", o.Posting)
@@ -45,7 +46,7 @@ func (o *options) postings() []bool {
 
 // run measures all operators in interleaved rounds, and reports.
 func run(ctx context.Context, o options) error {
-	operators, err := chosen(o)
+	loads, lives, err := chosen(o)
 	if err != nil {
 		return err
 	}
@@ -59,20 +60,23 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	b := &bench{options: o, cluster: c}
-	err = b.rounds(ctx, operators)
+	err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
 	if len(b.results) > 0 { // some are better than none
-		report{operators, b.results, o.Out}.print()
+		report{slices.Concat(loads, lives), b.results, o.Out}.print()
 		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results))
 	}
 	return err
 }
 
+// turn measures one operator in one round.
+type turn func(ctx context.Context, round, index int, p program) error
+
 // rounds gives each operator its turn in each round.
-func (b *bench) rounds(ctx context.Context, operators []program) error {
+func (b *bench) rounds(ctx context.Context, operators []program, turn turn) error {
 	for round := range b.Rounds {
-		for turn := range operators {
-			index := (turn + round) % len(operators) // nobody is always the first
-			if err := b.turn(ctx, round, index, operators[index]); err != nil {
+		for n := range operators {
+			index := (n + round) % len(operators) // nobody is always the first
+			if err := turn(ctx, round, index, operators[index]); err != nil {
 				return fmt.Errorf("%s: %w", operators[index].Name, err)
 			}
 		}

@@ -53,8 +53,9 @@ type session struct {
 	program program
 	posting bool
 	round   int
-	index   int // of the user
-	starts  int // so far
+	index   int                    // of the user
+	starts  int                    // so far
+	started func(*watchEvent) bool // by the waiting object; nil: when it is handled
 	process *process
 	watcher *watcher
 }
@@ -124,12 +125,16 @@ func (s *session) start(ctx context.Context, sc scenario) error {
 	if err := s.cluster.api.create(ctx, waiting, waiting); err != nil {
 		return err
 	}
-	s.watcher.expect(1, waiting)
+	if s.started == nil {
+		s.watcher.expect(1, waiting)
+	} else {
+		s.watcher.expectThat(1, s.started)
+	}
 	kubeconfig, err := s.cluster.kubeconfigFor(s.index)
 	if err != nil {
 		return err
 	}
-	environment := []string{"KUBECONFIG=" + kubeconfig, "XDG_CACHE_HOME=" + s.cache()}
+	environment := append([]string{"KUBECONFIG=" + kubeconfig, "XDG_CACHE_HOME=" + s.cache()}, s.program.Environment...)
 	if s.posting {
 		environment = append(environment, "BENCH_POSTING=on")
 	}

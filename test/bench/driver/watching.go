@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// watcher notes when each object was first seen handled: when the field of its status
-// is the wanted one.
+// watcher notes when each object was first seen in a wanted state: mostly handled, when
+// the field of its status is the wanted one.
 type watcher struct {
 	cancel context.CancelFunc
 	ended  chan error // one error, when the watch has ended
 
 	mu    sync.Mutex
-	field string
+	holds func(*watchEvent) bool // the wanted state
 	want  int
 	seen  map[string]time.Time
 	all   chan struct{} // closed when so many are seen
@@ -79,8 +79,9 @@ func (w *watcher) read(stream io.ReadCloser, version string) (string, error) {
 
 // metadata has what the driver wants to know of an object or a list.
 type metadata struct {
-	Name    string `json:"name"`
-	Version string `json:"resourceVersion"`
+	Name       string   `json:"name"`
+	Version    string   `json:"resourceVersion"`
+	Finalizers []string `json:"finalizers"`
 }
 
 // watchEvent has what the driver wants to know of an event.
@@ -98,7 +99,7 @@ func (w *watcher) note(event *watchEvent, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := event.Object.Metadata.Name
-	if w.seen == nil || event.Object.Status.Field != w.field || !w.seen[name].IsZero() {
+	if w.seen == nil || !w.seen[name].IsZero() || !w.holds(event) {
 		return
 	}
 	w.seen[name] = now
@@ -109,9 +110,14 @@ func (w *watcher) note(event *watchEvent, now time.Time) {
 
 // expect begins to wait for so many objects that are handled with this field.
 func (w *watcher) expect(n int, field string) {
+	w.expectThat(n, func(event *watchEvent) bool { return event.Object.Status.Field == field })
+}
+
+// expectThat begins to wait for so many objects in a state.
+func (w *watcher) expectThat(n int, holds func(*watchEvent) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.field, w.want, w.seen, w.all = field, n, make(map[string]time.Time, n), make(chan struct{})
+	w.holds, w.want, w.seen, w.all = holds, n, make(map[string]time.Time, n), make(chan struct{})
 }
 
 // wait returns when all expected objects are handled, and tells when each of them was.
