@@ -178,6 +178,7 @@ func (b *background) run(ctx context.Context) {
 	if err != nil {
 		b.cause.log.error(fmt.Sprintf("%s cannot be started: %v", b.handler.Title(), err))
 	} else {
+		b.cause.doze()
 		b.stopper.sleep(delay)
 		if b.handler.Spec.Kind == abi.KindTimer {
 			err = b.runTimer(ctx)
@@ -241,7 +242,10 @@ func (b *background) newState() progression.State {
 // attempt calls the handler once, with the newest body, and applies what it left.
 // A failure of its instance that was another task's fault is not charged to it.
 func (b *background) attempt(ctx context.Context, state progression.State) (progression.State, error) {
-	b.refresh()
+	if err := aside(b.cause.wake); err != nil {
+		return state, err
+	}
+	defer b.cause.doze()
 	outcomes, err := b.x.run(ctx, []*Handler{b.handler}, b.cause, state)
 	if errors.Is(err, ErrInstanceLost) {
 		b.cause.log.debug(b.handler.Title() + " has lost its instance, and is started again.")
@@ -257,7 +261,7 @@ func (b *background) attempt(ctx context.Context, state progression.State) (prog
 	if err := progression.DeliverResults(merged, &b.cause.patch.merge); err != nil {
 		return state, err
 	}
-	return state, b.apply(ctx)
+	return state, aside(func() error { return b.apply(ctx) })
 }
 
 // apply writes the patch of an attempt. What lost against newer changes is kept
@@ -276,11 +280,4 @@ func (b *background) apply(ctx context.Context) error {
 	}
 	b.cause.patch = newPatch(done.remaining)
 	return nil
-}
-
-// refresh takes the newest body that is known.
-func (b *background) refresh() {
-	if live := b.memory.background.live.Load(); live != nil {
-		b.cause.raw, b.cause.body = live.raw, live.body
-	}
 }

@@ -30,6 +30,9 @@ func (e *env) Segment(tag uint32) []byte {
 	}
 	switch tag {
 	case abi.TagBody:
+		if c.raw == nil { // of a daemon that has waited
+			return c.fresh()
+		}
 		return c.raw
 	case abi.TagFresh:
 		return c.fresh()
@@ -71,7 +74,7 @@ func (c *cause) rawEvent() []byte {
 func (c *cause) fresh() []byte {
 	if c.stopper != nil {
 		if live := c.memory.background.live.Load(); live != nil {
-			return live.raw
+			return *live
 		}
 	}
 	return c.raw

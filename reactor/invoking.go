@@ -52,7 +52,12 @@ func (x *execution) call(ctx context.Context, h *Handler, c *cause, state progre
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
 	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
 
-	task, step, err := h.starter.Start(ctx, &inv, c.raw, &env{cause: c})
+	var task Task
+	var step *abi.Step
+	err := c.calling(func() (err error) {
+		task, step, err = h.starter.Start(ctx, &inv, c.raw, &env{cause: c})
+		return err
+	})
 	if err != nil {
 		return &ending{}, &guestError{err}
 	}
@@ -82,7 +87,11 @@ func (t *conversation) run(ctx context.Context, step *abi.Step) error {
 		if err != nil {
 			return err
 		}
-		if step, err = t.task.Resume(ctx, answer); err != nil {
+		err = t.cause.calling(func() (err error) {
+			step, err = t.task.Resume(ctx, answer)
+			return err
+		})
+		if err != nil {
 			return &guestError{err}
 		}
 	}
@@ -98,6 +107,9 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 	case abi.StepWait:
 		return t.wait(ctx, step)
 	case abi.StepExecute:
+		if err := t.cause.awake(); err != nil {
+			return abi.Answer{}, err
+		}
 		err := t.runChildren(ctx, step.Children, step.Lifecycle)
 		t.executed = true
 		return abi.Answer{Pending: t.error != nil}, err
@@ -120,6 +132,7 @@ func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, er
 	}
 	var stopped, cancelled <-chan struct{}
 	if s := t.cause.stopper; s != nil {
+		t.cause.doze()
 		if step.Stoppable {
 			stopped = s.stopped
 		}
@@ -161,6 +174,9 @@ func (t *conversation) cancelNow(ctx context.Context) error {
 
 // finish takes the outcome of the last step.
 func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
+	if err := t.cause.awake(); err != nil {
+		return err
+	}
 	if err := t.takePatch(step); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // backgroundMemory are the daemons and timers of one object.
 type backgroundMemory struct {
-	live atomic.Pointer[document] // the newest body; nil if nobody looks at it
+	live atomic.Pointer[[]byte] // the newest body; nil if nobody looks at it
 
 	mu      sync.Mutex // guards all below
 	running map[string]*daemon
@@ -167,9 +167,10 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 		kill()
 		return
 	}
-	m.live.Store(&document{c.raw, c.body})
+	m.live.Store(&c.raw)
 	own := *c
 	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
+	own.old, own.new, own.diff = nil, nil, nil
 	b := &background{
 		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
 		x: &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeTemporary},

@@ -60,17 +60,15 @@ func runDaemon(fn DaemonFunc) func(*guest.Task) guest.Done {
 // Wait waits until the time is over, or the daemon is told to stop. It returns
 // true if it is to stop.
 func (d *Daemon) Wait(t time.Duration) (stopped bool) {
-	stopped = wait(&d.Call, t)
-	d.refresh()
-	return stopped
+	d.refresh() // nobody looks at the object meanwhile: so it is not kept
+	return wait(&d.Call, t)
 }
 
 // Sleep waits also after the daemon was told to stop. The error is that of the
 // context if the daemon is cancelled.
 func (d *Daemon) Sleep(t time.Duration) error {
-	err := d.Call.Sleep(t)
 	d.refresh()
-	return err
+	return d.Call.Sleep(t)
 }
 
 // Stopped tells whether the daemon is to end.

@@ -54,10 +54,11 @@ func (o *Object) part(i int, parent *node, key string) View {
 	return View{n}
 }
 
-// refresh makes the views show the newest known body from now on.
+// refresh makes the views show the newest known body, as it is when they are next
+// looked at. The present one is not kept.
 func (o *Object) refresh() {
 	body := &o.nodes[0]
-	body.raw = o.Body.raw() // stays, if there is nothing newer
+	body.raw, o.task.Body = nil, nil
 	body.segment(o.task, abi.TagFresh)
 	for i, key := range [...]string{"spec", "status", "metadata"} {
 		o.part(i+1, &o.nodes[0], key)

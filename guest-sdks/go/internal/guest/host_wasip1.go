@@ -8,21 +8,30 @@ type wasmHost struct{}
 // firstRead is the size in bytes of the buffer that outputs are first tried with.
 const firstRead = 4 << 10
 
+// scratch is that buffer. Nothing else of the guest runs while the host writes to it.
+var scratch []byte
+
 // versionSize is the size of the version before the value of a memo.
 const versionSize = 8
 
 // read calls a host function with an output, again with a larger buffer if needed.
 func read(call func(ptr, size uint32) int64) ([]byte, error) {
-	buf := make([]byte, firstRead)
+	if scratch == nil {
+		scratch = make([]byte, firstRead)
+	}
+	buf := scratch
 	for {
 		n := withBytes(buf, call)
-		if n < 0 {
+		switch {
+		case n < 0:
 			return nil, Errno(n)
-		}
-		if n <= int64(len(buf)) {
+		case n > int64(len(buf)):
+			buf = make([]byte, n)
+		case len(buf) == firstRead:
+			return append([]byte(nil), buf[:n]...), nil
+		default:
 			return buf[:n:n], nil
 		}
-		buf = make([]byte, n)
 	}
 }
 
