@@ -86,6 +86,10 @@ type Options struct {
 	// that requests go to; by default these are the host's.
 	AllowServer, AllowProxy bool
 
+	// Census is called once, before the operator runs, with a function that tells at
+	// any time what it holds. May be nil.
+	Census func(count func() reactor.Census)
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 	Ready  func() // called when the operator has started; may be nil
@@ -140,6 +144,9 @@ func Run(ctx context.Context, o Options) error {
 	})
 	if err != nil {
 		return err
+	}
+	if o.Census != nil {
+		o.Census(op.Census)
 	}
 	stopServing, err := o.monitor(ctx, op, modules)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -26,7 +25,7 @@ type prober struct {
 	path     string
 	log      func(message string)
 
-	mu      sync.Mutex // guards all below, and keeps probes from running twice at once
+	busy    chan struct{} // held by who runs the probes, or looks at the results; capacity 1
 	results map[string]any
 	when    time.Time
 }
@@ -50,7 +49,7 @@ func (op *Operator) liveness(endpoint string) (serve func(ctx context.Context), 
 		return nil, fmt.Errorf("liveness endpoint %q: %w", endpoint, err)
 	}
 	p := &prober{
-		activity: func() *activity { return op.activity(abi.KindProbe) }, path: parts.Path,
+		activity: func() *activity { return op.activity(abi.KindProbe) }, path: parts.Path, busy: make(chan struct{}, 1),
 		log: func(message string) { op.Log.Error().Msg(message) },
 	}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
@@ -84,8 +83,12 @@ func (p *prober) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // collect runs the probes, unless their last results are still good. Failures are
 // not kept.
 func (p *prober) collect(ctx context.Context) (map[string]any, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.busy <- struct{}{}:
+		defer func() { <-p.busy }()
+	case <-ctx.Done():
+		return nil, ctx.Err() // whoever has asked is gone
+	}
 	if p.results != nil && time.Since(p.when) < probingAge {
 		return p.results, nil
 	}

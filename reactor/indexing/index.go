@@ -199,6 +199,19 @@ func (s *Indices) Discard(object string, except func(id string) bool) {
 // Get finds an index; nil if there is none.
 func (s *Indices) Get(id string) *Index { return s.byID[id] }
 
+// Len is the number of pairs of objects and keys in all indices.
+func (s *Indices) Len() int {
+	count := 0
+	for _, index := range s.byID {
+		index.mu.RLock()
+		for _, pairs := range index.keys {
+			count += len(pairs)
+		}
+		index.mu.RUnlock()
+	}
+	return count
+}
+
 // Look answers a lookup in one of the indices. See Index.Look.
 func (s *Indices) Look(id string, op int, key []byte) ([]byte, error) {
 	index := s.byID[id]

@@ -31,6 +31,7 @@ type options struct {
 	calls    operator.Calls // what the guest is granted
 	wanted   bool           // it gets what it wants
 	rest     *rest.Config   // who the operator is; the administrator by default
+	change   func(*operator.Options)
 }
 
 // running is an operator that runs in this process.
@@ -38,6 +39,7 @@ type running struct {
 	space
 	log    *journal // JSON, debug messages included
 	stdout *journal // of the guest
+	census func() reactor.Census
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when err is set
 	err    error         // of operator.Run
@@ -71,7 +73,11 @@ func (s space) launch(t *testing.T, o options) (r *running, ready <-chan struct{
 	})
 	started := make(chan struct{})
 	config := s.operatorOptions(t, o, r)
+	if o.change != nil {
+		o.change(&config)
+	}
 	config.Ready = func() { close(started) }
+	config.Census = func(count func() reactor.Census) { r.census = count }
 	go func() { // Waited for by the clean-up above.
 		defer close(r.ended)
 		r.err = operator.Run(ctx, config)

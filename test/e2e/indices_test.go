@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestIndicesOfBadObjects: objects that cannot be indexed are told of, and missing in
+// the index; all others are there, and handlers see them.
+func TestIndicesOfBadObjects(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, spec, says string }{
+		{"fails", "{do: fail}", "Indexer 'indexFn' failed with an exception and will ignore it: it cannot be indexed"},
+		{"fails for good", "{do: permanent}", "Indexer 'indexFn' failed permanently: it can never be indexed"},
+		{"10 MB", "{do: large}", "Indexer 'indexFn' failed with an exception and will ignore it"},
+		{"a million keys", "{do: keys, number: 1000000}", "indexFn"},
+		{"too many keys", "{do: keys, number: 100001}", "100001 keys of one object, but at most 100000 are possible"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			s.create(t, "good1", "{key: a}")
+			s.create(t, "bad", test.spec)
+			op := s.beside(t, "index create", options{})
+			op.says(t, "bad", test.says)
+			s.create(t, "good2", "{key: a}")
+			s.handled(t, "good2")
+			if op.lines(`"name":"good2"`, `"keys":1`, `"values":2`) != 1 {
+				t.Errorf("the handler does not see the good ones: %s", op.stdout)
+			}
+			s.handled(t, "bad")
+			if c := op.census(); c.Indexed != 2 || c.Objects != 3 {
+				t.Errorf("the operator holds %+v", c)
+			}
+		})
+	}
+}
+
+// TestIndicesFollowTheirObjects: filters that do not match any more, deletion, and
+// errors for good remove from the index.
+func TestIndicesFollowTheirObjects(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	op := s.beside(t, "index create", options{config: map[string]string{"options": `{"label":"x"}`}})
+	for i := range 3 {
+		s.ApplyIn(t, s.namespace, fmt.Sprintf("{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: obj%d, labels: {x: a}}, spec: {key: k%d}}", i, i))
+	}
+	indexed := func(n int) {
+		t.Helper()
+		op.until(t, fmt.Sprint(n, " are indexed"), func() bool { return op.census().Indexed == n })
+	}
+	indexed(3)
+	s.patch(t, "obj0", `{"metadata":{"labels":{"x":null}}}`)
+	indexed(2)
+	s.remove(t, "obj1")
+	indexed(1)
+	s.patch(t, "obj2", `{"spec":{"do":"fail"}}`)
+	op.says(t, "obj2", "it cannot be indexed")
+	indexed(1) // what was there stays
+	s.patch(t, "obj2", `{"spec":{"do":"permanent"}}`)
+	indexed(0)
+}
