@@ -29,6 +29,8 @@ var (
 	streamFailures = described("stream_failures_total", "Connections of the stream that have failed.", "resource", "namespace")
 	streamUp       = described("stream_up", "1 if changes of objects arrive as they should, else 0.", "resource", "namespace")
 	objects        = described("objects", "Objects that the operator remembers.")
+	daemons        = described("daemons", "Daemons and timers that run.")
+	indexed        = described("index_entries", "Pairs of objects and keys in all indices.")
 	paused         = described("paused", "1 if other operators make this one pause, else 0.")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many waited to be posted.")
 	moduleCalls    = described("module_calls_total", "Calls of the module.", "module")
@@ -49,6 +51,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	counts := m.op.Counts()
 	send(ch, objects, prometheus.GaugeValue, float64(counts.Objects))
+	send(ch, daemons, prometheus.GaugeValue, float64(counts.Daemons))
+	send(ch, indexed, prometheus.GaugeValue, float64(counts.Indexed))
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
 	seen := map[string]bool{}

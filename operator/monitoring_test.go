@@ -68,7 +68,7 @@ func TestEndpoints(t *testing.T) {
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
-		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_paused 0`, "process_resident_memory_bytes", "go_goroutines",
+		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, "process_resident_memory_bytes", "go_goroutines",
 	} {
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("/metrics answers %d without %s", code, want)

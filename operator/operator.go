@@ -86,9 +86,9 @@ type Options struct {
 	// that requests go to; by default these are the host's.
 	AllowServer, AllowProxy bool
 
-	// Census is called once, before the operator runs, with a function that tells at
+	// Counts is called once, before the operator runs, with a function that tells at
 	// any time what it holds. May be nil.
-	Census func(count func() reactor.Census)
+	Counts func(count func() reactor.Counts)
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
@@ -145,8 +145,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Census != nil {
-		o.Census(op.Census)
+	if o.Counts != nil {
+		o.Counts(op.Counts)
 	}
 	stopServing, err := o.monitor(ctx, op, modules)
 	if err != nil {

@@ -81,7 +81,9 @@ func (op *Operator) Streams() []StreamState {
 
 // Counts are numbers of what an operator has at the moment.
 type Counts struct {
-	Objects       int  // that are remembered
+	Objects       int  // that are remembered, with their memos
+	Daemons       int  // that run, and timers
+	Indexed       int  // pairs of objects and keys in all indices
 	EventsDropped int  // that were to be posted
 	Paused        bool // by other operators
 	Ready         bool // it serves, or pauses, and does not exit yet
@@ -89,7 +91,7 @@ type Counts struct {
 
 // Counts counts what there is now.
 func (op *Operator) Counts() Counts {
-	counts := Counts{Objects: op.memories.count(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
+	counts := Counts{Objects: op.memories.count(), Daemons: len(op.memories.daemons()), Indexed: op.indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
 	if counts.Ready {
 		counts.EventsDropped = op.events.dropped()
 	}

@@ -30,7 +30,7 @@ func TestIndicesOfBadObjects(t *testing.T) {
 				t.Errorf("the handler does not see the good ones: %s", op.stdout)
 			}
 			s.handled(t, "bad")
-			if c := op.census(); c.Indexed != 2 || c.Objects != 3 {
+			if c := op.counts(); c.Indexed != 2 || c.Objects != 3 {
 				t.Errorf("the operator holds %+v", c)
 			}
 		})
@@ -48,7 +48,7 @@ func TestIndicesFollowTheirObjects(t *testing.T) {
 	}
 	indexed := func(n int) {
 		t.Helper()
-		op.until(t, fmt.Sprint(n, " are indexed"), func() bool { return op.census().Indexed == n })
+		op.until(t, fmt.Sprint(n, " are indexed"), func() bool { return op.counts().Indexed == n })
 	}
 	indexed(3)
 	s.patch(t, "obj0", `{"metadata":{"labels":{"x":null}}}`)

@@ -39,7 +39,7 @@ type running struct {
 	space
 	log    *journal // JSON, debug messages included
 	stdout *journal // of the guest
-	census func() reactor.Census
+	counts func() reactor.Counts
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when err is set
 	err    error         // of operator.Run
@@ -77,7 +77,7 @@ func (s space) launch(t *testing.T, o options) (r *running, ready <-chan struct{
 		o.change(&config)
 	}
 	config.Ready = func() { close(started) }
-	config.Census = func(count func() reactor.Census) { r.census = count }
+	config.Counts = func(count func() reactor.Counts) { r.counts = count }
 	go func() { // Waited for by the clean-up above.
 		defer close(r.ended)
 		r.err = operator.Run(ctx, config)
