@@ -100,15 +100,7 @@ impl Host for Wasm {
     }
 
     fn memo_set(&self, task: u32, scope: u32, key: &str, value: &[u8], version: i64) -> Result<i64, Errno> {
-        checked(memo_set(
-            task,
-            scope,
-            key.as_ptr(),
-            key.len(),
-            value.as_ptr(),
-            value.len(),
-            version,
-        ))
+        checked(memo_set(task, scope, key.as_ptr(), key.len(), value.as_ptr(), value.len(), version))
     }
 
     fn index(&self, task: u32, op: u32, name: &str, key: &[u8]) -> Result<Vec<u8>, Errno> {

@@ -54,10 +54,7 @@ mod tests {
         push_segment(&mut frame, tag::HEADER, b"{}");
         push_segment(&mut frame, 99, b"");
         push_segment(&mut frame, tag::BODY, b"body");
-        assert_eq!(
-            frame,
-            b"\x01\0\0\0\x02\0\0\0{}\x63\0\0\0\0\0\0\0\x02\0\0\0\x04\0\0\0body"
-        );
+        assert_eq!(frame, b"\x01\0\0\0\x02\0\0\0{}\x63\0\0\0\0\0\0\0\x02\0\0\0\x04\0\0\0body");
         assert_eq!(find_segment(&frame, tag::HEADER), Some(&b"{}"[..]));
         assert_eq!(find_segment(&frame, tag::BODY), Some(&b"body"[..]));
         assert_eq!(find_segment(&frame, tag::OLD), None);

@@ -133,10 +133,7 @@ impl Field for Questions {
         let Json::Object(mut message) = json else {
             return Self::default();
         };
-        Questions {
-            questions: take(&mut message, "questions"),
-            call: Invocation::read(Json::Object(message)),
-        }
+        Questions { questions: take(&mut message, "questions"), call: Invocation::read(Json::Object(message)) }
     }
 
     fn write(self) -> Json {

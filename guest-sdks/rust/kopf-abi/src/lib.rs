@@ -49,10 +49,5 @@ pub fn stop_names(bits: u32) -> Vec<&'static str> {
         "daemon_cancelled",
         "daemon_abandoned",
     ];
-    NAMES
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| bits & (1 << bit) != 0)
-        .map(|(_, name)| *name)
-        .collect()
+    NAMES.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| *name).collect()
 }

@@ -85,11 +85,7 @@ impl Field for Map<String, Json> {
 
 impl Field for String {
     fn read(json: Json) -> String {
-        if let Json::String(text) = json {
-            text
-        } else {
-            String::new()
-        }
+        if let Json::String(text) = json { text } else { String::new() }
     }
     fn write(self) -> Json {
         Json::String(self)
@@ -155,11 +151,7 @@ impl<T: Field> Field for Option<T> {
 
 impl<T: Field> Field for Vec<T> {
     fn read(json: Json) -> Self {
-        if let Json::Array(items) = json {
-            items.into_iter().map(T::read).collect()
-        } else {
-            Vec::new()
-        }
+        if let Json::Array(items) = json { items.into_iter().map(T::read).collect() } else { Vec::new() }
     }
     fn write(self) -> Json {
         self.into_iter().map(T::write).collect()

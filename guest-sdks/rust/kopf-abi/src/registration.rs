@@ -41,7 +41,7 @@ message! {
     pub struct Capabilities {
         /// In the cluster.
         kubernetes: Vec<KubernetesRule> = "kubernetes",
-        /// Names of hosts, with `*` as the first label if any.
+        /// `[scheme://]name[:port]`; the first label may be `*`.
         http: Vec<String> = "http",
         /// Keys of the configuration that are read at run time, secrets included.
         config: Vec<String> = "config",
@@ -60,6 +60,8 @@ message! {
         resources: Vec<String> = "resources" always,
         /// Verbs.
         verbs: Vec<String> = "verbs" always,
+        /// Namespaces by globs; none: those that the operator serves.
+        namespaces: Vec<String> = "namespaces",
     }
 }
 

@@ -31,19 +31,13 @@ impl Parse for Entry {
     fn parse(input: ParseStream) -> Result<Entry> {
         let key = input.parse()?;
         input.parse::<Token![:]>()?;
-        Ok(Entry {
-            key,
-            value: input.parse()?,
-        })
+        Ok(Entry { key, value: input.parse()? })
     }
 }
 
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> Result<Arguments> {
-        let mut arguments = Arguments {
-            parts: Vec::new(),
-            options: Vec::new(),
-        };
+        let mut arguments = Arguments { parts: Vec::new(), options: Vec::new() };
         while !input.is_empty() {
             if input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==]) {
                 let name = input.call(Ident::parse_any)?;
@@ -51,11 +45,8 @@ impl Parse for Arguments {
                 if let Some((before, _)) = arguments.options.iter().find(|(other, _)| *other == name) {
                     return Err(Error::new(name.span(), format!("the option `{before}` is given twice")));
                 }
-                let value = if input.peek(token::Brace) {
-                    Value::parse_map(input)?
-                } else {
-                    Value::One(input.parse()?)
-                };
+                let value =
+                    if input.peek(token::Brace) { Value::parse_map(input)? } else { Value::One(input.parse()?) };
                 arguments.options.push((name, value));
             } else {
                 let part: Expr = input.parse()?;
@@ -78,9 +69,7 @@ impl Value {
         let content;
         braced!(content in input);
         let entries = Punctuated::<Entry, Token![,]>::parse_terminated(&content)?;
-        Ok(Value::Map(
-            entries.into_iter().map(|entry| (entry.key, entry.value)).collect(),
-        ))
+        Ok(Value::Map(entries.into_iter().map(|entry| (entry.key, entry.value)).collect()))
     }
 }
 
@@ -90,24 +79,15 @@ impl Arguments {
         let named: Vec<_> = self.options.iter().filter(|(name, _)| is_part(name)).collect();
         if !kind.objects {
             return match self.parts.first() {
-                Some(part) => Err(Error::new_spanned(
-                    part,
-                    format!("{} handlers are for no resource", kind.name),
-                )),
+                Some(part) => Err(Error::new_spanned(part, format!("{} handlers are for no resource", kind.name))),
                 None => Ok(None),
             };
         }
         if let (Some(_), Some((name, _))) = (self.parts.first(), named.first()) {
-            return Err(Error::new(
-                name.span(),
-                "a resource is given either by its parts in order, or by their names",
-            ));
+            return Err(Error::new(name.span(), "a resource is given either by its parts in order, or by their names"));
         }
         if let Some(extra) = self.parts.get(3) {
-            return Err(Error::new_spanned(
-                extra,
-                "a resource has up to three parts: group, version, name",
-            ));
+            return Err(Error::new_spanned(extra, "a resource has up to three parts: group, version, name"));
         }
         let parts: Vec<_> = self.parts.iter().map(expression).collect();
         match parts.len() {
@@ -139,10 +119,7 @@ impl Arguments {
             calls.extend(call(name, value)?);
         }
         if kind.name == "field" && !self.options.iter().any(|(name, _)| name == "field") {
-            return Err(Error::new(
-                Span::call_site(),
-                "which field? Such as `field = \"spec.size\"`",
-            ));
+            return Err(Error::new(Span::call_site(), "which field? Such as `field = \"spec.size\"`"));
         }
         Ok(calls)
     }
@@ -154,17 +131,10 @@ fn is_part(name: &Ident) -> bool {
 
 /// What is wrong with an option that the kind does not have.
 fn unknown(kind: &Kind, name: &str, known: &[&'static str]) -> String {
-    let owners: Vec<_> = kinds::KINDS
-        .iter()
-        .filter(|kind| kinds::options(kind.name).contains(&name))
-        .collect();
+    let owners: Vec<_> = kinds::KINDS.iter().filter(|kind| kinds::options(kind.name).contains(&name)).collect();
     if !owners.is_empty() {
         let owners: Vec<_> = owners.iter().map(|kind| format!("`{}`", kind.name)).collect();
-        return format!(
-            "{} handlers have no option `{name}`; it is for {}",
-            kind.name,
-            owners.join(", ")
-        );
+        return format!("{} handlers have no option `{name}`; it is for {}", kind.name, owners.join(", "));
     }
     let hint = match kinds::nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -189,10 +159,9 @@ fn call(name: &Ident, value: &Value) -> Result<TokenStream> {
             });
             Ok(calls.collect())
         }
-        (Some(_), Value::One(value)) => Err(Error::new_spanned(
-            value,
-            format!("`{name}` are given as {{\"name\": filter}}"),
-        )),
+        (Some(_), Value::One(value)) => {
+            Err(Error::new_spanned(value, format!("`{name}` are given as {{\"name\": filter}}")))
+        }
         (None, Value::Map(_)) => Err(Error::new(name.span(), format!("`{name}` is not a map"))),
         (None, Value::One(value)) => Ok(plain(name, value)),
     }

@@ -21,17 +21,8 @@ pub fn expand(name: &str, arguments: TokenStream, item: TokenStream) -> Result<T
     let Item::Fn(mut function) = syn::parse2(item.clone())? else {
         return Err(Error::new_spanned(first(item), "a handler is a function"));
     };
-    let span = arguments
-        .clone()
-        .into_iter()
-        .next()
-        .map_or_else(Span::call_site, |_| arguments.span());
-    let kind = kinds::find(name).ok_or_else(|| Error::new(span, "an unknown kind of handlers"))?;
-    let mut registrations = vec![Registration {
-        kind,
-        arguments,
-        span: Span::call_site(),
-    }];
+    let kind = kinds::find(name).ok_or_else(|| Error::new(Span::call_site(), "an unknown kind of handlers"))?;
+    let mut registrations = vec![Registration { kind, arguments, span: Span::call_site() }];
     let mut others = Vec::new();
     for attribute in std::mem::take(&mut function.attrs) {
         match registration(&attribute) {
@@ -40,14 +31,14 @@ pub fn expand(name: &str, arguments: TokenStream, item: TokenStream) -> Result<T
         }
     }
     function.attrs = others;
-    refuse_twins(&registrations)?;
-    let argument = argument(&function, kind)?;
-    let declared = registrations
-        .iter()
-        .map(|registration| declared(registration, &function, argument));
-    let declared = declared.collect::<Result<TokenStream>>()?;
+    // With an error, the rest stays in its place, so that there are no errors that follow of it.
+    let (declared, problem) = match all_declared(&registrations, &function, kind) {
+        Ok(declared) => (declared, None),
+        Err(err) => (TokenStream::new(), Some(err.to_compile_error())),
+    };
     let (visibility, ident) = (&function.vis, &function.sig.ident);
     Ok(quote! {
+        #problem
         #function
 
         #[doc(hidden)]
@@ -62,12 +53,16 @@ pub fn expand(name: &str, arguments: TokenStream, item: TokenStream) -> Result<T
     })
 }
 
+/// The declarations of all handlers of a function.
+fn all_declared(registrations: &[Registration], function: &ItemFn, kind: &Kind) -> Result<TokenStream> {
+    refuse_twins(registrations)?;
+    let argument = argument(function, kind)?;
+    registrations.iter().map(|registration| declared(registration, function, argument)).collect()
+}
+
 /// The first token that says what an item is.
 fn first(item: TokenStream) -> TokenStream {
-    item.into_iter()
-        .next()
-        .map(ToTokens::into_token_stream)
-        .unwrap_or_default()
+    item.into_iter().next().map(ToTokens::into_token_stream).unwrap_or_default()
 }
 
 /// An attribute of this crate: `#[kopf::create(…)]`, or `#[create(…)]` after a `use`.
@@ -79,11 +74,7 @@ fn registration(attribute: &Attribute) -> Option<Registration> {
         Meta::List(list) => list.tokens.clone(),
         _ => TokenStream::new(),
     };
-    Some(Registration {
-        kind,
-        arguments,
-        span: path.span(),
-    })
+    Some(Registration { kind, arguments, span: path.span() })
 }
 
 /// Two attributes that say the same would be one handler twice.

@@ -15,13 +15,7 @@ pub struct Kind {
 }
 
 const fn kind(name: &'static str, argument: &'static str, example: &'static str, objects: bool) -> Kind {
-    Kind {
-        name,
-        constructor: name,
-        argument,
-        example,
-        objects,
-    }
+    Kind { name, constructor: name, argument, example, objects }
 }
 
 /// All kinds.
@@ -30,10 +24,7 @@ pub const KINDS: [Kind; 16] = [
     kind("update", "ChangeArgument", "c: Change", true),
     kind("delete", "ChangeArgument", "c: Change", true),
     kind("resume", "ChangeArgument", "c: Change", true),
-    Kind {
-        constructor: "on_field",
-        ..kind("field", "ChangeArgument", "c: Change", true)
-    },
+    Kind { constructor: "on_field", ..kind("field", "ChangeArgument", "c: Change", true) },
     kind("event", "EventArgument", "e: Event", true),
     kind("timer", "TimerArgument", "t: Timer", true),
     kind("daemon", "DaemonArgument", "d: Daemon", true),
@@ -70,20 +61,12 @@ pub fn options(kind: &str) -> Vec<&'static str> {
         "delete" => options.push("optional"),
         "resume" => options.push("deleted"),
         "timer" => options.extend(["interval", "sharp", "idle", "initial_delay"]),
-        "daemon" => options.extend([
-            "initial_delay",
-            "cancellation_backoff",
-            "cancellation_timeout",
-            "cancellation_polling",
-        ]),
-        _ if review => options.extend([
-            "operation",
-            "operations",
-            "subresource",
-            "persistent",
-            "side_effects",
-            "ignore_failures",
-        ]),
+        "daemon" => {
+            options.extend(["initial_delay", "cancellation_backoff", "cancellation_timeout", "cancellation_polling"])
+        }
+        _ if review => {
+            options.extend(["operation", "operations", "subresource", "persistent", "side_effects", "ignore_failures"])
+        }
         _ => {}
     }
     options
@@ -91,10 +74,7 @@ pub fn options(kind: &str) -> Vec<&'static str> {
 
 /// The candidate that a misspelled name is nearest to, if it is near.
 pub fn nearest(name: &str, candidates: &[&'static str]) -> Option<&'static str> {
-    let near = candidates
-        .iter()
-        .map(|candidate| (distance(name, candidate), *candidate))
-        .min()?;
+    let near = candidates.iter().map(|candidate| (distance(name, candidate), *candidate)).min()?;
     (near.0 <= 2 && near.0 < name.len()).then_some(near.1)
 }
 

@@ -37,10 +37,7 @@ pub trait ActivityArgument {}
 impl ActivityArgument for crate::Activity {}
 
 /// Background work gets `kopf::Background`.
-#[diagnostic::on_unimplemented(
-    message = "background work gets `kopf::Background`",
-    label = "another kind of argument"
-)]
+#[diagnostic::on_unimplemented(message = "background work gets `kopf::Background`", label = "another kind of argument")]
 pub trait BackgroundArgument {}
 impl BackgroundArgument for crate::Background {}
 
@@ -77,18 +74,12 @@ mod exports {
         // SAFETY: promised by the caller.
         let request = unsafe { take(ptr, len) };
         std::panic::set_hook(Box::new(|panic| {
-            let place = panic
-                .location()
-                .map(|at| format!(" ({}:{}:{})", at.file(), at.line(), at.column()));
+            let place = panic.location().map(|at| format!(" ({}:{}:{})", at.file(), at.line(), at.column()));
             let payload = panic.payload();
             let text = payload.downcast_ref::<&str>().copied();
             let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let message = message.unwrap_or("a panic without a message");
-            Wasm.log(
-                TASK.get(),
-                Level::Critical as u32,
-                &format!("panicked: {message}{}", place.unwrap_or_default()),
-            );
+            Wasm.log(TASK.get(), Level::Critical as u32, &format!("panicked: {message}{}", place.unwrap_or_default()));
         }));
         let mut operator = Operator::new();
         declare(&mut operator);

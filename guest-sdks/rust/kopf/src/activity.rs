@@ -64,10 +64,7 @@ impl Settings {
         if let Some(value) = settings.get(name) {
             return value.clone();
         }
-        name.split('.')
-            .try_fold(settings, |value, part| value.get(part))
-            .cloned()
-            .unwrap_or_default()
+        name.split('.').try_fold(settings, |value, part| value.get(part)).cloned().unwrap_or_default()
     }
 
     /// Changes a setting, by its dotted name. Times are in seconds.

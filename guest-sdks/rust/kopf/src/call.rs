@@ -36,21 +36,14 @@ pub struct Call {
 impl Call {
     pub(crate) fn new(task: &Rc<Task>) -> Call {
         let call = &task.call;
-        let of = if task.body.is_none() && !call.activity.is_empty() {
-            scope::OPERATOR
-        } else {
-            scope::OBJECT
-        };
+        let of = if task.body.is_none() && !call.activity.is_empty() { scope::OPERATOR } else { scope::OBJECT };
         Call {
             id: call.id.clone(),
             param: call.param.clone().unwrap_or_default(),
             retry: call.retry,
             runtime: Duration::try_from_secs_f64(call.runtime).unwrap_or_default(),
             log: Logger(task.clone()),
-            memo: Memo {
-                task: task.clone(),
-                scope: of,
-            },
+            memo: Memo { task: task.clone(), scope: of },
             task: task.clone(),
         }
     }
@@ -66,29 +59,19 @@ impl Call {
     /// Errors: the handler is cancelled. It may clean up, and is to return then.
     pub async fn sleep(&self, time: Duration) -> Result<(), Cancelled> {
         self.task.wait(time, false).await;
-        if self.task.is_cancelled() {
-            Err(Cancelled)
-        } else {
-            Ok(())
-        }
+        if self.task.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 
     /// An index of the operator, by the id of its handler. One that does not exist looks empty.
     ///
     /// See <https://docs.kopf.dev/en/latest/indexing/>
     pub fn index(&self, id: &str) -> Index {
-        Index {
-            task: self.task.clone(),
-            name: id.to_owned(),
-        }
+        Index { task: self.task.clone(), name: id.to_owned() }
     }
 
     /// The memo that all handlers of the operator share.
     pub fn operator_memo(&self) -> Memo {
-        Memo {
-            task: self.task.clone(),
-            scope: scope::OPERATOR,
-        }
+        Memo { task: self.task.clone(), scope: scope::OPERATOR }
     }
 
     /// Random numbers for this call, seeded by the host.

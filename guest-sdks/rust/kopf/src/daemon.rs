@@ -38,15 +38,8 @@ deref!(Timer<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Timer<S> {
     fn make(task: &Rc<Task>) -> Result<Self, Failure> {
-        let events = Events {
-            task: task.clone(),
-            about: None,
-        };
-        Ok(Timer {
-            object: Object::new(task)?,
-            patch: task.left.patch.clone(),
-            events,
-        })
+        let events = Events { task: task.clone(), about: None };
+        Ok(Timer { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
 }
 
@@ -80,15 +73,8 @@ deref!(Daemon<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Daemon<S> {
     fn make(task: &Rc<Task>) -> Result<Self, Failure> {
-        let events = Events {
-            task: task.clone(),
-            about: None,
-        };
-        Ok(Daemon {
-            object: Object::new(task)?,
-            patch: task.left.patch.clone(),
-            events,
-        })
+        let events = Events { task: task.clone(), about: None };
+        Ok(Daemon { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
 }
 

@@ -82,29 +82,19 @@ impl From<Duration> for Delay {
 impl Error {
     /// An error after which the handler is called again, in 60 seconds.
     pub fn temporary(message: impl fmt::Display) -> Error {
-        Error::Temporary {
-            message: message.to_string(),
-            delay: Delay::Default,
-            source: None,
-        }
+        Error::Temporary { message: message.to_string(), delay: Delay::Default, source: None }
     }
 
     /// An error after which the handler is not called again.
     pub fn permanent(message: impl fmt::Display) -> Error {
-        Error::Permanent {
-            message: message.to_string(),
-            source: None,
-        }
+        Error::Permanent { message: message.to_string(), source: None }
     }
 
     /// Refuses a review, with the status 500.
     ///
     /// See <https://docs.kopf.dev/en/latest/admission/>
     pub fn admission(message: impl fmt::Display) -> Error {
-        Error::Admission {
-            message: message.to_string(),
-            code: 500,
-        }
+        Error::Admission { message: message.to_string(), code: 500 }
     }
 
     /// The same temporary error with another delay. Other errors have none.
@@ -135,15 +125,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Temporary {
-                message,
-                source: Some(source),
-                ..
-            }
-            | Error::Permanent {
-                message,
-                source: Some(source),
-            } => {
+            Error::Temporary { message, source: Some(source), .. }
+            | Error::Permanent { message, source: Some(source) } => {
                 write!(f, "{message}: {source}")
             }
             Error::Temporary { message, .. } | Error::Permanent { message, .. } | Error::Admission { message, .. } => {
@@ -171,11 +154,7 @@ impl<E: StdError + 'static> From<E> for Failure {
     fn from(err: E) -> Failure {
         Failure(abi::Error {
             message: err.to_string(),
-            type_name: short_name(if (&err as &dyn Any).is::<Error>() {
-                variant(&err)
-            } else {
-                type_name::<E>()
-            }),
+            type_name: short_name(if (&err as &dyn Any).is::<Error>() { variant(&err) } else { type_name::<E>() }),
             ..meaning(&err)
         })
     }
@@ -227,31 +206,18 @@ fn meaning(err: &(dyn StdError + 'static)) -> abi::Error {
     while let Some(err) = next {
         if let Some(err) = err.downcast_ref::<Error>() {
             return match err {
-                Error::Temporary { delay, .. } => abi::Error {
-                    kind: abi::ErrorKind::Temporary,
-                    delay: wire_delay(*delay),
-                    ..Default::default()
-                },
-                Error::Permanent { .. } => abi::Error {
-                    kind: abi::ErrorKind::Permanent,
-                    ..Default::default()
-                },
-                Error::Admission { code, .. } => abi::Error {
-                    kind: abi::ErrorKind::Admission,
-                    code: *code,
-                    ..Default::default()
-                },
-                Error::ChildrenPending => abi::Error {
-                    kind: abi::ErrorKind::Children,
-                    ..Default::default()
-                },
+                Error::Temporary { delay, .. } => {
+                    abi::Error { kind: abi::ErrorKind::Temporary, delay: wire_delay(*delay), ..Default::default() }
+                }
+                Error::Permanent { .. } => abi::Error { kind: abi::ErrorKind::Permanent, ..Default::default() },
+                Error::Admission { code, .. } => {
+                    abi::Error { kind: abi::ErrorKind::Admission, code: *code, ..Default::default() }
+                }
+                Error::ChildrenPending => abi::Error { kind: abi::ErrorKind::Children, ..Default::default() },
             };
         }
         if err.is::<DecodeError>() {
-            return abi::Error {
-                kind: abi::ErrorKind::Permanent,
-                ..Default::default()
-            };
+            return abi::Error { kind: abi::ErrorKind::Permanent, ..Default::default() };
         }
         next = err.source();
     }
@@ -296,23 +262,15 @@ impl DecodeError {
         }
         path.extend(scan::path_at(text, position(text, err)));
         let problem = err.to_string();
-        let problem = problem
-            .rsplit_once(" at line ")
-            .map_or(problem.as_str(), |(problem, _)| problem);
-        DecodeError {
-            path: path.join("."),
-            problem: problem.to_owned(),
-        }
+        let problem = problem.rsplit_once(" at line ").map_or(problem.as_str(), |(problem, _)| problem);
+        DecodeError { path: path.join("."), problem: problem.to_owned() }
     }
 }
 
 /// Where in the text an error was found: at the last byte of the value.
 fn position(text: &[u8], err: &serde_json::Error) -> usize {
-    let before: usize = text
-        .split_inclusive(|byte| *byte == b'\n')
-        .take(err.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum();
+    let before: usize =
+        text.split_inclusive(|byte| *byte == b'\n').take(err.line().saturating_sub(1)).map(<[u8]>::len).sum();
     (before + err.column()).saturating_sub(1)
 }
 
@@ -377,10 +335,7 @@ mod tests {
             ),
             (
                 "the outermost counts",
-                Error::temporary("again")
-                    .delay(Delay::None)
-                    .because(Error::permanent("inner"))
-                    .into(),
+                Error::temporary("again").delay(Delay::None).because(Error::permanent("inner")).into(),
                 abi::Error {
                     kind: abi::ErrorKind::Temporary,
                     message: "again: inner".into(),

@@ -33,11 +33,7 @@ deref!(Cause => object: Object);
 
 impl Cause {
     pub(crate) fn new(task: &Rc<Task>, value: &abi::Value) -> Result<Cause, Failure> {
-        let operation = task
-            .call
-            .admission
-            .as_ref()
-            .and_then(|admission| admission.get("operation"));
+        let operation = task.call.admission.as_ref().and_then(|admission| admission.get("operation"));
         Ok(Cause {
             object: Object::new(task)?,
             value: (!value.absent).then(|| value.value.clone().unwrap_or_default()),

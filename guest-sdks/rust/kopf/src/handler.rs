@@ -40,7 +40,19 @@ pub struct Handler {
     pub(crate) problems: Vec<String>,
 }
 
-/// The argument of a handler.
+/// The argument of a handler. That of another kind does not compile:
+///
+/// ```compile_fail
+/// #[kopf::create("kopfexamples")]
+/// async fn create_fn(t: kopf::Timer) {}
+/// ```
+///
+/// Nor does a function without an attribute as a handler:
+///
+/// ```compile_fail
+/// async fn create_fn(c: kopf::Change) {}
+/// kopf::operator!(create_fn);
+/// ```
 pub trait Argument: Sized + 'static {
     #[doc(hidden)]
     fn make(task: &Rc<Task>) -> Result<Self, Failure>;
@@ -49,6 +61,15 @@ pub trait Argument: Sized + 'static {
 /// What handlers may return: nothing, or a [`Result`](crate::Result) with anything that
 /// [`serde`] can write. The value is stored in the status of the object, under the id of
 /// the handler; `()` and null are not.
+///
+/// Other types do not compile:
+///
+/// ```compile_fail
+/// #[kopf::create("kopfexamples")]
+/// async fn create_fn(c: kopf::Change) -> u32 {
+///     5
+/// }
+/// ```
 ///
 /// See <https://docs.kopf.dev/en/latest/results/>
 #[diagnostic::on_unimplemented(
@@ -119,7 +140,7 @@ macro_rules! activities {
 }
 
 impl Handler {
-    fn new<A: Argument, R: 'static>(
+    pub(crate) fn new<A: Argument, R: 'static>(
         kind: &str,
         selector: Option<Selector>,
         f: impl AsyncFn(A) -> R + 'static,
@@ -136,23 +157,14 @@ impl Handler {
                 task.done(result)
             })
         });
-        let mut handler = Handler {
-            declaration: abi::Handler::new(),
-            run,
-            callbacks: BTreeMap::new(),
-            problems: Vec::new(),
-        };
+        let mut handler =
+            Handler { declaration: abi::Handler::new(), run, callbacks: BTreeMap::new(), problems: Vec::new() };
         handler.set("kind", kind.into());
         if let Some(selector) = selector {
             handler.set("resource", selector.wire().into());
             if let Some(select) = selector.select {
                 handler.callback("resource", "", move |task, _| {
-                    Ok(task
-                        .call
-                        .resource
-                        .as_ref()
-                        .is_some_and(|resource| select(resource))
-                        .into())
+                    Ok(task.call.resource.as_ref().is_some_and(|resource| select(resource)).into())
                 });
             }
         }
@@ -239,10 +251,8 @@ impl Handler {
     pub(crate) fn judge(&self, task: &Rc<Task>, callbacks: &[abi::Callback]) -> Result<Value, Failure> {
         let mut verdict = Value::Bool(true);
         for callback in callbacks {
-            let found = self
-                .callbacks
-                .iter()
-                .find(|((option, key), _)| *option == callback.option && *key == callback.key);
+            let found =
+                self.callbacks.iter().find(|((option, key), _)| *option == callback.option && *key == callback.key);
             let Some((_, function)) = found else {
                 return Err(crate::Error::permanent(format_args!("no such callback: {}", callback.option)).into());
             };
@@ -257,10 +267,7 @@ impl Handler {
 
 /// Calls a function for each value until one holds.
 fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Result<Value, Failure> {
-    let nothing = [abi::Value {
-        value: None,
-        absent: true,
-    }];
+    let nothing = [abi::Value { value: None, absent: true }];
     let mut verdict = Value::Bool(false);
     for value in if values.is_empty() { &nothing } else { values } {
         verdict = function(task, value)?;
@@ -274,15 +281,9 @@ fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Resu
 /// An object does not fit into the argument of the handler: it gets an event about that.
 fn unfit(task: &Rc<Task>, err: Failure) -> Failure {
     if task.body.is_some() {
-        let events = Events {
-            task: task.clone(),
-            about: None,
-        };
+        let events = Events { task: task.clone(), about: None };
         if let Err(errno) = events.post("Error", "DecodeError", &err.to_string()) {
-            events
-                .task
-                .host
-                .log(task.id, Level::Debug as u32, &format!("no event about this: {errno}"));
+            events.task.host.log(task.id, Level::Debug as u32, &format!("no event about this: {errno}"));
         }
     }
     err

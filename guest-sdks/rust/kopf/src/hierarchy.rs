@@ -72,10 +72,7 @@ type Object = Map<String, Value>;
 
 impl Owner {
     pub(crate) fn new(of: View) -> Owner {
-        Owner {
-            of,
-            how: Adoption::default(),
-        }
+        Owner { of, how: Adoption::default() }
     }
 
     /// An object as an owner: a JSON value, or any type that [`serde`] can write.
@@ -158,10 +155,8 @@ impl Owner {
         for (key, value) in parts.into_iter().filter(|(_, value)| !value.is_null()) {
             reference.insert(key.to_owned(), value.clone());
         }
-        for (key, flag) in [
-            ("controller", self.how.controller),
-            ("blockOwnerDeletion", self.how.block_owner_deletion),
-        ] {
+        for (key, flag) in [("controller", self.how.controller), ("blockOwnerDeletion", self.how.block_owner_deletion)]
+        {
             if flag != OwnerFlag::Omitted {
                 reference.insert(key.to_owned(), Value::Bool(flag == OwnerFlag::True));
             }
@@ -183,11 +178,7 @@ impl Owner {
             ("uid", &meta["uid"]),
             ("namespace", &meta["namespace"]),
         ];
-        Ok(parts
-            .into_iter()
-            .filter(|(_, value)| is_set(value))
-            .map(|(key, value)| (key, value.clone()))
-            .collect())
+        Ok(parts.into_iter().filter(|(_, value)| is_set(value)).map(|(key, value)| (key, value.clone())).collect())
     }
 
     fn body(&self) -> Result<&Value, Failure> {
@@ -218,9 +209,7 @@ impl Owner {
             },
         };
         let meta = part(child, &["metadata"])?;
-        let named = ["name", "generateName"]
-            .iter()
-            .any(|key| meta.get(*key).is_some_and(is_set));
+        let named = ["name", "generateName"].iter().any(|key| meta.get(*key).is_some_and(is_set));
         if named && !self.how.forced {
             return Ok(());
         }
@@ -248,14 +237,8 @@ impl Owner {
 
     fn label_child(&self, child: &mut Object) -> Result<(), Failure> {
         let labels: Object = match &self.how.labels {
-            Some(labels) => labels
-                .iter()
-                .map(|(key, value)| (key.clone(), value.as_str().into()))
-                .collect(),
-            None => self.body()?["metadata"]["labels"]
-                .as_object()
-                .cloned()
-                .unwrap_or_default(),
+            Some(labels) => labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect(),
+            None => self.body()?["metadata"]["labels"].as_object().cloned().unwrap_or_default(),
         };
         self.add_labels(part(child, &["metadata", "labels"])?, &labels);
         for field in &self.how.nested {
@@ -325,14 +308,11 @@ fn exists(child: &Object, path: &[&str]) -> Result<bool, Failure> {
 
 /// The owner references of a child.
 fn owners(child: &mut Object) -> Result<&mut Vec<Value>, Failure> {
-    let list = part(child, &["metadata"])?
-        .entry("ownerReferences")
-        .or_insert(Value::Null);
+    let list = part(child, &["metadata"])?.entry("ownerReferences").or_insert(Value::Null);
     if list.is_null() {
         *list = Value::Array(Vec::new());
     }
-    list.as_array_mut()
-        .ok_or_else(|| Error::permanent("metadata.ownerReferences of the child is not a list").into())
+    list.as_array_mut().ok_or_else(|| Error::permanent("metadata.ownerReferences of the child is not a list").into())
 }
 
 fn is_set(value: &Value) -> bool {

@@ -32,9 +32,7 @@ deref!(Indexed<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Indexed<S> {
     fn make(task: &Rc<Task>) -> Result<Self, Failure> {
-        Ok(Indexed {
-            object: Object::new(task)?,
-        })
+        Ok(Indexed { object: Object::new(task)? })
     }
 }
 
@@ -64,9 +62,7 @@ impl Keyed {
 
 impl<K: Serialize, V: Serialize> FromIterator<(K, V)> for Keyed {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Keyed {
-        pairs
-            .into_iter()
-            .fold(Keyed::new(), |keyed, (key, value)| keyed.with(key, value))
+        pairs.into_iter().fold(Keyed::new(), |keyed, (key, value)| keyed.with(key, value))
     }
 }
 

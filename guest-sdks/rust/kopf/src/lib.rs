@@ -49,6 +49,7 @@ mod index;
 mod log;
 mod login;
 mod memo;
+#[cfg_attr(not(target_family = "wasm"), allow(dead_code))] // only the host calls all of it
 mod module;
 mod object;
 mod operator;

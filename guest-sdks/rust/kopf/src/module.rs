@@ -33,22 +33,14 @@ struct Entry {
 
 impl Module {
     pub fn new(operator: Operator, host: Rc<dyn abi::Host>) -> Module {
-        Module {
-            operator,
-            host,
-            tasks: BTreeMap::new(),
-        }
+        Module { operator, host, tasks: BTreeMap::new() }
     }
 
     /// Answers `kopf_register`.
     pub fn register(&mut self, request: &[u8]) -> Vec<u8> {
         let answer = match abi::read::<abi::RegisterRequest>(request) {
             Ok(request) if request.abi == abi::VERSION => self.operator.register(request.config),
-            Ok(request) => refused(format!(
-                "the host speaks the ABI {}, this guest {}",
-                request.abi,
-                abi::VERSION
-            )),
+            Ok(request) => refused(format!("the host speaks the ABI {}, this guest {}", request.abi, abi::VERSION)),
             Err(err) => refused(format!("the request of kopf_register: {err}")),
         };
         abi::write(answer)
@@ -66,12 +58,7 @@ impl Module {
         let run = handler.run.clone();
         let task = Task::new(id, call, body, self.host.clone());
         let running = Some(run(task.clone()));
-        let entry = Entry {
-            task,
-            running,
-            children: Vec::new(),
-            transforms: Vec::new(),
-        };
+        let entry = Entry { task, running, children: Vec::new(), transforms: Vec::new() };
         self.tasks.insert(id, entry);
         self.advance(id)
     }
@@ -130,20 +117,10 @@ impl Module {
 
     /// Answers `kopf_transform`: it runs the functions that a task left.
     pub fn transform(&mut self, id: u32, body: &[u8]) -> Vec<u8> {
-        let transforms = self
-            .tasks
-            .get(&id)
-            .map(|entry| entry.transforms.as_slice())
-            .unwrap_or_default();
+        let transforms = self.tasks.get(&id).map(|entry| entry.transforms.as_slice()).unwrap_or_default();
         let answer = match transformed(transforms, body) {
-            Ok(body) => abi::TransformResult {
-                body: Some(body),
-                error: None,
-            },
-            Err(err) => abi::TransformResult {
-                body: None,
-                error: Some(err.wire()),
-            },
+            Ok(body) => abi::TransformResult { body: Some(body), error: None },
+            Err(err) => abi::TransformResult { body: None, error: Some(err.wire()) },
         };
         abi::write(answer)
     }
@@ -153,10 +130,7 @@ impl Module {
         let (asked, body) = match unframe::<abi::Questions>(frame) {
             Ok(parts) => parts,
             Err(err) => {
-                let verdict = abi::Verdict {
-                    value: None,
-                    error: Some(err.wire()),
-                };
+                let verdict = abi::Verdict { value: None, error: Some(err.wire()) };
                 return abi::write(abi::Answers { answers: vec![verdict] });
             }
         };
@@ -166,18 +140,10 @@ impl Module {
             None => Err(Error::permanent("no such handler").into()),
         };
         let answers = asked.questions.iter().map(|question| match judge(question) {
-            Ok(value) => abi::Verdict {
-                value: Some(value),
-                error: None,
-            },
-            Err(err) => abi::Verdict {
-                value: None,
-                error: Some(err.wire()),
-            },
+            Ok(value) => abi::Verdict { value: Some(value), error: None },
+            Err(err) => abi::Verdict { value: None, error: Some(err.wire()) },
         });
-        abi::write(abi::Answers {
-            answers: answers.collect(),
-        })
+        abi::write(abi::Answers { answers: answers.collect() })
     }
 
     /// A handler of the registration, or a child of a task.
@@ -207,17 +173,108 @@ fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Failure> {
 }
 
 fn refused(error: String) -> abi::Registration {
-    abi::Registration {
-        error,
-        ..abi::Registration::default()
-    }
+    abi::Registration { error, ..abi::Registration::default() }
 }
 
 /// The last step of a task that could not run.
 fn failed(err: Failure) -> Vec<u8> {
-    abi::write(abi::Step {
-        step: "done".into(),
-        error: Some(err.wire()),
-        ..abi::Step::default()
-    })
+    abi::write(abi::Step { step: "done".into(), error: Some(err.wire()), ..abi::Step::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cause, Change, PRESENT};
+    use serde_json::json;
+    use std::time::Duration;
+
+    fn is_large(c: &Cause) -> bool {
+        c.spec["size"].as_u64() > Some(10)
+    }
+
+    fn module() -> Module {
+        let mut operator = Operator::new();
+        let wait = async |c: Change| match c.sleep(Duration::from_secs(9)).await {
+            Ok(()) => Ok("slept"),
+            Err(cancelled) => Err(cancelled),
+        };
+        let handler = Handler::create(("kopf.dev", "v1", "*"), wait)
+            .id("wait")
+            .label("app", |c: &Cause| c.value.as_ref().is_some_and(|value| value == "web"));
+        operator.name("demo").add(handler.when(is_large).annotation("x", PRESENT).retries(3).backoff(1.5));
+        Module::new(operator, Rc::new(abi::Noone))
+    }
+
+    fn json(text: Vec<u8>) -> Value {
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    fn frame(header: Value, body: Value) -> Vec<u8> {
+        let mut frame = Vec::new();
+        abi::push_segment(&mut frame, abi::tag::HEADER, header.to_string().as_bytes());
+        abi::push_segment(&mut frame, abi::tag::BODY, body.to_string().as_bytes());
+        frame
+    }
+
+    #[test]
+    fn handlers_are_registered() {
+        let answer = json(module().register(br#"{"abi":1,"config":{}}"#));
+        let marker = json!({"$": "FUNCTION"});
+        let want = json!([{
+            "kind": "create", "id": "wait", "resource": {"args": ["kopf.dev", "v1", {"$": "EVERYTHING"}]},
+            "labels": {"app": marker}, "annotations": {"x": {"$": "PRESENT"}}, "when": marker,
+            "retries": 3, "backoff": 1.5,
+        }]);
+        assert_eq!(answer["handlers"], want);
+        assert_eq!(answer["operator"]["name"], "demo");
+        let newer = json(module().register(br#"{"abi":2}"#));
+        assert_eq!(newer["error"], "the host speaks the ABI 2, this guest 1");
+        assert!(json(module().register(b"{"))["error"].as_str().unwrap().contains("kopf_register"));
+    }
+
+    #[test]
+    fn handlers_without_ids_refuse_the_operator() {
+        let mut operator = Operator::new();
+        operator.add(Handler::startup(async |_: crate::Activity| ()));
+        let answer = json(Module::new(operator, Rc::new(abi::Noone)).register(br#"{"abi":1}"#));
+        assert_eq!(answer["error"], "handler 1: startup: it needs an id: it has no function with a name");
+    }
+
+    #[test]
+    fn tasks_wait_and_go_on() {
+        let mut module = module();
+        let frame = frame(json!({"handler": 0, "id": "wait"}), json!({"spec": {}}));
+        assert_eq!(json(module.start(7, &frame)), json!({"step": "wait", "seconds": 9.0}));
+        assert_eq!(json(module.resume(7, b"{}")), json!({"step": "done", "result": "slept"}));
+        assert_eq!(json(module.resume(7, b"{}"))["error"]["message"], "no such task to resume");
+        module.start(8, &frame);
+        module.cancel(8);
+        assert_eq!(json(module.resume(8, br#"{"cancelled":true}"#))["error"]["type"], "Cancelled");
+        assert!(module.tasks.is_empty());
+    }
+
+    #[test]
+    fn questions_are_answered() {
+        let mut module = module();
+        let mut ask = |callbacks: Value, size: u32| {
+            let questions = json!({"questions": [{"handler": 0, "callbacks": callbacks}]});
+            json(module.ask(1, &frame(questions, json!({"spec": {"size": size}}))))["answers"][0].clone()
+        };
+        let labels = |values: Value| json!([{"option": "labels", "key": "app", "values": values}, {"option": "when"}]);
+        assert_eq!(ask(labels(json!([{"value": "db"}, {"value": "web"}])), 11), json!({"value": true}));
+        assert_eq!(ask(labels(json!([{"value": "web"}])), 10), json!({"value": false}));
+        assert_eq!(ask(labels(json!([{"absent": true}])), 11), json!({"value": false}));
+        assert_eq!(ask(json!([{"option": "old"}]), 1)["error"]["message"], "no such callback: old");
+    }
+
+    #[test]
+    fn broken_messages_are_answered() {
+        let mut module = module();
+        let said = |answer: Vec<u8>| json(answer)["error"]["message"].as_str().unwrap().to_owned();
+        assert_eq!(said(module.start(1, b"")), "a frame without a header");
+        assert_eq!(said(module.start(1, &frame(json!({"handler": 5, "id": "x"}), json!({})))), "no such handler: x");
+        assert!(said(module.resume(1, b"nonsense")).contains("kopf_resume"));
+        assert!(said(module.transform(1, b"nonsense")).contains("expected"));
+        assert_eq!(json(module.ask(1, b""))["answers"][0]["error"]["message"], "a frame without a header");
+    }
 }

@@ -7,6 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// A function that is run at registration.
+type Setup = Box<dyn FnOnce(&mut Operator) -> Result<(), Failure>>;
+
 /// What an operator declares: see [`operator!`](crate::operator).
 #[derive(Default)]
 pub struct Operator {
@@ -15,7 +18,7 @@ pub struct Operator {
     lifecycle: Lifecycle,
     capabilities: Option<abi::Capabilities>,
     problems: Vec<String>,
-    setups: Vec<Box<dyn FnOnce(&mut Operator) -> Result<(), Failure>>>,
+    setups: Vec<Setup>,
 }
 
 impl Operator {
@@ -55,8 +58,7 @@ impl Operator {
     /// Adds a handler. What is wrong with it is told at registration.
     pub fn add(&mut self, handler: Handler) -> &mut Operator {
         if let Some(problem) = handler.problem() {
-            self.problems
-                .push(format!("handler {}: {problem}", self.handlers.len() + 1));
+            self.problems.push(format!("handler {}: {problem}", self.handlers.len() + 1));
         }
         self.handlers.push(handler);
         self
@@ -68,8 +70,7 @@ impl Operator {
         &mut self,
         setup: impl FnOnce(&mut Operator) -> Result<(), E> + 'static,
     ) -> &mut Operator {
-        self.setups
-            .push(Box::new(|operator| setup(operator).map_err(Into::into)));
+        self.setups.push(Box::new(|operator| setup(operator).map_err(Into::into)));
         self
     }
 
@@ -81,20 +82,11 @@ impl Operator {
                 self.problems.push(err.to_string());
             }
         }
-        let lifecycle = if self.lifecycle == Lifecycle::default() {
-            ""
-        } else {
-            self.lifecycle.name()
-        };
+        let lifecycle = if self.lifecycle == Lifecycle::default() { "" } else { self.lifecycle.name() };
         abi::Registration {
             sdk: concat!("rust ", env!("CARGO_PKG_VERSION")).to_owned(),
             operator: self.info.clone(),
-            handlers: Some(
-                self.handlers
-                    .iter()
-                    .map(|handler| handler.declaration.clone())
-                    .collect(),
-            ),
+            handlers: Some(self.handlers.iter().map(|handler| handler.declaration.clone()).collect()),
             lifecycle: lifecycle.to_owned(),
             shared_tasks: false, // a panic ends the whole instance
             capabilities: self.capabilities.clone(),

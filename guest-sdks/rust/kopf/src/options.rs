@@ -172,9 +172,7 @@ impl Handler {
     /// The time before the first call of a timer or a daemon, by the object.
     pub fn initial_delay_fn<T: Seconds>(mut self, delay: impl Fn(&Cause) -> T + 'static) -> Handler {
         self.set("initial_delay", function());
-        self.callback("initial_delay", "", move |task, value| {
-            Ok(delay(&Cause::new(task, value)?).seconds().into())
-        });
+        self.callback("initial_delay", "", move |task, value| Ok(delay(&Cause::new(task, value)?).seconds().into()));
         self
     }
 
@@ -238,8 +236,7 @@ impl Handler {
     pub fn when(mut self, filter: impl Into<Filter>) -> Handler {
         let filter = filter.into();
         if !filter.is_function() {
-            self.problems
-                .push("when: a filter by everything is a function".to_owned());
+            self.problems.push("when: a filter by everything is a function".to_owned());
         }
         self.filter("when", "", filter);
         self
@@ -254,9 +251,7 @@ impl Handler {
             filters.insert(key.to_owned(), declared);
         }
         if filter.is_function() {
-            self.callback(option, key, move |task, value| {
-                Ok(filter.holds(&Cause::new(task, value)?).into())
-            });
+            self.callback(option, key, move |task, value| Ok(filter.holds(&Cause::new(task, value)?).into()));
         }
     }
 

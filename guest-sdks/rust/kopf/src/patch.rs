@@ -62,10 +62,7 @@ impl Patch {
     /// The part of the patch at a path of keys; `[]` is the whole. Nothing is patched
     /// before something is set there.
     pub fn part<K: Into<String>>(&self, path: impl IntoIterator<Item = K>) -> Part {
-        Part {
-            patch: self.clone(),
-            path: path.into_iter().map(Into::into).collect(),
-        }
+        Part { patch: self.clone(), path: path.into_iter().map(Into::into).collect() }
     }
 
     /// Merges values into the patch of the whole object.
@@ -106,9 +103,7 @@ impl Patch {
         match serde_json::to_value(value) {
             Ok(value) => Some(value),
             Err(err) => {
-                self.0
-                    .problem
-                    .set(Some(Failure::from(crate::Error::permanent(err)).about("the patch")));
+                self.0.problem.set(Some(Failure::from(crate::Error::permanent(err)).about("the patch")));
                 None
             }
         }
@@ -164,9 +159,7 @@ pub(crate) fn nested<'a>(root: &'a mut Map<String, Value>, path: &[String]) -> &
         if !inner.is_object() {
             *inner = Value::Object(Map::new());
         }
-        let Value::Object(inner) = inner else {
-            unreachable!("it was made one")
-        };
+        let Value::Object(inner) = inner else { unreachable!("it was made one") };
         map = inner;
     }
     map

@@ -33,10 +33,7 @@ pub struct Events {
 impl Events {
     /// The same for another object, which needs `apiVersion`, `kind` and `metadata`.
     pub fn about(&self, object: impl Serialize) -> Events {
-        Events {
-            task: self.task.clone(),
-            about: Some(serde_json::to_value(object).unwrap_or_default()),
-        }
+        Events { task: self.task.clone(), about: Some(serde_json::to_value(object).unwrap_or_default()) }
     }
 
     /// Posts an event of the type Normal.
@@ -52,11 +49,7 @@ impl Events {
     /// Posts an error as an event of the type Error: the message, if there is one,
     /// and the error after it. An empty reason stands for the type of the error.
     pub fn exception<E: Error + ?Sized>(&self, err: &E, reason: &str, message: &str) -> Result<(), abi::Errno> {
-        let name = if reason.is_empty() {
-            name_of(err)
-        } else {
-            reason.to_owned()
-        };
+        let name = if reason.is_empty() { name_of(err) } else { reason.to_owned() };
         self.send(Level::Error as u32, "Error", &name, format!("{message} {err}").trim())
     }
 

@@ -144,11 +144,7 @@ impl Scanner<'_> {
     /// A number, true, false, or null.
     fn plain(&mut self) -> Option<()> {
         let start = self.at;
-        while self
-            .text
-            .get(self.at)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
-        {
+        while self.text.get(self.at).is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)) {
             self.at += 1;
         }
         (self.at > start).then_some(())
@@ -186,19 +182,7 @@ mod tests {
             member(&text.as_bytes()[..cut], "c");
             path_at(&text.as_bytes()[..cut], cut / 2);
         }
-        for text in [
-            "",
-            "1",
-            "[1]",
-            "}",
-            "{]",
-            "{\"a\"}",
-            "{,}",
-            "\u{1}",
-            "{\"b\":[\u{1}]}",
-            "{1:2}",
-            "{{}:1}",
-        ] {
+        for text in ["", "1", "[1]", "}", "{]", "{\"a\"}", "{,}", "\u{1}", "{\"b\":[\u{1}]}", "{1:2}", "{{}:1}"] {
             assert_eq!(found(text, "a"), None, "{text}");
         }
     }

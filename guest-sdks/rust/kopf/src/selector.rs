@@ -41,19 +41,13 @@ impl Selector {
 
     /// Asks a function for each resource of the cluster.
     pub fn matching(select: impl Fn(&Resource) -> bool + 'static) -> Selector {
-        let mut selector = Selector {
-            select: Some(Rc::new(select)),
-            ..Selector::default()
-        };
+        let mut selector = Selector { select: Some(Rc::new(select)), ..Selector::default() };
         selector.wire.insert("function".to_owned(), true.into());
         selector
     }
 
     fn of(parts: &[&str]) -> Selector {
-        Selector {
-            parts: parts.iter().map(|part| (*part).to_owned()).collect(),
-            ..Selector::default()
-        }
+        Selector { parts: parts.iter().map(|part| (*part).to_owned()).collect(), ..Selector::default() }
     }
 
     /// By the API group; an empty one is that of core resources.

@@ -98,16 +98,7 @@ impl Task {
     /// Lets time pass.
     pub async fn wait(&self, time: Duration, stoppable: bool) -> Answer {
         let seconds = Some(time.as_secs_f64());
-        self.ask(
-            Step {
-                step: "wait".into(),
-                seconds,
-                stoppable,
-                ..Step::default()
-            },
-            Vec::new(),
-        )
-        .await
+        self.ask(Step { step: "wait".into(), seconds, stoppable, ..Step::default() }, Vec::new()).await
     }
 
     /// Runs sub-handlers now, and tells whether some are unfinished.
@@ -127,10 +118,7 @@ impl Task {
 
     /// Hands a wish to the host, and waits for its answer.
     fn ask(&self, step: Step, children: Vec<Handler>) -> Asking<'_> {
-        Asking {
-            task: self,
-            wish: Some(Wish { step, children }),
-        }
+        Asking { task: self, wish: Some(Wish { step, children }) }
     }
 
     /// What the host is to do next, after the future of the task was polled.
@@ -138,12 +126,12 @@ impl Task {
         self.answer.take();
         match self.wish.take() {
             Some(wish) if !self.clash.get() => Ok(wish),
-            Some(_) => Err(Error::permanent(
-                "the handler waits for several things at once; it can await one at a time",
-            )),
-            None => Err(Error::permanent(
-                "the handler awaits something that is not of this SDK: nothing would wake it",
-            )),
+            Some(_) => {
+                Err(Error::permanent("the handler waits for several things at once; it can await one at a time"))
+            }
+            None => {
+                Err(Error::permanent("the handler awaits something that is not of this SDK: nothing would wake it"))
+            }
         }
     }
 
@@ -186,11 +174,7 @@ impl Task {
             }
             Err(failure) => step.error = Some(failure.wire()),
         }
-        Done {
-            step,
-            children,
-            transforms,
-        }
+        Done { step, children, transforms }
     }
 
     /// A random number, or the same one if the host has none.

@@ -12,11 +12,7 @@ pub fn parse(text: &str) -> Option<SystemTime> {
     if !matches!(&rest[zone..], "Z" | "+00:00" | "-00:00") || !(1..=12).contains(&month) || day == 0 || year < 1970 {
         return None;
     }
-    let fraction: f64 = if zone == 0 {
-        0.0
-    } else {
-        format!("0{}", &rest[..zone]).parse().ok()?
-    };
+    let fraction: f64 = if zone == 0 { 0.0 } else { format!("0{}", &rest[..zone]).parse().ok()? };
     let seconds = (days(year.into(), month.into(), day.into()) * 24 + u64::from(hour)) * 3600;
     let time = Duration::from_secs(seconds + u64::from(minute * 60 + second));
     UNIX_EPOCH.checked_add(time + Duration::from_micros((fraction * 1e6).round() as u64))
@@ -24,11 +20,7 @@ pub fn parse(text: &str) -> Option<SystemTime> {
 
 /// The days since 1970-01-01 in the Gregorian calendar.
 fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    }; // March begins the year
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) }; // March begins the year
     year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469
 }
 

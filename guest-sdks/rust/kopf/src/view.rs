@@ -45,12 +45,7 @@ enum Source {
 
 impl View {
     fn new(name: String, source: Source) -> View {
-        View(Rc::new(Inner {
-            name,
-            source,
-            text: OnceCell::new(),
-            value: OnceCell::new(),
-        }))
+        View(Rc::new(Inner { name, source, text: OnceCell::new(), value: OnceCell::new() }))
     }
 
     /// A view of a JSON text. A text that is not JSON looks like null.
@@ -70,21 +65,13 @@ impl View {
     }
 
     pub(crate) fn member(&self, key: &'static str) -> View {
-        let name = if self.0.name.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.0.name)
-        };
+        let name = if self.0.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0.name) };
         View::new(name, Source::Member(self.clone(), key))
     }
 
     /// The value of a key, for [`decode`](View::decode): null if there is none.
     pub fn part(&self, key: &str) -> View {
-        let name = if self.0.name.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.0.name)
-        };
+        let name = if self.0.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0.name) };
         let part = View::new(name, Source::Given);
         let text = self.text();
         part.0.text.get_or_init(|| match scan::member(&text, key) {
@@ -114,9 +101,7 @@ impl View {
 
     /// The value, decoded.
     pub fn value(&self) -> &Value {
-        self.0
-            .value
-            .get_or_init(|| serde_json::from_slice(&self.text()).unwrap_or_default())
+        self.0.value.get_or_init(|| serde_json::from_slice(&self.text()).unwrap_or_default())
     }
 
     /// Decodes the value into a type of yours.

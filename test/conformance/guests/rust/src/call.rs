@@ -40,12 +40,7 @@ impl std::ops::Deref for Call {
 
 impl Call {
     pub fn new(spec: &Rc<Spec>, argument: Argument) -> Call {
-        Call {
-            spec: spec.clone(),
-            argument,
-            calls: 0,
-            returned: None,
-        }
+        Call { spec: spec.clone(), argument, calls: 0, returned: None }
     }
 
     pub fn interpreter(&self) -> &Interpreter {
@@ -105,14 +100,9 @@ impl Call {
         if !asks_for_calls(list(&self.spec.given["do"])) {
             return Ok(());
         }
-        let object = self
-            .object()
-            .map(|o| format!(" {}/{}", o.namespace.as_deref().unwrap_or_default(), o.name));
+        let object = self.object().map(|o| format!(" {}/{}", o.namespace.as_deref().unwrap_or_default(), o.name));
         let key = format!("calls {}{}", self.id, object.unwrap_or_default());
-        self.calls = self
-            .operator_memo()
-            .update(&key, |old: Option<u64>| old.unwrap_or(0) + 1)?
-            - 1;
+        self.calls = self.operator_memo().update(&key, |old: Option<u64>| old.unwrap_or(0) + 1)? - 1;
         Ok(())
     }
 }

@@ -31,10 +31,6 @@ pub struct Spec {
 impl Spec {
     pub fn new(interpreter: &Rc<Interpreter>, given: &Value) -> Spec {
         let name = given["name"].as_str().unwrap_or("fn").to_owned();
-        Spec {
-            interpreter: interpreter.clone(),
-            name,
-            given: given.clone(),
-        }
+        Spec { interpreter: interpreter.clone(), name, given: given.clone() }
     }
 }

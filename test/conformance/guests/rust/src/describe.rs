@@ -76,11 +76,7 @@ fn review(record: &mut Value, r: &Review) {
     record["new_spec"] = r.new["spec"].clone();
     record["diff"] = diff(r.diff(), &["spec"]);
     let names = r.headers.keys().map(|name| name.to_lowercase());
-    record["headers"] = sorted(
-        names
-            .filter(|name| name == "content-type" || name == "accept")
-            .collect(),
-    );
+    record["headers"] = sorted(names.filter(|name| name == "content-type" || name == "accept").collect());
 }
 
 /// A resource with its lists sorted.
@@ -101,9 +97,6 @@ fn sorted(mut names: Vec<String>) -> Value {
 /// A difference below a path.
 fn diff(diff: Vec<DiffItem>, below: &[&str]) -> Value {
     let within = |d: &DiffItem| d.path.len() >= below.len() && d.path.iter().zip(below).all(|(a, b)| a == b);
-    let items = diff
-        .into_iter()
-        .filter(within)
-        .map(|d| json!([d.op, d.path, d.old, d.new]));
+    let items = diff.into_iter().filter(within).map(|d| json!([d.op, d.path, d.old, d.new]));
     sorted_by_repr(items.collect())
 }

@@ -28,11 +28,7 @@ pub fn of_all(spec: &Rc<Spec>, filter: &Value) -> Filter {
 /// A combination, or a single function.
 fn combined(spec: &Rc<Spec>, filter: &Value, single: fn(&Rc<Spec>, &Value) -> Filter) -> Filter {
     let arg = &filter["arg"];
-    let items = if arg.is_array() {
-        list(arg)
-    } else {
-        std::slice::from_ref(arg)
-    };
+    let items = if arg.is_array() { list(arg) } else { std::slice::from_ref(arg) };
     let mut parts: Vec<Filter> = Vec::new();
     for item in items.iter().filter(|item| item.get("$fn").is_some()) {
         parts.push(combined(spec, item, single));
@@ -53,8 +49,7 @@ fn value_check(spec: &Rc<Spec>, filter: &Value) -> Filter {
         let (name, arg) = (filter["$fn"].as_str().unwrap_or_default(), &filter["arg"]);
         let value = c.value.clone().unwrap_or_default();
         if !filter["log"].is_null() {
-            spec.interpreter
-                .emit(json!({"callback": name, "value": value, "kwargs": null}));
+            spec.interpreter.emit(json!({"callback": name, "value": value, "kwargs": null}));
         }
         match name {
             "eq" => equal(&value, arg),

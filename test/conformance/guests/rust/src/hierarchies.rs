@@ -6,9 +6,7 @@ use kopf::{Adoption, Error, OwnerFlag, Value, json};
 
 /// Makes children of the handled object, and prints them.
 pub fn perform(call: &Call, arg: &Value) -> kopf::Result {
-    let object = call
-        .object()
-        .ok_or_else(|| Error::permanent("hierarchies are for handlers of objects"))?;
+    let object = call.object().ok_or_else(|| Error::permanent("hierarchies are for handlers of objects"))?;
     let mut objs = arg["objs"].clone();
     let mut names = Vec::new();
     for item in list(&arg["calls"]) {
@@ -37,21 +35,13 @@ fn adoption(kwargs: &Value) -> Adoption {
         strict: kwargs["strict"] == true,
         nested: match &kwargs["nested"] {
             Value::String(field) => vec![field.clone()],
-            fields => list(fields)
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
+            fields => list(fields).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         },
         labels: labels.map(|map| {
-            map.iter()
-                .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
-                .collect()
+            map.iter().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
         }),
         name: kwargs["name"].as_str().map(str::to_owned),
-        namespace: kwargs
-            .get("namespace")
-            .map(|namespace| namespace.as_str().map(str::to_owned)),
+        namespace: kwargs.get("namespace").map(|namespace| namespace.as_str().map(str::to_owned)),
         controller: flag(kwargs, "controller"),
         block_owner_deletion: flag(kwargs, "block_owner_deletion"),
     }

@@ -34,21 +34,14 @@ fn setup(operator: &mut Operator) -> kopf::Result {
     let which = kopf::config("KOPF_CASE_OPERATOR").unwrap_or_default();
     let case: Value = serde_json::from_str(&kopf::config("KOPF_CASE_JSON_TEXT").unwrap_or_default())?;
     let main = which.is_empty() || which == "main";
-    let spec = if main {
-        &case["operator"]
-    } else {
-        &case["operators"][&which]
-    };
+    let spec = if main { &case["operator"] } else { &case["operators"][&which] };
     if spec.is_null() && !main {
         return Err(Error::permanent(format_args!("the case has no operator {which:?}")).into());
     }
     if let Some(lifecycle) = spec["lifecycle"].as_str() {
         operator.lifecycle(settings::lifecycle(lifecycle)?);
     }
-    let interpreter = Rc::new(Interpreter {
-        operator: (!main).then_some(which),
-        settings: spec["settings"].clone(),
-    });
+    let interpreter = Rc::new(Interpreter { operator: (!main).then_some(which), settings: spec["settings"].clone() });
     let own = interpreter.clone();
     let configure = async move |a: Activity| settings::configure(&a, &own.settings);
     operator.add(Handler::startup(configure).id("__configure__"));

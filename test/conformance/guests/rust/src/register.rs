@@ -65,10 +65,7 @@ fn index(spec: &Rc<Spec>) -> impl AsyncFn(Indexed) -> kopf::Result<Option<Keyed>
 /// All notations of resources.
 fn selector(resource: &Value) -> kopf::Result<Selector> {
     let parts = |items: &[Value]| -> Vec<String> {
-        items
-            .iter()
-            .map(|part| part.as_str().unwrap_or(EVERYTHING).to_owned())
-            .collect()
+        items.iter().map(|part| part.as_str().unwrap_or(EVERYTHING).to_owned()).collect()
     };
     let of = |parts: Vec<String>| Selector::from(parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice());
     match resource {
@@ -106,12 +103,7 @@ fn selector(resource: &Value) -> kopf::Result<Selector> {
 /// Sets the options of a decorator. What is null is not said; what is no option is not looked at.
 pub fn options(spec: &Rc<Spec>, handler: Handler, given: &Value) -> kopf::Result<Handler> {
     let mut handler = handler;
-    for (name, value) in given
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(_, value)| !value.is_null())
-    {
+    for (name, value) in given.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         handler = option(spec, handler, name, value)?;
     }
     Ok(handler)
@@ -153,13 +145,9 @@ fn option(spec: &Rc<Spec>, h: Handler, name: &str, value: &Value) -> Result<Hand
         "operation" => h.operation(word),
         "operations" => h.operations(list(value).iter().filter_map(Value::as_str)),
         "subresource" => h.subresource(word),
-        "field" if value.is_array() => h.field(
-            list(value)
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect::<Vec<_>>(),
-        ),
+        "field" if value.is_array() => {
+            h.field(list(value).iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
+        }
         "field" => h.field(word),
         "labels" => filters::each(value).fold(h, |h, (key, f)| h.label(key, filters::of_value(spec, f))),
         "annotations" => filters::each(value).fold(h, |h, (key, f)| h.annotation(key, filters::of_value(spec, f))),

@@ -68,11 +68,7 @@ impl Call {
 
     /// Checks conditions; all must hold.
     fn holds(&self, condition: &Value) -> bool {
-        condition
-            .as_object()
-            .into_iter()
-            .flatten()
-            .all(|(name, want)| self.check(name, want))
+        condition.as_object().into_iter().flatten().all(|(name, want)| self.check(name, want))
     }
 
     fn check(&self, name: &str, want: &Value) -> bool {
@@ -89,9 +85,7 @@ impl Call {
                 let key = want[0].as_str().unwrap_or_default();
                 self.object().is_some_and(|o| equal(&o.spec[key], &want[1]))
             }
-            ("spec_has", _) => self
-                .object()
-                .is_some_and(|o| o.spec.get(want.as_str().unwrap_or_default()).is_some()),
+            ("spec_has", _) => self.object().is_some_and(|o| o.spec.get(want.as_str().unwrap_or_default()).is_some()),
             _ => false,
         }
     }

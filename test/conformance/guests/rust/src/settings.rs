@@ -39,16 +39,7 @@ fn storage(value: &Value) -> Value {
         return list(&value["storages"]).iter().map(storage).collect();
     }
     let renamed = |key: &String| {
-        if key == "storage" {
-            "type".to_owned()
-        } else {
-            key.clone()
-        }
+        if key == "storage" { "type".to_owned() } else { key.clone() }
     };
-    value
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(key, item)| (renamed(key), item.clone()))
-        .collect()
+    value.as_object().into_iter().flatten().map(|(key, item)| (renamed(key), item.clone())).collect()
 }

@@ -62,10 +62,7 @@ fn repr(value: &Value) -> String {
         Value::String(text) => format!("'{}'", text.replace('\'', "\\'")),
         Value::Array(items) => format!("[{}]", items.iter().map(repr).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            let items: Vec<_> = map
-                .iter()
-                .map(|(key, value)| format!("'{key}': {}", repr(value)))
-                .collect();
+            let items: Vec<_> = map.iter().map(|(key, value)| format!("'{key}': {}", repr(value))).collect();
             format!("{{{}}}", items.join(", "))
         }
     }

@@ -23,11 +23,7 @@ impl Call {
 
     /// A daemon that behaves well.
     async fn looped(&mut self, arg: &Value) -> kopf::Result {
-        let interval = if arg["interval"].is_null() {
-            TICK
-        } else {
-            seconds(&arg["interval"])
-        };
+        let interval = if arg["interval"].is_null() { TICK } else { seconds(&arg["interval"]) };
         let blocking = self.spec.given["sync"] == true;
         let mut n = 0.0;
         while !self.daemon()?.stopped() {
@@ -47,11 +43,7 @@ impl Call {
         }
         let daemon = self.daemon()?;
         if daemon.stopped() {
-            let mut reasons: Vec<_> = daemon
-                .stop_reasons()
-                .iter()
-                .map(|reason| reason.to_uppercase())
-                .collect();
+            let mut reasons: Vec<_> = daemon.stop_reasons().iter().map(|reason| reason.to_uppercase()).collect();
             reasons.sort();
             self.mark(json!("stopped"), json!({"stop_reason": reasons}));
         } else {

@@ -53,8 +53,7 @@ async fn subs(c: Change) -> kopf::Result<Value> {
         retry => Ok(retry),
     };
     let nested = async |c: Change| c.sub("leaf", async |c: Change| Ok::<_, kopf::Failure>(c.id.clone()));
-    c.execute([Handler::sub("flaky", flaky).retries(5), Handler::sub("nested", nested)])
-        .await?;
+    c.execute([Handler::sub("flaky", flaky).retries(5), Handler::sub("nested", nested)]).await?;
     kopf::info!(c, "after execute");
     c.sub("steady", async |_: Change| Ok::<_, Error>("done"));
     c.execute_declared().await?;
@@ -88,18 +87,8 @@ pub async fn typed_fn(c: Change<Typed>) -> kopf::Result<u32> {
 
 #[kopf::field("kopfexamples", field = "spec.size", old = PRESENT, new = not(0), labels = {"typed": "yes"}, param = 5)]
 pub fn size_changed(c: Change) -> kopf::Result<Value> {
-    let diff: Vec<_> = c
-        .diff()
-        .into_iter()
-        .map(|item| format!("{} {} {}", item.op, item.old, item.new))
-        .collect();
-    Ok(json!([
-        c.old.decode::<u32>()?,
-        c.new.decode::<u32>()?,
-        diff,
-        c.param,
-        c.reason
-    ]))
+    let diff: Vec<_> = c.diff().into_iter().map(|item| format!("{} {} {}", item.op, item.old, item.new)).collect();
+    Ok(json!([c.old.decode::<u32>()?, c.new.decode::<u32>()?, diff, c.param, c.reason]))
 }
 
 #[kopf::delete("kopfexamples", labels = {"guarded": PRESENT})]

@@ -44,10 +44,5 @@ pub fn by_group(o: Indexed) -> Keyed {
 
 #[kopf::event("kopfexamples", labels = {"spied": PRESENT})]
 pub fn spy(e: Event) {
-    kopf::info!(
-        e,
-        "event {} of {}",
-        e.event_type.as_deref().unwrap_or("none"),
-        e.raw["object"]["metadata"]["name"]
-    );
+    kopf::info!(e, "event {} of {}", e.event_type.as_deref().unwrap_or("none"), e.raw["object"]["metadata"]["name"]);
 }

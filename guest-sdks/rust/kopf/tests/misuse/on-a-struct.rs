@@ -1,0 +1,4 @@
+#[kopf::create("kopfexamples")]
+struct NotAFunction;
+
+fn main() {}
