@@ -24,10 +24,16 @@ type artifact struct {
 	Size        int64                    `json:"size"`
 	MediaType   string                   `json:"mediaType"`
 	Annotations map[string]string        `json:"annotations,omitempty"`
+	Attached    []attachment             `json:"attached,omitempty"` // signatures as bundles, SBOMs, provenance
 	Imports     []string                 `json:"imports"`
 	Declared    *declaration.Declaration `json:"declared"` // null: it declares nothing
 
 	imports []host.Function
+}
+
+type attachment struct {
+	Type   string `json:"type"`
+	Digest string `json:"digest"`
 }
 
 // inspectArtifact shows an artifact. The module is read, but not run.
@@ -44,6 +50,13 @@ func (o *runOptions) inspectArtifact(ctx context.Context, name string, asJSON bo
 	a, err := describe(found)
 	if err != nil {
 		return err
+	}
+	attached, err := finder.Attached(ctx, found.Manifest.Reference, false)
+	if err != nil {
+		return err
+	}
+	for _, d := range attached {
+		a.Attached = append(a.Attached, attachment{Type: d.ArtifactType, Digest: d.Digest})
 	}
 	if asJSON {
 		encoder := json.NewEncoder(stdout)
@@ -72,6 +85,9 @@ func (a *artifact) show(stdout io.Writer) error {
 	fmt.Fprintf(table, "module\t%s (%d bytes of %s)\n", a.Module, a.Size, a.MediaType)
 	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
 		fmt.Fprintf(table, "%s\t%s\n", plain(key), plain(a.Annotations[key]))
+	}
+	for _, d := range a.Attached {
+		fmt.Fprintf(table, "attached\t%s %s\n", plain(d.Type), plain(d.Digest))
 	}
 	if a.Declared == nil {
 		fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.imports)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 
 func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
-	var annotations []string
+	var annotations, attach []string
 	cmd := &cobra.Command{
 		Use:   "push OPERATOR.wasm oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Put a module into a registry",
@@ -23,7 +24,8 @@ func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
 reference with the digest. The module is loaded, and must register what it declares; if it
 declares nothing, what it registers is declared (see kopf annotate). It may also be an artifact.`,
 		Example: `  kopf push operator.wasm oci://ghcr.io/me/operator:v1
-  kopf push operator.wasm oci://localhost:5000/operator:v1 -a org.opencontainers.image.licenses=MIT`,
+  kopf push operator.wasm oci://localhost:5000/operator:v1 -a org.opencontainers.image.licenses=MIT
+  kopf push operator.wasm oci://ghcr.io/me/operator:v1 --attach sbom.spdx.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError{errors.New("name a module, and where to push it: kopf push operator.wasm oci://ghcr.io/me/operator:v1")}
@@ -33,6 +35,10 @@ declares nothing, what it registers is declared (see kopf annotate). It may also
 				return err
 			}
 			extra, err := pairs("--annotation", annotations)
+			if err != nil {
+				return err
+			}
+			documents, err := readAll(attach)
 			if err != nil {
 				return err
 			}
@@ -52,7 +58,7 @@ declares nothing, what it registers is declared (see kopf annotate). It may also
 				}
 				return module, d.Annotations, nil
 			}
-			pushed, err := finder.Push(cmd.Context(), args[0], to, declared, extra)
+			pushed, err := finder.Push(cmd.Context(), args[0], to, declared, extra, documents)
 			if err != nil {
 				return err
 			}
@@ -63,7 +69,21 @@ declares nothing, what it registers is declared (see kopf annotate). It may also
 	o.addConfigFlags(cmd.Flags())
 	o.registryOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
+	cmd.Flags().StringArrayVar(&attach, "attach", nil, "a `file` that refers to the artifact: an SBOM (SPDX, CycloneDX), or a provenance (in-toto) (repeatable)")
 	return cmd
+}
+
+// readAll reads files by their names.
+func readAll(paths []string) (map[string][]byte, error) {
+	found := map[string][]byte{}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		found[path] = content
+	}
+	return found, nil
 }
 
 // pairs reads a repeatable flag with KEY=VALUE; nil if there are none.

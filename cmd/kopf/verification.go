@@ -72,7 +72,10 @@ func (o *verificationOptions) guard(f *modules.Finder) error {
 	if err != nil {
 		return err
 	}
-	v := &signatures.Verifier{Client: f.Client, Config: config}
+	v := &signatures.Verifier{Config: config}
+	for _, from := range f.Attachments() {
+		v.Sources = append(v.Sources, from)
+	}
 	f.Verify = func(ctx context.Context, r oci.Reference) error {
 		_, err := v.Verify(ctx, r)
 		return err

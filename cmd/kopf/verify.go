@@ -42,7 +42,7 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 					return err
 				}
 			}
-			signers, err := (&signatures.Verifier{Client: client, Config: config}).Verify(cmd.Context(), r)
+			signers, err := (&signatures.Verifier{Sources: []signatures.Source{client}, Config: config}).Verify(cmd.Context(), r)
 			if err != nil {
 				return err
 			}

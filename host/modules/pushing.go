@@ -16,8 +16,9 @@ import (
 type Prepare func(ctx context.Context, found *Found) (module []byte, annotations map[string]string, err error)
 
 // Push packs a module, from wherever Open finds it, and puts it under a tag. The
-// annotations come on top of those that the module declares. It returns the reference with the digest.
-func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepare Prepare, annotations map[string]string) (oci.Reference, error) {
+// annotations come on top of those that the module declares; documents, by the names of
+// their files, refer to it. It returns the reference with the digest.
+func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepare Prepare, annotations map[string]string, documents map[string][]byte) (oci.Reference, error) {
 	found, err := f.Open(ctx, name)
 	if err != nil {
 		return to, err
@@ -35,8 +36,12 @@ func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepar
 	if err != nil {
 		return to, fmt.Errorf("%s: %w", found.Name, err)
 	}
-	to.Digest, err = f.Client.Push(ctx, to, packed)
-	return to, err
+	digest, err := f.Client.Push(ctx, to, packed)
+	if err != nil {
+		return to, err
+	}
+	to.Digest = digest
+	return to, f.Attach(ctx, to, layout.Describe(layout.MediaManifest, packed.Manifest), documents)
 }
 
 // fileName is the name that other tools save the module under.

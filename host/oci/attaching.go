@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -14,6 +15,9 @@ import (
 
 // maxReferrers bounds what is read of what refers to an artifact.
 const maxReferrers = 200
+
+// SignatureTag is the tag where cosign keeps the signatures of a digest.
+func SignatureTag(digest string) string { return strings.Replace(digest, ":", "-", 1) + ".sig" }
 
 // Referrers lists what refers to an artifact: signatures, SBOMs, provenance. Where
 // the registry does not know referrers, it is what clients have left under a tag. The
@@ -39,16 +43,20 @@ func (c *Client) Referrers(ctx context.Context, r Reference) ([]layout.Descripto
 	return found, explained(r, err)
 }
 
-// Attached reads the manifest of something that is no module, but belongs to one.
+// Attached reads the manifest of something that is no module, but belongs to one,
+// and its bytes.
 //
 // Errors: as those of Manifest.
-func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, error) {
+func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error) {
 	repo, err := c.repository(ctx, r)
 	if err != nil {
-		return nil, explained(r, err)
+		return nil, nil, explained(r, err)
 	}
-	_, parsed, err := fetchManifest(ctx, repo, r)
-	return parsed, explained(r, err)
+	raw, parsed, err := fetchManifest(ctx, repo, r)
+	if err != nil {
+		return nil, nil, explained(r, err)
+	}
+	return parsed, raw, nil
 }
 
 // Attach lets content of one layer refer to an artifact, and returns the digest

@@ -16,24 +16,34 @@ const (
 	annotationSignature = "dev.cosignproject.cosign/signature"
 )
 
-// tagOf is the tag where cosign keeps the signatures of a digest.
-func tagOf(digest string) string { return strings.Replace(digest, ":", "-", 1) + ".sig" }
+// Source has what belongs to artifacts: a registry, as oci.Client, or what was
+// kept of one.
+type Source interface {
+	// Attached reads a manifest. Errors: oci.ErrNotFound, and others.
+	Attached(ctx context.Context, r oci.Reference) (*layout.Manifest, []byte, error)
 
-// Collect reads what a registry has as signatures of an artifact. The reference
-// has a digest.
-func Collect(ctx context.Context, c *oci.Client, r oci.Reference) ([]Signature, error) {
-	tagged, err := collectTagged(ctx, c, r)
+	// Referrers lists what refers to an artifact.
+	Referrers(ctx context.Context, r oci.Reference) ([]layout.Descriptor, error)
+
+	// Blob reads content of at most so many bytes.
+	Blob(ctx context.Context, r oci.Reference, d layout.Descriptor, limit int64) ([]byte, error)
+}
+
+// Collect reads what there is as signatures of an artifact. The reference has a
+// digest.
+func Collect(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+	tagged, err := collectTagged(ctx, from, r)
 	if err != nil {
 		return nil, err
 	}
-	referring, err := collectReferring(ctx, c, r)
+	referring, err := collectReferring(ctx, from, r)
 	return append(tagged, referring...), err
 }
 
 // collectTagged reads the signatures under cosign's tag.
-func collectTagged(ctx context.Context, c *oci.Client, r oci.Reference) ([]Signature, error) {
-	at := r.Tagged(tagOf(r.Digest))
-	m, err := c.Attached(ctx, at)
+func collectTagged(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+	at := r.Tagged(oci.SignatureTag(r.Digest))
+	m, _, err := from.Attached(ctx, at)
 	if errors.Is(err, oci.ErrNotFound) {
 		return nil, nil
 	}
@@ -50,7 +60,7 @@ func collectTagged(ctx context.Context, c *oci.Client, r oci.Reference) ([]Signa
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: a signature is not in Base64", at, ErrUnverified)
 		}
-		content, err := c.Blob(ctx, at, layer, maxPayload)
+		content, err := from.Blob(ctx, at, layer, maxPayload)
 		if err != nil {
 			return nil, err
 		}
@@ -60,8 +70,8 @@ func collectTagged(ctx context.Context, c *oci.Client, r oci.Reference) ([]Signa
 }
 
 // collectReferring reads the bundles among the referrers.
-func collectReferring(ctx context.Context, c *oci.Client, r oci.Reference) ([]Signature, error) {
-	referrers, err := c.Referrers(ctx, r)
+func collectReferring(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+	referrers, err := from.Referrers(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +81,7 @@ func collectReferring(ctx context.Context, c *oci.Client, r oci.Reference) ([]Si
 			continue // some registries tell the type of the config, which says nothing
 		}
 		at := r.At(d.Digest)
-		m, err := c.Attached(ctx, at)
+		m, _, err := from.Attached(ctx, at)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +91,7 @@ func collectReferring(ctx context.Context, c *oci.Client, r oci.Reference) ([]Si
 		if len(m.Layers) != 1 {
 			return nil, fmt.Errorf("%s: %w: a bundle has %d layers, not one", at, oci.ErrLayout, len(m.Layers))
 		}
-		content, err := c.Blob(ctx, at, m.Layers[0], maxPayload)
+		content, err := from.Blob(ctx, at, m.Layers[0], maxPayload)
 		if err != nil {
 			return nil, err
 		}
@@ -119,5 +129,5 @@ func Sign(ctx context.Context, c *oci.Client, r oci.Reference, subject layout.De
 	}
 	layer := layout.Describe(mediaPayload, content)
 	layer.Annotations = map[string]string{annotationSignature: base64.StdEncoding.EncodeToString(raw)}
-	return addLayer(ctx, c, r.Tagged(tagOf(r.Digest)), layer, content)
+	return addLayer(ctx, c, r.Tagged(oci.SignatureTag(r.Digest)), layer, content)
 }

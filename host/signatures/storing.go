@@ -24,7 +24,7 @@ type imageConfig struct {
 
 // addLayer adds a layer to the manifest at a tag, or makes a manifest with it.
 func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout.Descriptor, content []byte) error {
-	m, err := c.Attached(ctx, at)
+	m, _, err := c.Attached(ctx, at)
 	if errors.Is(err, oci.ErrNotFound) {
 		m, err = &layout.Manifest{SchemaVersion: 2, MediaType: layout.MediaManifest}, nil
 	}

@@ -11,8 +11,8 @@ import (
 
 // Verifier verifies artifacts.
 type Verifier struct {
-	Client *oci.Client
-	Config *Config
+	Sources []Source // asked in this order, until the signatures suffice
+	Config  *Config
 }
 
 // Verify tells who has signed an artifact, if that is enough. The reference has a
@@ -20,15 +20,20 @@ type Verifier struct {
 //
 // Errors: ErrUnverified, or those of reading from a registry.
 func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
-	found, err := Collect(ctx, v.Client, r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: reading its signatures: %w", r, err)
+	var last error
+	for _, from := range v.Sources {
+		found, err := Collect(ctx, from, r)
+		if err != nil {
+			last = fmt.Errorf("%s: reading its signatures: %w", r, err)
+			continue
+		}
+		signers, err := v.Config.Verify(r.Digest, found)
+		if err == nil {
+			return signers, nil
+		}
+		last = fmt.Errorf("%s: %w", r, err)
 	}
-	signers, err := v.Config.Verify(r.Digest, found)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r, err)
-	}
-	return signers, nil
+	return nil, last
 }
 
 // DefaultPath is kopf/verification.yml in the user's folder of configurations;

@@ -80,4 +80,12 @@ func TestInteropSkopeo(t *testing.T) {
 	if pulled := b.must("pull", "oci://"+r.Host+"/to:v1"); !strings.HasSuffix(pulled, digest) {
 		t.Errorf("pulled %s, want %s", pulled, digest)
 	}
+	b.must("save", "oci://"+r.Host+"/from:v1", "-o", "operators.tar")
+	read := b.run(skopeo, "--policy", "policy.json", "copy", "--dest-tls-verify=false", "oci-archive:operators.tar", "docker://"+r.Host+"/archive:v1")
+	if read.code != 0 {
+		t.Fatalf("skopeo: %s", read.stderr)
+	}
+	if pulled := b.must("pull", "oci://"+r.Host+"/archive:v1"); !strings.HasSuffix(pulled, digest) {
+		t.Errorf("pulled %s, want %s", pulled, digest)
+	}
 }

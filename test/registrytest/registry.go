@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,9 @@ type Options struct {
 type Registry struct {
 	Host string // 127.0.0.1:PORT
 	CA   string // the file with the certificate; empty without TLS
+
+	// Stop ends it before the test does.
+	Stop func()
 }
 
 // Start starts a registry, which ends with the test. Without its program the
@@ -64,10 +68,11 @@ func Start(t *testing.T, o Options) *Registry {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	r.Stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 	})
+	t.Cleanup(r.Stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the registry does not start: %v", err)

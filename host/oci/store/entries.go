@@ -22,6 +22,10 @@ type Entry struct {
 	Digest string    `json:"digest"` // of the manifest
 	Size   int64     `json:"size"`   // of the module, in bytes
 	Pulled time.Time `json:"pulled"`
+
+	// Subject is the digest of the artifact that this belongs to, as a signature does;
+	// empty for modules.
+	Subject string `json:"subject,omitempty"`
 }
 
 func (s *Store) entry(name string) string {
@@ -58,8 +62,20 @@ func (s *Store) Find(name string) (Entry, error) {
 	return e, nil
 }
 
-// List lists the references by name. Broken entries are left out.
+// List lists the references of modules by name. Broken entries are left out.
 func (s *Store) List() ([]Entry, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(e Entry) bool { return e.Subject != "" }), err
+}
+
+// Attached lists what belongs to an artifact.
+func (s *Store) Attached(digest string) ([]Entry, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(e Entry) bool { return e.Subject != digest }), err
+}
+
+// all lists all references by name.
+func (s *Store) all() ([]Entry, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, "refs"))
 	if err != nil {
 		return nil, err
@@ -78,11 +94,12 @@ func (s *Store) List() ([]Entry, error) {
 	return found, nil
 }
 
-// manifest reads a stored manifest.
-func (s *Store) manifest(digest string) (*layout.Manifest, error) {
+// Manifest reads a stored manifest, and its bytes.
+func (s *Store) Manifest(digest string) (*layout.Manifest, []byte, error) {
 	raw, err := s.Get(digest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return layout.ReadManifest(layout.MediaManifest, raw)
+	m, err := layout.ReadManifest(layout.MediaManifest, raw)
+	return m, raw, err
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Remove forgets a reference, or all references to a digest, and then all content
-// that no reference needs. It returns the names of the references.
+// Remove forgets a reference, or all references to a digest, and then everything
+// that no reference needs: what belongs to artifacts that are gone, and content. It returns the names of the references.
 //
 // Errors: ErrAbsent.
 func (s *Store) Remove(nameOrDigest string) ([]string, error) {
@@ -36,20 +36,40 @@ func (s *Store) Remove(nameOrDigest string) ([]string, error) {
 	if gone == nil {
 		return nil, fmt.Errorf("%s: %w", nameOrDigest, ErrAbsent)
 	}
-	return gone, s.sweep()
+	return gone, errors.Join(s.detach(), s.sweep())
+}
+
+// detach forgets what belongs to artifacts that no reference stands for any more.
+func (s *Store) detach() error {
+	all, err := s.all()
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, e := range all {
+		if e.Subject == "" {
+			there[e.Digest] = true
+		}
+	}
+	for _, e := range all {
+		if e.Subject != "" && !there[e.Subject] {
+			err = errors.Join(err, ignoreMissing(os.Remove(s.entry(e.Name))))
+		}
+	}
+	return err
 }
 
 // sweep removes content without references, and what killed processes have left.
 // The store is locked.
 func (s *Store) sweep() error {
-	entries, err := s.List()
+	entries, err := s.all()
 	if err != nil {
 		return err
 	}
 	needed := map[string]bool{}
 	for _, e := range entries {
 		needed[e.Digest] = true
-		m, err := s.manifest(e.Digest)
+		m, _, err := s.Manifest(e.Digest)
 		if err != nil {
 			continue // its parts are fetched again with it
 		}

@@ -85,12 +85,6 @@ func (s *Store) Get(digest string) ([]byte, error) {
 	return content, nil
 }
 
-// Has tells whether content is there, without a look at it.
-func (s *Store) Has(digest string) bool {
-	_, err := os.Stat(s.blob(digest))
-	return layout.ValidDigest(digest) && err == nil
-}
-
 // Put keeps content, and returns its digest.
 func (s *Store) Put(content []byte) (string, error) {
 	digest := layout.Digest(content)

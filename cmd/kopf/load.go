@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host/oci"
+)
+
+func newLoadCmd(stdout, stderr io.Writer) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "load FILE",
+		Short: "Read artifacts from an archive",
+		Long: `Load puts the artifacts of an archive of kopf save into the store on this machine, checks
+them, and prints their references. They run without a registry by --pull missing or never.`,
+		Example: `  kopf load operators.tar
+  kopf run oci://ghcr.io/me/operator:v1 --pull never -n default`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one archive, as kopf save writes it")}
+			}
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			finder, err := (&registryOptions{}).finder(stderr)
+			if err != nil {
+				return err
+			}
+			entries, err := finder.LoadArchive(f)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			for _, e := range entries {
+				fmt.Fprintf(stdout, "%s%s@%s\n", oci.Scheme, e.Name, e.Digest)
+			}
+			return nil
+		},
+	}
+	return cmd
+}

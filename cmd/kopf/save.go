@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host/oci"
+)
+
+func newSaveCmd(stderr io.Writer) *cobra.Command {
+	o := &registryOptions{}
+	var output string
+	cmd := &cobra.Command{
+		Use:   "save oci://REFERENCE... --output FILE",
+		Short: "Write artifacts into an archive",
+		Long: `Save writes artifacts, with their signatures and what else refers to them, into a tar of
+an OCI image layout, for machines that reach no registry. What is not in the store is pulled.`,
+		Example: `  kopf save oci://ghcr.io/me/operator:v1 --output operators.tar
+  kopf save oci://ghcr.io/me/a:v1 oci://ghcr.io/me/b:v1 --pull missing -o operators.tar`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || output == "" {
+				return usageError{errors.New("name artifacts and a file: kopf save oci://ghcr.io/me/operator:v1 --output operators.tar")}
+			}
+			var refs []oci.Reference
+			for _, arg := range args {
+				r, err := parseReference(arg)
+				if err != nil {
+					return err
+				}
+				refs = append(refs, r)
+			}
+			finder, err := o.finder(stderr)
+			if err != nil {
+				return err
+			}
+			defer finder.Client.Close()
+			var archive bytes.Buffer
+			if err := finder.Save(cmd.Context(), &archive, refs); err != nil {
+				return err
+			}
+			return replaceFile(output, archive.Bytes())
+		},
+	}
+	o.addFlags(cmd.Flags())
+	o.addPullFlag(cmd.Flags())
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to be written (required)")
+	return cmd
+}

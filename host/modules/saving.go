@@ -1,0 +1,99 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/kopf-wasm/kopf/host/oci"
+	"github.com/kopf-wasm/kopf/host/oci/archive"
+	"github.com/kopf-wasm/kopf/host/oci/layout"
+	"github.com/kopf-wasm/kopf/host/oci/store"
+)
+
+// maxAttachment bounds what belongs to an artifact, in bytes: an SBOM can be large.
+const maxAttachment = 32 << 20
+
+// errNoStore is of what cannot be done without a store.
+var errNoStore = errors.New("there is no store on this machine: set HOME or XDG_CACHE_HOME")
+
+// Save writes artifacts with all that belongs to them into an archive. What is not
+// in the store is fetched.
+func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) error {
+	if f.Store == nil {
+		return errNoStore
+	}
+	var entries []store.Entry
+	for _, r := range refs {
+		found, err := f.Fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Attached(ctx, found.Manifest.Reference, true); err != nil {
+			return err
+		}
+		e, err := f.Store.Find(r.Name())
+		if err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	return archive.Save(to, f.Store, entries)
+}
+
+// Attached lists what belongs to an artifact, without its signature under cosign's
+// tag. With the content, all of it is read, and so kept in the store.
+func (f *Finder) Attached(ctx context.Context, r oci.Reference, content bool) ([]layout.Descriptor, error) {
+	var last error
+	for _, from := range f.Attachments() {
+		found, err := attached(ctx, from, r, content)
+		if err == nil {
+			return found, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+func attached(ctx context.Context, from Attachments, r oci.Reference, content bool) ([]layout.Descriptor, error) {
+	found, err := from.Referrers(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]oci.Reference, len(found))
+	for i, d := range found {
+		at[i] = r.At(d.Digest)
+	}
+	if content {
+		at = append(at, r.Tagged(oci.SignatureTag(r.Digest)))
+	}
+	for i, ref := range at {
+		m, _, err := from.Attached(ctx, ref)
+		if errors.Is(err, oci.ErrNotFound) && ref.Tag != "" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i < len(found) && m.ArtifactType != "" {
+			found[i].ArtifactType = m.ArtifactType // some registries tell the type of the config
+		}
+		for _, part := range append(m.Layers, m.Config) {
+			if !content {
+				break
+			}
+			if _, err := from.Blob(ctx, ref, part, maxAttachment); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// LoadArchive puts the artifacts of an archive into the store.
+func (f *Finder) LoadArchive(from io.Reader) ([]store.Entry, error) {
+	if f.Store == nil {
+		return nil, errNoStore
+	}
+	return archive.Load(from, f.Store)
+}
