@@ -162,7 +162,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, "it has no index.json"},
 		{"no archive", []byte(strings.Repeat("text", 1000)), "tar"},
-		{"a cut archive", good[:600], "EOF"},
+		{"a cut archive", good[:1600], "EOF"},
 		{"a tampered module", blob(func([]byte) []byte { return []byte("\x00asm\x01\x00\x00\x01") }), "was tampered with"},
 		{"a missing module", blob(func([]byte) []byte { return nil }), "not in the store"},
 		{"an index that is no JSON", index("{", ""), "index.json"},
