@@ -38,6 +38,7 @@ type runOptions struct {
 	environment   []string
 	settingsFiles []string
 	set           []string
+	limits        []string
 	grantOptions
 	admission string
 	managed   string
@@ -89,6 +90,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.addConfigFlags(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "one setting, over those of files: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
@@ -127,13 +129,17 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{fmt.Errorf("settings: %w", err)}
 	}
+	limited := host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr}
+	if err := setLimits(&limited, o.limits); err != nil {
+		return err
+	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
 			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
 			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
-			Host: host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr},
+			Host: limited,
 		})
 	}
 	defer guard(ctx, log)()

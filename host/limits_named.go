@@ -1,0 +1,101 @@
+package host
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// limit is a limit that can be set by its name: exactly one of its fields is set.
+type limit struct {
+	name     string
+	count    func(*Options) *int
+	size     func(*Options) *int // in bytes
+	duration func(*Options) *time.Duration
+}
+
+// limits are in the order of Options.
+var limits = []limit{
+	{name: "MaxInstances", count: func(o *Options) *int { return &o.MaxInstances }},
+	{name: "MaxDaemons", count: func(o *Options) *int { return &o.MaxDaemons }},
+	{name: "MaxReviews", count: func(o *Options) *int { return &o.MaxReviews }},
+	{name: "SharedTasks", count: func(o *Options) *int { return &o.SharedTasks }},
+	{name: "MaxIdle", count: func(o *Options) *int { return &o.MaxIdle }},
+	{name: "IdleTimeout", duration: func(o *Options) *time.Duration { return &o.IdleTimeout }},
+	{name: "MaxMemory", size: func(o *Options) *int { return &o.MaxMemory }},
+	{name: "RetireMemory", size: func(o *Options) *int { return &o.RetireMemory }},
+	{name: "RetireCalls", count: func(o *Options) *int { return &o.RetireCalls }},
+	{name: "ComputeLimit", duration: func(o *Options) *time.Duration { return &o.ComputeLimit }},
+	{name: "StopGrace", duration: func(o *Options) *time.Duration { return &o.StopGrace }},
+	{name: "RegisterTimeout", duration: func(o *Options) *time.Duration { return &o.RegisterTimeout }},
+	{name: "CompileTime", duration: func(o *Options) *time.Duration { return &o.CompileTime }},
+	{name: "CompileMemory", size: func(o *Options) *int { return &o.CompileMemory }},
+	{name: "MessageLimit", size: func(o *Options) *int { return &o.MessageLimit }},
+	{name: "LogLimit", size: func(o *Options) *int { return &o.LogLimit }},
+}
+
+// LimitNames are the names that SetLimit knows: fields of Options.
+func LimitNames() []string {
+	names := make([]string, len(limits))
+	for i, l := range limits {
+		names[i] = l.name
+	}
+	return names
+}
+
+// SetLimit sets a limit by its name. Numbers are decimal ("64"), sizes are bytes or end
+// with Ki, Mi or Gi ("64Mi"), and durations have a unit ("200ms", "1m30s"). The host
+// must have limits: none of them can be zero or less.
+func (o *Options) SetLimit(name, value string) error {
+	at := slices.IndexFunc(limits, func(l limit) bool { return l.name == name })
+	if at < 0 {
+		return fmt.Errorf("unknown limit %s: there are %s", name, strings.Join(LimitNames(), ", "))
+	}
+	if err := limits[at].set(o, value); err != nil {
+		return fmt.Errorf("limit %s: %w", name, err)
+	}
+	return nil
+}
+
+func (l limit) set(o *Options, value string) error {
+	if l.duration != nil {
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%q is no duration above zero, like 200ms or 1m30s", value)
+		}
+		*l.duration(o) = d
+		return nil
+	}
+	if l.size != nil {
+		n, err := parseSize(value)
+		if err != nil {
+			return err
+		}
+		*l.size(o) = n
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 {
+		return fmt.Errorf("%q is no number above zero", value)
+	}
+	*l.count(o) = n
+	return nil
+}
+
+// parseSize reads a number of bytes.
+func parseSize(value string) (int, error) {
+	number, shift := value, 0
+	for i, suffix := range []string{"Ki", "Mi", "Gi"} {
+		if rest, ok := strings.CutSuffix(value, suffix); ok {
+			number, shift = rest, 10*(i+1)
+		}
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n <= 0 || n > math.MaxInt>>shift {
+		return 0, fmt.Errorf("%q is no size above zero, like 500000, 64Mi or 1Gi", value)
+	}
+	return n << shift, nil
+}
