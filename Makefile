@@ -117,6 +117,10 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|rust
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
+.PHONY: faults
+faults: build devcluster ## Break connections, servers and operators, at length; the tests have a short form of it
+	KOPF_FAULTS=full KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 60m -v -run '^TestFaults' ./test/e2e
+
 .PHONY: golden
 golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh

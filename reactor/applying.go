@@ -34,6 +34,7 @@ type application struct {
 	version   string           // to wait for; empty: none
 	remaining []transformation // to be repeated with a fresher body
 	idle      bool             // there was nothing to do, and nothing to wait for
+	gone      bool             // the object does not exist anymore
 }
 
 // apply patches the object if there is something to patch. Otherwise it sleeps
@@ -135,7 +136,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	remaining, err := w.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
 		c.log.debug("Patching was skipped: the object does not exist anymore.")
-		return application{}, nil
+		return application{gone: true}, nil
 	}
 	if err != nil {
 		return application{}, err

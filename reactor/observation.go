@@ -58,7 +58,8 @@ type observer struct {
 	streams      *streamSet
 	log          zerolog.Logger
 
-	warned []string // the warnings of the last scan: they are not repeated
+	last   []selectors.Resource // what the last scan has found
+	warned []string             // the warnings of the last scan: they are not repeated
 
 	mu    sync.Mutex      // guards known
 	known map[string]bool // what the last scan has found, named as definitions: plural.group
@@ -123,6 +124,8 @@ func (o *observer) rescan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	resources = steady(o.last, resources, partial)
+	o.last = resources
 	o.remember(resources)
 	served := selectors.Resolve(resources, o.demands)
 	var warnings []string

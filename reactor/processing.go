@@ -82,16 +82,27 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 }
 
 // cycle calls the handlers that are due, then applies what they have left.
+//
+// What was left over from an earlier cycle goes first, and the event of it brings the
+// next cycle. But if it has changed nothing any more, as the request had reached the
+// server though its answer was lost, no event will come: then the handling goes on.
 func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (version string, err error) {
 	c.memory.remaining = nil
+	clean := c.patch.empty()
 	delays, matched, err := p.handle(ctx, c, it, q)
-	if err == nil && it.Type != watching.Deleted {
+	for err == nil && it.Type != watching.Deleted {
 		var done application
 		done, err = p.applier.apply(ctx, c, delays, q)
 		if done.idle && matched {
 			c.log.debug("Handling cycle is finished, waiting for new changes.")
 		}
 		version, c.memory.remaining = done.version, done.remaining
+		if clean || err != nil || done.gone || done.version != "" || len(done.remaining) > 0 {
+			break
+		}
+		c.patch.release(context.WithoutCancel(ctx))
+		c.patch, clean = newPatch(nil), true
+		delays, matched, err = p.handleState(ctx, c, it, q, clean)
 	}
 	if len(c.memory.remaining) == 0 {
 		c.patch.release(context.WithoutCancel(ctx))

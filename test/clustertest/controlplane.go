@@ -98,6 +98,18 @@ func (c *ControlPlane) Stop(tb testing.TB) {
 	}
 }
 
+// Kill ends a cluster of Start at once, as a crash does. What it has stored by then
+// is there when it is started again on the same folder.
+func (c *ControlPlane) Kill(tb testing.TB) {
+	tb.Helper()
+	if c.server == nil {
+		tb.Fatal("cluster: only one that was started here can be killed")
+	}
+	if err := c.server.kill(); err != nil {
+		tb.Fatalf("cluster: %v", err)
+	}
+}
+
 func (c *ControlPlane) stop() error {
 	if c.server == nil {
 		return nil

@@ -77,6 +77,13 @@ func (s space) spawnModule(t *testing.T, module string, args ...string) *process
 	return s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig()}, args...)
 }
 
+// spawnVia is spawn with another kubeconfig.
+func (s space) spawnVia(t *testing.T, kubeconfig string, args ...string) *process {
+	t.Helper()
+	args = append([]string{"run", "--verbose", "-n", s.namespace}, append(args, guest(t, "scripted"))...)
+	return s.operate(t, []string{"KUBECONFIG=" + kubeconfig}, args...)
+}
+
 // operate starts a command line, and does not wait for anything.
 func (s space) operate(t *testing.T, env []string, args ...string) *process {
 	t.Helper()

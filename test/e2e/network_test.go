@@ -1,0 +1,176 @@
+package e2e_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// full tells whether the faults are tested at length, as `make faults` does.
+func full() bool { return os.Getenv("KOPF_FAULTS") == "full" }
+
+// sized is a number for the short form, and one for the full form.
+func sized(short, long int) int {
+	if full() {
+		return long
+	}
+	return short
+}
+
+// impatient are settings that notice and repeat soon.
+var impatient = []string{
+	"--set", "watching.inactivity_timeout=2", "--set", "watching.client_timeout=30", "--set", "networking.request_timeout=2",
+	"--set", "networking.error_backoffs={list: [0.2], repeatLast: true}",
+}
+
+// TestFaultsOfTheNetwork: whatever happens to the connections, each object is handled once.
+func TestFaultsOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	for _, f := range []fault{halfOpen, delayed, cut, failing, busy, forbidden, expired, truncated, garbage, refusing} {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			p := newProxy(t, s.RESTConfig())
+			address := closedPort(t)
+			op := s.spawnVia(t, p.kubeconfig(t), append(impatient, "--listen", address, "--config", "handlers=create delete")...)
+			op.says(t, "Starting the watch-stream for kopfexamples")
+			count := sized(10, 100)
+			s.createMany(t, "before", count)
+			s.manyHandled(t, "before", 0, count)
+			waitFor(t, "it is ready", func() bool { return status(address, "/readyz") == http.StatusOK })
+
+			p.inject(f)
+			s.createMany(t, "during", count)
+			for i := range count / 2 {
+				s.remove(t, fmt.Sprintf("before-%d", i))
+			}
+			if f == failing {
+				waitFor(t, "it is not ready", func() bool { return status(address, "/readyz") == http.StatusServiceUnavailable })
+			}
+			time.Sleep(3 * time.Second)
+			if code := status(address, "/livez"); code != http.StatusOK {
+				t.Errorf("/livez answers %d: a new process would not help", code)
+			}
+			p.inject(none)
+			lifted := time.Now()
+			s.manyHandled(t, "before", count/2, count)
+			s.manyHandled(t, "during", 0, count)
+			for i := range count / 2 {
+				s.gone(t, fmt.Sprintf("before-%d", i))
+			}
+			t.Logf("%s: recovered %v after the fault", f, time.Since(lifted).Round(10*time.Millisecond))
+			waitFor(t, "it is ready again", func() bool { return status(address, "/readyz") == http.StatusOK })
+			s.handledOnce(t, p, op, "before", count)
+			s.handledOnce(t, p, op, "during", count)
+			waitFor(t, "the deleted ones are forgotten", func() bool { return metric(address, "kopf_objects") == fmt.Sprint(count+count/2) })
+		})
+	}
+}
+
+// createMany creates objects with numbered names.
+func (s space) createMany(t *testing.T, name string, count int) {
+	t.Helper()
+	var text strings.Builder
+	for i := range count {
+		fmt.Fprintf(&text, "---\n{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: %s-%d}, spec: {field: one}}\n", name, i)
+	}
+	s.ApplyIn(t, s.namespace, text.String())
+}
+
+// manyHandled waits until the objects from one number to another are handled.
+func (s space) manyHandled(t *testing.T, name string, from, to int) {
+	t.Helper()
+	s.Eventually(t, 2*patience, func() error {
+		list, err := s.client(examples).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		missing := map[string]bool{}
+		for i := from; i < to; i++ {
+			missing[fmt.Sprintf("%s-%d", name, i)] = true
+		}
+		for _, item := range list.Items {
+			if missing[item.GetName()] && notHandled(&item) == nil {
+				delete(missing, item.GetName())
+			}
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("%d of %d are not handled", len(missing), to-from)
+		}
+		return nil
+	})
+}
+
+// handledOnce fails if a handler ran twice, unless a patch was lost on its way.
+func (s space) handledOnce(t *testing.T, p *proxy, op *process, name string, count int) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	twice := 0
+	for i := range count {
+		object := fmt.Sprintf("%s-%d", name, i)
+		runs := map[string]int{}
+		for _, c := range op.stdout.callsFor(t, object) {
+			runs[c.Reason]++
+		}
+		if runs["create"] == 0 {
+			t.Errorf("%s was never created", object)
+		}
+		for reason, n := range runs {
+			if n > 1 {
+				twice++
+				if p.lost[object] == 0 {
+					t.Errorf("%s: %d calls for %s, though no patch was lost", object, n, reason)
+				}
+			}
+		}
+	}
+	if twice > 0 {
+		t.Logf("%d of %d handlers ran twice, whose patches were lost", twice, count)
+	}
+}
+
+// status is the code of an endpoint; 0 if there is none.
+func status(address, path string) int {
+	rsp, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0
+	}
+	defer rsp.Body.Close()
+	return rsp.StatusCode
+}
+
+// metric is the value of a metric without labels; empty if there is none.
+func metric(address, name string) string {
+	rsp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		return ""
+	}
+	defer rsp.Body.Close()
+	text, err := io.ReadAll(rsp.Body)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// waitFor waits until something holds that nobody else can tell about.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * patience); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still waiting until %s", what)
+		}
+	}
+}

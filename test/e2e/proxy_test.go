@@ -1,0 +1,206 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// fault is what a proxy does to the traffic instead of passing it on.
+type fault string
+
+const (
+	none      fault = ""
+	halfOpen  fault = "half-open" // connections stay open, and nothing comes through
+	delayed   fault = "delayed"   // everything comes late
+	cut       fault = "cut"       // connections break in the middle of a line
+	failing   fault = "500"       // an error of the server
+	busy      fault = "429"       // with Retry-After
+	forbidden fault = "403"       // as in upgrades of the control plane
+	expired   fault = "410"       // to watches: their versions are too old
+	truncated fault = "truncated" // answers end too early, in order
+	garbage   fault = "garbage"   // answers are no JSON
+	refusing  fault = "refused"   // connections are closed at once
+)
+
+// proxy stands between operators and the API server, whose administrator it is.
+type proxy struct {
+	server    *url.URL
+	transport http.RoundTripper
+	address   string
+
+	mu       sync.Mutex // guards all below
+	fault    fault
+	accepted map[string]int // patches that the server has accepted, by the names of objects
+	lost     map[string]int // patches that did not reach the server, or whose answers were lost
+}
+
+func newProxy(t *testing.T, config *rest.Config) *proxy {
+	t.Helper()
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{server: server, transport: transport, accepted: map[string]int{}, lost: map[string]int{}}
+	listener := httptest.NewServer(p)
+	t.Cleanup(func() {
+		listener.CloseClientConnections()
+		listener.Close()
+	})
+	p.address = listener.URL
+	return p
+}
+
+// kubeconfig writes one that leads to the proxy.
+func (p *proxy) kubeconfig(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: %q}}],
+  users: [{name: u, user: {}}], contexts: [{name: x, context: {cluster: c, user: u}}]}`, p.address)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (p *proxy) inject(f fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault = f
+}
+
+func (p *proxy) present() fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
+// count counts a patch.
+func (p *proxy) count(counts map[string]int, r *http.Request) {
+	if r.Method != http.MethodPatch {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts[r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]]++
+}
+
+// ServeHTTP passes a request on, unless there is a fault.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if p.refuse(w, r) {
+		p.count(p.lost, r)
+		return
+	}
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.server.Scheme, p.server.Host, "", ""
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	rsp, err := p.transport.RoundTrip(out)
+	if err != nil {
+		p.count(p.lost, r)
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer rsp.Body.Close()
+	if rsp.StatusCode < 300 {
+		p.count(p.accepted, r)
+	}
+	for name, values := range rsp.Header {
+		if name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(rsp.StatusCode)
+	p.pass(w, r, rsp.Body)
+}
+
+// refuse answers instead of the server, if that is the fault.
+func (p *proxy) refuse(w http.ResponseWriter, r *http.Request) bool {
+	answer := func(code int, reason string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"injected"}`, code, reason)
+	}
+	switch p.present() {
+	case halfOpen:
+		<-r.Context().Done()
+	case delayed:
+		time.Sleep(300 * time.Millisecond)
+		return false
+	case failing:
+		answer(http.StatusInternalServerError, "InternalError")
+	case busy:
+		w.Header().Set("Retry-After", "1")
+		answer(http.StatusTooManyRequests, "TooManyRequests")
+	case forbidden:
+		answer(http.StatusForbidden, "Forbidden")
+	case expired:
+		if r.URL.Query().Get("watch") == "" {
+			return false
+		}
+		answer(http.StatusGone, "Expired")
+	case garbage:
+		_, _ = w.Write([]byte("\x00\xff{]garbage\n"))
+	case refusing:
+		panic(http.ErrAbortHandler)
+	default:
+		return false
+	}
+	return true
+}
+
+// pass copies an answer as far as the faults let it.
+func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	buffer := make([]byte, 32<<10)
+	_ = http.NewResponseController(w).Flush() // whoever has asked may be gone
+	for {
+		n, err := body.Read(buffer)
+		switch half := n / 2; p.present() {
+		case halfOpen:
+			p.count(p.lost, r)
+			<-r.Context().Done()
+			return
+		case delayed:
+			time.Sleep(300 * time.Millisecond)
+		case cut, failing, busy, forbidden, refusing:
+			_, _ = w.Write(buffer[:half])
+			_ = http.NewResponseController(w).Flush()
+			p.count(p.lost, r)
+			panic(http.ErrAbortHandler)
+		case expired:
+			if r.URL.Query().Get("watch") != "" {
+				panic(http.ErrAbortHandler)
+			}
+		case truncated:
+			_, _ = w.Write(buffer[:half])
+			p.count(p.lost, r)
+			return
+		case garbage:
+			_, _ = w.Write([]byte("\x00\xff{]garbage\n"))
+			p.count(p.lost, r)
+			return
+		}
+		if _, failure := w.Write(buffer[:n]); err != nil || failure != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+	}
+}
