@@ -12,23 +12,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The first screen shows an example that exists, without its package comment.
+// The first screen shows an example that exists, without its package comment, and
+// its twin in Rust.
 func TestReadmeProgram(t *testing.T) {
 	readme := page{"README.md", read(t, "README.md")}
 	source := read(t, "examples/01-minimal/main.go")
-	want := source[strings.Index(source, "package main\n"):]
-	found := 0
+	want := map[string]string{
+		"go":   source[strings.Index(source, "package main\n"):],
+		"rust": read(t, "examples/01-minimal/lib.rs"),
+	}
+	found := map[string]int{}
 	for _, b := range readme.blocks() {
-		if b.lang != "go" {
+		if want[b.lang] == "" {
 			continue
 		}
-		found++
-		if diff := cmp.Diff(want, b.text); diff != "" {
-			t.Errorf("README.md:%d (-examples/01-minimal/main.go +README.md):\n%s", b.line, diff)
+		found[b.lang]++
+		if diff := cmp.Diff(want[b.lang], b.text); diff != "" {
+			t.Errorf("README.md:%d (-examples/01-minimal +README.md):\n%s", b.line, diff)
 		}
 	}
-	if found != 1 {
-		t.Errorf("README.md has %d programs, not one", found)
+	if found["go"] != 1 || found["rust"] != 1 {
+		t.Errorf("README.md has %v programs, not one in each language", found)
 	}
 	if lines := strings.Count(readme.text, "\n"); lines > 150 {
 		t.Errorf("README.md has %d lines; at most 150", lines)

@@ -41,19 +41,21 @@ func regions(source string) (map[string]string, error) {
 	return found, nil
 }
 
-// outdented takes off the tabs that all lines begin with, and the empty lines around them.
+// outdented takes off what all lines are indented by, and the empty lines around them.
 func outdented(lines []string) string {
 	text := strings.Trim(strings.Join(lines, "\n"), "\n") + "\n"
-	for strings.HasPrefix(text, "\t") {
-		shorter := ""
-		for line := range strings.Lines(text) {
-			rest, ok := strings.CutPrefix(line, "\t")
-			if !ok && line != "\n" {
-				return text
+	for _, indent := range []string{"\t", "    "} { // of Go and of Rust
+		for strings.HasPrefix(text, indent) {
+			shorter := ""
+			for line := range strings.Lines(text) {
+				rest, ok := strings.CutPrefix(line, indent)
+				if !ok && line != "\n" {
+					return text
+				}
+				shorter += rest
 			}
-			shorter += rest
+			text = shorter
 		}
-		text = shorter
 	}
 	return text
 }
@@ -90,7 +92,7 @@ func compiled(t *testing.T) []region {
 	t.Helper()
 	var all []region
 	for _, folder := range []string{"docs/snippets", "test/docs"} {
-		for _, path := range files(t, folder, ".go") {
+		for _, path := range append(files(t, folder, ".go"), files(t, folder, ".rs")...) {
 			if path == "test/docs/regions_test.go" {
 				continue // it has markers in texts
 			}

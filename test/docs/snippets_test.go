@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Go in the manual is cut from code that compiles, and nothing is compiled for
-// the manual that is not shown in it.
+// Go and Rust in the manual are cut from code that compiles, and nothing is compiled
+// for the manual that is not shown in it. The Rust of it is compiled by scripts/rust-test.sh.
 func TestSnippets(t *testing.T) {
 	shown := map[region]bool{}
 	all := compiled(t)
@@ -17,7 +17,7 @@ func TestSnippets(t *testing.T) {
 			continue // see TestReadmeProgram
 		}
 		for _, b := range p.blocks() {
-			if b.lang != "go" {
+			if b.lang != "go" && b.lang != "rust" {
 				continue
 			}
 			found := false
@@ -27,7 +27,7 @@ func TestSnippets(t *testing.T) {
 				}
 			}
 			if !found {
-				t.Errorf("%s:%d: this Go is no region of a compiled file:\n%s", p.path, b.line, b.text)
+				t.Errorf("%s:%d: this is no region of a compiled file:\n%s", p.path, b.line, b.text)
 			}
 		}
 	}

@@ -1,0 +1,7 @@
+//! Rust in the manual.
+#![allow(dead_code)]
+
+mod changes;
+mod effects;
+mod operators;
+mod tasks;

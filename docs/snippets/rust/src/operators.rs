@@ -1,0 +1,59 @@
+//! Operators as a whole.
+
+// [startup]
+
+use kopf::{Activity, Lifecycle};
+
+#[kopf::startup]
+fn configure(a: Activity) {
+    a.settings.set("persistence.finalizer", "example.com/finalizer");
+    if let Some(level) = kopf::config("LEVEL") {
+        a.settings.set("posting.level", level);
+    }
+}
+
+#[kopf::cleanup]
+async fn farewell(a: Activity) {
+    kopf::info!(a, "good bye");
+}
+
+kopf::operator! {
+    name: "demo",
+    version: "1.0",
+    lifecycle: Lifecycle::OneByOne,
+    handlers: [configure, farewell],
+}
+
+// [/startup]
+
+#[cfg(test)]
+mod tests {
+    // [testing]
+
+    use kopf::testing::Fixture;
+    use kopf::{Change, Error, Value, json};
+    use std::time::Duration;
+
+    async fn create_fn(c: Change) -> kopf::Result<Value> {
+        if c.spec["paid"] != true {
+            return Err(Error::temporary("it is not paid yet").delay(Duration::from_secs(5)).into());
+        }
+        c.patch.status().set("phase", "Active");
+        Ok(json!({"days": c.spec["days"]}))
+    }
+
+    #[test]
+    fn creates() {
+        let outcome = Fixture::new(json!({"spec": {"paid": true, "days": 30}})).run(create_fn);
+        assert_eq!(outcome.result, json!({"days": 30}));
+        assert_eq!(outcome.patch, json!({"status": {"phase": "Active"}}));
+    }
+
+    #[test]
+    fn waits_for_the_payment() {
+        let outcome = Fixture::new(json!({"spec": {"days": 30}})).run(create_fn);
+        assert_eq!(outcome.error.unwrap().message, "it is not paid yet");
+    }
+
+    // [/testing]
+}
