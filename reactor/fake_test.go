@@ -23,6 +23,10 @@ type scripted struct {
 	scripts map[string][]string // steps as JSON by the id of the handler
 	fails   map[string]error    // failures of the guest itself
 
+	attempts []string    // the first steps of the attempts, one after another, instead of scripts
+	begin    time.Time   // of the test
+	times    []time.Time // of the attempts
+
 	invocations []abi.Invocation
 	answers     []abi.Answer
 	cancelled   int
@@ -50,7 +54,11 @@ func (g *scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ Env
 		return nil, nil, err
 	}
 	g.alive++
+	g.times = append(g.times, time.Now())
 	task := &scriptedTask{guest: g, id: inv.ID, rest: g.scripts[inv.ID]}
+	if len(g.attempts) > 0 {
+		task.rest, g.attempts = g.attempts[:1], g.attempts[1:]
+	}
 	step, err := task.next()
 	return task, step, err
 }

@@ -50,7 +50,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 	}
 	memory := p.memories.recall(it.Meta.Key(), it.Type == watching.Listed)
 	if memory.background.live.Load() != nil {
-		memory.background.live.Store(&it.Object)
+		memory.background.follow(it.Object)
 	}
 	if it.Type == watching.Deleted {
 		p.memories.forget(it.Meta.Key())

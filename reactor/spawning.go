@@ -25,6 +25,10 @@ type backgroundMemory struct {
 	changed time.Time       // the last essential change
 }
 
+// follow takes a newer body. What is pointed to is a copy: the cause that a body comes
+// from must not live as long.
+func (m *backgroundMemory) follow(raw []byte) { m.live.Store(&raw) }
+
 // firstStart tells whether a daemon is started for the first time.
 func (m *backgroundMemory) firstStart(id string) bool {
 	m.mu.Lock()
@@ -167,7 +171,7 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 		kill()
 		return
 	}
-	m.live.Store(&c.raw)
+	m.follow(c.raw)
 	own := *c
 	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
 	own.old, own.new, own.diff = nil, nil, nil

@@ -1,0 +1,85 @@
+package reactor
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// beside makes a daemon or a timer of one object, which is not started yet.
+func (s *stage) beside(t *testing.T, declaration string) *background {
+	t.Helper()
+	h := s.handler(t, declaration)
+	ended := make(chan struct{})
+	d := &daemon{handler: h, stopper: newStopper(), done: ended, kill: func() {}, log: s.cause.log}
+	d.instant = instantExit(settings.Default().Background)
+	if !s.cause.memory.background.add(d) {
+		t.Fatal("it runs already")
+	}
+	s.cause.memory.background.follow(s.cause.raw)
+	s.cause.stopper, s.cause.changing = d.stopper, false
+	return &background{daemon: d, p: &processor{applier: &applier{}, settings: s.x.settings}, memory: s.cause.memory, q: &queue{owner: newQueues(0)}, cause: s.cause, x: s.x}
+}
+
+// times are when a handler was called, in seconds from the start of the test.
+func (s *stage) times(t *testing.T) []float64 {
+	t.Helper()
+	var list []float64
+	for _, at := range s.guest.times {
+		list = append(list, at.Sub(s.guest.begin).Seconds())
+	}
+	return list
+}
+
+// TestTimers are about when handlers are called, in virtual time.
+func TestTimers(t *testing.T) {
+	const fails = `{"step":"done","error":{"kind":"temporary","message":"later","delay":3}}`
+	tests := []struct {
+		name, options string
+		scripts       []string // of the attempts; done by default
+		change        float64  // when the object has an essential change
+		want          []float64
+	}{
+		{"interval", `"interval":10`, nil, 0, []float64{0, 10, 20, 30}},
+		{"interval after the end of a call", `"interval":10`, []string{`{"step":"wait","seconds":4}`}, 0, []float64{0, 14, 24, 34}},
+		{"sharp", `"interval":10,"sharp":true`, []string{`{"step":"wait","seconds":4}`}, 0, []float64{0, 10, 20, 30}},
+		{"sharp, longer than the interval", `"interval":10,"sharp":true`, []string{`{"step":"wait","seconds":14}`}, 0, []float64{0, 20, 30}},
+		{"initial delay", `"interval":10,"initial_delay":5`, nil, 0, []float64{5, 15, 25, 35}},
+		{"idle", `"interval":10,"idle":7`, nil, 0, []float64{7, 17, 27, 37}},
+		{"idle, with a change", `"interval":10,"idle":7`, nil, 3, []float64{10, 20, 30}},
+		{"idle, with a change between two calls", `"interval":10,"idle":7`, nil, 12, []float64{7, 19, 29, 39}},
+		{"idle alone is once after each change", `"idle":7`, nil, 12, []float64{7, 19}},
+		{"neither interval nor idle is once", ``, nil, 0, []float64{0}},
+		{"temporary errors override the interval", `"interval":10`, []string{fails}, 0, []float64{0, 3, 13, 23, 33}},
+		{"retries are over", `"interval":10,"retries":1`, []string{fails}, 0, []float64{0, 10, 20, 30}},
+		{"permanent errors do not stop it", `"interval":10`, []string{`{"step":"done","error":{"kind":"permanent","message":"never"}}`}, 0, []float64{0, 10, 20, 30}},
+		{"arbitrary errors wait for the backoff", `"interval":10,"backoff":2`, []string{`{"step":"done","error":{"kind":"arbitrary","message":"x"}}`}, 0, []float64{0, 2, 12, 22, 32}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, &scripted{begin: time.Now(), attempts: test.scripts}, `{"metadata":{"name":"obj1"}}`)
+				options := test.options
+				if options != "" {
+					options = "," + options
+				}
+				b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]}`+options+`}`)
+				go b.run(t.Context()) // Waited for below.
+				if test.change > 0 {
+					time.Sleep(settings.Seconds(test.change))
+					b.memory.background.noteChange()
+				}
+				time.Sleep(time.Until(s.guest.begin.Add(39500 * time.Millisecond)))
+				b.signal(abi.StopOperatorExiting)
+				<-b.done
+				if got := s.times(t); !slices.Equal(got, test.want) {
+					t.Errorf("called at %v, want %v\n%s", got, test.want, &s.log)
+				}
+			})
+		})
+	}
+}
