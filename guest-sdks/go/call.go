@@ -81,7 +81,7 @@ func sleep(t *guest.Task, d time.Duration) error {
 // waitFor lets the time pass; a stoppable wait ends when a daemon is told to stop.
 func waitFor(t *guest.Task, d time.Duration, stoppable bool) abi.Answer {
 	s := max(d, 0).Seconds()
-	return t.Ask(abi.Step{Step: abi.StepWait, Seconds: &s, Stoppable: stoppable})
+	return t.Ask(&abi.Step{Step: abi.StepWait, Seconds: &s, Stoppable: stoppable})
 }
 
 // Rand is a source of random numbers for this call, seeded by the host. The

@@ -68,7 +68,7 @@ func (c *Call) Fetch(r Request) (*Response, error) {
 
 // request hands a request to the host and waits for the answer.
 func request(t *guest.Task, call *abi.Call) (*Response, error) {
-	answer := t.Ask(abi.Step{Step: abi.StepCall, Call: call})
+	answer := t.Ask(&abi.Step{Step: abi.StepCall, Call: call})
 	switch {
 	case answer.Error != nil:
 		return nil, &RequestError{Code: answer.Error.Type, Message: answer.Error.Message, kind: answer.Error.Kind}

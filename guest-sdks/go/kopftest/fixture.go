@@ -78,7 +78,7 @@ func (h *Host) task(f Fixture) *guest.Task {
 		t.Call.UID = meta.Get("uid").String()
 	}
 	h.segments[t.ID] = h.segmentsOf(f, t)
-	t.Suspend = func(step abi.Step) abi.Answer { return h.suspend(t, step) }
+	t.Suspend = func(step *abi.Step) abi.Answer { return h.suspend(t, step) }
 	return t
 }
 

@@ -51,7 +51,7 @@ func (h *Host) runAll(parent *guest.Task, children []*guest.Handler) (pending bo
 		call.Param = child.Declaration.Param
 		h.tasks++
 		t := &guest.Task{ID: h.tasks, Call: call, Body: parent.Body, Host: parent.Host}
-		t.Suspend = func(step abi.Step) abi.Answer { return h.suspend(t, step) }
+		t.Suspend = func(step *abi.Step) abi.Answer { return h.suspend(t, step) }
 		h.segments[t.ID] = h.segments[parent.ID]
 		outcome := h.outcome(t, child.Run(t))
 		if h.executed[parent.ID] == nil {
@@ -64,7 +64,7 @@ func (h *Host) runAll(parent *guest.Task, children []*guest.Handler) (pending bo
 }
 
 // suspend fulfils a wish of a handler.
-func (h *Host) suspend(t *guest.Task, step abi.Step) abi.Answer {
+func (h *Host) suspend(t *guest.Task, step *abi.Step) abi.Answer {
 	switch step.Step {
 	case abi.StepWait:
 		var d time.Duration

@@ -40,7 +40,7 @@ func want(t *testing.T, got []byte, text string) {
 
 func wait(t *Task) abi.Answer {
 	seconds := 1.5
-	return t.Ask(abi.Step{Step: abi.StepWait, Seconds: &seconds})
+	return t.Ask(&abi.Step{Step: abi.StepWait, Seconds: &seconds})
 }
 
 func TestTaskIsForgottenAtItsEnd(t *testing.T) {

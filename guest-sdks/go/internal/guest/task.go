@@ -15,7 +15,7 @@ type Task struct {
 
 	// Suspend hands a wish to the host, and waits for its answer. It is nil
 	// where nothing can be waited for: in filters.
-	Suspend func(abi.Step) abi.Answer
+	Suspend func(*abi.Step) abi.Answer
 
 	// Cancelled says that the task is to end.
 	Cancelled bool
@@ -56,7 +56,7 @@ func (t *Task) Cancel() {
 }
 
 // Ask hands a step to the host, and notes it if the task is cancelled meanwhile.
-func (t *Task) Ask(step abi.Step) abi.Answer {
+func (t *Task) Ask(step *abi.Step) abi.Answer {
 	if t.Suspend == nil {
 		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "filters cannot wait"}}
 	}
@@ -70,7 +70,7 @@ func (t *Task) Ask(step abi.Step) abi.Answer {
 // Execute runs children now. It returns true if they are not all finished.
 func (t *Task) Execute(children []*Handler, lifecycle string) (pending bool) {
 	t.children = children
-	answer := t.Ask(abi.Step{Step: abi.StepExecute, Children: Declare(children), Lifecycle: lifecycle})
+	answer := t.Ask(&abi.Step{Step: abi.StepExecute, Children: Declare(children), Lifecycle: lifecycle})
 	return answer.Pending
 }
 

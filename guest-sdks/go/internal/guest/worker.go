@@ -8,8 +8,8 @@ type worker struct {
 	jobs    chan job
 	steps   chan *abi.Step
 	answers chan abi.Answer
-	ask     func(abi.Step) abi.Answer // suspend, of this worker
-	exited  bool                      // the goroutine ended, set before the last step
+	ask     func(*abi.Step) abi.Answer // suspend, of this worker
+	exited  bool                       // the goroutine ended, set before the last step
 }
 
 // job is a handler to be run for a task.
@@ -51,8 +51,8 @@ func (w *worker) run(j job) {
 }
 
 // suspend hands a wish to the host, and waits for the answer. It is called by the handler.
-func (w *worker) suspend(step abi.Step) abi.Answer {
-	w.steps <- &step
+func (w *worker) suspend(step *abi.Step) abi.Answer {
+	w.steps <- step
 	return <-w.answers
 }
 

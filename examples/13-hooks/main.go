@@ -1,0 +1,42 @@
+// Command 13-hooks shows the life of an operator: it prepares itself, logs in, tells
+// how it is, and says good-bye.
+package main
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+)
+
+func init() {
+	kopf.OnStartup(prepare, kopf.Retries(3))
+	kopf.OnLogin(login, kopf.Retries(3))
+	kopf.OnProbe(now)
+	kopf.OnProbe(handled)
+	kopf.OnCleanup(goodbye)
+	kopf.OnCreate("kopfexamples", create)
+}
+
+func prepare(a *kopf.Activity) (any, error) {
+	a.Settings.Set("execution.default_backoff", 10*time.Second)
+	return nil, a.Memo.Set("handled", 0)
+}
+
+func login(a *kopf.Activity) (any, error) {
+	return cmp.Or(kopf.LoginWithServiceAccount(a), kopf.LoginWithKubeconfig(a)), nil
+}
+
+func now(a *kopf.Activity) (any, error)     { return time.Now().UTC().Format(time.RFC3339), nil }
+func handled(a *kopf.Activity) (any, error) { return a.Memo.Get("handled").Int(), nil }
+
+func goodbye(a *kopf.Activity) (any, error) {
+	a.Log.Info("that was it", "handled", a.Memo.Get("handled"))
+	return nil, nil
+}
+
+func create(c *kopf.Change) (any, error) {
+	return nil, c.OperatorMemo().Update("handled", func(old kopf.View) (any, error) { return old.Int() + 1, nil })
+}
+
+func main() {}
