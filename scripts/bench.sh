@@ -45,6 +45,7 @@ install_reference() {
 
 scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
 scripts/go-guest.sh .cache/guests/bench-daemons-go.wasm test/bench/daemons
+scripts/go-guest.sh .cache/guests/bench-lookups-go.wasm test/bench/lookups
 scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
 go build -trimpath -o "$bench/client-go" ./test/bench/peers/client-go
 go build -o "$bench/driver" ./test/bench/driver

@@ -84,12 +84,17 @@ func load(tb testing.TB, language string) *host.Module {
 
 // create calls the handler of creations once, and forgets its task.
 func create(ctx context.Context, m *host.Module, body []byte) (*abi.Step, error) {
+	return createIn(ctx, m, body, silent{})
+}
+
+// createIn does the same in an environment.
+func createIn(ctx context.Context, m *host.Module, body []byte, env host.Env) (*abi.Step, error) {
 	inv := &abi.Invocation{
 		Kind: abi.KindCreate, ID: "create_fn", Reason: "create", Name: "obj-00001", Namespace: "default",
 		UID: "11111111-2222-3333-4444-555555555555", Started: "2020-01-01T00:00:00.000000+00:00",
 		Resource: &abi.ResourceInfo{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true},
 	}
-	task, step, err := m.Start(ctx, inv, body, silent{})
+	task, step, err := m.Start(ctx, inv, body, env)
 	if err != nil {
 		return nil, err
 	}
