@@ -43,6 +43,10 @@ type Options struct {
 	// See docs/monitoring.md.
 	Listen string
 
+	// Once ends the operator when all that there is at its start is handled, with
+	// ErrHandlersFailed if a handler has failed for good.
+	Once bool
+
 	// Peering changes the settings of the peering before the startup handlers.
 	//
 	// See https://docs.kopf.dev/en/latest/peering/
@@ -99,6 +103,9 @@ type Options struct {
 // process.ultimate_exiting_timeout. The process should end: something in it hangs.
 var ErrExitTimeout = reactor.ErrExitTimeout
 
+// ErrHandlersFailed says that an operator that ran once has left failures.
+var ErrHandlersFailed = reactor.ErrHandlersFailed
+
 // Run runs an operator until the context ends. The error says what could not be
 // started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
@@ -139,7 +146,7 @@ func Run(ctx context.Context, o Options) error {
 	op, err := reactor.New(reactor.Options{
 		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), GrantedSettings: o.GrantedSettings,
+		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {

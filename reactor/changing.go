@@ -101,7 +101,7 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 	if err := p.checkFits(c, state); err != nil && c.reason != causes.Delete {
 		return nil, err
 	}
-	x := &execution{settings: p.settings, workers: p.workers, lifecycle: p.lifecycle, errors: modeTemporary}
+	x := &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: p.lifecycle, errors: modeTemporary}
 	outcomes, err := x.run(ctx, selected, c, state)
 	if err != nil {
 		return nil, err

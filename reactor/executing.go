@@ -44,6 +44,7 @@ type execution struct {
 	lifecycle progression.Lifecycle
 	errors    errorsMode // of handlers that do not say
 	workers   workers
+	settling  *settling
 }
 
 // errorsMode says what an arbitrary error means.
@@ -76,6 +77,14 @@ func (x *execution) run(ctx context.Context, handlers []*Handler, c *cause, stat
 // attempt calls one handler once, and turns its errors into an outcome. Only the
 // end of the operator, and failures of the framework, are errors.
 func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (outcome, error) {
+	result, err := x.attempted(ctx, h, c, state)
+	if err == nil && result.final && result.failed {
+		x.settling.fail()
+	}
+	return result, err
+}
+
+func (x *execution) attempted(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (outcome, error) {
 	c.log.debug(h.Title() + " is invoked.")
 	if failure := exhausted(h, state); failure != "" {
 		c.log.error(failure)

@@ -32,7 +32,7 @@ func (p *processor) index(ctx context.Context, c *cause, it item) error {
 		return err
 	}
 	matched = deduplicated(matched)
-	x := &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeIgnored}
+	x := &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeIgnored}
 	state := c.memory.indexing.WithHandlers(idsOf(matched), time.Now())
 	outcomes, err := x.run(ctx, matched, &own, state)
 	own.patch.release(context.WithoutCancel(ctx))

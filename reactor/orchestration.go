@@ -22,6 +22,9 @@ type orchestrator struct {
 	// started is called once, when the first streams have been started.
 	started func()
 
+	// launched is called whenever all wanted streams have been started. May be nil.
+	launched func()
+
 	mu         sync.Mutex // guards all below
 	resources  []selectors.Resource
 	peerings   []selectors.Resource // where the operators meet
@@ -99,6 +102,9 @@ func (o *orchestrator) adjust(ctx context.Context) {
 		o.launch(ctx, d)
 	}
 	o.started()
+	if o.launched != nil {
+		o.launched()
+	}
 }
 
 // launch starts a stream, once its predecessor has ended: no object is handled

@@ -36,6 +36,7 @@ type processor struct {
 	pauses    *pauses
 	caller    *calls.Caller
 	workers   workers
+	settling  *settling
 }
 
 // process handles one event, and returns the version that our patch has made.
@@ -53,6 +54,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		memory.background.follow(it.Object)
 	}
 	if it.Type == watching.Deleted {
+		p.settling.done(it.Meta.Key())
 		p.memories.forget(it.Meta.Key())
 	}
 	c := &cause{
@@ -97,6 +99,10 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 			c.log.debug("Handling cycle is finished, waiting for new changes.")
 		}
 		version, c.memory.remaining = done.version, done.remaining
+		outdated := time.Now().Before(it.consistentAt) // a newer state is waited for
+		if err == nil && (done.idle && !outdated || done.gone) {
+			p.settling.done(it.Meta.Key())
+		}
 		if clean || err != nil || done.gone || done.version != "" || len(done.remaining) > 0 {
 			break
 		}
@@ -191,7 +197,7 @@ func (p *processor) handleEvent(ctx context.Context, c *cause) error {
 		return err
 	}
 	selected = deduplicated(selected)
-	x := &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeIgnored}
+	x := &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeIgnored}
 	state := progression.State{}.WithHandlers(idsOf(selected), time.Now())
 	outcomes, err := x.run(ctx, selected, &spied, state)
 	if err != nil {

@@ -45,6 +45,10 @@ type Options struct {
 
 	// Calls say what requests of guests are made.
 	Calls calls.Options
+	// Once ends the operator when all that there is at its start is handled: without
+	// an error if no handler has failed for good, else with ErrHandlersFailed.
+	Once bool
+
 	// GrantedSettings are names of settings of the class grant that the startup handlers may set.
 	GrantedSettings []string
 
@@ -74,6 +78,7 @@ type Operator struct {
 	pauses    *pauses
 	caller    *calls.Caller
 	workers   workers // of all resources
+	settling  *settling
 	identity  func() string
 	admission *Admission
 	leave     func()       // withdraws from the peering
@@ -96,7 +101,7 @@ func New(o Options) (*Operator, error) {
 	op := &Operator{
 		Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
 		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
-		pauses: newPauses(), leave: func() {},
+		pauses: newPauses(), leave: func() {}, settling: newSettling(o.Once),
 	}
 	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
 	op.vault = credentials.New(op.authenticate)
@@ -149,7 +154,7 @@ func (op *Operator) run(ctx context.Context) error {
 	if errors.Is(err, errNoLogin) {
 		return err // there is nothing to clean up
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) || errors.Is(err, errSettled) {
 		err = nil
 	}
 	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
@@ -209,6 +214,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	op.indexed.add() // until the first streams are known
 	orchestrator := newOrchestrator()
 	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(op.indexed.done)
+	orchestrator.launched = op.settling.begin
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
 	op.leave = orchestrator.leave
 	observer := op.newObserver(orchestrator, explorer, log, op.Namespaces)
@@ -248,7 +254,7 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons, admit} {
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons, admit, op.untilSettled} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -308,6 +314,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
 		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller, workers: op.workers,
+		settling: op.settling,
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -317,7 +324,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 	}
-	sink := &queueSink{ctx: working, reading: ctx, queues: qs, gate: op.gateOf(d)}
+	sink := &queueSink{ctx: working, reading: ctx, queues: qs, settling: op.settling, gate: op.gateOf(d)}
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	op.streams.supervise(ctx, &supervised{stream: stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses}, func() {
 		op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
@@ -367,14 +374,18 @@ func (op *Operator) gateOf(d dimension) *gate {
 
 // queueSink feeds the queues of objects from a stream.
 type queueSink struct {
-	ctx     context.Context // of the workers: it outlives the stream
-	reading context.Context // of the stream
-	queues  *queues
-	gate    *gate // until the initial listing is complete; nil if nobody waits for it
+	ctx      context.Context // of the workers: it outlives the stream
+	reading  context.Context // of the stream
+	queues   *queues
+	gate     *gate // until the initial listing is complete; nil if nobody waits for it
+	settling *settling
 }
 
 // Event queues an event. Each object of the initial listing is waited for.
 func (s *queueSink) Event(event watching.Event) {
+	if event.Type == watching.Listed {
+		s.settling.add(event.Meta.Key())
+	}
 	it := item{Event: event}
 	if s.gate != nil && event.Type == watching.Listed && s.gate.add() {
 		it.indexed = sync.OnceFunc(s.gate.done)

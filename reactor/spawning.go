@@ -177,7 +177,7 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 	own.old, own.new, own.diff = nil, nil, nil
 	b := &background{
 		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
-		x: &execution{settings: p.settings, workers: p.workers, lifecycle: progression.AllAtOnce, errors: modeTemporary},
+		x: &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeTemporary},
 	}
 	p.tasks.Go(func() { // Waited for by Operator.Run, unless it is abandoned.
 		defer kill()

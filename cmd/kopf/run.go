@@ -32,6 +32,7 @@ type runOptions struct {
 	dev           bool
 	liveness      string
 	listen        string
+	once          bool
 	config        []string
 	configFiles   []string
 	pythonModules []string
@@ -86,6 +87,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
 	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
+	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
 	o.addConfigFlags(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
@@ -135,7 +137,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	work := func(ctx context.Context) error {
 		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen,
+			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
 			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
