@@ -121,6 +121,10 @@ conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the
 faults: build devcluster ## Break connections, servers and operators, at length; the tests have a short form of it
 	KOPF_FAULTS=full KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 60m -v -run '^TestFaults' ./test/e2e
 
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for a while; FUZZTIME=30s
+	@scripts/fuzz.sh
+
 .PHONY: golden
 golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh

@@ -135,3 +135,29 @@ func FuzzPluginFunctions(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDecodeAnswers feeds answers to questions, and results of transformations.
+func FuzzDecodeAnswers(f *testing.F) {
+	for _, text := range []string{
+		`{"answers":[{"value":true}]}`, `{"answers":[{"error":{"kind":"permanent","message":"no"}}]}`, `{"answers":[]}`, `{"answers":null}`,
+		`{"body":{"a":1}}`, `{"error":{"kind":"temporary","delay":1}}`, `{"body":null,"error":{}}`, `[]`, ``,
+	} {
+		f.Add([]byte(text), 1)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, questions int) {
+		answers, err := decodeAnswers(data, questions)
+		switch {
+		case err != nil && !errors.Is(err, ErrMessage):
+			t.Errorf("answers: error without its kind: %v", err)
+		case err == nil && len(answers.Answers) != questions:
+			t.Errorf("%d answers to %d questions", len(answers.Answers), questions)
+		}
+		result, err := decodeTransform(data)
+		switch {
+		case err != nil && !errors.Is(err, ErrMessage):
+			t.Errorf("transformation: error without its kind: %v", err)
+		case err == nil && result.Error == nil && (len(result.Body) == 0 || result.Body[0] != '{'):
+			t.Errorf("neither a body nor an error: %s", data)
+		}
+	})
+}

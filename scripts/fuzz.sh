@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs each fuzz target for a while: FUZZTIME=30s for each, PARALLEL=2 at once.
+# What is found lies in testdata/fuzz of the package, and is run by all later tests.
+set -eu
+cd "$(dirname "$0")/.."
+go list -f '{{.ImportPath}} {{join .TestGoFiles " "}}' ./... | while read -r package files; do
+	[ -n "$files" ] || continue
+	go test -list '^Fuzz' "$package" | grep '^Fuzz' | while read -r target; do
+		echo "$package $target"
+		go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -parallel "${PARALLEL:-2}" </dev/null
+	done
+done
