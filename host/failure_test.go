@@ -11,7 +11,8 @@ import (
 )
 
 func TestFailures(t *testing.T) {
-	m := loadGo(t, Options{ComputeLimit: time.Second, MaxMemory: 16 << 20})
+	patient := loadGo(t, Options{ComputeLimit: time.Minute, MaxMemory: 16 << 20})
+	impatient := loadGo(t, Options{ComputeLimit: 300 * time.Millisecond, MaxMemory: 16 << 20})
 	for _, test := range []struct {
 		what    string
 		cause   error
@@ -22,7 +23,7 @@ func TestFailures(t *testing.T) {
 		{"error", ErrTrap, "an error value", "main.run("},
 		{"exit", ErrExit, "exited with code 7", "os.Exit"},
 		{"deadlock", ErrTrap, "fatal error: all goroutines are asleep - deadlock!", "main.run("},
-		{"spin", ErrCompute, "computed too long: more than 1s without giving back control", "main.run("},
+		{"spin", ErrCompute, "computed too long: more than 300ms without giving back control", "main.run("},
 		{"recurse", ErrTrap, "fatal error: ", "main.recurse("},
 		{"eat", ErrTrap, "fatal error: out of memory", "main.run("},
 		{"broken", ErrMessage, "unexpected end of JSON", ""},
@@ -30,6 +31,10 @@ func TestFailures(t *testing.T) {
 		{"huge", ErrMessage, "4294967295 bytes", ""},
 	} {
 		t.Run(test.what, func(t *testing.T) {
+			m := patient
+			if errors.Is(test.cause, ErrCompute) {
+				m = impatient
+			}
 			neighbour, _, err := m.Start(t.Context(), invoke("wait"), nil, &testEnv{})
 			if err != nil {
 				t.Fatal(err)
