@@ -58,7 +58,7 @@ func (o *verificationOptions) demands() (*signatures.Config, error) {
 	}
 	config, err := signatures.ReadConfig(path)
 	if err != nil {
-		return nil, fmt.Errorf("whose signatures are demanded: %w", err)
+		return nil, fmt.Errorf("whose signatures are demanded? Name keys (-k cosign.pub), or write it down: %w", err)
 	}
 	return config, nil
 }
