@@ -76,3 +76,4 @@ name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - 
 cp "$cache/target/$target/release/$name.wasm" "$out.new"
 mv "$out.new" "$out"
 echo "$hash" >"$out.hash"
+echo "$(basename "$out"): $(wc -c <"$out") bytes" >&2
