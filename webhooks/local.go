@@ -89,8 +89,19 @@ func (e Environment) expires(cert *tls.Certificate) {
 	}
 }
 
-// bound is a server that wants to know its operator.
-type bound interface{ bind(env Environment) Server }
+// bind tells the servers of this package about their operator. Servers that are made
+// of them, by embedding, are not asked: they decide themselves.
+func bind(server Server, env Environment) Server {
+	switch s := server.(type) {
+	case *LocalServer:
+		return s.bind(env)
+	case *NgrokTunnel:
+		return s.bind(env)
+	case *AutoTunnel:
+		return s.bind(env)
+	}
+	return server
+}
 
 func (s LocalServer) bind(env Environment) Server {
 	s.env = env

@@ -48,10 +48,9 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 		return err
 	}
 	handler := NewHandler(operator, w.Limits, w.Log)
-	server := w.Server
-	if b, ok := server.(bound); ok {
-		server = b.bind(Environment{Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: func(t time.Time) { w.expires.Store(t.Unix()) }})
-	}
+	server := bind(w.Server, Environment{
+		Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: func(t time.Time) { w.expires.Store(t.Unix()) },
+	})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	announced := &mailbox{filled: make(chan struct{}, 1)}

@@ -119,7 +119,7 @@ func TestAutomaticServers(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			announced, ended := make(chan ClientConfig, 2), make(chan error, 1)
 			go func() {
-				ended <- server.(bound).bind(env).Serve(ctx, http.NotFoundHandler(), func(c ClientConfig) { announced <- c })
+				ended <- bind(server, env).Serve(ctx, http.NotFoundHandler(), func(c ClientConfig) { announced <- c })
 			}()
 			select {
 			case config := <-announced:

@@ -27,6 +27,7 @@ type options struct {
 	config   map[string]string // of the guest
 	host     host.Options      // limits
 	admits   operator.Admission
+	noProbe  bool // admit does not wait until the API server asks for reviews
 	settings func(*settings.Settings)
 	calls    operator.Calls // what the guest is granted
 	wanted   bool           // it gets what it wants

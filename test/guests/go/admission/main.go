@@ -48,6 +48,10 @@ func register() error {
 			kopf.OnValidate(widgets, review, kopf.ID("scaled"), kopf.Subresource("status"))
 		case "sized":
 			kopf.OnValidate(widgets, review, kopf.ID("sized"), kopf.Field("spec.size"), kopf.Value(5))
+		case "writes":
+			kopf.OnValidate(widgets, write, kopf.ID("writes"), kopf.SideEffects())
+		case "claims":
+			kopf.OnValidate(widgets, write, kopf.ID("claims"))
 		case "names":
 			kopf.OnIndex(widgets, index, kopf.ID("names"))
 		}
@@ -68,9 +72,25 @@ func startup(a *kopf.Activity) (any, error) {
 	return nil, nil
 }
 
-// hold keeps its instance for as long as the object says.
+// hold keeps its instance for as long as the object says, or until a child of it is
+// made, which is reviewed.
 func hold(c *kopf.Change) (any, error) {
+	if child := c.Spec.Get("child").String(); child != "" {
+		_, err := c.API(kopf.Config("group")+"/v1", "widgets").Create(kopf.Map{
+			"apiVersion": kopf.Config("group") + "/v1", "kind": "Widget",
+			"metadata": kopf.Map{"name": child, "namespace": c.Namespace}, "spec": kopf.Map{"child": ""},
+		})
+		return nil, err
+	}
 	return nil, c.Sleep(time.Duration(c.Spec.Get("hold").Float() * float64(time.Second)))
+}
+
+// write makes a config map in the middle of a review.
+func write(r *kopf.Review) error {
+	_, err := r.API("v1", "configmaps").Create(kopf.Map{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": kopf.Map{"name": r.ID + "-" + r.Name, "namespace": r.Namespace},
+	})
+	return err
 }
 
 func index(o *kopf.Indexed) (any, error) { return kopf.Pairs{{Key: "all", Value: o.Name}}, nil }
