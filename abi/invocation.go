@@ -50,6 +50,11 @@ type Invocation struct {
 	Logins []string `json:"logins,omitempty"`
 
 	Admission *Admission `json:"admission,omitempty"`
+
+	// Conversion is the step that a convert handler is to make: the object is in the
+	// body, and the result is the whole object afterwards.
+	Conversion *Conversion `json:"conversion,omitempty"`
+
 	Indices   []string   `json:"indices,omitempty"` // names of the indices of the operator
 }
 
@@ -80,6 +85,14 @@ type Admission struct {
 	UserInfo    Raw                 `json:"userinfo,omitempty"`
 	Headers     map[string][]string `json:"headers,omitempty"`
 	SSLPeer     Raw                 `json:"sslpeer,omitempty"`
+}
+
+// Conversion is one step of a conversion between versions of a resource.
+//
+// See https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion
+type Conversion struct {
+	From string `json:"from"` // the version of the object, without the group
+	To   string `json:"to"`   // the version that is wanted
 }
 
 // Questions is the header of the frame that ask gets: the filters and the

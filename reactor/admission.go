@@ -33,16 +33,17 @@ type Admission struct {
 	op      *Operator
 	changed chan struct{} // has a token after each change of the resources
 
-	mu        sync.Mutex // guards resources
-	resources []selectors.Resource
-	found     chan struct{} // closed when the resources are known
+	mu        sync.Mutex           // guards the resources
+	resources []selectors.Resource // for reviews
+	versions  []selectors.Resource // for conversions: of all versions
+	found     chan struct{}        // closed when the resources are known
 }
 
 func newAdmission(op *Operator) *Admission {
 	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{})}
 }
 
-var errNoServer = errors.New("there are admission handlers, but no server or tunnel is configured for them: see the setting admission.server")
+var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
 
 // webhooks makes what serves the admission handlers, if there is anything to serve.
 func (op *Operator) webhooks() (Webhooks, error) {
@@ -54,7 +55,7 @@ func (op *Operator) webhooks() (Webhooks, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case hooks == nil && len(op.Registry.admission) > 0:
+	case hooks == nil && len(op.Registry.admission)+len(op.Registry.converting) > 0:
 		return nil, errNoServer
 	}
 	return hooks, nil
@@ -80,12 +81,16 @@ func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 	return nil
 }
 
-// serve replaces the resources that the handlers are for.
-func (a *Admission) serve(resources []selectors.Resource) {
+// serve replaces the resources that the handlers are for, out of all that there are.
+func (a *Admission) serve(resources, all []selectors.Resource) {
+	versions := slices.DeleteFunc(slices.Clone(all), func(r selectors.Resource) bool {
+		return !slices.ContainsFunc(a.op.Registry.converting, func(h *Handler) bool { return h.converts(r) })
+	})
+	equal := func(x, y selectors.Resource) bool { return x.Key() == y.Key() }
 	a.mu.Lock()
 	first := a.resources == nil
-	same := !first && slices.EqualFunc(a.resources, resources, func(x, y selectors.Resource) bool { return x.Key() == y.Key() })
-	a.resources = append([]selectors.Resource{}, resources...)
+	same := !first && slices.EqualFunc(a.resources, resources, equal) && slices.EqualFunc(a.versions, versions, equal)
+	a.resources, a.versions = append([]selectors.Resource{}, resources...), versions
 	a.mu.Unlock()
 	if first {
 		close(a.found)
@@ -105,19 +110,19 @@ func (a *Admission) Changed() <-chan struct{} { return a.changed }
 // the resources that they are for now.
 func (a *Admission) Handlers() []reviews.Handler {
 	a.mu.Lock()
-	resources := a.resources
-	a.mu.Unlock()
-	list := make([]reviews.Handler, 0, len(a.op.Registry.admission))
+	defer a.mu.Unlock()
+	list := []reviews.Handler{}
 	for _, h := range a.op.Registry.admission {
-		item := reviews.Handler{ID: h.ID, Spec: h.Spec}
-		for _, r := range resources {
-			if h.Selector.Check(r) {
-				item.Resources = append(item.Resources, r)
-			}
-		}
-		list = append(list, item)
+		list = append(list, reviews.Handler{ID: h.ID, Spec: h.Spec, Resources: selected(a.resources, h.Selector.Check)})
+	}
+	for _, h := range a.op.Registry.converting {
+		list = append(list, reviews.Handler{ID: h.ID, Spec: h.Spec, Resources: selected(a.versions, h.converts)})
 	}
 	return list
+}
+
+func selected(resources []selectors.Resource, is func(selectors.Resource) bool) []selectors.Resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r selectors.Resource) bool { return !is(r) })
 }
 
 // Get reads an object, in one attempt.

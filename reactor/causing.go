@@ -38,12 +38,13 @@ type cause struct {
 	diff     diffs.Diff
 	field    []string
 
-	spying   bool     // a raw event is handled
-	stopper  *stopper // of a daemon or a timer; nil otherwise
-	review   *review  // of a request of the API server; nil otherwise
-	activity string
-	settings abi.Raw
-	logins   []string // of the host; for login handlers
+	spying     bool            // a raw event is handled
+	stopper    *stopper        // of a daemon or a timer; nil otherwise
+	review     *review         // of a request of the API server; nil otherwise
+	conversion *abi.Conversion // a step of one; nil otherwise
+	activity   string
+	settings   abi.Raw
+	logins     []string // of the host; for login handlers
 
 	verdicts map[verdictKey]bool // of filters that were asked in this cycle
 }
@@ -96,6 +97,7 @@ func (c *cause) invocation() abi.Invocation {
 	if c.review != nil {
 		inv.Kind, inv.Admission = abi.KindValidate, c.review.kwargs()
 	}
+	inv.Conversion = c.conversion
 	if c.resource != nil {
 		inv.Resource = c.resource.Info()
 	}

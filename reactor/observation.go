@@ -143,7 +143,7 @@ func (o *observer) rescan(ctx context.Context) error {
 	}
 	o.warned = warnings
 	o.serve(ctx, served.Watched, resources)
-	o.admission.serve(served.Webhooks)
+	o.admission.serve(served.Webhooks, resources)
 	return nil
 }
 

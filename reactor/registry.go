@@ -62,7 +62,8 @@ type Registry struct {
 	spawning   []*Handler // daemons, timers
 	indexing   []*Handler
 	admission  []*Handler // validate, mutate
-	lifecycle  string     // by default
+	converting []*Handler
+	lifecycle  string // by default
 }
 
 // NewRegistry collects the handlers of guests, in the order of the guests. Kinds
@@ -89,7 +90,7 @@ func NewRegistry(guests ...Guest) (*Registry, error) {
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
 	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground,
-	abi.KindValidate, abi.KindMutate,
+	abi.KindValidate, abi.KindMutate, abi.KindConvert,
 }
 
 func newHandler(spec abi.Handler) (*Handler, error) {
@@ -130,6 +131,8 @@ func (r *Registry) add(h *Handler) {
 		r.indexing = append(r.indexing, h)
 	case abi.KindValidate, abi.KindMutate:
 		r.admission = append(r.admission, h)
+	case abi.KindConvert:
+		r.converting = append(r.converting, h)
 	default:
 		r.changing = append(r.changing, h)
 	}
@@ -137,7 +140,7 @@ func (r *Registry) add(h *Handler) {
 
 // forObjects are the handlers that have a resource.
 func (r *Registry) forObjects() []*Handler {
-	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning, r.admission)
+	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning, r.admission, r.converting)
 }
 
 // resourceHandlers are the handlers for one resource: what a stream needs to know.

@@ -6,7 +6,7 @@
 #   TRICKLE=200   how many objects are created one by one
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; admission: reviews, nothing else
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -42,6 +42,13 @@ install_reference() {
 		"$python" -m pip install --quiet --disable-pip-version-check uvloop==0.22.1 ||
 		skipped "uvloop cannot be installed: the reference runs without it"
 }
+
+if [ "${ONLY:-}" = admission ]; then
+	scripts/go-guest.sh .cache/guests/bench-validating.wasm test/bench/validating
+	go build -o "$bench/driver" ./test/bench/driver
+	install_reference
+	exec "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-5000}" -only admission
+fi
 
 scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
 scripts/go-guest.sh .cache/guests/bench-daemons-go.wasm test/bench/daemons

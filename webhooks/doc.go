@@ -40,6 +40,9 @@ type Operator interface {
 	// is a reviews.Error if that is the fault of who has sent it.
 	Review(ctx context.Context, in *reviews.Incoming) (*reviews.Verdict, error)
 
+	// Convert brings an object into another apiVersion.
+	Convert(ctx context.Context, object []byte, desired string) ([]byte, error)
+
 	Cluster
 }
 

@@ -27,6 +27,11 @@ type Limits struct {
 	// them wait for their turn until their time is over. Default: 256.
 	Concurrent int
 
+	// Conversion and Conversions bound requests for conversions in the same ways:
+	// all objects of a listing may be in one. Defaults: 64 MiB, 8.
+	Conversion  int64
+	Conversions int
+
 	// Timeout bounds a request that does not say how long its sender waits; longer
 	// ones are cut to it. Default: 30 seconds, the longest of Kubernetes.
 	Timeout time.Duration
@@ -38,6 +43,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Concurrent == 0 {
 		l.Concurrent = 256
+	}
+	if l.Conversion == 0 {
+		l.Conversion = 64 << 20
+	}
+	if l.Conversions == 0 {
+		l.Conversions = 8
 	}
 	if l.Timeout == 0 {
 		l.Timeout = 30 * time.Second
@@ -51,13 +62,14 @@ type Handler struct {
 	limits   Limits
 	log      zerolog.Logger
 	slots    chan struct{}
+	large    chan struct{}  // slots of conversions
 	running  sync.WaitGroup // reviews, also those whose senders were answered already
 }
 
 // NewHandler makes the handler of all requests for an operator.
 func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	limits = limits.withDefaults()
-	return &Handler{operator: operator, limits: limits, log: log, slots: make(chan struct{}, limits.Concurrent)}
+	return &Handler{operator: operator, limits: limits, log: log, slots: make(chan struct{}, limits.Concurrent), large: make(chan struct{}, limits.Conversions)}
 }
 
 // Wait waits until all handlers have ended.
@@ -67,22 +79,26 @@ func (h *Handler) Wait() { h.running.Wait() }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
 	defer cancel()
+	slots, limit, answerTo := h.slots, h.limits.Body, h.answer
+	if r.URL.Path == "/"+conversionID {
+		slots, limit, answerTo = h.large, h.limits.Conversion, func(ctx context.Context, _ *http.Request, body []byte) answer { return h.convert(ctx, body) }
+	}
 	answered := make(chan answer, 1)
 	select {
-	case h.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	case <-ctx.Done():
 		h.write(w, r, failed(errBusy))
 		return
 	}
-	body, err := h.read(w, r)
+	body, err := h.read(w, r, limit)
 	if err != nil {
-		<-h.slots
+		<-slots
 		h.write(w, r, failed(err))
 		return
 	}
 	h.running.Go(func() { // Waited for by Wait.
-		defer func() { <-h.slots }()
-		answered <- h.answer(ctx, r, body)
+		defer func() { <-slots }()
+		answered <- answerTo(ctx, r, body)
 	})
 	select {
 	case a := <-answered:
@@ -138,7 +154,7 @@ func (h *Handler) withDeadline(ctx context.Context, wanted string) (context.Cont
 }
 
 // read reads a request that may be a review.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, &reviews.Error{Code: http.StatusMethodNotAllowed, Message: "Method Not Allowed"}
 	}
@@ -147,7 +163,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			return nil, &reviews.Error{Code: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("The content type is %q, not application/json.", said)}
 		}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limits.Body))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

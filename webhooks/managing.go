@@ -157,6 +157,7 @@ func (c ClientConfig) json() dicts.Object {
 // managed keeps configurations in step with the handlers and with the server.
 type managed struct {
 	configurations []*configuration
+	conversions    conversions
 	operator       Operator
 	announced      *ClientConfig // the latest one; nil: none yet
 }
@@ -178,7 +179,10 @@ func (m *managed) reconfigure(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if len(m.configurations) == 0 {
+		return nil
+	}
+	return m.conversions.reconfigure(ctx, handlers, *m.announced)
 }
 
 // clean writes all configurations for the last time.

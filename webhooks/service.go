@@ -40,7 +40,7 @@ func (w *Webhooks) Expires() (time.Time, bool) {
 // Run serves until the context ends. Then the configurations are cleaned first, so
 // that nobody asks any more, and the server stops after it.
 func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
-	m := &managed{operator: operator}
+	m := &managed{operator: operator, conversions: conversions{operator, w.Log}}
 	if w.Managed != "" {
 		m.configurations = configurationsFor(w.Managed, operator, w.Log)
 	}

@@ -203,7 +203,7 @@ func TestServerOfAGuest(t *testing.T) {
 		{"a program", `{"admission.server": "ngrok"}`, both, `setting "admission.server": the type "ngrok" is of the class host`},
 		{"nonsense", `{"admission.server": {"type": "server", "prot": 1}}`, both, `has no option "prot"`},
 		{"no server", `{"admission.managed": "x.example.com"}`, both, `setting "admission.managed": there is nothing to manage without "admission.server"`},
-		{"nothing at all", `{}`, both, "there are admission handlers, but no server or tunnel is configured for them"},
+		{"nothing at all", `{}`, both, "there are handlers for admission or conversion, but no server or tunnel is configured for them"},
 		{"a grant of nothing", `{}`, []string{"posting.level"}, `setting "posting.level" cannot be granted`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

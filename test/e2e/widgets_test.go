@@ -69,6 +69,13 @@ func (s space) admission(t *testing.T, o options) options {
 	if o.admits.Server == nil && o.admits.Custom == nil && config["settings"] == "" {
 		o.admits.Server, o.admits.Managed = localServer, s.managedName()
 	}
+	s.forgetConfigurations(t)
+	return o
+}
+
+// forgetConfigurations deletes the configurations of the test at its end.
+func (s space) forgetConfigurations(t *testing.T) {
+	t.Helper()
 	t.Cleanup(func() {
 		for _, resource := range []schema.GroupVersionResource{validatingConfigurations, mutatingConfigurations} {
 			err := s.Dynamic().Resource(resource).Delete(context.WithoutCancel(t.Context()), s.managedName(), metav1.DeleteOptions{})
@@ -77,7 +84,6 @@ func (s space) admission(t *testing.T, o options) options {
 			}
 		}
 	})
-	return o
 }
 
 // admit starts an operator and waits until the API server asks it.

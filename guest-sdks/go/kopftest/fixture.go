@@ -33,6 +33,8 @@ type Fixture struct {
 	Settings  any
 	Logins    []string // the host's own
 	Admission *kopf.Admission
+
+	From, To string // of conversions: the versions
 }
 
 // Change is the argument of handlers of changes.
@@ -52,6 +54,9 @@ func (h *Host) Activity(f Fixture) *kopf.Activity { return kopf.NewActivity(h.ta
 
 // Review is the argument of admission handlers.
 func (h *Host) Review(f Fixture) *kopf.Review { return kopf.NewReview(h.task(f)) }
+
+// Conversion is the argument of conversion handlers.
+func (h *Host) Conversion(f Fixture) *kopf.Conversion { return kopf.NewConversion(h.task(f)) }
 
 // Indexed is the argument of functions that fill indices.
 func (h *Host) Indexed(f Fixture) *kopf.Indexed { return kopf.NewIndexed(h.task(f)) }
@@ -86,6 +91,9 @@ func (h *Host) invocation(f Fixture) abi.Invocation {
 	call := abi.Invocation{
 		ID: f.ID, Retry: f.Retry, Runtime: f.Runtime.Seconds(), Resource: &f.Resource,
 		Reason: f.Reason, Field: f.Field, Activity: f.Activity, Logins: f.Logins, Admission: f.Admission,
+	}
+	if f.From != "" || f.To != "" {
+		call.Conversion = &abi.Conversion{From: f.From, To: f.To}
 	}
 	if call.ID == "" {
 		call.ID = "test"

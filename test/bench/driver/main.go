@@ -20,7 +20,7 @@ func main() {
 	flag.IntVar(&o.Objects, "objects", 1000, "how many objects are created, and then changed, at once")
 	flag.IntVar(&o.Trickle, "trickle", 200, "how many objects are created one by one")
 	flag.IntVar(&o.Daemons, "daemons", 10_000, "how many objects have a daemon each; 0: no daemons")
-	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all)")
+	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all); or admission, for the reviews alone")
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
@@ -29,7 +29,11 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	err := o.check()
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.Only == admissionOnly:
+		err = admissions(ctx, o)
+	default:
 		err = run(ctx, o)
 	}
 	if err != nil {

@@ -168,6 +168,8 @@ func specialField(call *abi.Invocation, key, value []byte) {
 		call.Logins = toStrings(value)
 	case "admission":
 		call.Admission = toAdmission(value)
+	case "conversion":
+		call.Conversion = toConversion(value)
 	case "indices":
 		call.Indices = toStrings(value)
 	}
@@ -205,6 +207,19 @@ func toResource(raw []byte) *abi.ResourceInfo {
 		return nil
 	}
 	return r
+}
+
+func toConversion(raw []byte) *abi.Conversion {
+	c := &abi.Conversion{}
+	_ = members(raw, func(key, value []byte) {
+		switch string(key) {
+		case "from":
+			c.From = jsonlite.Unquote(value)
+		case "to":
+			c.To = jsonlite.Unquote(value)
+		}
+	})
+	return c
 }
 
 func toAdmission(raw []byte) *abi.Admission {

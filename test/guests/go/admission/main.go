@@ -52,6 +52,8 @@ func register() error {
 			kopf.OnValidate(widgets, write, kopf.ID("writes"), kopf.SideEffects())
 		case "claims":
 			kopf.OnValidate(widgets, write, kopf.ID("claims"))
+		case "versions":
+			registerVersions(kopf.Resource("widgets." + kopf.Config("group")))
 		case "names":
 			kopf.OnIndex(widgets, index, kopf.ID("names"))
 		}

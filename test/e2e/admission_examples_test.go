@@ -1,0 +1,77 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// runExample applies the definitions of an example, and runs it.
+func (s space) runExample(t *testing.T, name string) {
+	t.Helper()
+	text, err := os.ReadFile(repository + "/examples/" + name + "/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Apply(t, string(text))
+	s.forgetConfigurations(t)
+	s.start(t, options{module: example(t, name), admits: operator.Admission{Server: localServer, Managed: s.managedName()}})
+}
+
+func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(repository + "/examples/" + name + "/obj.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.ApplyIn(t, s.namespace, string(text))[0]
+}
+
+// TestAdmissionExample does what its README says.
+func TestAdmissionExample(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.runExample(t, "17-admission")
+	websites := s.client(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "websites"})
+	s.eventually(t, func() error {
+		made := s.applyExample(t, "17-admission")
+		replicas, _, _ := unstructured.NestedInt64(made.Object, "spec", "replicas")
+		if replicas != 2 || made.GetLabels()["example.com/requested-by"] != "admin" {
+			_ = websites.Delete(t.Context(), "shop", metav1.DeleteOptions{}) // once more, as soon as the webhooks are known
+			return fmt.Errorf("made %v with %d rules", made.Object["spec"], s.rules(t))
+		}
+		return nil
+	})
+	_, err := websites.Patch(t.Context(), "shop", types.MergePatchType, []byte(`{"spec":{"replicas":50}}`), metav1.PatchOptions{})
+	refusal(t, err, 422, "there can be at most 10 replicas")
+	if _, err := websites.Patch(t.Context(), "shop", types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConversionExample does what its README says.
+func TestConversionExample(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.runExample(t, "18-conversion")
+	databases := s.client(schema.GroupVersionResource{Group: "data.example.com", Version: "v2", Resource: "databases"})
+	s.eventually(t, func() error {
+		_ = databases.Delete(t.Context(), "orders", metav1.DeleteOptions{}) // of the time before the conversion
+		s.applyExample(t, "18-conversion")
+		read, err := databases.Get(t.Context(), "orders", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if gigabytes, _, _ := unstructured.NestedInt64(read.Object, "spec", "gigabytes"); gigabytes != 100 {
+			return fmt.Errorf("read %v", read.Object)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,121 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+)
+
+// conversionID is where conversions are asked for: no handler has this id.
+const conversionID = "-/convert"
+
+// conversionAnswer is what a conversion request is answered with.
+type conversionAnswer struct {
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Response   conversionResponse `json:"response"`
+}
+
+type conversionResponse struct {
+	UID       string            `json:"uid"`
+	Converted []json.RawMessage `json:"convertedObjects"`
+	Result    conversionResult  `json:"result"`
+}
+
+type conversionResult struct {
+	Status  string `json:"status"` // Success or Failed
+	Message string `json:"message,omitempty"`
+}
+
+// convert converts all objects of a request, or none.
+func (h *Handler) convert(ctx context.Context, body []byte) answer {
+	request, err := reviews.DecodeConversion(body)
+	if err != nil {
+		return failed(err)
+	}
+	response := conversionResponse{UID: request.UID, Converted: []json.RawMessage{}, Result: conversionResult{Status: "Success"}}
+	for _, object := range request.Objects {
+		converted, err := h.operator.Convert(ctx, object, request.Desired)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			h.log.Warn().Msg(fmt.Sprintf("An object cannot be converted to %s: %v", request.Desired, err))
+			response.Converted, response.Result = []json.RawMessage{}, conversionResult{"Failed", err.Error()}
+			break
+		}
+		response.Converted = append(response.Converted, converted)
+	}
+	text, err := json.Marshal(conversionAnswer{request.APIVersion, "ConversionReview", response})
+	if err != nil {
+		return failed(err)
+	}
+	return answer{code: http.StatusOK, body: text}
+}
+
+// definitionsPath is where definitions of resources are.
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+
+// conversions keep the definitions of converted resources in step with the server.
+// They stay as they are at the exit: without conversion, the API server would pass
+// off objects of one version as those of another one.
+type conversions struct {
+	cluster Cluster
+	log     zerolog.Logger
+}
+
+func (c conversions) reconfigure(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
+	done := map[string]bool{}
+	for _, h := range handlers {
+		for _, r := range h.Resources {
+			name := r.Plural + "." + r.Group
+			if h.Spec.Kind != abi.KindConvert || done[name] {
+				continue
+			}
+			done[name] = true
+			if err := c.define(ctx, name, config); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c conversions) define(ctx context.Context, name string, config ClientConfig) error {
+	c.log.Info().Msg(fmt.Sprintf("Reconfiguring the conversion of %s.", name))
+	patch := dicts.Encode(dicts.Object{"spec": dicts.Object{"conversion": dicts.Object{
+		"strategy": "Webhook",
+		"webhook": dicts.Object{
+			"conversionReviewVersions": []any{"v1"}, "clientConfig": onlyOne(config.For(conversionID).json()),
+		},
+	}}})
+	err := c.cluster.Patch(ctx, definitionsPath+url.PathEscape(name), patch)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s is not defined by a CustomResourceDefinition, so it cannot be converted", name)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("there are no rights to patch the definition of %s: %w", name, err)
+	case err != nil:
+		return fmt.Errorf("the conversion of %s: %w", name, err)
+	}
+	return nil
+}
+
+// onlyOne removes the way that is not used any more, which a merge would keep.
+func onlyOne(config dicts.Object) dicts.Object {
+	for _, key := range []string{"url", "service"} {
+		if _, ok := config[key]; !ok {
+			config[key] = nil
+		}
+	}
+	return config
+}
