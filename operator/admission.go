@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -43,7 +45,7 @@ func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
 func serverError(err error) error { return fmt.Errorf("setting \"admission.server\": %w", err) }
 
 // webhooks makes what serves admission, of the settings after the startup.
-func (a Admission) webhooks(log zerolog.Logger) func(s settings.Admission) (reactor.Webhooks, error) {
+func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settings.Admission) (reactor.Webhooks, error) {
 	return func(s settings.Admission) (reactor.Webhooks, error) {
 		server := a.Custom
 		if server == nil {
@@ -59,10 +61,21 @@ func (a Admission) webhooks(log zerolog.Logger) func(s settings.Admission) (reac
 			}
 		}
 		return &admission{webhooks.Webhooks{
-			Server: server, Managed: s.Managed, Limits: a.Limits,
+			Server: server, Managed: s.Managed, Limits: a.Limits, Renewed: cert.renewed,
 			Log: log.With().Str(reactor.LoggerField, "kopf.admission").Logger(),
 		}}, nil
 	}
+}
+
+// certificate remembers when the one of the webhook server expires.
+type certificate struct{ seconds atomic.Int64 } // Unix time; 0: there is none
+
+func (c *certificate) renewed(expires time.Time) { c.seconds.Store(expires.Unix()) }
+
+// Expires is when it does; false if there is none (yet).
+func (c *certificate) Expires() (time.Time, bool) {
+	seconds := c.seconds.Load()
+	return time.Unix(seconds, 0), seconds != 0
 }
 
 // admission is webhooks as the reactor knows them.

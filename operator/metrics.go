@@ -33,6 +33,7 @@ var (
 	indexed        = described("index_entries", "Pairs of objects and keys in all indices.")
 	paused         = described("paused", "1 if other operators make this one pause, else 0.")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many waited to be posted.")
+	certExpires    = described("webhook_certificate_expiry_timestamp_seconds", "When the certificate of the webhook server expires.")
 	moduleCalls    = described("module_calls_total", "Calls of the module.", "module")
 	moduleFailed   = described("module_failed_calls_total", "Calls of the module that have failed; each cost an instance.", "module")
 	moduleStopped  = described("module_stopped_calls_total", "Calls of the module that a limit or their end has stopped.", "module")
@@ -55,6 +56,9 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, indexed, prometheus.GaugeValue, float64(counts.Indexed))
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
+	if expires, known := expiry(m.op); known {
+		send(ch, certExpires, prometheus.GaugeValue, seconds(expires))
+	}
 	seen := map[string]bool{}
 	for _, module := range m.modules {
 		if name := module.Name(); !seen[name] {

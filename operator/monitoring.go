@@ -20,7 +20,7 @@ import (
 
 // monitor opens the endpoints of the host about an operator, if there is to be any,
 // and returns what closes them.
-func (o Options) monitor(ctx context.Context, op *reactor.Operator, modules []*host.Module) (stop func(), err error) {
+func (o Options) monitor(ctx context.Context, op observed, modules []*host.Module) (stop func(), err error) {
 	if o.Listen == "" {
 		return func() {}, nil
 	}
@@ -46,6 +46,20 @@ type observed interface {
 	Streams() []reactor.StreamState
 	Counts() reactor.Counts
 }
+
+// certified is an operator whose webhooks have a certificate, or will have one.
+type certified interface {
+	// Expires is when it does; false if there is none (yet).
+	Expires() (time.Time, bool)
+}
+
+// monitored is an operator with its certificate.
+type monitored struct {
+	*reactor.Operator
+	*certificate
+}
+
+var _ certified = monitored{}
 
 func monitoring(op observed, modules []*host.Module) http.Handler {
 	registry := prometheus.NewRegistry()
@@ -79,12 +93,22 @@ func readyProblems(op observed) []string {
 	}
 	var problems []string
 	now := time.Now()
+	if expires, known := expiry(op); known && now.After(expires) {
+		problems = append(problems, "the certificate of the webhook server has expired at "+expires.UTC().Format(time.RFC3339))
+	}
 	for _, s := range op.Streams() {
 		if !s.Delivering(now) {
 			problems = append(problems, describe(s, now))
 		}
 	}
 	return problems
+}
+
+func expiry(op observed) (time.Time, bool) {
+	if c, ok := op.(certified); ok {
+		return c.Expires()
+	}
+	return time.Time{}, false
 }
 
 func describe(s reactor.StreamState, now time.Time) string {

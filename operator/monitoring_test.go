@@ -18,6 +18,14 @@ type still struct {
 	counts  reactor.Counts
 }
 
+// secured is one with a certificate.
+type secured struct {
+	still
+	expires time.Time
+}
+
+func (s secured) Expires() (time.Time, bool) { return s.expires, true }
+
 func (s still) Streams() []reactor.StreamState { return s.streams }
 func (s still) Counts() reactor.Counts         { return s.counts }
 
@@ -72,6 +80,19 @@ func TestEndpoints(t *testing.T) {
 	} {
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("/metrics answers %d without %s", code, want)
+		}
+	}
+	for _, tt := range []struct {
+		expires time.Time
+		code    int
+		text    string
+	}{{now.Add(time.Hour), 200, "ok"}, {now.Add(-time.Hour), 503, "the certificate of the webhook server has expired at "}} {
+		handler := monitoring(secured{still{nil, up}, tt.expires}, nil)
+		if code, text := get(handler, "/readyz"); code != tt.code || !strings.Contains(text, tt.text) {
+			t.Errorf("with a certificate, /readyz answers %d, %s; want %d, %s", code, text, tt.code, tt.text)
+		}
+		if _, text := get(handler, "/metrics"); !strings.Contains(text, "kopf_webhook_certificate_expiry_timestamp_seconds 1.") {
+			t.Error("/metrics does not tell when the certificate expires")
 		}
 	}
 	if code, _ := get(monitoring(still{}, nil), "/debug/pprof/"); code != http.StatusNotFound {

@@ -143,10 +143,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	cert := &certificate{}
 	op, err := reactor.New(reactor.Options{
 		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log), GrantedSettings: o.GrantedSettings, Once: o.Once,
+		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log, cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
 	})
 	if err != nil {
@@ -155,7 +156,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Counts != nil {
 		o.Counts(op.Counts)
 	}
-	stopServing, err := o.monitor(ctx, op, modules)
+	stopServing, err := o.monitor(ctx, monitored{op, cert}, modules)
 	if err != nil {
 		return err
 	}

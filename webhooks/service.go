@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,20 +21,16 @@ type Webhooks struct {
 	// for it; empty if the cluster is none.
 	Detect func(ctx context.Context) (string, error)
 
+	// Renewed is told when each certificate of the server expires, as far as it is
+	// known to us; may be nil.
+	Renewed func(expires time.Time)
+
 	Limits Limits
 	Log    zerolog.Logger
-
-	expires atomic.Int64 // when the certificate does, in Unix seconds
 }
 
 // cleanTimeout bounds the last writes.
 const cleanTimeout = 10 * time.Second
-
-// Expires is when the certificate of the server does, as far as it is known to us.
-func (w *Webhooks) Expires() (time.Time, bool) {
-	seconds := w.expires.Load()
-	return time.Unix(seconds, 0), seconds != 0
-}
 
 // Run serves until the context ends. Then the configurations are cleaned first, so
 // that nobody asks any more, and the server stops after it.
@@ -49,7 +44,7 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	}
 	handler := NewHandler(operator, w.Limits, w.Log)
 	server := bind(w.Server, Environment{
-		Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: func(t time.Time) { w.expires.Store(t.Unix()) },
+		Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: w.Renewed,
 	})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

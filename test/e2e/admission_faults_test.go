@@ -191,23 +191,22 @@ func TestServerOfAGuest(t *testing.T) {
 	s := newSpace(t)
 	settings := fmt.Sprintf(`{"admission.server": {"type": "server", "addr": "127.0.0.1"}, "admission.managed": %q}`, s.managedName())
 	both := []string{"admission.server", "admission.managed"}
-	s.admit(t, options{config: map[string]string{"settings": settings}, admits: operator.Admission{Grants: both}})
+	s.admit(t, options{config: map[string]string{"settings": settings}, granted: both})
 	for _, tt := range []struct {
 		name, settings string
 		grants         []string
 		want           string
 	}{
-		{"without a grant", settings, nil, `setting "admission.managed": it is of the class grant`},
-		{"with half a grant", settings, both[1:], `setting "admission.server": it is of the class grant`},
+		{"without a grant", settings, nil, `setting "admission.managed" is of the class grant`},
+		{"with half a grant", settings, both[1:], `setting "admission.server" is of the class grant`},
 		{"a file", `{"admission.server": {"type": "server", "cadump": "/tmp/x"}}`, both, `setting "admission.server": the option "cadump" is of the class host`},
 		{"a program", `{"admission.server": "ngrok"}`, both, `setting "admission.server": the type "ngrok" is of the class host`},
 		{"nonsense", `{"admission.server": {"type": "server", "prot": 1}}`, both, `has no option "prot"`},
 		{"no server", `{"admission.managed": "x.example.com"}`, both, `setting "admission.managed": there is nothing to manage without "admission.server"`},
 		{"nothing at all", `{}`, both, "there are handlers for admission or conversion, but no server or tunnel is configured for them"},
-		{"a grant of nothing", `{}`, []string{"posting.level"}, `setting "posting.level" cannot be granted`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, _ := s.launch(t, s.admission(t, options{config: map[string]string{"settings": tt.settings}, admits: operator.Admission{Grants: tt.grants}}))
+			r, _ := s.launch(t, s.admission(t, options{config: map[string]string{"settings": tt.settings}, granted: tt.grants}))
 			<-r.ended
 			if r.err == nil || !strings.Contains(r.err.Error(), tt.want) {
 				t.Errorf("ended with %v, want %q", r.err, tt.want)

@@ -30,6 +30,7 @@ type options struct {
 	noProbe  bool // admit does not wait until the API server asks for reviews
 	settings func(*settings.Settings)
 	calls    operator.Calls // what the guest is granted
+	granted  []string       // settings that it may change
 	wanted   bool           // it gets what it wants
 	rest     *rest.Config   // who the operator is; the administrator by default
 	change   func(*operator.Options)
@@ -110,7 +111,7 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 	limits.CacheDir = cmp.Or(limits.CacheDir, dir)
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
-		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits,
+		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits, GrantedSettings: o.granted,
 		Calls: o.calls, GrantWanted: o.wanted,
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),
 		Login: func(context.Context) (*reactor.Connection, error) {
