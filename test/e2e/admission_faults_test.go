@@ -255,10 +255,10 @@ func (s space) bundle(t *testing.T) string {
 	return fmt.Sprint(hooks[0].(map[string]any)["clientConfig"].(map[string]any)["caBundle"])
 }
 
-// failing is a server that ends.
-type failing struct{ err error }
+// endingServer is a server that ends.
+type endingServer struct{ err error }
 
-func (f failing) Serve(context.Context, http.Handler, func(webhooks.ClientConfig)) error {
+func (f endingServer) Serve(context.Context, http.Handler, func(webhooks.ClientConfig)) error {
 	return f.err
 }
 
@@ -270,7 +270,7 @@ func TestEndOfTheServer(t *testing.T) {
 		err  error
 		want string
 	}{{errors.New("no network"), "admission: no network"}, {nil, "admission: the webhook server has ended"}} {
-		r, _ := s.launch(t, s.admission(t, options{admits: operator.Admission{Custom: failing{tt.err}}}))
+		r, _ := s.launch(t, s.admission(t, options{admits: operator.Admission{Custom: endingServer{tt.err}}}))
 		<-r.ended
 		if r.err == nil || !strings.Contains(r.err.Error(), tt.want) {
 			t.Errorf("ended with %v, want %q", r.err, tt.want)

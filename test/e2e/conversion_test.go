@@ -65,8 +65,6 @@ func (s space) converted(t *testing.T) versioned {
 	return v
 }
 
-var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-
 func (v versioned) in(version string) dynamic.ResourceInterface {
 	return v.Dynamic().Resource(schema.GroupVersionResource{Group: v.group, Version: version, Resource: "widgets"}).Namespace(v.namespace)
 }
