@@ -55,7 +55,7 @@ type Invocation struct {
 	// body, and the result is the whole object afterwards.
 	Conversion *Conversion `json:"conversion,omitempty"`
 
-	Indices   []string   `json:"indices,omitempty"` // names of the indices of the operator
+	Indices []string `json:"indices,omitempty"` // names of the indices of the operator
 }
 
 // ResourceInfo is the resource of the object.
