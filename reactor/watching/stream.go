@@ -251,7 +251,10 @@ func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, 
 	defer s.health.disconnected()
 	reader := bufio.NewReaderSize(alive.over(body), 64<<10)
 	for {
-		line, err := reader.ReadBytes('\n')
+		line, err := readLine(reader)
+		if errors.Is(err, errLongLine) {
+			return version, err
+		}
 		if err != nil {
 			return version, nil // closed by the server, by us, or lost, maybe in a line: watch on from here
 		}
