@@ -3,6 +3,7 @@ module github.com/kopf-wasm/kopf
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/google/go-cmp v0.7.0
 	github.com/kopf-wasm/kopf/abi v0.0.0
 	github.com/kopf-wasm/kopf/guest-sdks/go v0.0.0

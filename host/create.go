@@ -18,7 +18,7 @@ func (m *Module) newInstance() *instance {
 		exports: map[string]api.Function{}, tasks: map[uint32]*Task{},
 	}
 	if m.plugin {
-		in.kernel = &kernel{limit: 4 * m.options.MessageLimit}
+		in.kernel = &kernel{limit: 4*m.options.MessageLimit + m.options.PluginResponse, maxVars: m.options.PluginVariables}
 	}
 	for i, to := range m.streams {
 		in.streams[i].out = to

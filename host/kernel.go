@@ -19,8 +19,9 @@ type kernel struct {
 
 	input, output, problem block
 
-	vars   map[string][]byte
-	stored int // bytes in vars
+	vars    map[string][]byte
+	stored  int // bytes in vars, names included
+	maxVars int // their limit
 
 	answer  *abi.Response // to the last request
 	headers block
@@ -34,9 +35,6 @@ const kernelStart = 16
 
 // kernelKept is how much of the arena is kept between calls.
 const kernelKept = 64 << 10
-
-// maxVars bounds what a plugin keeps in variables, names included.
-const maxVars = 1 << 20
 
 // reset begins a call with its input.
 func (k *kernel) reset(input []byte) {
@@ -138,7 +136,7 @@ func (k *kernel) set(name string, value []byte, exists bool) bool {
 		k.stored = stored
 		return true
 	}
-	if stored += len(name) + len(value); stored > maxVars {
+	if stored += len(name) + len(value); stored > k.maxVars {
 		return false
 	}
 	if k.vars == nil {

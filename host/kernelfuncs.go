@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -152,7 +153,11 @@ func kernelHTTP(k *kernel, c *call, s []uint64) {
 		c.stop(&pluginRequestError{answer.Error.Message})
 	}
 	k.answer, k.headers = answer.Response, block{}
-	s[0] = k.put(c, bytesOfBody(answer.Response))
+	body := bytesOfBody(answer.Response)
+	if limit := c.options().PluginResponse; len(body) > limit {
+		c.stop(fmt.Errorf("%w: a response of %d bytes; the limit is %d", ErrMemory, len(body), limit))
+	}
+	s[0] = k.put(c, body)
 }
 
 func kernelStatus(k *kernel, _ *call, s []uint64) {

@@ -78,10 +78,22 @@ type Options struct {
 	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
 	MessageLimit int
 
+	// PluginVariables bounds what one instance of a plugin of Extism keeps in its
+	// variables, in bytes. Default: 1 MiB.
+	PluginVariables int
+
+	// PluginResponse bounds the body of a response to such a plugin, in bytes, beside
+	// the limit for requests. Default: 4 MiB.
+	PluginResponse int
+
 	// LogLimit bounds what one call of the guest writes to the log and to its
 	// standard streams, in bytes and 16 more for each line; what is over is dropped,
 	// and a warning says so once per call. Default: 1 MiB.
 	LogLimit int
+
+	// WantsHosts are servers that the module wants to reach, besides those that it
+	// declares itself: from its manifest.
+	WantsHosts []string
 
 	// HostName is what the guest is told about the host: name and version.
 	// Default: "kopf".
@@ -124,6 +136,8 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CompileTime, time.Minute)
 	setDefault(&o.CompileMemory, 1<<30)
 	setDefault(&o.MessageLimit, 8<<20)
+	setDefault(&o.PluginVariables, 1<<20)
+	setDefault(&o.PluginResponse, 4<<20)
 	setDefault(&o.LogLimit, 1<<20)
 	setDefault(&o.HostName, "kopf")
 	if o.newImage == nil {

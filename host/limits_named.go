@@ -34,6 +34,8 @@ var limits = []limit{
 	{name: "CompileTime", duration: func(o *Options) *time.Duration { return &o.CompileTime }},
 	{name: "CompileMemory", size: func(o *Options) *int { return &o.CompileMemory }},
 	{name: "MessageLimit", size: func(o *Options) *int { return &o.MessageLimit }},
+	{name: "PluginVariables", size: func(o *Options) *int { return &o.PluginVariables }},
+	{name: "PluginResponse", size: func(o *Options) *int { return &o.PluginResponse }},
 	{name: "LogLimit", size: func(o *Options) *int { return &o.LogLimit }},
 }
 

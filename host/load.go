@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
@@ -88,6 +89,12 @@ func (m *Module) first(ctx context.Context) error {
 	defer m.pool.give(in)
 	if m.registration, err = registration.Parse(m.registered); err != nil {
 		return m.refuse(err)
+	}
+	if hosts := m.options.WantsHosts; len(hosts) > 0 {
+		if m.registration.Capabilities == nil {
+			m.registration.Capabilities = &abi.Capabilities{}
+		}
+		m.registration.Capabilities.HTTP = append(m.registration.Capabilities.HTTP, hosts...)
 	}
 	if m.registration.Error != "" {
 		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, m.registration.Error)

@@ -28,7 +28,7 @@ var pluginFunctions = map[string]hostFunction{
 // Causes of the end of a call of a plugin.
 var (
 	errOutside = fmt.Errorf("%w: outside of the memory of the call", ErrMemory)
-	errVars    = fmt.Errorf("%w: more than %d bytes in variables", ErrMemory, maxVars)
+	errVars    = fmt.Errorf("%w: too much in variables", ErrMemory)
 	errRequest = fmt.Errorf("%w: the request is no JSON", ErrMessage)
 )
 

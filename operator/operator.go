@@ -199,11 +199,3 @@ func LoadFrom(ctx context.Context, open Opener, names []string, o host.Options) 
 	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
 	return modules, nil
 }
-
-func loadOne(ctx context.Context, open Opener, name string, o host.Options) (*host.Module, error) {
-	label, wasm, err := open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return host.Load(ctx, label, wasm, o)
-}

@@ -48,6 +48,7 @@ func TestSnippetsCompile(t *testing.T) {
 	}
 	goCommand(t, "docs/snippets", []string{"GOOS=wasip1", "GOARCH=wasm"}, "vet", "./...")
 	goCommand(t, "docs/snippets", nil, "test", "./...")
+	goCommand(t, "docs/snippets", nil, "vet", "-tags", "cluster", "./...") // those that need one are not run
 }
 
 // goCommand runs the go command in a folder of the repository.
