@@ -182,7 +182,7 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	handlers = deduplicated(handlers)
 	x := &execution{settings: a.op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
 	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
-	defer c.patch.release(context.WithoutCancel(ctx))
+	defer c.patch.release(context.WithoutCancel(ctx), 0)
 	outcomes, err := x.run(ctx, handlers, c, state)
 	if err != nil {
 		return nil, err

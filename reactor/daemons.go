@@ -276,7 +276,7 @@ func (b *background) apply(ctx context.Context) error {
 		b.cause.log.error(fmt.Sprintf("The patch of %s could not be applied: %v", b.handler.Title(), err))
 	}
 	if len(done.remaining) == 0 {
-		b.cause.patch.release(context.WithoutCancel(ctx))
+		b.cause.patch.release(context.WithoutCancel(ctx), 0)
 	}
 	b.cause.patch = newPatch(done.remaining)
 	return nil

@@ -202,7 +202,7 @@ func TestTransformationsKeepTheirTask(t *testing.T) {
 	if err != nil || edited["edited"] != true || s.cause.body["edited"] != nil {
 		t.Errorf("edited %v, body %v, %v", edited, s.cause.body, err)
 	}
-	s.cause.patch.release(t.Context())
+	s.cause.patch.release(t.Context(), 0)
 	if guest.alive != 0 {
 		t.Errorf("the task is not released with the patch")
 	}

@@ -32,6 +32,7 @@ type scripted struct {
 	cancelled   int
 	alive       int // tasks that are not released
 	edits       func(body dicts.Object)
+	verdicts    []abi.Verdict // on filters
 }
 
 type scriptedTask struct {
@@ -45,7 +46,7 @@ func (g *scripted) Name() string                    { return "scripted" }
 func (g *scripted) Registration() *abi.Registration { return &abi.Registration{} }
 
 func (g *scripted) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
-	return &abi.Answers{}, nil
+	return &abi.Answers{Answers: g.verdicts}, nil
 }
 
 func (g *scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ Env) (Task, *abi.Step, error) {

@@ -35,7 +35,7 @@ func (p *processor) index(ctx context.Context, c *cause, it item) error {
 	x := &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeIgnored}
 	state := c.memory.indexing.WithHandlers(idsOf(matched), time.Now())
 	outcomes, err := x.run(ctx, matched, &own, state)
-	own.patch.release(context.WithoutCancel(ctx))
+	own.patch.release(context.WithoutCancel(ctx), 0)
 	if err != nil {
 		return err
 	}

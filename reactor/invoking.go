@@ -8,6 +8,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
@@ -27,15 +28,21 @@ type ending struct {
 	childrenDelay *time.Duration // of unfinished children; nil: at once
 }
 
-// guestError is a failure of the guest itself: a trap, a broken message. To the
-// handler it is an arbitrary error.
+// guestError is a failure of the guest itself: a trap, a broken message, filters
+// or records of sub-handlers that cannot be used. To the handler it is an
+// arbitrary error.
 type guestError struct{ err error }
 
 func (e *guestError) Error() string { return e.err.Error() }
 func (e *guestError) Unwrap() error { return e.err }
 
 // asError makes an error of a handler, with the guest's own message and stack.
+// Errors of callbacks stay as they are: the handler passes them on.
 func (e *guestError) asError() *abi.Error {
+	var callback *filters.CallbackError
+	if errors.As(e.err, &callback) {
+		return &callback.Failure
+	}
 	failure := &abi.Error{Kind: abi.ErrorArbitrary, Message: e.err.Error(), Type: "GuestError"}
 	var detailed interface{ GuestStack() string }
 	if errors.As(e.err, &detailed) {

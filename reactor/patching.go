@@ -3,11 +3,16 @@ package reactor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/stores"
 )
+
+// errTransformation is when a transformation function fails: it is not repeated.
+var errTransformation = errors.New("a transformation function")
 
 // patch is what is to be changed on an object by the end of a cycle: fields to
 // merge, then transformations on top of them.
@@ -28,7 +33,7 @@ type transformation struct {
 }
 
 func newPatch(remaining []transformation) *patch {
-	return &patch{transformations: remaining}
+	return &patch{transformations: slices.Clip(remaining)}
 }
 
 func (p *patch) add(t transformation) { p.transformations = append(p.transformations, t) }
@@ -41,16 +46,17 @@ func (p *patch) transformed(ctx context.Context, body dicts.Object) (dicts.Objec
 	for _, transform := range p.transformations {
 		next, err := transform.edit(ctx, result)
 		if err != nil {
-			return nil, fmt.Errorf("a transformation function: %w", err)
+			return nil, fmt.Errorf("%w: %w", errTransformation, err)
 		}
 		result = next
 	}
 	return result, nil
 }
 
-// release lets the tasks go that the transformations have kept.
-func (p *patch) release(ctx context.Context) {
-	for _, transform := range p.transformations {
+// release lets the tasks go that the transformations have kept, except for the
+// first ones, which are kept for the next cycle.
+func (p *patch) release(ctx context.Context, kept int) {
+	for _, transform := range p.transformations[kept:] {
 		if transform.task != nil {
 			transform.task.Release(ctx)
 		}

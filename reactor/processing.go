@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -88,7 +89,9 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 // What was left over from an earlier cycle goes first, and the event of it brings the
 // next cycle. But if it has changed nothing any more, as the request had reached the
 // server though its answer was lost, no event will come: then the handling goes on.
+// It survives a cycle that fails before it was applied, unless it is the reason.
 func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (version string, err error) {
+	earlier := c.memory.remaining
 	c.memory.remaining = nil
 	clean := c.patch.empty()
 	delays, matched, err := p.handle(ctx, c, it, q)
@@ -106,13 +109,14 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 		if clean || err != nil || done.gone || done.version != "" || len(done.remaining) > 0 {
 			break
 		}
-		c.patch.release(context.WithoutCancel(ctx))
-		c.patch, clean = newPatch(nil), true
+		c.patch.release(context.WithoutCancel(ctx), 0)
+		c.patch, clean, earlier = newPatch(nil), true, nil
 		delays, matched, err = p.handleState(ctx, c, it, q, clean)
 	}
-	if len(c.memory.remaining) == 0 {
-		c.patch.release(context.WithoutCancel(ctx))
+	if err != nil && ctx.Err() == nil && it.Type != watching.Deleted && !errors.Is(err, errTransformation) {
+		c.memory.remaining = earlier
 	}
+	c.patch.release(context.WithoutCancel(ctx), len(c.memory.remaining))
 	return version, err
 }
 

@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
@@ -91,14 +93,8 @@ func newObject(n int) []byte {
 		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
 }
 
-// newBenchProcessor makes a processor with one handler of creations.
-func newBenchProcessor(b *testing.B, server *memoryServer) *processor {
-	b.Helper()
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+// newProcessor serves the examples with a cluster that is nothing but the server.
+func newProcessor(registry *Registry, server http.RoundTripper) *processor {
 	config := settings.Default()
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 	client := clients.New(vault, func() clients.Options { return requestOptions(config.Networking) }, func(string) {})
@@ -111,6 +107,17 @@ func newBenchProcessor(b *testing.B, server *memoryServer) *processor {
 		applier: &applier{client: client, settings: config}, lifecycle: progression.ASAP, log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
 		events: newEvents(config), tasks: &sync.WaitGroup{}, indices: indexing.New(nil), indexed: indexed, pauses: newPauses(),
 	}
+}
+
+// newBenchProcessor makes a processor with one handler of creations.
+func newBenchProcessor(b *testing.B, server *memoryServer) *processor {
+	b.Helper()
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return newProcessor(registry, server)
 }
 
 // BenchmarkCreation is what the reactor does for a new object, without the guest and
@@ -130,5 +137,42 @@ func BenchmarkCreation(b *testing.B) {
 		if server.version != n+1 {
 			b.Fatalf("%d patches, want one", server.version-n)
 		}
+	}
+}
+
+// Transformations that wait for a fresher body are not lost by a cycle that fails
+// for another reason; those that fail themselves are not repeated.
+func TestRemainingTransformations(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const broken = `{"metadata":{"name":"n","namespace":"default","annotations":{"kopf.zalando.org/last-handled-configuration":"?"}}}`
+	for _, tt := range []struct {
+		name     string
+		object   string
+		kind     string
+		failing  error // of the transformation
+		kept     bool
+		released bool
+	}{
+		{"the cycle fails", broken, watching.Modified, nil, true, false},
+		{"the object is deleted", broken, watching.Deleted, nil, false, true},
+		{"the transformation fails", string(newObject(1)), watching.Modified, errors.New("boo"), false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProcessor(registry, &memoryServer{object: []byte(tt.object)})
+			p.settings.Queueing.ErrorDelays = backoffs.Backoffs{}
+			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
+			memory, guest := p.memories.recall(event.Meta.Key(), false), &scripted{alive: 1}
+			memory.remaining = []transformation{{task: &scriptedTask{guest: guest}, edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
+				return body, tt.failing
+			}}}
+			p.process(t.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+			if kept, released := len(memory.remaining) == 1, guest.alive == 0; kept != tt.kept || released != tt.released {
+				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
+			}
+		})
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 // runChildren calls the children of a handler that are due now, and stores their
 // progress. If some of them are unfinished, the parent has to be called again:
-// then the conversation has an error of the kind children.
+// then the conversation has an error of the kind children. If they cannot be
+// called at all, as by a filter that fails, it is the parent that has failed.
 //
 // Kopf: kopf._core.reactor.subhandling (v1.45).
 func (t *conversation) runChildren(ctx context.Context, specs []abi.Handler, lifecycle string) error {
@@ -33,7 +34,10 @@ func (t *conversation) runChildren(ctx context.Context, specs []abi.Handler, lif
 			return &guestError{fmt.Errorf("%w: sub-handlers of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}
 		}
 	}
-	return t.runDeclared(ctx, &x, children)
+	if err := t.runDeclared(ctx, &x, children); err != nil {
+		return &guestError{err} // the parent has failed, not the cycle
+	}
+	return nil
 }
 
 // declare makes handlers of the children: they live under the id of the parent,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -139,5 +140,42 @@ func TestChildrenOfEventHandlersAreRefused(t *testing.T) {
 	got, err := s.x.attempt(t.Context(), s.handler(t, `{"kind":"event","id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
 	if err != nil || !strings.Contains(got.message, "only handlers of changes can have sub-handlers") {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestChildrenThatCannotBeCalledFailTheParent(t *testing.T) {
+	const when = `{"step":"done","patch":{"status":{"x":1}},"children":[{"kind":"sub","id":"a","when":{"$":"FUNCTION"}}]}`
+	const plain = `{"step":"done","patch":{"status":{"x":1}},"children":[{"kind":"sub","id":"a"}]}`
+	tests := []struct {
+		name    string
+		script  string
+		body    string
+		failure *abi.Error // of the filter
+		final   bool
+		message string // the beginning
+	}{
+		{"a filter fails", when, `{}`, &abi.Error{Kind: abi.ErrorArbitrary, Message: "boo"}, false, "boo"},
+		{"a filter fails for good", when, `{}`, &abi.Error{Kind: abi.ErrorPermanent, Message: "never"}, true, "never"},
+		{"a filter is no filter", when, `{}`, nil, false, "'fn/a': a filter failed: it must answer"},
+		{"a record is broken", plain, `{"metadata":{"annotations":{"kopf.zalando.org/fn.a":"?"}}}`, nil, false, `progress of the handler "fn/a"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			guest := &scripted{scripts: map[string][]string{"fn": {tt.script}}, verdicts: []abi.Verdict{{Error: tt.failure}}}
+			s := newStage(t, guest, tt.body)
+			got, err := s.x.attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]},"backoff":5}`), s.cause, fresh(0, 0))
+			if err != nil {
+				t.Fatalf("an error of the cycle: %v", err)
+			}
+			if !got.failed || got.final != tt.final || !strings.HasPrefix(got.message, tt.message) {
+				t.Errorf("got %+v, want an error %q, final: %t", got, tt.message, tt.final)
+			}
+			if !tt.final && (got.delay == nil || *got.delay != 5*time.Second) {
+				t.Errorf("delay %v, want that of the parent's backoff", got.delay)
+			}
+			if dicts.LookupObject(s.cause.patch.merge.Object(), "status") == nil {
+				t.Error("the parent's own patch is lost")
+			}
+		})
 	}
 }
