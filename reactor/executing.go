@@ -229,10 +229,12 @@ func delayOf(delay abi.Delay) *time.Duration {
 	return &d
 }
 
-// describe is the text of an error in logs: its message, or its type without one.
+// describe is the text of an error in logs: its message; without one its type, as
+// the reference shows it, without package and parameters.
 func describe(failure *abi.Error) string {
 	if failure.Message == "" {
-		return failure.Type + "()"
+		name, _, _ := strings.Cut(failure.Type, "[")
+		return name[strings.LastIndexByte(name, '.')+1:] + "()"
 	}
 	return failure.Message
 }

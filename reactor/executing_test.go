@@ -64,7 +64,7 @@ func TestAttempt(t *testing.T) {
 			failed: true, delay: 60, message: "boo", log: "Handler 'fn' failed with an exception and will try again in 60 seconds: boo\\nat main.fn",
 		},
 		{
-			name: "arbitrary without a message", step: `{"step":"done","error":{"kind":"arbitrary","message":"","type":"ValueError"}}`,
+			name: "arbitrary without a message", step: `{"step":"done","error":{"kind":"arbitrary","message":"","type":"*main.ValueError[a.b]"}}`,
 			failed: true, delay: 60, message: "", log: "try again in 60 seconds: ValueError()",
 		},
 		{

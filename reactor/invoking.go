@@ -83,7 +83,6 @@ type conversation struct {
 	handler   *Handler
 	cause     *cause
 	task      Task
-	executed  bool // the children have been run on demand
 	kept      bool // by the patch: the task has transformations left
 	cancelled bool // the task was told to end
 }
@@ -118,7 +117,6 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 			return abi.Answer{}, err
 		}
 		err := t.runChildren(ctx, step.Children, step.Lifecycle)
-		t.executed = true
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
 		t.cause.queue.leave(ctx)
@@ -197,7 +195,7 @@ func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
 	if t.error = step.Error; t.error != nil {
 		return nil
 	}
-	if len(step.Children) > 0 && !t.executed {
+	if len(step.Children) > 0 {
 		if err := t.runChildren(ctx, step.Children, step.Lifecycle); err != nil || t.error != nil {
 			return err
 		}

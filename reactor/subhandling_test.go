@@ -56,6 +56,15 @@ func TestChildren(t *testing.T) {
 			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
 		},
 		{
+			name: "on demand, then those that were declared",
+			scripts: map[string][]string{"fn": {
+				`{"step":"execute","children":[{"kind":"sub","id":"a"}]}`,
+				`{"step":"done","children":[{"kind":"sub","id":"b"}]}`,
+			}},
+			calls: []string{"fn", "fn/a", "fn/b"}, pending: []bool{false}, final: true,
+			subrefs: []string{"fn/a", "fn/b"}, stored: []string{"fn.a", "fn.b"},
+		},
+		{
 			name: "nested",
 			scripts: map[string][]string{
 				"fn":   {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`},

@@ -58,7 +58,7 @@ func TestScriptsOfChanges(t *testing.T) {
 		{"temporary by default", `{"silent": true, "do": [{"temporary": {"msg": "later"}}]}`, nil, ``, ``, `temporary later {false false 0}`},
 		{"permanent", `{"silent": true, "do": [{"permanent": {"msg": "never"}}]}`, nil, ``, ``, `permanent never {false false 0}`},
 		{"arbitrary", `{"silent": true, "do": [{"arbitrary": {"msg": "boo"}}]}`, nil, ``, ``, `arbitrary boo {false false 0}`},
-		{"arbitrary without a message", `{"silent": true, "do": [{"arbitrary_empty": {}}]}`, nil, ``, ``, `arbitrary ValueError() {false false 0}`},
+		{"arbitrary without a message", `{"silent": true, "do": [{"arbitrary_empty": {}}]}`, nil, ``, ``, `arbitrary  {false false 0}`},
 		{"unknown operation", `{"silent": true, "do": [{"jump": 1}]}`, nil, ``, ``, `arbitrary unknown op: jump {false false 0}`},
 		{"log of fields", `{"log": ["annotations", "finalizers", "runtime"]}`, []string{`{"annotations":{},` +
 			`"diff":[["add",[],null,{"spec":{"field":"one"}}]],"finalizers":[],"handler":"fn","name":"obj1","namespace":"ns",` +

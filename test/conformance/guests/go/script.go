@@ -98,7 +98,7 @@ var flowOps = map[string]operation{
 	},
 	"permanent":       func(_ *call, arg any) error { return kopf.Permanent(argsOf(arg).text("msg")) },
 	"arbitrary":       func(_ *call, arg any) error { return ValueError(argsOf(arg).text("msg")) },
-	"arbitrary_empty": func(*call, any) error { return ValueError("ValueError()") }, // as Python shows it
+	"arbitrary_empty": func(*call, any) error { return ValueError("") },
 	"admission_error": func(_ *call, arg any) error {
 		args := argsOf(arg)
 		code, err := into[int](args["code"])

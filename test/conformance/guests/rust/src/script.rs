@@ -50,7 +50,7 @@ impl Call {
             "temporary" => return Err(temporary(arg).into()),
             "permanent" => return Err(Error::permanent(text(arg, "msg")).into()),
             "arbitrary" => return Err(ValueError(text(arg, "msg").to_owned()).into()),
-            "arbitrary_empty" => return Err(ValueError("ValueError()".to_owned()).into()), // as Python shows it
+            "arbitrary_empty" => return Err(ValueError(String::new()).into()),
             "admission_error" => {
                 let code = arg["code"].as_u64().unwrap_or(500) as u16;
                 return Err(Error::admission(text(arg, "msg")).code(code).into());
