@@ -17,18 +17,18 @@ func (in *interpreter) toFilters(name string, value any) ([]kopf.Option, error) 
 		var opts []kopf.Option
 		for key, filter := range filters {
 			if name == "labels" {
-				opts = append(opts, kopf.Label(key, in.toFilter(filter)))
+				opts = append(opts, kopf.Label(key, in.toFilter(filter, in.valueFunc)))
 			} else {
-				opts = append(opts, kopf.Annotation(key, in.toFilter(filter)))
+				opts = append(opts, kopf.Annotation(key, in.toFilter(filter, in.valueFunc)))
 			}
 		}
 		return opts, err
 	case "value":
-		return one(kopf.Value(in.toFilter(value))), nil
+		return one(kopf.Value(in.toFilter(value, in.fieldFunc))), nil
 	case "old":
-		return one(kopf.Old(in.toFilter(value))), nil
+		return one(kopf.Old(in.toFilter(value, in.fieldFunc))), nil
 	case "new":
-		return one(kopf.New(in.toFilter(value))), nil
+		return one(kopf.New(in.toFilter(value, in.fieldFunc))), nil
 	case "when":
 		spec, err := into[object](value)
 		return one(kopf.When(in.callback(spec, in.whenFunc))), err
@@ -37,7 +37,7 @@ func (in *interpreter) toFilters(name string, value any) ([]kopf.Option, error) 
 }
 
 // toFilter is a marker, a callback, or a value.
-func (in *interpreter) toFilter(value any) any {
+func (in *interpreter) toFilter(value any, single func(object) kopf.Filter) any {
 	spec, _ := value.(object)
 	switch {
 	case spec["$"] == "PRESENT":
@@ -45,7 +45,7 @@ func (in *interpreter) toFilter(value any) any {
 	case spec["$"] == "ABSENT":
 		return kopf.Absent
 	case spec["$fn"] != nil:
-		return in.callback(spec, in.valueFunc)
+		return in.callback(spec, single)
 	}
 	return value
 }
@@ -73,6 +73,24 @@ func (in *interpreter) callback(spec object, single func(object) kopf.Filter) ko
 		return kopf.None(filters...)
 	}
 	return single(spec)
+}
+
+// unset is how the reference shows the absent value of a field to its callbacks:
+// a marker that is not None, and equals nothing. For labels and annotations, it is None.
+const unset = "<_UNSET>"
+
+// fieldFunc is a filter of the value of a field.
+func (in *interpreter) fieldFunc(spec object) kopf.Filter {
+	name, present := spec["$fn"], in.valueFunc(spec)
+	return func(c *kopf.Cause) bool {
+		if c.Value.Exists() {
+			return present(c)
+		}
+		if spec["log"] != nil {
+			in.emit(object{"callback": name, "value": unset, "kwargs": nil})
+		}
+		return name == "ne" || name == "broken_if" || name == "true"
+	}
 }
 
 // valueFunc is a filter of a value.

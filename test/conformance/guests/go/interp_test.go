@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
@@ -183,6 +184,27 @@ func TestFilters(t *testing.T) {
 		filter := in.callback(normal(spec).(object), in.valueFunc)
 		if got := filter(kopftest.New(t).Cause(kopftest.Fixture{Body: obj}, tt.value)); got != tt.want {
 			t.Errorf("%s of %v is %v", tt.filter, tt.value, got)
+		}
+	}
+}
+
+// The value of a field that is absent is neither None nor anything else.
+func TestFilterOfAbsentField(t *testing.T) {
+	for filter, want := range map[string]bool{
+		`{"$fn": "is_none"}`: false, `{"$fn": "is_str"}`: false, `{"$fn": "eq", "arg": null}`: false, `{"$fn": "ne", "arg": null}`: true,
+		`{"$fn": "in", "arg": [null]}`: false, `{"$fn": "gt", "arg": 0}`: false, `{"$fn": "broken_if", "arg": null}`: true,
+		`{"$fn": "true"}`: true, `{"$fn": "false"}`: false, `{"$fn": "not", "arg": {"$fn": "is_none"}}`: true,
+	} {
+		in, lines := recorder()
+		spec := normal(kopf.JSON([]byte(filter))).(object)
+		spec["log"] = true
+		cause := kopftest.New(t).Cause(kopftest.Fixture{Body: obj}, nil)
+		cause.Value = kopf.View{}
+		if got := in.callback(spec, in.fieldFunc)(cause); got != want {
+			t.Errorf("%s is %v", filter, got)
+		}
+		if spec["$fn"] != "not" && (len(*lines) != 1 || !strings.Contains((*lines)[0], `"value":"\u003c_UNSET\u003e"`)) {
+			t.Errorf("%s printed %q", filter, *lines)
 		}
 	}
 }
