@@ -139,6 +139,12 @@ bench-engine: ## Measure the engine without Kubernetes, with goals beside; ROUND
 	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
 	@go test ./host -run '^TestFigures$$' -v -count 1 -timeout 30m -args -figures -rounds $(or $(ROUNDS),5)
 
+.PHONY: bench-oci
+bench-oci: devcluster registry ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
+	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
+	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
+	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
+
 ##@ Before a pull request
 
 .PHONY: check
