@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -110,7 +111,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.count(p.lost, r)
 		return
 	}
-	out := r.Clone(r.Context())
+	ctx := r.Context()
+	if r.Method == http.MethodPatch {
+		ctx = context.WithoutCancel(ctx) // whoever has sent it may be dead, but what the server does counts
+	}
+	out := r.Clone(ctx)
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.server.Scheme, p.server.Host, "", ""
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	rsp, err := p.transport.RoundTrip(out)

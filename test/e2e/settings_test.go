@@ -59,7 +59,7 @@ func TestWrongSettings(t *testing.T) {
 		{"on the command line", []string{"--set", "posting.enabled=perhaps", "--set", "x"}, 2, []string{`"posting.enabled": "perhaps" is not true or false`, `"x": want NAME=VALUE`}},
 		{"of a handler", []string{"--config", `settings={"posting.levle": 3}`}, 1, []string{`unknown setting "posting.levle"; known are: posting.default_backoffs`}},
 		{"not granted to the handler", []string{"--config", `settings={"networking.trust_env": true}`}, 1, []string{"class grant", "--allow-setting networking.trust_env"}},
-		{"a grant of nothing", []string{"--allow-setting", "posting.level"}, 2, []string{"posting.level: there is no setting of the class grant"}},
+		{"a grant of nothing", []string{"--allow-setting", "posting.level"}, 2, []string{"posting.level cannot be granted: there is no setting of the class grant"}},
 	}
 	module := guest(t, "scripted")
 	for _, test := range tests {
