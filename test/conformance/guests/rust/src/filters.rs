@@ -10,12 +10,21 @@ pub fn each(filters: &Value) -> impl Iterator<Item = (&String, &Value)> {
     filters.as_object().into_iter().flatten()
 }
 
-/// A marker, a function, or a value.
+/// A marker, a function, or a value; for labels and annotations.
 pub fn of_value(spec: &Rc<Spec>, filter: &Value) -> Filter {
+    one_of(spec, filter, value_check)
+}
+
+/// The same for the value of a field.
+pub fn of_field(spec: &Rc<Spec>, filter: &Value) -> Filter {
+    one_of(spec, filter, field_check)
+}
+
+fn one_of(spec: &Rc<Spec>, filter: &Value, single: fn(&Rc<Spec>, &Value) -> Filter) -> Filter {
     match (filter["$"].as_str(), filter.get("$fn")) {
         (Some("PRESENT"), _) => PRESENT,
         (Some("ABSENT"), _) => ABSENT,
-        (_, Some(_)) => combined(spec, filter, value_check),
+        (_, Some(_)) => combined(spec, filter, single),
         _ => Filter::from(filter.clone()),
     }
 }
@@ -42,14 +51,30 @@ fn combined(spec: &Rc<Spec>, filter: &Value, single: fn(&Rc<Spec>, &Value) -> Fi
     }
 }
 
-/// A function of a value.
+/// How the reference shows the absent value of a field to its callbacks: a marker that
+/// is not None, and equals nothing. For labels and annotations, it is None.
+const UNSET: &str = "<_UNSET>";
+
 fn value_check(spec: &Rc<Spec>, filter: &Value) -> Filter {
+    check(spec, filter, false)
+}
+
+fn field_check(spec: &Rc<Spec>, filter: &Value) -> Filter {
+    check(spec, filter, true)
+}
+
+/// A function of a value.
+fn check(spec: &Rc<Spec>, filter: &Value, field: bool) -> Filter {
     let (spec, filter) = (spec.clone(), filter.clone());
     Filter::check(move |c: &Cause| {
         let (name, arg) = (filter["$fn"].as_str().unwrap_or_default(), &filter["arg"]);
-        let value = c.value.clone().unwrap_or_default();
+        let unset = field && c.value.is_none();
+        let value = if unset { json!(UNSET) } else { c.value.clone().unwrap_or_default() };
         if !filter["log"].is_null() {
             spec.interpreter.emit(json!({"callback": name, "value": value, "kwargs": null}));
+        }
+        if unset {
+            return matches!(name, "ne" | "broken_if" | "true");
         }
         match name {
             "eq" => equal(&value, arg),

@@ -151,9 +151,9 @@ fn option(spec: &Rc<Spec>, h: Handler, name: &str, value: &Value) -> Result<Hand
         "field" => h.field(word),
         "labels" => filters::each(value).fold(h, |h, (key, f)| h.label(key, filters::of_value(spec, f))),
         "annotations" => filters::each(value).fold(h, |h, (key, f)| h.annotation(key, filters::of_value(spec, f))),
-        "value" => h.value(filters::of_value(spec, value)),
-        "old" => h.old(filters::of_value(spec, value)),
-        "new" => h.new_value(filters::of_value(spec, value)),
+        "value" => h.value(filters::of_field(spec, value)),
+        "old" => h.old(filters::of_field(spec, value)),
+        "new" => h.new_value(filters::of_field(spec, value)),
         "when" => h.when(filters::of_all(spec, value)),
         _ => h,
     })
