@@ -62,6 +62,8 @@ message! {
         logins: Vec<String> = "logins",
         /// The review, for admission handlers: an [`Admission`].
         admission: Option<Json> = "admission",
+        /// The step that a handler of conversions is to make.
+        conversion: Option<Conversion> = "conversion",
         /// Names of the indices of the operator.
         indices: Vec<String> = "indices",
     }
@@ -95,6 +97,17 @@ message! {
         preferred: bool = "preferred" always,
         /// What the cluster can do with it.
         verbs: Vec<String> = "verbs",
+    }
+}
+
+message! {
+    /// One step between two versions of a resource: the object is in the first one.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Conversion {
+        /// The version of the object.
+        from: String = "from",
+        /// The version that is wanted.
+        to: String = "to",
     }
 }
 

@@ -16,7 +16,8 @@ pub use ffi::{Wasm, alloc, answer, print_line, take};
 pub use frame::{find_segment, push_segment, tag};
 pub use host::{ANY_VERSION, Errno, Host, Noone, index, scope};
 pub use invocation::{
-    Admission, Answers, Callback, Invocation, Question, Questions, RegisterRequest, Resource, Value, Verdict,
+    Admission, Answers, Callback, Conversion, Invocation, Question, Questions, RegisterRequest, Resource, Value,
+    Verdict,
 };
 pub use message::Field;
 pub use registration::{Capabilities, Handler, KubernetesRule, OperatorInfo, Registration};
