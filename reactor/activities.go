@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -65,7 +66,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 			return nil, err
 		}
 		if delays := state.Delays(time.Now()); len(delays) > 0 {
-			if err := pauseFor(ctx, shortest(delays)); err != nil {
+			if err := backoffs.Pause(ctx, shortest(delays)); err != nil {
 				return nil, err
 			}
 		}
@@ -104,18 +105,6 @@ func (a *activity) failures(state progression.State) error {
 		return nil
 	}
 	return fmt.Errorf("handlers of the kind %s have failed: %s", a.kind, strings.Join(failed, "; "))
-}
-
-// pauseFor waits for a time, or returns the context's error.
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // wireSettings are changes of settings by their names.

@@ -40,7 +40,7 @@ type application struct {
 // apply patches the object if there is something to patch. Otherwise it sleeps
 // until the next handler is due, and touches the object to get an event then,
 // unless something happens earlier.
-func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration, q *queue) (application, error) {
+func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration) (application, error) {
 	progress := a.settings.Persistence.Progress
 	patched := !c.patch.empty()
 	if patched {
@@ -60,14 +60,14 @@ func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration, q
 		}
 		return done, nil
 	}
-	if left := a.sleep(ctx, c, delay, q); left > 0 {
+	if left := a.sleep(ctx, c, delay); left > 0 {
 		c.log.debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
 		return done, nil
 	}
 	return a.touch(ctx, c)
 }
 
-func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration, q *queue) (left time.Duration) {
+func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration) (left time.Duration) {
 	switch {
 	case delay > longestSleep:
 		c.log.debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
@@ -76,7 +76,7 @@ func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration, q *q
 	default:
 		return 0
 	}
-	return q.sleep(ctx, min(delay, longestSleep))
+	return c.queue.sleep(ctx, min(delay, longestSleep))
 }
 
 // touch makes a change without a meaning, so that the object comes back.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/peering"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -158,7 +159,7 @@ func (m *membership) keepAlive(ctx context.Context) {
 			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", quote(m.name), scopeOf(m.namespace), err))
 			pause = min(pause, peering.MinJitter)
 		}
-		_ = pauseFor(ctx, pause) // the loop looks at the context
+		_ = backoffs.Pause(ctx, pause) // the loop looks at the context
 	}
 }
 

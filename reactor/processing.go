@@ -78,7 +78,7 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		if err := q.unhurried(ctx, p.indexed.wait); err != nil {
 			return err
 		}
-		version, err = p.cycle(ctx, c, it, q)
+		version, err = p.cycle(ctx, c, it)
 		return err
 	})
 	return version
@@ -90,14 +90,14 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 // next cycle. But if it has changed nothing any more, as the request had reached the
 // server though its answer was lost, no event will come: then the handling goes on.
 // It survives a cycle that fails before it was applied, unless it is the reason.
-func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (version string, err error) {
+func (p *processor) cycle(ctx context.Context, c *cause, it item) (version string, err error) {
 	earlier := c.memory.remaining
 	c.memory.remaining = nil
 	clean := c.patch.empty()
-	delays, matched, err := p.handle(ctx, c, it, q)
+	delays, matched, err := p.handle(ctx, c, it)
 	for err == nil && it.Type != watching.Deleted {
 		var done application
-		done, err = p.applier.apply(ctx, c, delays, q)
+		done, err = p.applier.apply(ctx, c, delays)
 		if done.idle && matched {
 			c.log.debug("Handling cycle is finished, waiting for new changes.")
 		}
@@ -111,7 +111,7 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 		}
 		c.patch.release(context.WithoutCancel(ctx), 0)
 		c.patch, clean, earlier = newPatch(nil), true, nil
-		delays, matched, err = p.handleState(ctx, c, it, q, clean)
+		delays, matched, err = p.handleState(ctx, c, it, clean)
 	}
 	if err != nil && ctx.Err() == nil && it.Type != watching.Deleted && !errors.Is(err, errTransformation) {
 		c.memory.remaining = earlier
@@ -123,22 +123,22 @@ func (p *processor) cycle(ctx context.Context, c *cause, it item, q *queue) (ver
 // handle is the decision of the cycle: raw events first, then daemons and timers,
 // then the state of the object. It returns when the next handlers are due, and
 // whether there are any for this change.
-func (p *processor) handle(ctx context.Context, c *cause, it item, q *queue) ([]time.Duration, bool, error) {
+func (p *processor) handle(ctx context.Context, c *cause, it item) ([]time.Duration, bool, error) {
 	clean := c.patch.empty()
 	if err := p.handleEvent(ctx, c); err != nil {
 		return nil, false, err
 	}
-	return p.handleState(ctx, c, it, q, clean)
+	return p.handleState(ctx, c, it, clean)
 }
 
 // handleState keeps daemons and the finalizer in order, then calls the handlers of
 // changes: but not on a state that may be outdated.
-func (p *processor) handleState(ctx context.Context, c *cause, it item, q *queue, clean bool) ([]time.Duration, bool, error) {
+func (p *processor) handleState(ctx context.Context, c *cause, it item, clean bool) ([]time.Duration, bool, error) {
 	change, err := p.detectChange(c, it)
 	if err != nil {
 		return nil, false, err
 	}
-	delays, err := p.handleBackground(ctx, c, it, len(change.diff) > 0, q)
+	delays, err := p.handleBackground(ctx, c, it, len(change.diff) > 0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -153,7 +153,7 @@ func (p *processor) handleState(ctx context.Context, c *cause, it item, q *queue
 	case change == nil:
 		// Nothing but daemons to wait for.
 	case !it.consistentAt.IsZero() && change.reason != causes.Gone:
-		return p.handleLater(ctx, c, it, q, clean, delays)
+		return p.handleLater(ctx, c, it, clean, delays)
 	case !clean:
 		return delays, false, nil
 	default:
@@ -174,8 +174,8 @@ func (p *processor) handleState(ctx context.Context, c *cause, it item, q *queue
 // are handled in place of this one. If none come in time, the object is read, as
 // the watch may be late for long. If something is to be patched anyway, that is
 // done first.
-func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue, clean bool, delays []time.Duration) ([]time.Duration, bool, error) {
-	if !c.patch.empty() || q.sleep(ctx, time.Until(it.consistentAt)) > 0 {
+func (p *processor) handleLater(ctx context.Context, c *cause, it item, clean bool, delays []time.Duration) ([]time.Duration, bool, error) {
+	if !c.patch.empty() || c.queue.sleep(ctx, time.Until(it.consistentAt)) > 0 {
 		return delays, false, nil
 	}
 	fresh, err := p.applier.read(ctx, c, p.handlers.kept)
@@ -184,7 +184,7 @@ func (p *processor) handleLater(ctx context.Context, c *cause, it item, q *queue
 	}
 	c.raw, c.body = fresh.raw, fresh.body
 	it.consistentAt = time.Time{}
-	return p.handleState(ctx, c, it, q, clean)
+	return p.handleState(ctx, c, it, clean)
 }
 
 // handleEvent calls the handlers of raw events: all of them, at once, without any

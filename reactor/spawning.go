@@ -111,7 +111,7 @@ func (m *backgroundMemory) ended(d *daemon) {
 // filters say. It returns when to look at those that are ending.
 //
 // Kopf: kopf._core.reactor.processing.process_spawning_cause (v1.45).
-func (p *processor) handleBackground(ctx context.Context, c *cause, it item, essential bool, q *queue) ([]time.Duration, error) {
+func (p *processor) handleBackground(ctx context.Context, c *cause, it item, essential bool) ([]time.Duration, error) {
 	if len(p.handlers.spawning) == 0 {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (p *processor) handleBackground(ctx context.Context, c *cause, it item, ess
 	matched = deduplicated(matched)
 	for _, h := range matched {
 		if !p.pauses.isOn() { // or else the listing after the pause starts it
-			p.spawn(ctx, c, h, q)
+			p.spawn(ctx, c, h)
 		}
 	}
 	ids := idsOf(matched)
@@ -160,7 +160,7 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 }
 
 // spawn starts a daemon or a timer, unless it runs already.
-func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
+func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
@@ -176,7 +176,7 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler, q *queue) {
 	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
 	own.old, own.new, own.diff = nil, nil, nil
 	b := &background{
-		daemon: d, p: p, memory: c.memory, q: q, cause: &own,
+		daemon: d, p: p, memory: c.memory, q: c.queue, cause: &own,
 		x: &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeTemporary},
 	}
 	p.tasks.Go(func() { // Waited for by Operator.Run, unless it is abandoned.

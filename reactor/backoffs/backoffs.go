@@ -6,6 +6,7 @@
 package backoffs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -114,4 +115,20 @@ func (b Backoffs) MarshalJSON() ([]byte, error) {
 		return json.Marshal(list)
 	}
 	return json.Marshal(object{&list, b.RepeatLast, b.Jitter.Seconds()})
+}
+
+// Pause waits for a time; the error is the context's, if that ends first. A time that
+// is over already is no wait.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -192,7 +192,7 @@ func (c *Client) retrying(ctx context.Context, options Options, method, path str
 		if pausing, ok := ctx.Value(pausingKey{}).(func()); ok {
 			pausing()
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := backoffs.Pause(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -226,15 +226,4 @@ func (o Options) pause(attempt int, err error) (pause time.Duration, more bool) 
 		pause = after
 	}
 	return pause, more
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // ErrDepleted is when the cluster has refused all credentials, and another login
@@ -173,7 +175,7 @@ func (v *Vault) Run(ctx context.Context) error {
 		if v.isFilled() {
 			continue // the question came before the last answer
 		}
-		if err := pause(ctx, time.Until(last.Add(loginPause))); err != nil {
+		if err := backoffs.Pause(ctx, time.Until(last.Add(loginPause))); err != nil {
 			return v.fail(err)
 		}
 		last = time.Now()
@@ -227,18 +229,4 @@ func (v *Vault) fail(err error) error {
 	v.failure = err
 	close(v.ready)
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

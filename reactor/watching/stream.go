@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
@@ -93,7 +94,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 // rest waits between two attempts.
 func (s *Stream) rest(ctx context.Context, d time.Duration) {
 	s.health.enter(Resting, d)
-	wait(ctx, d)
+	_ = backoffs.Pause(ctx, d) // the caller looks at the context
 }
 
 // once lists once, then watches until the version expires or something fails.
@@ -363,13 +364,4 @@ func ignoreEnd(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
