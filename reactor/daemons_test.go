@@ -56,6 +56,7 @@ func TestEndsOfDaemons(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
 				time.Sleep(abandonGrace + time.Second)
+				synctest.Wait()
 				if killed != test.abandoned {
 					t.Errorf("ended by force: %t, want %t", killed, test.abandoned)
 				}
@@ -106,10 +107,11 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 // TestWaitingDaemonsHoldNoBody, and get the newest one when they need it.
 func TestWaitingDaemonsHoldNoBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, &scripted{begin: time.Now(), attempts: []string{`{"step":"wait","seconds":10}`}}, `{"metadata":{"name":"obj1"}}`)
+		s := newStage(t, &scripted{begin: time.Now(), attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
 		b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 		go b.run(t.Context()) // Waited for below.
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if b.cause.raw != nil || b.cause.body != nil {
 			t.Error("it holds a body")
 		}
@@ -121,6 +123,7 @@ func TestWaitingDaemonsHoldNoBody(t *testing.T) {
 				t.Errorf("segment %d is %s", tag, got)
 			}
 		}
+		b.stopper.set(abi.StopResourceDeleted)
 		<-b.done
 	})
 }

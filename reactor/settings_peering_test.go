@@ -73,6 +73,7 @@ func TestMembershipBySettings(t *testing.T) {
 				time.Sleep(time.Second)
 				m.patch([]byte(`{"status":{"peer":{"priority":7,"lastseen":"2000-01-01T00:00:00Z","lifetime":9999}}}`))
 				time.Sleep(time.Second)
+				synctest.Wait()
 				if p.isOn() != tt.paused || strings.Contains(log.String(), "Keep-alive") != tt.logged || slices.Contains(m.peers(), "me") != tt.known {
 					t.Errorf("paused: %v, peers: %v, log:\n%s", p.isOn(), m.peers(), log)
 				}
