@@ -94,12 +94,12 @@ func get(t *testing.T, client *http.Client, target string) (int, string) {
 
 func TestGeneratedCertificate(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "ca.pem")
-	s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1", Path: "/root/", CADump: dump, ExtraSANs: []string{"extra.example.com", "10.1.2.3"}}, nil)
+	s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1", Path: "/hooks/", CADump: dump, ExtraSANs: []string{"extra.example.com", "10.1.2.3"}}, nil)
 	config := s.config(t)
 	if code, text := get(t, client(t, config), strings.TrimRight(*config.URL, "/")+"/some/id"); code != 200 || text != "/some/id" {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := get(t, client(t, config), strings.Replace(*config.URL, "/root/", "/other", 1)); code != 404 || text != "404: Not Found" {
+	if code, text := get(t, client(t, config), strings.Replace(*config.URL, "/hooks/", "/other", 1)); code != 404 || text != "404: Not Found" {
 		t.Errorf("another path: %d %s", code, text)
 	}
 	dumped, err := os.ReadFile(dump)
