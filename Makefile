@@ -14,7 +14,7 @@ REGISTRY   := $(CACHE)/bin/registry
 GUESTS     := $(CACHE)/guests
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster test/registry
+MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster test/registry test/bench/peers/controller-runtime
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go

@@ -6,7 +6,8 @@
 #   TRICKLE=200   how many objects are created one by one
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; admission: reviews, nothing else
+#   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts; admission: reviews
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -29,6 +30,13 @@ build_kube_rs() {
 	else
 		skipped "kube-rs does not build here"
 	fi
+}
+
+# build_controller_runtime builds a module of its own.
+build_controller_runtime() {
+	[ -x "$bench/controller-runtime" ] || echo "building the peer with controller-runtime (2-3 minutes at the first time)..." >&2
+	(cd test/bench/peers/controller-runtime && GOWORK=off go build -trimpath -o "$OLDPWD/$bench/controller-runtime" .) ||
+		skipped "the peer with controller-runtime does not build here"
 }
 
 # install_reference gets the real Kopf, and uvloop, which it takes if it is there.
@@ -56,6 +64,7 @@ scripts/go-guest.sh .cache/guests/bench-lookups-go.wasm test/bench/lookups
 scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
 go build -trimpath -o "$bench/client-go" ./test/bench/peers/client-go
 go build -o "$bench/driver" ./test/bench/driver
+build_controller_runtime
 build_kube_rs
 install_reference
 
@@ -63,7 +72,8 @@ only=${ONLY:-}
 [ "$only" != daemons ] || only=daemons-go,daemons-reference,threads-reference
 
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
-	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" -only "$only" ${ALSO:+-also "$ALSO"}
+	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" \
+	-restarts "${RESTARTS:-10000}" -only "$only" ${ALSO:+-also "$ALSO"}
 
 echo
 echo "One invocation through the host and a guest"

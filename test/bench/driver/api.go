@@ -117,7 +117,17 @@ func (a *api) clean(ctx context.Context) error {
 }
 
 func (a *api) create(ctx context.Context, name, field string) error {
-	return a.do(ctx, http.MethodPost, examples, plainJSON, manifest(name, field), nil)
+	return a.createSized(ctx, name, field, variables)
+}
+
+// createSized creates an object with so many entries in its spec.
+func (a *api) createSized(ctx context.Context, name, field string, variables int) error {
+	return a.do(ctx, http.MethodPost, examples, plainJSON, manifest(name, field, variables), nil)
+}
+
+// delete returns when the object is gone, if it has no finalizers.
+func (a *api) delete(ctx context.Context, name string) error {
+	return a.do(ctx, http.MethodDelete, examples+"/"+name, "", nil, nil)
 }
 
 func (a *api) change(ctx context.Context, name, field string) error {

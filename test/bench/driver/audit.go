@@ -17,6 +17,15 @@ type audit struct{ path string }
 // failed have the code of the response, too.
 type requests map[string]int
 
+// total number of requests.
+func (r requests) total() int {
+	sum := 0
+	for _, count := range r {
+		sum += count
+	}
+	return sum
+}
+
 // position is the present end of the log.
 func (a *audit) position() (int64, error) {
 	info, err := os.Stat(a.path)

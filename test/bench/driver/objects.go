@@ -27,8 +27,8 @@ const definition = `{
 // variables is how many entries make the spec of an object about 500 bytes.
 const variables = 7
 
-// manifest is an object to be created.
-func manifest(name, field string) []byte {
+// manifest is an object to be created, with so many entries in its spec.
+func manifest(name, field string, variables int) []byte {
 	env := make([]string, variables)
 	for i := range env {
 		env[i] = fmt.Sprintf(`{"name":"VARIABLE_%03d","value":"value-%04d"}`, i, i)

@@ -34,6 +34,7 @@ type program struct {
 // programs are the operators, in the order of the report.
 var programs = []program{
 	{Name: "client-go", Command: []string{".cache/bench/client-go", "-workers=16"}},
+	{Name: "controller-runtime", Command: []string{".cache/bench/controller-runtime"}},
 	{Name: kubeRS, Command: []string{".cache/bench/kube-rs"}},
 	hosted("kopf-rust", ".cache/guests/bench-rust.wasm"),
 	hosted("kopf-go", ".cache/guests/bench-go.wasm"),
@@ -69,7 +70,9 @@ func chosen(o options) (loads, lives []program, err error) {
 	if o.Daemons > 0 {
 		lives = slices.Clone(daemonPrograms)
 	}
-	if o.Only != "" {
+	if o.Only == restartOnly {
+		lives = nil
+	} else if o.Only != "" {
 		names := strings.Split(o.Only, ",")
 		other := func(p program) bool { return !slices.Contains(names, p.Name) }
 		loads, lives = slices.DeleteFunc(loads, other), slices.DeleteFunc(lives, other)

@@ -66,12 +66,8 @@ func (s *session) measure(ctx context.Context, p phase) error {
 	if err != nil {
 		return err
 	}
-	total := 0
-	for _, count := range all {
-		total += count
-	}
 	figures[writes] = float64(written) / float64(p.objects)
-	figures[reads] = float64(total-written) / float64(p.objects)
+	figures[reads] = float64(all.total()-written) / float64(p.objects)
 	s.record(result{Scenario: p.scenario, Objects: p.objects, Figures: figures, Requests: all})
 	return nil
 }

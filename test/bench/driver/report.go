@@ -58,17 +58,21 @@ var tables = []table{
 	{update, true, loadColumns, nil},
 	{coldStart, false, startColumns, nil},
 	{warmStart, false, startColumns, nil},
+	{restart, false, restartColumns, nil},
+	{restartLarge, false, restartColumns, nil},
 	{daemons, false, daemonColumns, []string{daemonsReference, threadsReference}},
 }
 
 // titles say what the scenarios are.
 var titles = map[scenario]string{
-	burst:     "created at once",
-	update:    "updated at once",
-	trickle:   "created one by one, one every 50 ms",
-	coldStart: "waiting while the operator starts for the first time",
-	warmStart: "waiting while the operator starts",
-	daemons:   "with a daemon each that waits, and looks every 10 s",
+	burst:        "created at once",
+	update:       "updated at once",
+	trickle:      "created one by one, one every 50 ms",
+	coldStart:    "waiting while the operator starts for the first time",
+	warmStart:    "waiting while the operator starts",
+	restart:      "of 0.6 KB were handled before, and a new one waits",
+	restartLarge: "of 10 KB were handled before, and a new one waits",
+	daemons:      "with a daemon each that waits, and looks every 10 s",
 }
 
 // print writes the tables, and after them all values.

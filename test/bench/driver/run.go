@@ -13,7 +13,7 @@ import (
 
 // options are the flags; see main.
 type options struct {
-	Rounds, Objects, Trickle, Daemons int
+	Rounds, Objects, Trickle, Daemons, Restarts int
 
 	Only, Posting   string
 	Folder, Cluster string
@@ -24,8 +24,8 @@ type options struct {
 }
 
 func (o *options) check() error {
-	if o.Rounds < 1 || o.Objects < 1 || o.Trickle < 1 || o.Daemons < 0 {
-		return errors.New("the flags -rounds, -objects and -trickle must be positive, -daemons not negative")
+	if o.Rounds < 1 || o.Objects < 1 || o.Trickle < 1 || o.Daemons < 0 || o.Restarts < 0 {
+		return errors.New("the flags -rounds, -objects and -trickle must be positive, -daemons and -restarts not negative")
 	}
 	if o.Posting != "on" && o.Posting != "off" && o.Posting != "both" {
 		return fmt.Errorf("flag -posting: %q is none of: on, off, both", o.Posting)
@@ -60,7 +60,10 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	b := &bench{options: o, cluster: c}
-	err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
+	if o.Only != restartOnly {
+		err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
+	}
+	err = errors.Join(err, b.restartAll(ctx, loads))
 	if len(b.results) > 0 { // some are better than none
 		report{slices.Concat(loads, lives), b.results, o.Out}.print()
 		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results))

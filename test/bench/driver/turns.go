@@ -122,6 +122,25 @@ func (s *session) start(ctx context.Context, sc scenario) error {
 	if err := s.cluster.api.clean(ctx); err != nil {
 		return err
 	}
+	if err := s.launch(ctx); err != nil {
+		return err
+	}
+	seen, err := s.watcher.wait(ctx, startTimeout, s.process.exited)
+	if err != nil {
+		return fmt.Errorf("%s: %w, see %s", sc, err, s.process.log)
+	}
+	if sc != "" {
+		s.record(result{Scenario: sc, Objects: 1, Figures: map[figure]float64{
+			handled:    seen[waiting].Sub(s.process.started).Seconds(),
+			handledCPU: cpuTime(s.process.pid()).Seconds(),
+			peakRSS:    memoryOf(s.process.pid()).Peak,
+		}})
+	}
+	return nil
+}
+
+// launch creates the object that waits, and starts the operator.
+func (s *session) launch(ctx context.Context) error {
 	if err := s.cluster.api.create(ctx, waiting, waiting); err != nil {
 		return err
 	}
@@ -142,21 +161,7 @@ func (s *session) start(ctx context.Context, sc scenario) error {
 	events := map[bool]string{true: "-events"}[s.posting]
 	log := filepath.Join(s.Folder, "logs", fmt.Sprintf("%s-%d-%d%s.log", s.program.Name, s.round+1, s.starts, events))
 	s.process, err = launch(launching{s.program.arguments(s.posting), environment, log})
-	if err != nil {
-		return err
-	}
-	seen, err := s.watcher.wait(ctx, startTimeout, s.process.exited)
-	if err != nil {
-		return fmt.Errorf("%s: %w, see %s", sc, err, log)
-	}
-	if sc != "" {
-		s.record(result{Scenario: sc, Objects: 1, Figures: map[figure]float64{
-			handled:    seen[waiting].Sub(s.process.started).Seconds(),
-			handledCPU: cpuTime(s.process.pid()).Seconds(),
-			peakRSS:    memoryOf(s.process.pid()).Peak,
-		}})
-	}
-	return nil
+	return err
 }
 
 func (s *session) stop() error {

@@ -53,7 +53,10 @@ func TestWaitForExited(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	if size := len(manifest(objectName(1), "v1")); size < 500 || size > 800 {
+	if size := len(manifest(objectName(1), "v1", variables)); size < 500 || size > 800 {
 		t.Errorf("an object has %d bytes, want 500 to 800", size)
+	}
+	if size := len(manifest(objectName(1), "v1", largeVariables)); size < 9_500 || size > 10_500 {
+		t.Errorf("a large object has %d bytes, want about 10,000", size)
 	}
 }
