@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
@@ -52,7 +53,7 @@ func (in *instance) create(ctx context.Context) error {
 func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 	var err error
 	if in.mod, err = in.m.runtime.InstantiateModule(ctx, in.m.compiled, config); err != nil {
 		memory.Free()
@@ -60,6 +61,12 @@ func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) erro
 	}
 	return nil
 }
+
+// noRandom is the engine's own source of random numbers, which nothing asks: see
+// wasiRandom. Its default would take 5 KB for each instance.
+type noRandom struct{}
+
+func (noRandom) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // close frees the instance. No call of it runs, and none will.
 func (in *instance) close() {

@@ -38,7 +38,7 @@ type Options struct {
 	// of processors, at most 8.
 	MaxIdle int
 
-	// IdleTimeout is how long they are kept. Default: a minute.
+	// IdleTimeout is how long they are kept. Default: 10 seconds.
 	IdleTimeout time.Duration
 
 	// MaxMemory bounds the linear memory of one instance, in bytes; growing beyond
@@ -125,7 +125,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxReviews, 64)
 	setDefault(&o.SharedTasks, 1_000)
 	setDefault(&o.MaxIdle, min(runtime.GOMAXPROCS(0), 8))
-	setDefault(&o.IdleTimeout, time.Minute)
+	setDefault(&o.IdleTimeout, 10*time.Second)
 	setDefault(&o.MaxMemory, 256<<20)
 	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)
 	setDefault(&o.RetireMemory, 64<<20)

@@ -79,7 +79,8 @@ func (m *Module) mismatch(err error) error {
 // refuse is the error of a file that is no guest.
 func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.name, ErrModule, err) }
 
-// first makes the first instance, whose registration is that of the module.
+// first makes the first instance, whose registration is that of the module. It is
+// kept for work only if there are no clones.
 func (m *Module) first(ctx context.Context) error {
 	in, err := m.acquire(ctx, m.pool.permits)
 	if err != nil {
@@ -87,6 +88,8 @@ func (m *Module) first(ctx context.Context) error {
 	}
 	defer in.unlock()
 	defer m.pool.give(in)
+	// Its memory is all its own: a clone shares most of it, and is made at the first call.
+	in.tainted = m.snapshot.Load() != nil
 	if m.registration, err = registration.Parse(m.registered); err != nil {
 		return m.refuse(err)
 	}

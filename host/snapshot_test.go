@@ -5,9 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/linear"
 )
@@ -54,44 +52,6 @@ func TestModulesThatChangeTablesAreNotCloned(t *testing.T) {
 		t.Error("there is a snapshot")
 	}
 	result(t, m, "", &testEnv{})
-}
-
-func TestIdleInstancesAreDropped(t *testing.T) {
-	m := loadGo(t, Options{MaxIdle: 3, IdleTimeout: 30 * time.Millisecond})
-	living := func() int {
-		m.pool.mu.Lock()
-		defer m.pool.mu.Unlock()
-		return len(m.pool.living)
-	}
-	var tasks []*Task
-	for range 3 {
-		task, _, err := m.Start(t.Context(), invoke("wait"), nil, &testEnv{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, task)
-	}
-	for _, task := range tasks {
-		task.Release(t.Context())
-	}
-	if got := living(); got != 3 {
-		t.Errorf("%d instances after the tasks", got)
-	}
-	for range 1000 {
-		if living() == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if got := living(); got != 0 {
-		t.Errorf("%d instances after a second", got)
-	}
-	if got := result(t, m, "count", &testEnv{}); got != "1" {
-		t.Errorf("count = %s", got)
-	}
 }
 
 // TestNoImages: where the system has none, each instance begins from the beginning.

@@ -83,7 +83,10 @@ func (i *Image) Clone(max int) (*Memory, error) {
 		m.Free()
 		return nil, fmt.Errorf("mapping the memory image: %w", errno)
 	}
-	m.committed = i.size
+	m.committed, m.populated = i.size, i.size
+	if i.size > LazyImage {
+		populate(m.buf[LazyImage:i.size])
+	}
 	return m, nil
 }
 

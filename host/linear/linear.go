@@ -14,6 +14,9 @@ var ErrUnsupported = errors.New("copy-on-write images are not supported on this 
 //
 //   - The address does not change.
 //   - What is new is zero.
+//   - On Linux, the system still has to provide at most LazyImage and LazyRest
+//     bytes of it: code that touches memory for the first time waits for the system, page by
+//     page, and nothing can interrupt that.
 //
 // # Caveats
 //
@@ -21,7 +24,17 @@ var ErrUnsupported = errors.New("copy-on-write images are not supported on this 
 type Memory struct {
 	buf       []byte // all that is reserved; nil after Free
 	committed int    // bytes at its beginning that can be used
+	populated int    // up to here the system was asked to provide what is not lazy
 }
+
+// How much of a memory is provided when it is touched, and not before: of an image
+// the beginning, and of what a memory has beyond its image the end. The system takes one or
+// two microseconds for a page, so that this is 3 ms, once. What compilers
+// make needs no more; where a memory is larger, copies of it cost more.
+const (
+	LazyImage = 6 << 20
+	LazyRest  = 2 << 20
+)
 
 // Reallocate makes the memory so large, and returns all of it; nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {

@@ -21,7 +21,7 @@ func Reserve(min, max int) (*Memory, error) {
 	return m, nil
 }
 
-// commit makes the first bytes usable; the system provides them when they are touched.
+// commit makes the first bytes usable; the system provides the last of them when they are touched.
 func (m *Memory) commit(size int) error {
 	if size <= m.committed {
 		return nil
@@ -30,6 +30,10 @@ func (m *Memory) commit(size int) error {
 		return fmt.Errorf("committing %d bytes of memory: %w", size, err)
 	}
 	m.committed = size
+	if lazy := size - LazyRest; lazy > m.populated {
+		populate(m.buf[m.populated:lazy])
+		m.populated = lazy
+	}
 	return nil
 }
 

@@ -2,11 +2,10 @@ package prepare
 
 // Budget is what a guest may spend between two calls of yield. With the costs
 // below that is 0.01 ms of a tight loop, 0.1 ms of most code, and some milliseconds of
-// the worst code that we could think of, which misses all caches; see BenchmarkSlice.
-// What the system takes to provide a page at its first touch, one or two microseconds,
-// comes on top, once for each page: code that does nothing else can take 15 ms for a
-// slice, and 0.1 seconds for 256 MiB in all. A smaller budget would be felt: yielding
-// takes 0.15 microseconds, 1 % of the time of a tight loop.
+// the worst code that we could think of, which misses all caches: `make bench-engine`
+// measures it. What the system takes to provide memory at its first touch comes on top; package
+// linear bounds it. A smaller budget would be felt: yielding takes 0.15 microseconds,
+// 1 % of the time of a tight loop.
 const Budget = 100_000
 
 // Costs are in units of about one nanosecond. An instruction is charged what it
@@ -14,7 +13,7 @@ const Budget = 100_000
 const (
 	costPlain    = 1
 	costCheck    = 4  // a check itself
-	costLoad     = 4  // may miss all caches
+	costLoad     = 8  // may miss all caches
 	costStore    = 4  // likewise
 	costDivide   = 8  // integer division, square root, rounding
 	costIndirect = 24 // call_indirect
@@ -28,6 +27,11 @@ const (
 	bytesShift = 4       // bulk memory: 16 bytes a unit
 	elemsShift = 0       // bulk tables: one element a unit
 	chunk      = 1 << 20 // bulk memory: bytes between two checks
+
+	minCleared  = 64 << 10 // memory.fill with zero: more than so many bytes are looked at before they are written
+	clearedPart = 4 << 10  // so many at once
+	lookedAt    = 64       // and so many in one turn of a loop,
+	costLook    = 16       // which costs so much
 )
 
 // maxRegion is the cost of the longest path between two checks. A Go guest of

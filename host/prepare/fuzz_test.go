@@ -46,7 +46,7 @@ func FuzzPrepare(f *testing.F) {
 	for seed := range int64(10) {
 		f.Add(generated(seed).Encode())
 	}
-	for _, m := range attacks() {
+	for _, m := range asm.Attacks() {
 		f.Add(m.Encode())
 	}
 	f.Add(trapping(names("outer", "culprit")).Encode())

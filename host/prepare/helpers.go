@@ -4,7 +4,11 @@ import "fmt"
 
 // More opcodes, which only helpers and checks use.
 const (
+	opI64Load      = 0x29
+	opI32Eqz       = 0x45
+	opI32LtU       = 0x49
 	opI32GtU       = 0x4b
+	opI64Eqz       = 0x50
 	opI32And       = 0x71
 	opI32Add       = 0x6a
 	opI32Sub       = 0x6b
@@ -12,6 +16,7 @@ const (
 	opI64LtS       = 0x53
 	opI64Add       = 0x7c
 	opI64Sub       = 0x7d
+	opI64Or        = 0x84
 	opI64ExtendI32 = 0xad // unsigned
 )
 
@@ -62,7 +67,7 @@ func (w *rewriter) newHelper(in instruction) helper {
 	case in.sub == bulkMemoryCopy:
 		return helper{"memory.copy", w.addType(three), w.copyBody(code)}
 	case in.sub == bulkMemoryFill:
-		return helper{"memory.fill", w.addType(three), w.forwardBody(code, false)}
+		return helper{"memory.fill", w.addType(three), w.fillBody(code)}
 	case in.sub == bulkMemoryInit:
 		return helper{fmt.Sprintf("memory.init %d", in.a), w.addType(three), w.forwardBody(code, true)}
 	case in.sub == bulkTableCopy:
@@ -127,6 +132,8 @@ func (w *rewriter) appendLengthCheck(out []byte, local, shift byte) []byte {
 // Local variables of the helpers for memory: destination, source or value, length.
 const dst, src, length = 0, 1, 2
 
+const partEnd = 3 // another one of memory.fill
+
 // appendWholeChunk appends the test whether more than a chunk is left.
 func appendWholeChunk(out []byte) []byte {
 	out = append(out, opLocalGet, length)
@@ -173,6 +180,47 @@ func (w *rewriter) appendRest(out, code []byte) []byte {
 // forwardBody is the helper for memory.fill and memory.init.
 func (w *rewriter) forwardBody(code []byte, moveSource bool) []byte {
 	return w.appendRest(w.appendForward([]byte{0}, code, moveSource), code)
+}
+
+// fillBody is the helper for memory.fill. Large ranges that are to be zero are looked at
+// first, part by part: what is zero already is not written, so that the system need not provide
+// it. Go's runtime, among others, clears what it never used.
+func (w *rewriter) fillBody(code []byte) []byte {
+	whole := appendSigned([]byte{opLocalGet, length, opI32Const}, clearedPart)
+	out := []byte{1, 1, typeI32} // the end of the part, from the beginning of which src goes through it
+	out = append(out, opLocalGet, src)
+	out = appendSigned(append(out, opI32Const), 0xff)
+	out = append(out, opI32And, opI32Eqz, opLocalGet, length)
+	out = appendSigned(append(out, opI32Const), minCleared)
+	out = append(out, opI32GtU, opI32And, opIf, typeEmpty, opLoop, typeEmpty)
+	out = w.appendCheck(out, clearedPart>>bytesShift+clearedPart/lookedAt*costLook)
+	out = append(out, opLocalGet, dst, opLocalSet, src)
+	out = append(out, opLocalGet, dst)
+	out = appendSigned(append(out, opI32Const), clearedPart)
+	out = append(out, opI32Add, opLocalSet, partEnd)
+	out = append(out, opBlock, typeEmpty, opLoop, typeEmpty)
+	out = appendLook(out)
+	out = append(out, opIf, typeEmpty) // not zero: clear the part, and leave
+	out = appendSigned(append(out, opLocalGet, dst, opI32Const, 0, opI32Const), clearedPart)
+	out = append(append(out, code...), opBr, 2, opEnd)
+	out = appendAdd(out, src, lookedAt)
+	out = append(out, opLocalGet, src, opLocalGet, partEnd, opI32LtU, opBrIf, 0, opEnd, opEnd)
+	out = appendAdd(out, dst, clearedPart)
+	out = appendAdd(out, length, -clearedPart)
+	out = append(append(out, whole...), opI32GtU, opBrIf, 0, opEnd)
+	out = append(out, opI32Const, 0, opLocalSet, src, opEnd)
+	return w.appendRest(w.appendForward(out, code, false), code)
+}
+
+// appendLook appends whether one of the bytes behind src is not zero.
+func appendLook(out []byte) []byte {
+	for at := byte(0); at < lookedAt; at += 8 {
+		out = append(out, opLocalGet, src, opI64Load, 3, at)
+		if at > 0 {
+			out = append(out, opI64Or)
+		}
+	}
+	return append(out, opI64Eqz, opI32Eqz)
 }
 
 // copyBody is the helper for memory.copy. Where the ranges may overlap upwards it

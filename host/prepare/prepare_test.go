@@ -32,9 +32,18 @@ var fillPattern = asm.Cat( // memory[i] = i*7 for i < 80 pages, four bytes apart
 	asm.End,
 )
 
+var sparsePattern = asm.Cat( // a byte each 40,001 ones
+	asm.Loop,
+	asm.Get(3), asm.I32Const(1), []byte{0x3a, 0, 0}, // i32.store8
+	asm.Get(3), asm.I32Const(40_001), asm.I32Add, asm.Set(3),
+	asm.Get(3), asm.I32Const(80<<16), []byte{0x49}, asm.BrIf(0), // i32.lt_u
+	asm.End,
+)
+
 func TestSameBehaviour(t *testing.T) {
 	copies := program(asm.Cat(fillPattern, asm.Get(0), asm.Get(1), asm.Get(2), asm.MemoryCopy, asm.I32Const(1)))
 	fills := program(asm.Cat(fillPattern, asm.Get(0), asm.Get(1), asm.Get(2), asm.MemoryFill, asm.I32Const(1)))
+	clears := program(asm.Cat(sparsePattern, asm.Get(0), asm.Get(1), asm.Get(2), asm.MemoryFill, asm.I32Const(1)))
 	inits := program(asm.Cat(asm.Get(0), asm.Get(1), asm.Get(2), asm.Bulk(8, 2, 0), asm.I32Const(1)))
 	inits.DataCount = true
 	inits.Passive = [][]byte{asm.Repeat(3<<18, 1, 2, 3, 4)}
@@ -64,6 +73,12 @@ func TestSameBehaviour(t *testing.T) {
 		{"copy onto itself", copies, [3]uint64{4, 4, 3 * mib}},
 		{"fill short", fills, [3]uint64{100, 8, 9}},
 		{"fill long", fills, [3]uint64{5, 255, 4*mib + 1}},
+		{"clear long", fills, [3]uint64{5, 0, 4*mib + 1}},
+		{"clear whole parts", fills, [3]uint64{4096, 0, 64*4096 + 4096}},
+		{"clear what is zero mostly", clears, [3]uint64{7, 0, 4*mib + 1}},
+		{"clear, only the lowest byte counts", clears, [3]uint64{7, 0x5500, 4*mib + 1}},
+		{"clear everything", clears, [3]uint64{0, 0, 80 << 16}},
+		{"fill after zeros", clears, [3]uint64{7, 3, 4*mib + 1}},
 		{"init short", inits, [3]uint64{100, 1, 9}},
 		{"init long", inits, [3]uint64{100, 4, 2 * mib}},
 		{"grow", grows, [3]uint64{3, 5, 0}},
@@ -94,6 +109,8 @@ func TestOutOfBoundsStillTraps(t *testing.T) {
 			{1<<32 - 1, 0, 1 << 21},
 			{1<<32 - 65536, 4, 1 << 21},
 			{80<<16 + 1, 0, 0},
+			{1 << 20, 256, 1<<32 - 1},
+			{1<<32 - 65536, 256, 1 << 21},
 		} {
 			t.Run(fmt.Sprint(name, args), func(t *testing.T) {
 				want, got := both(t, program(asm.Cat(asm.Get(0), asm.Get(1), asm.Get(2), op, asm.I32Const(1))), "f", args...)

@@ -13,6 +13,7 @@ var (
 	I32Add      = []byte{0x6a}
 	I32Sub      = []byte{0x6b}
 	I32Mul      = []byte{0x6c}
+	I32And      = []byte{0x71}
 	I32Eqz      = []byte{0x45}
 	MemorySize  = []byte{0x3f, 0}
 	MemoryGrow  = []byte{0x40, 0}
@@ -44,6 +45,9 @@ func Get(local uint32) []byte { return Cat([]byte{0x20}, U32(local)) }
 // Set is local.set.
 func Set(local uint32) []byte { return Cat([]byte{0x21}, U32(local)) }
 
+// Tee is local.tee.
+func Tee(local uint32) []byte { return Cat([]byte{0x22}, U32(local)) }
+
 // GlobalGet is global.get.
 func GlobalGet(global uint32) []byte { return Cat([]byte{0x23}, U32(global)) }
 
@@ -55,6 +59,9 @@ func I32Load() []byte { return []byte{0x28, 2, 0} }
 
 // I32Store is i32.store without an offset.
 func I32Store() []byte { return []byte{0x36, 2, 0} }
+
+// I64Store is i64.store without an offset.
+func I64Store() []byte { return []byte{0x37, 3, 0} }
 
 // Bulk is an instruction behind the prefix 0xfc with its immediates.
 func Bulk(sub uint32, immediates ...byte) []byte { return Cat([]byte{0xfc}, U32(sub), immediates) }
