@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // detectChange finds out what has happened to the object.
@@ -56,18 +57,19 @@ func anyOf(essence dicts.Object) any {
 // essences are the last handled one, and the current one.
 func (p *processor) essences(body dicts.Object) (old, new dicts.Object, err error) {
 	storage, progress := p.settings.Persistence.DiffBase, p.settings.Persistence.Progress
-	if old, err = storage.Fetch(body); err != nil {
-		return nil, nil, err
-	}
 	if new, err = storage.Build(body, p.handlers.extra); err != nil {
 		return nil, nil, err
 	}
-	if old != nil {
-		if old, err = progress.Clear(old); err != nil {
-			return nil, nil, err
-		}
+	if new, err = progress.Clear(new); err != nil {
+		return nil, nil, err
 	}
-	new, err = progress.Clear(new)
+	if holder, ok := storage.(stores.EssenceHolder); ok && holder.Holds(body, new) {
+		return new, new, nil
+	}
+	if old, err = storage.Fetch(body); err != nil || old == nil {
+		return nil, new, err
+	}
+	old, err = progress.Clear(old)
 	return old, new, err
 }
 

@@ -140,6 +140,30 @@ func BenchmarkCreation(b *testing.B) {
 	}
 }
 
+// BenchmarkRestart is what the reactor does for an object that was handled before the
+// operator was started.
+func BenchmarkRestart(b *testing.B) {
+	for _, size := range []int{200, 10_000} {
+		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
+			server := &memoryServer{object: newObject(0)}
+			spec := fmt.Sprintf(`"items":[%s{"name":"VARIABLE","value":"value"}]`, strings.Repeat(`{"name":"VARIABLE","value":"value"},`, size/36))
+			server.object = []byte(strings.Replace(string(server.object), `"items":[1,2,3]`, spec, 1))
+			p := newBenchProcessor(b, server)
+			event := watching.Event{Type: watching.Added, Object: server.object, Meta: watching.Meta{UID: "uid-0"}}
+			p.process(b.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+			qs := newQueues(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				q := &queue{owner: qs, arrived: make(chan struct{}, 1)}
+				p.process(b.Context(), item{Event: watching.Event{Type: watching.Listed, Object: server.object, Meta: event.Meta}}, q)
+			}
+			if server.version != 1 {
+				b.Fatalf("%d patches, want that of the creation", server.version)
+			}
+		})
+	}
+}
+
 // Transformations that wait for a fresher body are not lost by a cycle that fails
 // for another reason; those that fail themselves are not repeated.
 func TestRemainingTransformations(t *testing.T) {

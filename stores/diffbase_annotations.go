@@ -26,7 +26,10 @@ type AnnotationsDiffBase struct {
 	ignored []Path
 }
 
-var _ DiffBaseStorage = (*AnnotationsDiffBase)(nil)
+var (
+	_ DiffBaseStorage = (*AnnotationsDiffBase)(nil)
+	_ EssenceHolder   = (*AnnotationsDiffBase)(nil)
+)
 
 // NewAnnotationsDiffBase makes the storage.
 func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
@@ -66,13 +69,27 @@ func (s *AnnotationsDiffBase) Fetch(body Object) (Object, error) {
 	return essence, nil
 }
 
-// Store writes the annotation, and marks a prefix of one's own. The line's end
-// is for people: kubectl shows such annotations as blocks.
+// Holds compares the text of the annotation with what Store would write.
+func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
+	annotations := annotationsOf(body)
+	for _, key := range s.naming.Keys(s.key, body) {
+		if value := annotations[key]; value != nil {
+			return value == essenceText(essence)
+		}
+	}
+	return false
+}
+
+// Store writes the annotation, and marks a prefix of one's own.
 func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) error {
-	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), encodeEssence(essence)+"\n"); err != nil {
+	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), essenceText(essence)); err != nil {
 		return err
 	}
 	return storeMarker(s.naming.prefix, body, patch)
 }
+
+// essenceText is the value of the annotation. The line's end is for people: kubectl
+// shows such annotations as blocks.
+func essenceText(essence Object) string { return encodeEssence(essence) + "\n" }
 
 var errNotEssence = errors.New("an essence must be an object")

@@ -80,6 +80,14 @@ type DiffBaseStorage interface {
 	Store(body Object, patch *Patch, essence Object) error
 }
 
+// EssenceHolder is a DiffBaseStorage that can tell without decoding whether an object
+// is unchanged, as most objects are when an operator starts.
+type EssenceHolder interface {
+	// Holds tells whether the stored essence is certainly this one, cleared by the
+	// storage of the progress. If not, it may still be an equal one: see Fetch.
+	Holds(body, essence Object) bool
+}
+
 // CorruptedError reports stored state that cannot be understood, usually because
 // somebody has edited it by hand.
 type CorruptedError struct {

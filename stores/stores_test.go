@@ -105,3 +105,30 @@ func BenchmarkEssence(b *testing.B) {
 		}
 	}
 }
+
+func TestUnchangedEssenceIsRecognised(t *testing.T) {
+	const annotation = "kopf.zalando.org/last-handled-configuration"
+	storage := stores.NewAnnotationsDiffBase(stores.AnnotationsDiffBaseOptions{})
+	essence := stores.Object{"spec": stores.Object{"b": "ü", "a": []any{}}}
+	bodyWith := func(value any) stores.Object {
+		return stores.Object{"metadata": stores.Object{"annotations": stores.Object{annotation: value}}}
+	}
+	patch := &stores.Patch{}
+	must(t, storage.Store(stores.Object{}, patch, essence))
+	stored, _ := patch.Lookup("metadata", "annotations", annotation)
+	for _, tt := range []struct {
+		name string
+		body stores.Object
+		want bool
+	}{
+		{"as it was stored", bodyWith(stored), true},
+		{"another order of keys", bodyWith(`{"spec":{"b":"ü","a":[]}}`), false},
+		{"something else", bodyWith(`{"spec":{"a":[]}}` + "\n"), false},
+		{"never stored", stores.Object{}, false},
+		{"no text", bodyWith(stores.Object{}), false},
+	} {
+		if got := storage.Holds(tt.body, essence); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package dicts
 
 import (
-	"maps"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -60,8 +59,14 @@ func appendValue(out []byte, doc any) []byte {
 }
 
 func appendObject(out []byte, obj Object) []byte {
+	var few [16]string // most objects have no more keys: this one is on the stack
+	keys := few[:0]
+	for key := range obj {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
 	out = append(out, '{')
-	for i, key := range slices.Sorted(maps.Keys(obj)) {
+	for i, key := range keys {
 		out = appendString(appendComma(out, i), key)
 		out = appendValue(append(out, ':'), obj[key])
 	}
