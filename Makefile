@@ -14,7 +14,7 @@ REGISTRY   := $(CACHE)/bin/registry
 GUESTS     := $(CACHE)/guests
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets test/conformance/guests/go test/guests/go test/cluster test/registry test/bench/peers/controller-runtime
+MODULES := . abi guest-sdks/go examples docs/snippets cmd/kopf-sigstore test/conformance/guests/go test/guests/go test/cluster test/registry test/bench/peers/controller-runtime
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
@@ -30,9 +30,10 @@ help: ## List these words
 ##@ Building
 
 .PHONY: build
-build: ## Build the host: bin/kopf
+build: ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
 	@mkdir -p bin
 	go build -trimpath -o bin/kopf ./cmd/kopf
+	cd cmd/kopf-sigstore && GOWORK=off go build -trimpath -o $(CURDIR)/bin/kopf-sigstore .
 
 .PHONY: devcluster
 devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
@@ -163,6 +164,7 @@ tidy: ## Check that go.mod and go.sum of all modules are complete
 cross: guests ## Build the host for all systems that it is released for
 	@for os in linux darwin; do for arch in amd64 arm64; do \
 		echo "building for $$os/$$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/kopf || exit 1; \
+		(cd cmd/kopf-sigstore && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOWORK=off go build -o /dev/null .) || exit 1; \
 	done; done
 
 .PHONY: vet

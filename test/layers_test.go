@@ -51,6 +51,7 @@ var rooms = []room{
 		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"},
 	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
+	{folder: "cmd/kopf-sigstore", never: []string{module + "/host", module + "/operator"}}, // a module of its own
 	{folder: "cmd", may: []string{"abi", "internal", "host", "operator"}},
 	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},
 	{folder: "examples", may: []string{"guest-sdks/go"}, never: []string{outside}},

@@ -22,12 +22,13 @@ func newSignCmd(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Short: "Sign an artifact with a key",
 		Long: `Sign signs the digest that a reference stands for, puts the signature beside the artifact,
 and prints the reference with the digest. The key is one of cosign, whose password comes from
-$COSIGN_PASSWORD or the terminal, or one in PKCS #8 without encryption.`,
+$COSIGN_PASSWORD or the terminal, or one in PKCS #8 without encryption. Signatures by
+certificates, without a key, are made by cosign; kopf verifies them.`,
 		Example: `  kopf sign oci://ghcr.io/me/operator:v1 --key cosign.key
   kopf sign oci://ghcr.io/me/operator@sha256:1dc1… --key key.pem --bundle -a env=prod`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || keyFile == "" {
-				return usageError{errors.New("name one artifact and a key: kopf sign oci://ghcr.io/me/operator:v1 --key cosign.key")}
+				return usageError{errors.New("name one artifact and a key: kopf sign oci://ghcr.io/me/operator:v1 --key cosign.key (without keys, cosign signs, and kopf verifies)")}
 			}
 			r, err := parseReference(args[0])
 			if err != nil {

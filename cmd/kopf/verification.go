@@ -18,11 +18,20 @@ type verificationOptions struct {
 	keys        []string
 	annotations []string
 	config      string
+
+	subject, issuer string // of certificates
+	owner, repo     string // of GitHub
+	trust           string
 }
 
 func (o *verificationOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&o.keys, "verification-key", "k", nil, "demand a signature by the public key in this `file`, in PEM (repeatable: by each of them)")
-	flags.StringArrayVar(&o.annotations, "verification-annotation", nil, "demand that signatures by keys have this annotation: `KEY=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.annotations, "verification-annotation", nil, "demand that the signatures have this annotation: `KEY=VALUE` (repeatable)")
+	flags.StringVar(&o.subject, "cert-subject", "", "demand a signature with a certificate for this `SUBJECT`: an address of mail, or a URL")
+	flags.StringVar(&o.issuer, "cert-oidc-issuer", "", "the `URL` of the identity provider that knows the subject")
+	flags.StringVar(&o.owner, "github-owner", "", "demand a signature by a GitHub action of this `OWNER`")
+	flags.StringVar(&o.repo, "github-repo", "", "and of this `REPOSITORY` of the owner")
+	flags.StringVar(&o.trust, "sigstore-trust-config", "", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the folder of configurations, or else that of the public Sigstore)")
 	flags.StringVar(&o.config, "verification-config-path", "", "demand what this `file` says (default kopf/verification.yml in the folder of configurations)")
 }
 
@@ -30,9 +39,30 @@ func (o *verificationOptions) addVerifyFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.verify, "verify", false, "run only artifacts that are signed as demanded")
 }
 
+// named tells whether signers are named by flags.
+func (o *verificationOptions) named() bool {
+	return len(o.keys) > 0 || o.subject != "" || o.owner != ""
+}
+
 // demanded tells whether modules have to be signed.
 func (o *verificationOptions) demanded() bool {
-	return o.verify || len(o.keys) > 0 || o.config != ""
+	return o.verify || o.named() || o.config != ""
+}
+
+// byFlags are the demands of the flags, each of which has to be fulfilled.
+func (o *verificationOptions) byFlags(annotations map[string]string) (*signatures.Config, error) {
+	keys, err := signatures.ReadKeys(o.keys)
+	if err != nil {
+		return nil, err
+	}
+	config := signatures.ByKeys(keys, annotations)
+	if o.subject != "" {
+		config.Require(signatures.ByIssuer(o.issuer, o.subject, annotations))
+	}
+	if o.owner != "" {
+		config.Require(signatures.ByGitHub(o.owner, o.repo, annotations))
+	}
+	return config, nil
 }
 
 // demands reads whose signatures are demanded.
@@ -41,16 +71,16 @@ func (o *verificationOptions) demands() (*signatures.Config, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(o.keys) > 0 && o.config != "":
-		return nil, usageError{errors.New("either --verification-key or --verification-config-path can be used, not both")}
-	case len(o.keys) == 0 && annotations != nil:
-		return nil, usageError{errors.New("--verification-annotation belongs to --verification-key")}
-	case len(o.keys) > 0:
-		keys, err := signatures.ReadKeys(o.keys)
-		if err != nil {
-			return nil, err
-		}
-		return signatures.ByKeys(keys, annotations), nil
+	case (o.subject == "") != (o.issuer == ""):
+		return nil, usageError{errors.New("--cert-subject and --cert-oidc-issuer belong together")}
+	case o.owner == "" && o.repo != "":
+		return nil, usageError{errors.New("--github-repo belongs to --github-owner")}
+	case o.named() && o.config != "":
+		return nil, usageError{errors.New("either --verification-config-path can be used, or flags that name signers, not both")}
+	case !o.named() && annotations != nil:
+		return nil, usageError{errors.New("--verification-annotation belongs to flags that name signers, like --verification-key")}
+	case o.named():
+		return o.byFlags(annotations)
 	}
 	path := o.config
 	if path == "" {
@@ -72,7 +102,7 @@ func (o *verificationOptions) guard(f *modules.Finder) error {
 	if err != nil {
 		return err
 	}
-	v := &signatures.Verifier{Config: config}
+	v := &signatures.Verifier{Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
 	for _, from := range f.Attachments() {
 		v.Sources = append(v.Sources, from)
 	}

@@ -16,9 +16,11 @@ func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "verify oci://REFERENCE",
 		Short: "Check the signatures of an artifact",
 		Long: `Verify finds the digest that a reference stands for, and checks who has signed it: with
-keys, or as kopf/verification.yml demands. It prints the reference with the digest, which is
+keys, with certificates, or as kopf/verification.yml demands. It prints the reference with the digest, which is
 what to run. The exit code is 3 if the signatures are not those that are demanded.`,
 		Example: `  kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub
+  kopf verify oci://ghcr.io/me/operator:v1 --github-owner me --github-repo operator
+  kopf verify oci://ghcr.io/me/operator:v1 --cert-subject me@example.com --cert-oidc-issuer https://accounts.google.com
   kopf verify oci://ghcr.io/me/operator:v1 --verification-config-path verification.yml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -42,7 +44,7 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 					return err
 				}
 			}
-			signers, err := (&signatures.Verifier{Sources: []signatures.Source{client}, Config: config}).Verify(cmd.Context(), r)
+			signers, err := (&signatures.Verifier{Sources: []signatures.Source{client}, Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}).Verify(cmd.Context(), r)
 			if err != nil {
 				return err
 			}

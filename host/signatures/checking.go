@@ -29,5 +29,14 @@ func (s *Signature) check(digest string, keys []*PublicKey) (*Signer, error) {
 	return nil, errOtherKey
 }
 
+// byCertificate tells whether a certificate is said to have signed.
+func (s *Signature) byCertificate() bool {
+	if s.Bundle == nil {
+		return s.Certificate != ""
+	}
+	_, _, err := readBundle(s.Bundle)
+	return errors.Is(err, errByCertificate)
+}
+
 // identityOf is the identity of a signer with a key.
 func identityOf(key *PublicKey) string { return "key " + key.fingerprint }

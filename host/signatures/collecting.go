@@ -14,6 +14,10 @@ import (
 const (
 	mediaPayload        = "application/vnd.dev.cosign.simplesigning.v1+json"
 	annotationSignature = "dev.cosignproject.cosign/signature"
+
+	annotationCertificate = "dev.sigstore.cosign/certificate"
+	annotationLog         = "dev.sigstore.cosign/bundle"
+	annotationTimestamp   = "dev.sigstore.cosign/rfc3161timestamp"
 )
 
 // Source has what belongs to artifacts: a registry, as oci.Client, or what was
@@ -64,7 +68,10 @@ func collectTagged(ctx context.Context, from Source, r oci.Reference) ([]Signatu
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Signature{Where: at.String(), Payload: content, Raw: raw})
+		found = append(found, Signature{
+			Where: at.String(), Payload: content, Raw: raw,
+			Certificate: layer.Annotations[annotationCertificate], Log: layer.Annotations[annotationLog], Timestamp: layer.Annotations[annotationTimestamp],
+		})
 	}
 	return found, nil
 }

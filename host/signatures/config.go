@@ -95,6 +95,20 @@ func ParseConfig(data []byte) (*Config, error) {
 	return c, c.AnyOf.complete()
 }
 
+// Require demands one more signature.
+func (c *Config) Require(r Requirement) { c.AllOf = append(c.AllOf, r) }
+
+// ByIssuer is a demand for a certificate that an issuer knows the subject of.
+func ByIssuer(issuer, subject string, annotations map[string]string) Requirement {
+	return Requirement{Kind: kindIssuer, Issuer: issuer, Subject: &Subject{Equal: subject}, Annotations: annotations}
+}
+
+// ByGitHub is a demand for a certificate of an action of GitHub, of any repository of
+// the owner if repo is empty.
+func ByGitHub(owner, repo string, annotations map[string]string) Requirement {
+	return Requirement{Kind: kindGitHub, Owner: owner, Repo: repo, Annotations: annotations}
+}
+
 // ByKeys demands a signature by each of the keys.
 func ByKeys(keys []*PublicKey, annotations map[string]string) *Config {
 	c := &Config{APIVersion: "v1"}

@@ -1,6 +1,7 @@
 package signatures
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,7 +79,15 @@ func (r *Requirement) matches(s *Signer) bool {
 			return false
 		}
 	}
-	return r.Kind == kindKey && s.Identity == identityOf(r.key)
+	switch {
+	case r.Kind == kindKey:
+		return s.Identity == identityOf(r.key)
+	case s.issued == nil:
+		return false
+	case r.Kind == kindGitHub:
+		return s.issued.byGitHub(r.Owner, r.Repo)
+	}
+	return s.issued.to(r.Issuer, r.Subject)
 }
 
 // signers counts how many different signers fulfil an entry each: the largest
@@ -109,30 +118,51 @@ func (a *AnyOf) signers(signers []*Signer) int {
 }
 
 // Verify tells who has signed a digest, if that is enough for the configuration.
+// Certificates are looked at if there are some that matter.
 //
-// Errors: ErrUnverified, with what is missing and what is wrong with each signature.
-func (c *Config) Verify(digest string, found []Signature) ([]*Signer, error) {
+// Errors: ErrUnverified, with what is missing and what is wrong with each signature;
+// others if certificates cannot be looked at.
+func (c *Config) Verify(ctx context.Context, digest string, found []Signature, by *Sigstore) ([]*Signer, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: it has no signatures", ErrUnverified)
 	}
-	keys := c.keys()
-	var signers []*Signer
-	var problems []string
+	signers, problems := c.byKeys(digest, found)
+	if err := c.judge(signers); err == nil || !c.wantsCertificates() {
+		return signers, explained(err, problems)
+	}
+	certified, more, err := by.check(ctx, digest, slices.DeleteFunc(slices.Clone(found), func(s Signature) bool { return !s.byCertificate() }))
+	if err != nil {
+		return nil, err
+	}
+	signers = append(signers, certified...)
+	return signers, explained(c.judge(signers), append(problems, more...))
+}
+
+// explained adds what is wrong with single signatures.
+func explained(err error, problems []string) error {
+	if err == nil || problems == nil {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, strings.Join(problems, "; "))
+}
+
+// byKeys tells which of the keys have signed, and what is wrong with the others.
+func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, problems []string) {
+	keys, certificates := c.keys(), c.wantsCertificates()
 	for i := range found {
 		s, err := found[i].check(digest, keys)
 		switch {
-		case errors.Is(err, errOtherKey):
+		case errors.Is(err, errOtherKey), certificates && errors.Is(err, errByCertificate):
 		case err != nil:
 			problems = append(problems, found[i].Where+": "+err.Error())
 		default:
 			signers = append(signers, s)
 		}
 	}
-	if err := c.judge(signers); err != nil {
-		if problems != nil {
-			err = fmt.Errorf("%w (%s)", err, strings.Join(problems, "; "))
-		}
-		return nil, err
-	}
-	return signers, nil
+	return signers, problems
+}
+
+// wantsCertificates tells whether somebody is demanded who has no key.
+func (c *Config) wantsCertificates() bool {
+	return slices.ContainsFunc(c.requirements(), func(r *Requirement) bool { return r.Kind != kindKey })
 }

@@ -1,6 +1,6 @@
 // Package signatures says who has signed an artifact, and whether that is enough:
-// signatures by keys, as cosign stores them under a tag or as Sigstore bundles among the
-// referrers, judged by a verification.yml as Kubewarden has it.
+// signatures by keys and by certificates, as cosign stores them under a tag or as Sigstore
+// bundles among the referrers, judged by a verification.yml as Kubewarden has it.
 //
 // What is signed is always the digest of a manifest. So an artifact is verified
 // before anything else of it is fetched, and then fetched by this digest.
@@ -23,12 +23,20 @@ type Signature struct {
 	Payload []byte // what cosign signs; nil for bundles
 	Raw     []byte // the signature of the payload
 	Bundle  []byte // a Sigstore bundle as JSON; nil otherwise
+
+	// What cosign keeps beside a signature under a tag. Certificate is in PEM, empty if
+	// a key has signed; the others are JSON, and empty if there are none.
+	Certificate string
+	Log         string // the entry of a transparency log
+	Timestamp   string // of an authority for timestamps
 }
 
 // Signer is somebody whose signature was checked.
 type Signer struct {
-	Identity    string // of a key: "key " and its fingerprint
+	Identity    string // who it is, once per person: a key, a repository of GitHub, or a subject of an issuer
 	Annotations map[string]string
+
+	issued *issued // for whom the certificate is; nil of keys
 }
 
 // String is the identity with the annotations.

@@ -109,7 +109,7 @@ func TestBadSignatures(t *testing.T) {
 		{"an empty signature", []Signature{{Payload: tagged.Payload}}, "no signature by key"},
 	}
 	for _, tt := range tests {
-		signers, err := config.Verify(digest, tt.found)
+		signers, err := config.Verify(t.Context(), digest, tt.found, nil)
 		switch {
 		case tt.words == "" && (err != nil || len(signers) == 0):
 			t.Errorf("%s: %v, %v", tt.name, signers, err)
@@ -158,7 +158,7 @@ func TestAnyOf(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", tt.name, err, tt.config)
 		}
-		if _, err := config.Verify(digest, tt.found); (err == nil) != tt.good || err != nil && !errors.Is(err, ErrUnverified) {
+		if _, err := config.Verify(t.Context(), digest, tt.found, nil); (err == nil) != tt.good || err != nil && !errors.Is(err, ErrUnverified) {
 			t.Errorf("%s: error %v", tt.name, err)
 		}
 	}

@@ -11,14 +11,15 @@ import (
 
 // Verifier verifies artifacts.
 type Verifier struct {
-	Sources []Source // asked in this order, until the signatures suffice
-	Config  *Config
+	Sources  []Source // asked in this order, until the signatures suffice
+	Config   *Config
+	Sigstore Sigstore // looks at certificates
 }
 
 // Verify tells who has signed an artifact, if that is enough. The reference has a
 // digest: what a tag stands for in the meantime does not matter.
 //
-// Errors: ErrUnverified, or those of reading from a registry.
+// Errors: ErrUnverified, or those of reading from a registry and of Sigstore.
 func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
 	var last error
 	for _, from := range v.Sources {
@@ -27,7 +28,7 @@ func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, erro
 			last = fmt.Errorf("%s: reading its signatures: %w", r, err)
 			continue
 		}
-		signers, err := v.Config.Verify(r.Digest, found)
+		signers, err := v.Config.Verify(ctx, r.Digest, found, &v.Sigstore)
 		if err == nil {
 			return signers, nil
 		}
@@ -38,12 +39,15 @@ func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, erro
 
 // DefaultPath is kopf/verification.yml in the user's folder of configurations;
 // empty if there is no such folder.
-func DefaultPath() string {
+func DefaultPath() string { return configured("verification.yml") }
+
+// configured is the path of a file of ours in the user's folder of configurations.
+func configured(name string) string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "kopf", "verification.yml")
+	return filepath.Join(dir, "kopf", name)
 }
 
 // ReadKeys reads public keys, one of each file.
