@@ -102,7 +102,7 @@ func (s *session) daemons(ctx context.Context, objects int) (err error) {
 
 	s.watcher.expectThat(objects, isDeleted)
 	start := time.Now()
-	if err := s.cluster.api.clean(ctx); err != nil {
+	if err := each(objects, func(i int) error { return s.cluster.api.remove(ctx, objectName(i)) }); err != nil {
 		return err
 	}
 	if _, err := s.watcher.wait(ctx, daemonTimeout, s.process.exited); err != nil {
@@ -142,17 +142,24 @@ func isDeleted(event *watchEvent) bool {
 	return event.Type == "DELETED" && event.Object.Metadata.Name != waiting
 }
 
-// abandon removes the finalizers of the objects, and the objects with them.
+// remove deletes one object. So many of them at once are too many for one request:
+// the server gives up after a minute.
+func (a *api) remove(ctx context.Context, name string) error {
+	return a.do(ctx, http.MethodDelete, examples+"/"+name, "", nil, nil)
+}
+
+// abandon removes the objects with their finalizers.
 func (a *api) abandon(ctx context.Context, objects int) error {
-	if err := a.clean(ctx); err != nil {
-		return err
-	}
 	release := func(name string) {
-		// It may have none, or be gone.
+		// It may have no finalizers, or be gone.
 		_ = a.do(ctx, http.MethodPatch, examples+"/"+name, mergePatch, []byte(`{"metadata":{"finalizers":null}}`), nil)
+		_ = a.remove(ctx, name)
 	}
 	release(waiting)
-	return each(objects, func(i int) error { release(objectName(i)); return nil })
+	if err := each(objects, func(i int) error { release(objectName(i)); return nil }); err != nil {
+		return err
+	}
+	return a.clean(ctx)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
