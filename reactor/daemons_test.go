@@ -1,7 +1,10 @@
 package reactor
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,7 +89,7 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t, &scripted{begin: time.Now(), attempts: test.attempts}, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
-				go b.run(t.Context()) // Waited for below.
+				b.start(t.Context())
 				time.Sleep(100 * time.Second)
 				b.signal(abi.StopResourceDeleted)
 				<-b.done
@@ -104,15 +107,23 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 	}
 }
 
-// TestWaitingDaemonsHoldNoBody, and get the newest one when they need it.
-func TestWaitingDaemonsHoldNoBody(t *testing.T) {
+// TestWaitingDaemonsHoldLittle: neither a goroutine nor a body, and they get the
+// newest one when they need it.
+func TestWaitingDaemonsHoldLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, &scripted{begin: time.Now(), attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
+		before := runtime.NumGoroutine()
 		b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
-		go b.run(t.Context()) // Waited for below.
+		b.start(t.Context())
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if b.cause.raw != nil || b.cause.body != nil {
+		if s.guest.alive != 1 || b.isDone() {
+			t.Fatal("it does not wait")
+		}
+		if after := runtime.NumGoroutine(); after > before {
+			t.Errorf("%d goroutines, %d before", after, before)
+		}
+		if b.cause.raw != nil || b.cause.body != nil || b.talk.cause != nil {
 			t.Error("it holds a body")
 		}
 		newest := []byte(`{"metadata":{"name":"obj1"},"spec":{"x":1}}`)
@@ -126,4 +137,63 @@ func TestWaitingDaemonsHoldNoBody(t *testing.T) {
 		b.stopper.set(abi.StopResourceDeleted)
 		<-b.done
 	})
+}
+
+// TestWaitsOfDaemons are about what ends a wait, and what the guest is told then.
+func TestWaitsOfDaemons(t *testing.T) {
+	const stopped, cancelled = abi.StopResourceDeleted, abi.StopResourceDeleted | abi.StopDaemonCancelled
+	tests := []struct {
+		name, wait string
+		before     int // reasons when it begins to wait
+		during     int // reasons after ten seconds
+		force      bool
+		want       string // the answer
+		seconds    float64
+		cancels    int
+	}{
+		{"its time", `{"step":"wait","seconds":5,"stoppable":true}`, 0, 0, false, `{}`, 5, 0},
+		{"no time", `{"step":"wait","seconds":0}`, 0, 0, false, `{}`, 0, 0},
+		{"told to stop", `{"step":"wait","seconds":50,"stoppable":true}`, 0, stopped, false, `{"stopped":["resource_deleted"]}`, 10, 0},
+		{"was told to stop", `{"step":"wait","seconds":50,"stoppable":true}`, stopped, 0, false, `{"stopped":["resource_deleted"]}`, 0, 0},
+		{"does not want to know", `{"step":"wait","seconds":50}`, 0, stopped, false, `{}`, 50, 0},
+		{"is cancelled", `{"step":"wait","seconds":50}`, 0, cancelled, false, `{"cancelled":true}`, 10, 1},
+		{"was cancelled", `{"step":"wait"}`, cancelled, 0, false, `{"cancelled":true}`, 0, 1},
+		{"by force", `{"step":"wait"}`, 0, stopped, true, `{"cancelled":true}`, 10, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{test.wait}}, `{"metadata":{"name":"obj1"}}`)
+				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				ctx, cancel := context.WithCancel(t.Context())
+				b.kill = func() { cancel(); b.stopper.force() }
+				b.talk = &conversation{execution: s.x, handler: b.handler, task: &scriptedTask{guest: s.guest, id: "fn"}}
+				b.leave, s.guest.alive = func() {}, 1
+				step := &abi.Step{}
+				if err := json.Unmarshal([]byte(test.wait), step); err != nil {
+					t.Fatal(err)
+				}
+				b.stopper.set(test.before)
+				began := time.Now()
+				go b.live(ctx, func(context.Context) (*lull, error) { return b.doze(step), nil }) // Waited for below.
+				time.Sleep(10 * time.Second)
+				if test.during != 0 {
+					b.stopper.set(test.during)
+				}
+				if test.force {
+					b.kill()
+				}
+				<-b.done
+				if got, err := json.Marshal(s.guest.answers[0]); err != nil || string(got) != test.want {
+					t.Errorf("the answer is %s (%v), want %s", got, err, test.want)
+				}
+				if took := s.guest.answered.Sub(began).Seconds(); took != test.seconds {
+					t.Errorf("the answer came after %v s, want %v", took, test.seconds)
+				}
+				if s.guest.cancelled != test.cancels || s.guest.alive != 0 {
+					t.Errorf("cancelled %d times, %d tasks are not released", s.guest.cancelled, s.guest.alive)
+				}
+			})
+		})
+	}
 }

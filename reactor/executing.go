@@ -77,18 +77,8 @@ func (x *execution) run(ctx context.Context, handlers []*Handler, c *cause, stat
 // attempt calls one handler once, and turns its errors into an outcome. Only the
 // end of the operator, and failures of the framework, are errors.
 func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (outcome, error) {
-	result, err := x.attempted(ctx, h, c, state)
-	if err == nil && result.final && result.failed {
-		x.settling.fail()
-	}
-	return result, err
-}
-
-func (x *execution) attempted(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (outcome, error) {
-	c.log.debug(h.Title() + " is invoked.")
-	if failure := exhausted(h, state); failure != "" {
-		c.log.error(failure)
-		return outcome{final: true, failed: true, message: failure}, nil
+	if over := x.over(h, c, state); over != nil {
+		return *over, nil
 	}
 	leave, err := x.workers.enter(ctx, h)
 	if err != nil {
@@ -96,6 +86,23 @@ func (x *execution) attempted(ctx context.Context, h *Handler, c *cause, state p
 	}
 	done, err := x.call(ctx, h, c.adjusted(h), state)
 	leave()
+	return x.conclude(ctx, h, c, state, done, err)
+}
+
+// over is the outcome of a handler that is not even attempted anymore; nil otherwise.
+func (x *execution) over(h *Handler, c *cause, state progression.HandlerState) *outcome {
+	c.log.debug(h.Title() + " is invoked.")
+	failure := exhausted(h, state)
+	if failure == "" {
+		return nil
+	}
+	c.log.error(failure)
+	x.settling.fail()
+	return &outcome{final: true, failed: true, message: failure}
+}
+
+// conclude makes the outcome of an attempt that has ended.
+func (x *execution) conclude(ctx context.Context, h *Handler, c *cause, state progression.HandlerState, done *ending, err error) (outcome, error) {
 	if ctx.Err() != nil || errors.Is(err, errCancelled) {
 		c.log.warn(h.Title() + " is cancelled. Will escalate.")
 		return outcome{}, cmp.Or(ctx.Err(), errCancelled)
@@ -114,6 +121,9 @@ func (x *execution) attempted(ctx context.Context, h *Handler, c *cause, state p
 	if c.review != nil {
 		result.failure = done.error
 		c.review.warnings = append(c.review.warnings, done.warnings...)
+	}
+	if result.final && result.failed {
+		x.settling.fail()
 	}
 	return result, nil
 }

@@ -29,6 +29,7 @@ type scripted struct {
 
 	invocations []abi.Invocation
 	answers     []abi.Answer
+	answered    time.Time // the first of them
 	cancelled   int
 	alive       int // tasks that are not released
 	edits       func(body dicts.Object)
@@ -82,7 +83,9 @@ func (t *scriptedTask) Ask(ctx context.Context, q *abi.Questions, body []byte, e
 }
 
 func (t *scriptedTask) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
-	t.guest.answers = append(t.guest.answers, answer)
+	if t.guest.answers = append(t.guest.answers, answer); len(t.guest.answers) == 1 {
+		t.guest.answered = time.Now()
+	}
 	return t.next()
 }
 

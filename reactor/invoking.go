@@ -54,25 +54,11 @@ func (e *guestError) asError() *abi.Error {
 // call starts a handler and fulfils its wishes until it ends. What it has put
 // into its patch is in the patch of the cause afterwards.
 func (x *execution) call(ctx context.Context, h *Handler, c *cause, state progression.HandlerState) (*ending, error) {
-	inv := c.invocation()
-	inv.Handler, inv.Kind, inv.ID = h.index, h.Spec.Kind, h.ID
-	inv.Param, inv.Retry = h.Spec.Param, state.Retries
-	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
-
-	var task Task
-	var step *abi.Step
-	err := c.calling(func() (err error) {
-		task, step, err = h.starter.Start(ctx, &inv, c.raw, &env{cause: c})
-		return err
-	})
-	if err != nil {
-		return &ending{}, &guestError{err}
+	talk, step, err := x.open(ctx, h, c, state, &env{cause: c})
+	if err == nil {
+		err = talk.run(ctx, step)
 	}
-	talk := &conversation{execution: x, handler: h, cause: c, task: task}
-	err = talk.run(ctx, step)
-	if !talk.kept {
-		task.Release(context.WithoutCancel(ctx))
-	}
+	talk.close(ctx)
 	return &talk.ending, err
 }
 
@@ -82,25 +68,62 @@ type conversation struct {
 	execution *execution
 	handler   *Handler
 	cause     *cause
-	task      Task
+	task      Task // nil if it could not be started
 	kept      bool // by the patch: the task has transformations left
 	cancelled bool // the task was told to end
 }
 
+// open starts a handler. Whatever comes of it, the conversation is to be closed.
+func (x *execution) open(ctx context.Context, h *Handler, c *cause, state progression.HandlerState, e Env) (*conversation, *abi.Step, error) {
+	inv := c.invocation()
+	inv.Handler, inv.Kind, inv.ID = h.index, h.Spec.Kind, h.ID
+	inv.Param, inv.Retry = h.Spec.Param, state.Retries
+	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
+	talk := &conversation{execution: x, handler: h, cause: c}
+	task, step, err := h.starter.Start(ctx, &inv, c.raw, e)
+	if err != nil {
+		return talk, nil, &guestError{err}
+	}
+	talk.task = task
+	return talk, step, nil
+}
+
+// close lets the task go, unless the patch needs it.
+func (t *conversation) close(ctx context.Context) {
+	if t.task != nil && !t.kept {
+		t.task.Release(context.WithoutCancel(ctx))
+	}
+}
+
 func (t *conversation) run(ctx context.Context, step *abi.Step) error {
 	for step.Step != abi.StepDone {
-		answer, err := t.fulfil(ctx, step)
-		if err != nil {
+		var err error
+		if step, err = t.next(ctx, step); err != nil {
 			return err
-		}
-		err = t.cause.calling(func() (err error) {
-			step, err = t.task.Resume(ctx, answer)
-			return err
-		})
-		if err != nil {
-			return &guestError{err}
 		}
 	}
+	return t.end(ctx, step)
+}
+
+// next does what the guest wishes, and returns its next step.
+func (t *conversation) next(ctx context.Context, step *abi.Step) (*abi.Step, error) {
+	answer, err := t.fulfil(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	return t.resume(ctx, answer)
+}
+
+func (t *conversation) resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
+	step, err := t.task.Resume(ctx, answer)
+	if err != nil {
+		return nil, &guestError{err}
+	}
+	return step, nil
+}
+
+// end takes the last step.
+func (t *conversation) end(ctx context.Context, step *abi.Step) error {
 	if t.cancelled && step.Error != nil {
 		return errCancelled
 	}
@@ -113,9 +136,6 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 	case abi.StepWait:
 		return t.wait(ctx, step)
 	case abi.StepExecute:
-		if err := t.cause.awake(); err != nil {
-			return abi.Answer{}, err
-		}
 		err := t.runChildren(ctx, step.Children, step.Lifecycle)
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
@@ -129,36 +149,54 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 // know, until it is cancelled, or until the operator gives up on the handler.
 func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
 	t.cause.queue.leave(ctx)
-	var over <-chan time.Time
+	over := make(chan struct{})
+	limit, reasons := t.bounds(step)
+	s := t.cause.stopper
+	if s == nil {
+		s = newStopper() // which nobody uses
+	}
+	if n := s.nap(limit, reasons, func() { close(over) }); n != nil {
+		select {
+		case <-over:
+		case <-ctx.Done():
+			s.forget(n)
+		}
+	}
+	return t.waited(ctx, step.Stoppable)
+}
+
+// bounds are the time of a wait, nil for ever, and the reasons to stop that end it.
+func (t *conversation) bounds(step *abi.Step) (limit *time.Duration, reasons int) {
 	if step.Seconds != nil {
-		timer := time.NewTimer(settings.Seconds(*step.Seconds))
-		defer timer.Stop()
-		over = timer.C
+		limit = new(settings.Seconds(*step.Seconds))
 	}
-	var stopped, cancelled <-chan struct{}
-	if s := t.cause.stopper; s != nil {
-		t.cause.doze()
-		if step.Stoppable {
-			stopped = s.stopped
-		}
-		if !t.cancelled {
-			cancelled = s.cancelled
-		}
+	if step.Stoppable {
+		reasons = anyReason
 	}
-	select {
-	case <-over:
-		return abi.Answer{Cancelled: t.cancelled}, nil
-	case <-stopped:
-		return abi.Answer{Stopped: abi.StopNames(t.cause.stopper.bits()), Cancelled: t.cancelled}, nil
-	case <-cancelled:
+	if t.cancelled {
+		return limit, reasons
+	}
+	return limit, reasons | abi.StopDaemonCancelled
+}
+
+// waited is the answer to a wait that is over, for whatever reason.
+func (t *conversation) waited(ctx context.Context, stoppable bool) (abi.Answer, error) {
+	s := t.cause.stopper
+	switch {
+	case ctx.Err() != nil:
+		return abi.Answer{}, t.cancelNow(ctx)
+	case s == nil:
+		return abi.Answer{}, nil
+	case s.isCancelled() && !t.cancelled:
 		t.cancelled = true
 		if err := t.task.Cancel(ctx); err != nil {
 			return abi.Answer{}, &guestError{err}
 		}
 		return abi.Answer{Cancelled: true}, nil
-	case <-ctx.Done():
-		return abi.Answer{}, t.cancelNow(ctx)
+	case stoppable:
+		return abi.Answer{Stopped: abi.StopNames(s.bits()), Cancelled: t.cancelled}, nil
 	}
+	return abi.Answer{Cancelled: t.cancelled}, nil
 }
 
 // cancelNow tells the task to end, and lets it clean up, but not wait: its waits
@@ -179,9 +217,6 @@ func (t *conversation) cancelNow(ctx context.Context) error {
 
 // finish takes the outcome of the last step.
 func (t *conversation) finish(ctx context.Context, step *abi.Step) error {
-	if err := t.cause.awake(); err != nil {
-		return err
-	}
 	if err := t.takePatch(step); err != nil {
 		return err
 	}

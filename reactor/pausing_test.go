@@ -86,11 +86,11 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		add := func(key string) *daemon {
 			d := &daemon{
 				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
-				done: make(chan struct{}), kill: func() {}, instant: 100 * time.Millisecond, log: logger{Logger: zerolog.Nop()},
+				done: make(chan struct{}), kill: func() {}, instant: 100 * time.Millisecond, log: &logger{Logger: zerolog.Nop()},
 			}
 			op.memories.recall(key, false).background.add(d)
 			go func() {
-				<-d.stopper.stopped
+				d.stopper.sleep(time.Hour)
 				op.memories.recall(key, false).background.ended(d)
 				close(d.done)
 			}()

@@ -38,6 +38,8 @@ type processor struct {
 	caller    *calls.Caller
 	workers   workers
 	settling  *settling
+
+	background *execution // of daemons and timers
 }
 
 // process handles one event, and returns the version that our patch has made.

@@ -15,13 +15,11 @@ func (t *conversation) request(ctx context.Context, call *abi.Call) (abi.Answer,
 	calling, abandon := context.WithCancel(ctx)
 	defer abandon()
 	if s := t.cause.stopper; s != nil && !t.cancelled {
-		go func() { // Ends with the request.
-			select {
-			case <-s.cancelled:
-				abandon()
-			case <-calling.Done():
-			}
-		}()
+		if watch := s.nap(nil, abi.StopDaemonCancelled, abandon); watch != nil {
+			defer s.forget(watch)
+		} else {
+			abandon()
+		}
 	}
 	answer := t.cause.caller.Call(calling, call, t.cause.readOnly)
 	switch {

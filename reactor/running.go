@@ -314,7 +314,8 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 		applier:   &applier{client: op.client, settings: op.Settings},
 		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
 		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller, workers: op.workers,
-		settling: op.settling,
+		settling:   op.settling,
+		background: &execution{settings: op.Settings, workers: op.workers, settling: op.settling, lifecycle: progression.AllAtOnce, errors: modeTemporary},
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

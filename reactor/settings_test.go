@@ -352,7 +352,7 @@ func TestDaemonsBySettings(t *testing.T) {
 				s := configured(t, tt.settings).Settings
 				d := &daemon{
 					handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(), done: make(chan struct{}),
-					kill: func() {}, log: logger{Logger: zerolog.Nop()}, instant: instantExit(s.Background),
+					kill: func() {}, log: &logger{Logger: zerolog.Nop()}, instant: instantExit(s.Background),
 				}
 				began := time.Now()
 				delay := d.stopStep(s, abi.StopFiltersMismatch)

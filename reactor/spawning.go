@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -18,8 +18,8 @@ import (
 type backgroundMemory struct {
 	live atomic.Pointer[[]byte] // the newest body; nil if nobody looks at it
 
-	mu      sync.Mutex // guards all below
-	running map[string]*daemon
+	mu      sync.Mutex      // guards all below
+	running []*daemon       // in the order of their ids
 	stopped map[string]bool // those that ended by themselves: never started again
 	started map[string]bool // those whose initial delay is over
 	changed time.Time       // the last essential change
@@ -60,11 +60,12 @@ func (m *backgroundMemory) noteChange() {
 func (m *backgroundMemory) all() []*daemon {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []*daemon
-	for _, id := range sortedKeys(m.running) {
-		list = append(list, m.running[id])
-	}
-	return list
+	return slices.Clone(m.running)
+}
+
+// find is the place of a daemon among the running ones. The lock is held.
+func (m *backgroundMemory) find(id string) (i int, found bool) {
+	return slices.BinarySearchFunc(m.running, id, func(d *daemon, id string) int { return strings.Compare(d.handler.ID, id) })
 }
 
 // isOver tells whether a handler has ended by itself.
@@ -78,16 +79,14 @@ func (m *backgroundMemory) isOver(id string) bool {
 func (m *backgroundMemory) add(d *daemon) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.running[d.handler.ID] != nil {
+	i, found := m.find(d.handler.ID)
+	if found {
 		return false
-	}
-	if m.running == nil {
-		m.running = map[string]*daemon{}
 	}
 	if m.changed.IsZero() {
 		m.changed = time.Now()
 	}
-	m.running[d.handler.ID] = d
+	m.running = slices.Insert(m.running, i, d)
 	return true
 }
 
@@ -101,7 +100,9 @@ func (m *backgroundMemory) ended(d *daemon) {
 		}
 		m.stopped[d.handler.ID] = true
 	}
-	delete(m.running, d.handler.ID)
+	if i, found := m.find(d.handler.ID); found {
+		m.running = slices.Delete(m.running, i, i+1)
+	}
 	if len(m.running) == 0 {
 		m.live.Store(nil)
 	}
@@ -162,27 +163,24 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 // spawn starts a daemon or a timer, unless it runs already.
 func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
-	working, kill := context.WithCancel(context.WithoutCancel(ctx))
+	own := *c
+	own.raw, own.body, own.old, own.new, own.diff = nil, nil, nil, nil, nil
+	own.patch, own.verdicts, own.queue, own.eventType = nil, nil, nil, nil
+	own.stopper = newStopper()
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
-		handler: h, stopper: newStopper(), done: make(chan struct{}), kill: kill, log: c.log.local(),
+		handler: h, stopper: own.stopper, done: make(chan struct{}), log: &own.log,
 		instant: instantExit(p.settings.Background),
+		kill:    func() { cancel(); own.stopper.force() },
 	}
 	if !m.add(d) {
-		kill()
+		cancel()
 		return
 	}
 	m.follow(c.raw)
-	own := *c
-	own.patch, own.stopper, own.verdicts, own.queue = newPatch(nil), d.stopper, nil, nil
-	own.old, own.new, own.diff = nil, nil, nil
-	b := &background{
-		daemon: d, p: p, memory: c.memory, q: c.queue, cause: &own,
-		x: &execution{settings: p.settings, workers: p.workers, settling: p.settling, lifecycle: progression.AllAtOnce, errors: modeTemporary},
-	}
-	p.tasks.Go(func() { // Waited for by Operator.Run, unless it is abandoned.
-		defer kill()
-		b.run(working)
-	})
+	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own}
+	p.tasks.Add(1) // Waited for by Operator.Run, unless it is abandoned.
+	go b.live(working, b.begin)
 }
 
 // askOption asks the guest for an option of a handler that is a function.

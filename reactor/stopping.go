@@ -1,28 +1,29 @@
 package reactor
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
 
+// anyReason are all reasons to stop.
+const anyReason = -1
+
 // stopper tells a daemon to end, and why. Reasons add up; the first one counts as
 // the time of stopping.
 //
 // Kopf: kopf._core.intents.stoppers (v1.45).
 type stopper struct {
-	stopped   chan struct{} // closed by the first reason
-	cancelled chan struct{} // closed by the cancellation
-
 	mu      sync.Mutex // guards all below
 	reasons int
 	when    time.Time
+	forced  bool   // nothing is waited for any more
+	naps    []*nap // that are not over; mostly one
 }
 
-func newStopper() *stopper {
-	return &stopper{stopped: make(chan struct{}), cancelled: make(chan struct{})}
-}
+func newStopper() *stopper { return &stopper{} }
 
 // set adds a reason; it returns false if it was there already.
 func (s *stopper) set(reason int) bool {
@@ -33,13 +34,18 @@ func (s *stopper) set(reason int) bool {
 	}
 	if s.reasons == 0 {
 		s.when = time.Now()
-		close(s.stopped)
 	}
 	s.reasons |= reason
-	if reason == abi.StopDaemonCancelled {
-		close(s.cancelled)
-	}
+	s.rouse(func(n *nap) bool { return n.reasons&reason != 0 })
 	return true
+}
+
+// force ends all naps, whatever they are for, those to come included.
+func (s *stopper) force() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forced = true
+	s.rouse(func(*nap) bool { return true })
 }
 
 func (s *stopper) bits() int {
@@ -58,25 +64,70 @@ func (s *stopper) age() time.Duration {
 	return time.Since(s.when)
 }
 
-// sleep waits for a time, or until stopped.
-func (s *stopper) sleep(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.stopped:
-	}
+// isSet tells whether there is any reason to end.
+func (s *stopper) isSet() bool { return s.bits() != 0 }
+
+// isCancelled tells whether it is more than a wish that the daemon ends.
+func (s *stopper) isCancelled() bool { return s.bits()&abi.StopDaemonCancelled != 0 }
+
+// nap is a wait without a goroutine: it takes a tenth of the memory of one with.
+type nap struct {
+	reasons int // that end it
+	timer   *time.Timer
+	wake    func()
 }
 
-// isSet tells whether there is any reason to end.
-func (s *stopper) isSet() bool {
-	select {
-	case <-s.stopped:
-		return true
-	default:
+// nap calls a function on a goroutine of its own when the time is over (nil: never),
+// or there is one of the reasons. It returns nil, and the function is not called, if
+// there is nothing to wait for.
+func (s *stopper) nap(limit *time.Duration, reasons int, wake func()) *nap {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forced || s.reasons&reasons != 0 || limit != nil && *limit <= 0 {
+		return nil
+	}
+	n := &nap{reasons: reasons, wake: wake}
+	if limit != nil {
+		n.timer = time.AfterFunc(*limit, func() {
+			if s.forget(n) {
+				n.wake()
+			}
+		})
+	}
+	s.naps = append(s.naps, n)
+	return n
+}
+
+// forget ends a nap without waking anybody; it returns false if it is over.
+func (s *stopper) forget(n *nap) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.naps, n)
+	if i < 0 {
 		return false
+	}
+	s.naps = slices.Delete(s.naps, i, i+1)
+	return true
+}
+
+// rouse ends some of the naps. The lock is held.
+func (s *stopper) rouse(which func(*nap) bool) {
+	s.naps = slices.DeleteFunc(s.naps, func(n *nap) bool {
+		if !which(n) {
+			return false
+		}
+		if n.timer != nil {
+			n.timer.Stop()
+		}
+		go n.wake() // As long as it does what the nap was for: see those who nap.
+		return true
+	})
+}
+
+// sleep waits for a time, or until stopped.
+func (s *stopper) sleep(d time.Duration) {
+	over := make(chan struct{})
+	if s.nap(&d, anyReason, func() { close(over) }) != nil {
+		<-over
 	}
 }

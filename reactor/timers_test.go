@@ -1,7 +1,9 @@
 package reactor
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,16 +16,22 @@ import (
 func (s *stage) beside(t *testing.T, declaration string) *background {
 	t.Helper()
 	h := s.handler(t, declaration)
-	ended := make(chan struct{})
-	d := &daemon{handler: h, stopper: newStopper(), done: ended, kill: func() {}, log: s.cause.log}
+	stopper := newStopper()
+	own := *s.cause
+	own.stopper, own.changing, own.raw, own.body, own.patch = stopper, false, nil, nil, nil
+	d := &daemon{handler: h, stopper: stopper, done: make(chan struct{}), kill: stopper.force, log: &own.log}
 	d.instant = instantExit(settings.Default().Background)
-	if !s.cause.memory.background.add(d) {
+	if !own.memory.background.add(d) {
 		t.Fatal("it runs already")
 	}
-	s.cause.memory.background.follow(s.cause.raw)
-	s.cause.stopper, s.cause.changing = d.stopper, false
-	return &background{daemon: d, p: &processor{applier: &applier{}, settings: s.x.settings}, memory: s.cause.memory, q: &queue{owner: newQueues(0)}, cause: s.cause, x: s.x}
+	own.memory.background.follow(s.cause.raw)
+	p := &processor{applier: &applier{}, settings: s.x.settings, background: s.x, tasks: &sync.WaitGroup{}}
+	p.tasks.Add(1)
+	return &background{daemon: d, p: p, memory: own.memory, queues: newQueues(0), cause: &own}
 }
+
+// start begins the life of a daemon or a timer.
+func (b *background) start(ctx context.Context) { go b.live(ctx, b.begin) }
 
 // times are when a handler was called, in seconds from the start of the test.
 func (s *stage) times(t *testing.T) []float64 {
@@ -68,7 +76,7 @@ func TestTimers(t *testing.T) {
 					options = "," + options
 				}
 				b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]}`+options+`}`)
-				go b.run(t.Context()) // Waited for below.
+				b.start(t.Context())
 				if test.change > 0 {
 					time.Sleep(settings.Seconds(test.change))
 					b.memory.background.noteChange()
