@@ -42,16 +42,6 @@ func TestBadStartups(t *testing.T) {
 	}
 }
 
-// TestStopInTheMiddleOfActivities: an operator that is told to stop does not wait for
-// its startup or its login.
-func TestStopInTheMiddleOfActivities(t *testing.T) {
-	t.Parallel()
-	s := newSpace(t)
-	op, _ := s.launch(t, options{guest: "living", config: map[string]string{"handlers": "startup create", "do": "startup sleeps"}})
-	op.until(t, "it starts up", func() bool { return op.lines(`"activity":"startup"`) == 1 })
-	op.stop(t)
-}
-
 // probing runs the guest "living" with probes, and returns the address of its endpoint.
 func (s space) probing(t *testing.T, do string) (op *running, url string) {
 	t.Helper()

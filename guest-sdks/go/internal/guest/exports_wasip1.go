@@ -2,6 +2,8 @@
 
 package guest
 
+import "runtime"
+
 // The exports of the module. See SPEC.md, "Exports".
 
 //go:wasmexport kopf_abi_v1
@@ -14,10 +16,16 @@ func exportAlloc(size uint32) uint32 { return alloc(size) }
 func exportRegister(ptr, size uint32) uint64 { return give(Default.Register(take(ptr, size))) }
 
 //go:wasmexport kopf_start
-func exportStart(task, ptr, size uint32) uint64 { return give(Default.Start(task, take(ptr, size))) }
+func exportStart(task, ptr, size uint32) uint64 {
+	defer tidy()
+	return give(Default.Start(task, take(ptr, size)))
+}
 
 //go:wasmexport kopf_resume
-func exportResume(task, ptr, size uint32) uint64 { return give(Default.Resume(task, take(ptr, size))) }
+func exportResume(task, ptr, size uint32) uint64 {
+	defer tidy()
+	return give(Default.Resume(task, take(ptr, size)))
+}
 
 //go:wasmexport kopf_cancel
 func exportCancel(task uint32) { Default.Cancel(task) }
@@ -31,4 +39,11 @@ func exportAsk(task, ptr, size uint32) uint64 { return give(Default.Ask(task, ta
 //go:wasmexport kopf_transform
 func exportTransform(task, ptr, size uint32) uint64 {
 	return give(Default.Transform(task, take(ptr, size)))
+}
+
+// tidy collects garbage earlier than the runtime would, see thrift.
+func tidy() {
+	if Default.thrift.due(Default.Pending()) {
+		runtime.GC()
+	}
 }

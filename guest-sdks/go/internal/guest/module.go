@@ -14,6 +14,7 @@ type Module struct {
 	tasks    map[uint32]*running
 	resource decodedResource
 	idle     []*worker
+	thrift   thrift
 }
 
 // Register answers kopf_register.

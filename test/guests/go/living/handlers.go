@@ -46,14 +46,8 @@ func daemonFn(d *kopf.Daemon) (any, error) {
 		for {
 			_ = d.Sleep(period)
 		}
-	case "count": // in the memo, with other daemons
-		for !d.Stopped() {
-			if err := d.Memo.Update("count", func(old kopf.View) (any, error) { return old.Int() + 1, nil }); err != nil {
-				return nil, err
-			}
-			d.Wait(period)
-		}
-		return nil, nil
+	case "count":
+		return nil, count(&d.Call, 50)
 	}
 	for !d.Wait(period) {
 		say(kopf.Map{"tick": d.Name, "field": d.Spec.Get("field").String()})
@@ -78,9 +72,26 @@ func timerFn(t *kopf.Timer) (any, error) {
 	case "sleep":
 		return nil, t.Sleep(time.Hour)
 	case "count":
-		return nil, t.Memo.Update("count", func(old kopf.View) (any, error) { return old.Int() + 1, nil })
+		return nil, count(&t.Call, 5)
+	case "sum":
+		say(kopf.Map{"sum": t.Memo.Get("count").Int()})
 	}
 	return nil, nil
+}
+
+// count counts in the memo, together with other handlers.
+func count(c *kopf.Call, times int) error {
+	for range times {
+		err := c.Memo.Update("count", func(old kopf.View) (any, error) {
+			next := old.Int() + 1
+			return next, c.Sleep(time.Millisecond) // the others go on meanwhile
+		})
+		if err != nil {
+			return err
+		}
+		say(kopf.Map{"counted": c.ID})
+	}
+	return nil
 }
 
 func indexFn(o *kopf.Indexed) (any, error) {
@@ -89,6 +100,12 @@ func indexFn(o *kopf.Indexed) (any, error) {
 		return nil, errors.New("it cannot be indexed")
 	case "permanent":
 		return nil, kopf.Permanent("it can never be indexed")
+	case "index sleeps":
+		say(kopf.Map{"handler": o.ID, "name": o.Name})
+		return nil, o.Sleep(time.Hour)
+	case "index spins":
+		say(kopf.Map{"handler": o.ID, "name": o.Name})
+		spin()
 	case "large":
 		return strings.Repeat("x", 10<<20), nil
 	case "keys":
@@ -101,8 +118,24 @@ func indexFn(o *kopf.Indexed) (any, error) {
 	return kopf.Pairs{{Key: o.Spec.Get("key").String(), Value: o.Name}}, nil
 }
 
-// createFn tells what is in the index and in the memo.
+// createFn tells what is in the index, or writes the memo and does not end.
 func createFn(c *kopf.Change) (any, error) {
+	switch deed(c.Spec) {
+	case "memo spins":
+		say(kopf.Map{"handler": c.ID, "name": c.Name})
+		for i := 0; ; i++ {
+			if err := c.Memo.Set("x", i); err != nil {
+				return nil, err
+			}
+		}
+	case "memo sleeps":
+		return nil, c.Memo.Update("x", func(kopf.View) (any, error) {
+			say(kopf.Map{"handler": c.ID, "name": c.Name})
+			return 1, c.Sleep(time.Hour)
+		})
+	case "count":
+		return nil, count(&c.Call, 50)
+	}
 	index := c.Index("indexFn")
 	names := []string{}
 	for _, value := range index.Get(c.Spec.Get("key").String()) {
@@ -138,6 +171,12 @@ func loginFn(a *kopf.Activity) (any, error) {
 		return nil, err
 	}
 	say(kopf.Map{"handler": a.ID, "activity": a.Activity, "retry": a.Retry, "logins": a.Logins})
+	switch kopf.Config("do") {
+	case "login sleeps":
+		return nil, a.Sleep(time.Hour)
+	case "login spins":
+		spin()
+	}
 	results := kopf.JSON([]byte(kopf.Config("logins")))
 	if !results.Get(count).Exists() {
 		return nil, nil
