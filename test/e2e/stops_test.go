@@ -61,6 +61,9 @@ func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 				}
 			}()
 			op.until(t, "it is busy", func() bool { return op.lines(test.busy) > 0 })
+			if nothingRuns() == nil {
+				t.Error("nothing is seen of an operator that runs")
+			}
 			op.stop(t)
 			<-asked
 			s.eventually(t, nothingRuns)
