@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the SDK for Rust natively: rust-test.sh [ARGUMENTS OF CARGO TEST...]
+# Tests the SDK for Rust and the examples in Rust natively: rust-test.sh [ARGUMENTS OF CARGO TEST...]
 # It ends with a line `N passed, N failed`. Without cargo it says so, and there is
 # nothing to be tested: except in CI, where that is a failure.
 set -eu
@@ -13,7 +13,10 @@ if ! command -v cargo >/dev/null 2>&1; then
 	exit
 fi
 code=0
-(cd guest-sdks/rust && CARGO_TARGET_DIR=$target cargo test --locked --workspace --no-fail-fast "$@") >"$log" 2>&1 || code=$?
+: >"$log"
+for workspace in guest-sdks/rust examples; do
+	(cd "$workspace" && CARGO_TARGET_DIR=$target cargo test --locked --workspace --no-fail-fast "$@") >>"$log" 2>&1 || code=$?
+done
 if [ "$code" != 0 ]; then
 	cat "$log"
 fi

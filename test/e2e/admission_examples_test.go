@@ -13,16 +13,25 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
+// languages of the examples.
+var languages = []string{"go", "rust"}
+
 // runExample applies the definitions of an example, and runs it.
-func (s space) runExample(t *testing.T, name string) {
+func (s space) runExample(t *testing.T, name, language string) {
 	t.Helper()
+	var module string
+	if language == "rust" {
+		module = built(t, "rust-"+name)
+	} else {
+		module = example(t, name)
+	}
 	text, err := os.ReadFile(repository + "/examples/" + name + "/crd.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Apply(t, string(text))
 	s.forgetConfigurations(t)
-	s.start(t, options{module: example(t, name), admits: operator.Admission{Server: localServer, Managed: s.managedName()}})
+	s.start(t, options{module: module, admits: operator.Admission{Server: localServer, Managed: s.managedName()}})
 }
 
 func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructured {
@@ -34,11 +43,18 @@ func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructure
 	return s.ApplyIn(t, s.namespace, string(text))[0]
 }
 
-// TestAdmissionExample does what its README says.
+// TestAdmissionExample does what its README says. The definition is that of the
+// whole cluster, so the languages take turns.
 func TestAdmissionExample(t *testing.T) {
 	t.Parallel()
+	for _, language := range languages {
+		t.Run(language, func(t *testing.T) { admissionExample(t, language) })
+	}
+}
+
+func admissionExample(t *testing.T, language string) {
 	s := newSpace(t)
-	s.runExample(t, "17-admission")
+	s.runExample(t, "17-admission", language)
 	websites := s.client(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "websites"})
 	s.eventually(t, func() error {
 		made := s.applyExample(t, "17-admission")
@@ -59,8 +75,14 @@ func TestAdmissionExample(t *testing.T) {
 // TestConversionExample does what its README says.
 func TestConversionExample(t *testing.T) {
 	t.Parallel()
+	for _, language := range languages {
+		t.Run(language, func(t *testing.T) { conversionExample(t, language) })
+	}
+}
+
+func conversionExample(t *testing.T, language string) {
 	s := newSpace(t)
-	s.runExample(t, "18-conversion")
+	s.runExample(t, "18-conversion", language)
 	databases := s.client(schema.GroupVersionResource{Group: "data.example.com", Version: "v2", Resource: "databases"})
 	s.eventually(t, func() error {
 		_ = databases.Delete(t.Context(), "orders", metav1.DeleteOptions{}) // of the time before the conversion

@@ -1,20 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -38,9 +31,11 @@ const (
 	reviewP50        figure = "ms until the answer, median"
 	reviewP99        figure = "ms until the answer, 99th percentile"
 	reviewCPU        figure = "ms of CPU of the operator per review"
+	reviewsPerCPU    figure = "reviews per second of the operator's CPU"
+	askingCPU        figure = "ms of CPU of the clients per review"
 )
 
-var reviewFigures = []figure{reviewsPerSecond, reviewP50, reviewP99, reviewCPU, peakRSS, others}
+var reviewFigures = []figure{reviewsPerSecond, reviewP50, reviewP99, reviewCPU, reviewsPerCPU, askingCPU, peakRSS, others}
 
 // reviewers are the operators that are asked, at a port with a certificate.
 func reviewers(port int, certFile, keyFile string) []program {
@@ -91,7 +86,7 @@ func admissions(ctx context.Context, o options) error {
 		return err
 	}
 	a := &admissionBench{
-		options: o, cluster: c, url: fmt.Sprintf("https://127.0.0.1:%d/check?timeout=30s", port),
+		options: o, cluster: c, address: fmt.Sprintf("127.0.0.1:%d", port),
 		environment: []string{fmt.Sprintf("BENCH_PORT=%d", port), "BENCH_CERT=" + certFile, "BENCH_KEY=" + keyFile},
 	}
 	for round := range o.Rounds {
@@ -108,7 +103,7 @@ func admissions(ctx context.Context, o options) error {
 type admissionBench struct {
 	options
 	cluster     *cluster
-	url         string
+	address     string // of the webhook server
 	environment []string
 	results     []reviewing
 }
@@ -130,23 +125,24 @@ func (a *admissionBench) turn(ctx context.Context, round, index int, p program) 
 		return fmt.Errorf("%w, see %s", err, log)
 	}
 	for _, n := range askers {
-		if _, err := a.load(ctx, n, max(a.Objects/10, n)); err != nil { // connections, instances
+		if _, err := ask(ctx, a.address, n, max(a.Objects/10, n)); err != nil { // connections, instances
 			return err
 		}
 		resetPeak(process.pid())
 		began, used, machine := time.Now(), cpuTime(process.pid()), machineTime()
 		own := selfTime()
-		times, err := a.load(ctx, n, a.Objects)
+		times, err := ask(ctx, a.address, n, a.Objects)
 		if err != nil {
 			return err
 		}
 		took := time.Since(began)
-		mine := cpuTime(process.pid()) - used
-		rest := machineTime() - machine - mine - (selfTime() - own)
+		mine, clients := cpuTime(process.pid())-used, selfTime()-own
+		rest := machineTime() - machine - mine - clients
 		a.results = append(a.results, reviewing{p.Name, n, round, map[figure]float64{
 			reviewsPerSecond: float64(len(times)) / took.Seconds(),
 			reviewP50:        percentile(times, 0.5), reviewP99: percentile(times, 0.99),
-			reviewCPU: mine.Seconds() * 1000 / float64(len(times)),
+			reviewCPU: mine.Seconds() * 1000 / float64(len(times)), reviewsPerCPU: float64(len(times)) / mine.Seconds(),
+			askingCPU: clients.Seconds() * 1000 / float64(len(times)),
 			peakRSS:   memoryOf(process.pid()).Peak, others: max(0, rest.Seconds()/took.Seconds()),
 		}})
 	}
@@ -156,19 +152,11 @@ func (a *admissionBench) turn(ctx context.Context, round, index int, p program) 
 // selfTime is the CPU time of this program.
 func selfTime() time.Duration { return processTime(os.Getpid()) }
 
-const reviewText = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
-	`"kind":{"group":"kopf.dev","version":"v1","kind":"KopfExample"},"resource":{"group":"kopf.dev","version":"v1","resource":"kopfexamples"},` +
-	`"name":"x","namespace":"default","operation":"CREATE","userInfo":{"username":"admin","groups":["system:masters"]},` +
-	`"object":{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{"name":"x","namespace":"default","uid":"u1"},"spec":{"field":"value","fill":"%s"}},` +
-	`"oldObject":null,"dryRun":false}}`
-
-var reviewBody = fmt.Appendf(nil, reviewText, strings.Repeat("x", 300))
-
 // ready waits until the operator allows a review.
 func (a *admissionBench) ready(ctx context.Context, p *process) error {
 	deadline := time.After(startTimeout)
 	for {
-		if _, err := a.load(ctx, 1, 1); err == nil {
+		if _, err := ask(ctx, a.address, 1, 1); err == nil {
 			return nil
 		}
 		select {
@@ -179,55 +167,6 @@ func (a *admissionBench) ready(ctx context.Context, p *process) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// load sends reviews by so many clients with a connection each, and returns the
-// sorted times until their answers, in ms.
-func (a *admissionBench) load(ctx context.Context, n, reviews int) ([]float64, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var left atomic.Int64
-	left.Store(int64(reviews))
-	times := make([][]float64, n)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // its own certificate
-			defer transport.CloseIdleConnections()
-			client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
-			for left.Add(-1) >= 0 && ctx.Err() == nil {
-				began := time.Now()
-				if err := a.ask(ctx, client); err != nil {
-					cancel(err)
-					return
-				}
-				times[i] = append(times[i], time.Since(began).Seconds()*1000)
-			}
-		})
-	}
-	all.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return slices.Sorted(slices.Values(slices.Concat(times...))), nil
-}
-
-func (a *admissionBench) ask(ctx context.Context, client *http.Client) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url, bytes.NewReader(reviewBody))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	rsp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer rsp.Body.Close()
-	text, err := io.ReadAll(rsp.Body)
-	if err == nil && !bytes.Contains(bytes.ReplaceAll(text, []byte(" "), nil), []byte(`"allowed":true`)) {
-		err = fmt.Errorf("the review is not allowed: %s", text)
-	}
-	return err
 }
 
 // print prints the medians, what they are compared with the reference, and all values.

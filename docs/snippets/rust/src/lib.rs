@@ -1,6 +1,7 @@
 //! Rust in the manual.
 #![allow(dead_code)]
 
+mod admission;
 mod changes;
 mod effects;
 mod operators;

@@ -19,7 +19,7 @@ const fn kind(name: &'static str, argument: &'static str, example: &'static str,
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 17] = [
     kind("create", "ChangeArgument", "c: Change", true),
     kind("update", "ChangeArgument", "c: Change", true),
     kind("delete", "ChangeArgument", "c: Change", true),
@@ -31,6 +31,7 @@ pub const KINDS: [Kind; 16] = [
     kind("index", "IndexedArgument", "o: Indexed", true),
     kind("validate", "ReviewArgument", "r: Review", true),
     kind("mutate", "ReviewArgument", "r: Review", true),
+    kind("convert", "ConversionArgument", "c: Conversion", true),
     kind("startup", "ActivityArgument", "a: Activity", false),
     kind("cleanup", "ActivityArgument", "a: Activity", false),
     kind("probe", "ActivityArgument", "a: Activity", false),
@@ -50,16 +51,18 @@ pub const PARTS: [&str; 7] = ["group", "version", "kind", "plural", "singular", 
 pub fn options(kind: &str) -> Vec<&'static str> {
     let mut options = vec!["id", "param"];
     let review = matches!(kind, "validate" | "mutate");
-    if kind != "event" && !review {
+    let convert = kind == "convert";
+    if kind != "event" && !review && !convert {
         options.extend(["errors", "timeout", "retries", "backoff"]);
     }
-    if find(kind).is_some_and(|kind| kind.objects) {
+    if find(kind).is_some_and(|kind| kind.objects) && !convert {
         options.extend(["labels", "annotations", "when", "field", "value"]);
     }
     match kind {
         "update" | "field" => options.extend(["old", "new"]),
         "delete" => options.push("optional"),
         "resume" => options.push("deleted"),
+        "convert" => options.extend(["from", "to"]),
         "timer" => options.extend(["interval", "sharp", "idle", "initial_delay"]),
         "daemon" => {
             options.extend(["initial_delay", "cancellation_backoff", "cancellation_timeout", "cancellation_polling"])

@@ -62,6 +62,11 @@ attributes! {
     validate;
     /// Changes objects before they are stored. Options: those of [`macro@validate`].
     mutate;
+    /// Converts objects from one version of their resource to another one:
+    /// `#[kopf::convert("widgets.example.com", from = "v1", to = "v2")]`. Options: `id`, `param`, `from`, `to`.
+    ///
+    /// See <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>
+    convert;
     /// Is called before everything else. Options: `id`, `param`, `errors`, `timeout`,
     /// `retries`, `backoff`.
     ///

@@ -36,6 +36,14 @@ arguments! {
 pub trait ActivityArgument {}
 impl ActivityArgument for crate::Activity {}
 
+/// Handlers of conversions get `kopf::Conversion`.
+#[diagnostic::on_unimplemented(
+    message = "handlers of conversions get `kopf::Conversion`",
+    label = "another kind of argument"
+)]
+pub trait ConversionArgument {}
+impl ConversionArgument for crate::Conversion {}
+
 /// Background work gets `kopf::Background`.
 #[diagnostic::on_unimplemented(message = "background work gets `kopf::Background`", label = "another kind of argument")]
 pub trait BackgroundArgument {}

@@ -27,6 +27,7 @@
 //! | [`timer`], [`daemon`] | [`Timer`], [`Daemon`] |
 //! | [`index`] | [`Indexed`] |
 //! | [`validate`], [`mutate`] | [`Review`] |
+//! | [`convert`] | [`Conversion`] |
 //! | [`startup`], [`cleanup`], [`probe`], [`login`] | [`Activity`] |
 //! | [`background`] | [`Background`] |
 //!
@@ -38,6 +39,7 @@
 mod activity;
 mod call;
 mod change;
+mod conversion;
 mod daemon;
 mod error;
 mod event;
@@ -70,6 +72,7 @@ pub mod testing;
 pub use activity::{Activity, Settings};
 pub use call::Call;
 pub use change::{Change, DiffItem};
+pub use conversion::{Conversion, Converted};
 pub use daemon::{Background, Daemon, Timer};
 pub use error::{Cancelled, DecodeError, Delay, Error, Failure, Result};
 pub use event::Event;
@@ -79,8 +82,8 @@ pub use hierarchy::{Adoption, Children, Owner, OwnerFlag};
 pub use index::{Index, Indexed, Keyed, Unkeyed, Values};
 pub use kopf_abi::{Capabilities, Errno, KubernetesRule, Resource};
 pub use kopf_macros::{
-    background, cleanup, create, daemon, delete, event, field, index, login, mutate, probe, resume, startup, timer,
-    update, validate,
+    background, cleanup, convert, create, daemon, delete, event, field, index, login, mutate, probe, resume, startup,
+    timer, update, validate,
 };
 pub use log::{Level, Logger, print_line};
 pub use login::{ConnectionInfo, login_with, login_with_kubeconfig, login_with_service_account};

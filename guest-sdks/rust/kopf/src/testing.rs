@@ -18,11 +18,13 @@
 //!
 //! Waits are over at once, requests for sub-handlers are fulfilled once each.
 
+mod conversion;
 mod diff;
 mod driver;
 mod fixture;
 mod host;
 
+pub use conversion::{convert, round_trip};
 pub use fixture::Fixture;
 pub use kopf_abi::{Error as HandlerError, ErrorKind};
 

@@ -3,6 +3,7 @@
 use super::driver::Driver;
 use super::host::TestHost;
 use super::{Outcome, diff};
+use crate::conversion::{Conversion, Converted};
 use crate::error::Failure;
 use crate::filters::Cause;
 use crate::handler::{self, Argument, Handler};
@@ -41,6 +42,7 @@ struct CallParts {
     activity: String,
     settings: Value,
     admission: Value,
+    conversion: Option<abi::Conversion>,
     logins: Vec<String>,
 }
 
@@ -132,6 +134,12 @@ impl Fixture {
         self
     }
 
+    /// The step of a conversion.
+    pub fn conversion(mut self, from: &str, to: &str) -> Fixture {
+        self.call.conversion = Some(abi::Conversion { from: from.to_owned(), to: to.to_owned() });
+        self
+    }
+
     /// The settings before an activity.
     pub fn settings(mut self, settings: impl Serialize) -> Fixture {
         self.call.settings = encode(settings);
@@ -188,6 +196,11 @@ impl Fixture {
 
     /// Calls a handler of an index. The result of [`Keyed`](crate::Keyed) is a list of pairs.
     pub fn run_index<A: Argument, R: Values + 'static>(&self, f: impl AsyncFn(A) -> R + 'static) -> Outcome {
+        self.drive(Handler::new("test", None, f, R::returned))
+    }
+
+    /// Calls a handler of conversions. See also [`convert`](super::convert), which does as a host does.
+    pub fn run_convert<R: Converted + 'static>(&self, f: impl AsyncFn(Conversion) -> R + 'static) -> Outcome {
         self.drive(Handler::new("test", None, f, R::returned))
     }
 
@@ -251,6 +264,7 @@ impl Fixture {
             activity: said.activity.clone(),
             settings: Some(said.settings.clone()),
             admission: Some(said.admission.clone()),
+            conversion: said.conversion.clone(),
             logins: said.logins.clone(),
             ..abi::Invocation::default()
         }

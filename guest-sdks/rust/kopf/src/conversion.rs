@@ -1,0 +1,119 @@
+//! Conversions between versions of a resource.
+
+use crate::call::Call;
+use crate::error::{Error, Failure};
+use crate::handler::{Argument, Handler};
+use crate::object::deref;
+use crate::selector::Selector;
+use crate::task::{Returned, Task};
+use serde::Serialize;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// The argument of handlers that convert an object from one version of its resource to
+/// another one. It dereferences to [`Call`]. An error fails the whole request of the user.
+///
+/// The host finds the shortest way for longer conversions: with three versions, two steps
+/// there and two back are enough. It sets the `apiVersion`, and takes of the metadata labels
+/// and annotations only.
+///
+/// ```
+/// # use kopf::{Conversion, Value};
+/// #[kopf::convert("widgets.example.com", from = "v1", to = "v2")]
+/// fn to_v2(mut c: Conversion) -> Value {
+///     let spec = c.object["spec"].as_object_mut();
+///     if let Some(spec) = spec && let Some(size) = spec.remove("size") {
+///         spec.insert("replicas".to_owned(), size);
+///     }
+///     c.object
+/// }
+/// ```
+///
+/// Nothing may be lost on the way there and back: see [`round_trip`](crate::testing::round_trip).
+///
+/// See <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>
+pub struct Conversion {
+    /// What every handler gets.
+    pub call: Call,
+    /// The version of the object, without the group.
+    pub from: String,
+    /// The version that is wanted, without the group.
+    pub to: String,
+    /// The name of the object; empty if it has none yet.
+    pub name: String,
+    /// Its namespace, if it is in one.
+    pub namespace: Option<String>,
+    /// The whole object.
+    pub object: Value,
+}
+
+deref!(Conversion => call: Call);
+
+impl Argument for Conversion {
+    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+        let call = &task.call;
+        let step = call.conversion.clone().unwrap_or_default();
+        let body = task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))?;
+        Ok(Conversion {
+            call: Call::new(task),
+            from: step.from,
+            to: step.to,
+            name: call.name.clone(),
+            namespace: (!call.namespace.is_empty()).then(|| call.namespace.clone()),
+            object: body.decode()?,
+        })
+    }
+}
+
+/// What handlers of conversions return: the whole object in the version that is wanted, or a
+/// [`Result`](crate::Result) with it. It is a [`Value`], or anything in the result that [`serde`] can write.
+///
+/// Other types do not compile:
+///
+/// ```compile_fail
+/// #[kopf::convert("widgets.example.com", from = "v1", to = "v2")]
+/// fn to_v2(c: kopf::Conversion) {}
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a handler of conversions cannot return `{Self}`",
+    note = "return the object: a `kopf::Value`, or a `kopf::Result` of something that implements `serde::Serialize`"
+)]
+pub trait Converted {
+    #[doc(hidden)]
+    fn returned(self) -> Returned;
+}
+
+impl Converted for Value {
+    fn returned(self) -> Returned {
+        Ok((Some(self), false))
+    }
+}
+
+impl<T: Serialize, E: Into<Failure>> Converted for Result<T, E> {
+    fn returned(self) -> Returned {
+        crate::handler::Outcome::returned(self)
+    }
+}
+
+impl Handler {
+    /// Converts objects by one step between two versions, which are given with the options
+    /// [`from`](Handler::from) and [`to`](Handler::to).
+    pub fn convert<R: Converted + 'static>(
+        resource: impl Into<Selector>,
+        f: impl AsyncFn(Conversion) -> R + 'static,
+    ) -> Handler {
+        Handler::new("convert", Some(resource.into()), f, R::returned)
+    }
+
+    /// The version that a conversion begins with, without the group.
+    pub fn from(mut self, version: &str) -> Handler {
+        self.set("from", version.into());
+        self
+    }
+
+    /// The version that a conversion ends with, without the group.
+    pub fn to(mut self, version: &str) -> Handler {
+        self.set("to", version.into());
+        self
+    }
+}
