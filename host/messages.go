@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // decode reads a message of the guest. Unknown fields are ignored, broken text is not.
@@ -27,8 +29,33 @@ type wireStep struct {
 	Children []json.RawMessage `json:"children"`
 }
 
+// plainStep reads the commonest step in one pass: the handler has ended, with nothing
+// but a result and a patch. False: it is another one, or not understood.
+func plainStep(data []byte) (*abi.Step, bool) {
+	step := &abi.Step{}
+	plain := true
+	ok := dicts.Scan(data, func(parent, key string, value []byte) {
+		switch {
+		case parent != "":
+		case key == "step":
+			step.Step = abi.StepDone
+			plain = plain && string(value) == `"done"`
+		case key == "result":
+			step.Result = bytes.Clone(value) // the text is the guest's memory
+		case key == "patch" && value[0] == '{':
+			step.Patch = bytes.Clone(value)
+		default:
+			plain = false
+		}
+	})
+	return step, ok && plain && step.Step != ""
+}
+
 // decodeStep reads the answer of start and resume.
 func decodeStep(data []byte) (*abi.Step, error) {
+	if step, ok := plainStep(data); ok {
+		return step, nil
+	}
 	var w wireStep
 	if err := decode(data, &w); err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type Admission struct {
 	op      *Operator
 	changed chan struct{} // has a token after each change of the resources
 
+	kept func(parent, key string) bool // which parts of a body are decoded
+
 	mu        sync.Mutex           // guards the resources
 	resources []selectors.Resource // for reviews
 	versions  []selectors.Resource // for conversions: of all versions
@@ -40,7 +42,7 @@ type Admission struct {
 }
 
 func newAdmission(op *Operator) *Admission {
-	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{})}
+	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{}), kept: keptFor(op.Registry.admission)}
 }
 
 var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
@@ -181,18 +183,18 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	}
 	handlers = deduplicated(handlers)
 	x := &execution{settings: a.op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
-	state := progression.State{}.WithHandlers(idsOf(handlers), time.Now())
 	defer c.patch.release(context.WithoutCancel(ctx), 0)
-	outcomes, err := x.run(ctx, handlers, c, state)
-	if err != nil {
-		return nil, err
-	}
-	verdict := &reviews.Verdict{Warnings: c.review.warnings}
+	verdict := &reviews.Verdict{}
 	for _, h := range handlers {
-		if failure := outcomes[h.ID].failure; failure != nil {
-			verdict.Failures = append(verdict.Failures, failure)
+		result, err := x.attempt(ctx, h, c, progression.HandlerState{Active: true, Started: time.Now()})
+		if err != nil {
+			return nil, err
+		}
+		if result.failure != nil {
+			verdict.Failures = append(verdict.Failures, result.failure)
 		}
 	}
+	verdict.Warnings = c.review.warnings
 	if verdict.Patch, err = c.reviewPatch(ctx); err != nil {
 		return nil, err
 	}
@@ -215,7 +217,7 @@ type review struct {
 // cause makes the cause of a review. The memo is that of the object, which does
 // not exist yet when it is being created.
 func (a *Admission) cause(in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
-	body, err := dicts.DecodeObject(in.Body())
+	body, err := dicts.DecodeParts(in.Body(), a.kept)
 	if err != nil {
 		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
 	}

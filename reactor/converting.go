@@ -115,8 +115,7 @@ func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (
 		readOnly: "a conversion has no side effects", conversion: &abi.Conversion{From: h.Spec.From, To: h.Spec.To},
 	}
 	x := &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
-	state := progression.State{}.WithHandlers([]string{h.ID}, time.Now())
-	done, err := x.attempt(ctx, h, made, state.Handler(h.ID))
+	done, err := x.attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
 	if err != nil {
 		return nil, err
 	}

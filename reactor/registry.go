@@ -163,6 +163,14 @@ func unmanaged(parent, key string) bool { return key != "managedFields" || paren
 
 func everything(string, string) bool { return true }
 
+// keptFor tells which parts of bodies are decoded for handlers.
+func keptFor(handlers []*Handler) func(parent, key string) bool {
+	if slices.ContainsFunc(handlers, (*Handler).namesManaged) {
+		return everything
+	}
+	return unmanaged
+}
+
 // namesManaged tells whether the handler's field is about managed fields.
 func (h *Handler) namesManaged() bool {
 	field := h.Spec.Field
@@ -176,13 +184,8 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 		changing: ofResource(r.changing, resource),
 		spawning: ofResource(r.spawning, resource),
 		indexing: ofResource(r.indexing, resource),
-		kept:     unmanaged,
 	}
-	for _, h := range slices.Concat(handlers.watching, handlers.changing, handlers.spawning, handlers.indexing) {
-		if h.namesManaged() {
-			handlers.kept = everything
-		}
-	}
+	handlers.kept = keptFor(slices.Concat(handlers.watching, handlers.changing, handlers.spawning, handlers.indexing))
 	for _, h := range handlers.changing {
 		if h.requiresFinalizer {
 			handlers.requiring = append(handlers.requiring, h)

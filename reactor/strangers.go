@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 )
 
@@ -33,8 +34,8 @@ func (s *strangers) recall(key string, base *memo) *memo {
 	if s.items == nil {
 		s.items = map[string]*list.Element{}
 	}
-	item := stranger{key, newMemo(base)}
-	s.items[key] = s.order.PushFront(item)
+	item := stranger{strings.Clone(key), newMemo(base)} // the key is a part of the review
+	s.items[item.key] = s.order.PushFront(item)
 	if s.order.Len() > maxStrangers {
 		s.remove(s.order.Back())
 	}

@@ -1,19 +1,21 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
@@ -76,36 +78,46 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 func (h *Handler) Wait() { h.running.Wait() }
 
 // ServeHTTP answers one request, always before its sender gives up.
+//
+// The handlers run on the connection's own goroutine, whose stack is large enough
+// after the first one. What they leave undone is answered beside them.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.running.Add(1)
+	defer h.running.Done()
 	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
 	defer cancel()
 	slots, limit, answerTo := h.slots, h.limits.Body, h.answer
 	if r.URL.Path == "/"+conversionID {
 		slots, limit, answerTo = h.large, h.limits.Conversion, func(ctx context.Context, _ *http.Request, body []byte) answer { return h.convert(ctx, body) }
 	}
-	answered := make(chan answer, 1)
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
 		h.write(w, r, failed(errBusy))
 		return
 	}
-	body, err := h.read(w, r, limit)
+	defer func() { <-slots }()
+	body, err := h.read(ctx, w, r, limit)
 	if err != nil {
-		<-slots
 		h.write(w, r, failed(err))
 		return
 	}
-	h.running.Go(func() { // Waited for by Wait.
-		defer func() { <-slots }()
-		answered <- answerTo(ctx, r, body)
+	var once sync.Once
+	stop := context.AfterFunc(ctx, func() {
+		once.Do(func() { h.writeNow(w, r, failed(context.Cause(ctx))) })
 	})
-	select {
-	case a := <-answered:
-		h.write(w, r, a)
-	case <-ctx.Done():
-		h.write(w, r, failed(context.Cause(ctx)))
-	}
+	defer stop()
+	a := answerTo(ctx, r, body)
+	once.Do(func() { h.write(w, r, a) })
+}
+
+// writeNow answers while the handlers still run: the connection is not used anymore,
+// so that nobody waits there until they end.
+func (h *Handler) writeNow(w http.ResponseWriter, r *http.Request, a answer) {
+	w.Header().Set("Connection", "close")
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	h.write(w, r, a)
+	_ = http.NewResponseController(w).Flush() // whoever has asked may be gone
 }
 
 // errBusy is told to whom no slot became free.
@@ -150,22 +162,34 @@ func (h *Handler) withDeadline(ctx context.Context, wanted string) (context.Cont
 		timeout = min(timeout, said)
 	}
 	left := timeout - min(timeout/10, time.Second)
-	return context.WithTimeoutCause(ctx, left, fmt.Errorf("the handlers took longer than %v, and the API server waits for %v", left, timeout))
+	return context.WithTimeoutCause(ctx, left, lateError{left, timeout})
 }
 
-// read reads a request that may be a review.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// lateError is the cause of a request whose time is over.
+type lateError struct{ left, timeout time.Duration }
+
+func (e lateError) Error() string {
+	return fmt.Sprintf("the handlers took longer than %v, and the API server waits for %v", e.left, e.timeout)
+}
+
+// read reads a request that may be a review, until its time is over.
+func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, &reviews.Error{Code: http.StatusMethodNotAllowed, Message: "Method Not Allowed"}
 	}
-	if said := r.Header.Get("Content-Type"); said != "" {
+	if said := r.Header.Get("Content-Type"); said != "" && said != "application/json" {
 		if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
 			return nil, &reviews.Error{Code: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("The content type is %q, not application/json.", said)}
 		}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = http.NewResponseController(w).SetReadDeadline(deadline) // servers that cannot do it have limits of their own
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 	var large *http.MaxBytesError
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &reviews.Error{Code: http.StatusRequestTimeout, Message: "The review has not come in time."}
 	case errors.As(err, &large):
 		return nil, &reviews.Error{Code: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The review is larger than %d bytes.", large.Limit)}
 	case err != nil:
@@ -174,16 +198,28 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, limit int64) ([]b
 	return body, nil
 }
 
+// readAll reads a body of a length that its sender says, which is believed as far as
+// it costs little.
+func readAll(body io.Reader, said int64) ([]byte, error) {
+	var text bytes.Buffer
+	text.Grow(int(min(max(said, 0), believed)) + bytes.MinRead) // the room in which the end is seen
+	_, err := text.ReadFrom(body)
+	return text.Bytes(), err
+}
+
+// believed is how much memory a request gets before it has sent anything.
+const believed = 64 << 10
+
 func (h *Handler) answer(ctx context.Context, r *http.Request, body []byte) answer {
 	response, err := h.review(ctx, r, body)
 	if err != nil {
 		return failed(err)
 	}
-	return answer{code: http.StatusOK, body: dicts.Encode(response)}
+	return answer{code: http.StatusOK, body: response}
 }
 
 // review asks the operator.
-func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) (dicts.Object, error) {
+func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) ([]byte, error) {
 	request, err := reviews.Decode(body)
 	if err != nil {
 		return nil, err

@@ -19,35 +19,35 @@ type Request struct {
 	UID        string // of the request
 }
 
-// Respond makes the answer to a review: it is allowed if no handler has failed.
+// Respond makes the answer to a review, as JSON: it is allowed if no handler has failed.
 // Of several errors one is told: of admission, then permanent, then temporary, then
 // any other. The patch is in the answer even if it is not allowed, as in the reference.
-func Respond(request Request, failures []*abi.Error, warnings []string, patch []patches.Operation) (dicts.Object, error) {
-	response := dicts.Object{"uid": request.UID, "allowed": len(failures) == 0}
-	if len(warnings) > 0 {
-		list := make([]any, len(warnings))
-		for i, warning := range warnings {
-			list[i] = warning
-		}
-		response["warnings"] = list
-	}
+func Respond(request Request, failures []*abi.Error, warnings []string, patch []patches.Operation) ([]byte, error) {
+	response := dicts.Members{{Key: "allowed", Value: len(failures) == 0}}
 	if len(patch) > 0 {
 		encoded, err := json.Marshal(patch)
 		if err != nil {
 			return nil, err
 		}
-		response["patch"] = base64.StdEncoding.EncodeToString(encoded)
-		response["patchType"] = "JSONPatch"
+		response = append(response, dicts.Member{Key: "patch", Value: base64.StdEncoding.EncodeToString(encoded)}, dicts.Member{Key: "patchType", Value: "JSONPatch"})
 	}
 	if worst := slices.Clone(failures); len(worst) > 0 {
 		slices.SortStableFunc(worst, func(a, b *abi.Error) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
-		response["status"] = status(worst[0])
+		response = append(response, dicts.Member{Key: "status", Value: status(worst[0])})
 	}
-	return dicts.Object{
-		"apiVersion": cmp.Or(request.APIVersion, "admission.k8s.io/v1"),
-		"kind":       cmp.Or(request.Kind, "AdmissionReview"),
-		"response":   response,
-	}, nil
+	response = append(response, dicts.Member{Key: "uid", Value: request.UID})
+	if len(warnings) > 0 {
+		list := make([]any, len(warnings))
+		for i, warning := range warnings {
+			list[i] = warning
+		}
+		response = append(response, dicts.Member{Key: "warnings", Value: list})
+	}
+	return dicts.Encode(dicts.Members{
+		{Key: "apiVersion", Value: cmp.Or(request.APIVersion, "admission.k8s.io/v1")},
+		{Key: "kind", Value: cmp.Or(request.Kind, "AdmissionReview")},
+		{Key: "response", Value: response},
+	}), nil
 }
 
 func rank(kind abi.ErrorKind) int {

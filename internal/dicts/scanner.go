@@ -20,8 +20,8 @@ type scanner struct {
 
 // Scan walks over the members of an object, and over those of the objects in it
 // that have a name, without decoding them: parent is empty for the object's own. It tells
-// whether the text is an object from its first to its last byte. Keys and values
-// are only valid during the call.
+// whether the text is an object from its first to its last byte. Keys and values are
+// parts of the object, and valid as long as that is not changed.
 func Scan(object []byte, member func(parent, key string, value []byte)) bool {
 	s := scanner{text: textOf(object)}
 	if s.peek() != '{' {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // Format is a format of log lines.
@@ -77,10 +79,8 @@ func (l *lines) WriteLevel(level zerolog.Level, line []byte) (int, error) {
 
 // record is what text formats show of a line.
 type record struct {
-	Message string    `json:"message"`
-	Logger  string    `json:"logger"`
-	Error   string    `json:"error"`
-	Object  objectRef `json:"object"` // where the field has its usual name
+	message, logger, err string
+	object               objectRef
 }
 
 // objectRef names the object that a line is about.
@@ -101,36 +101,48 @@ func (r objectRef) prefix() string {
 }
 
 func (l *lines) writeText(level zerolog.Level, line []byte) error {
-	var r record
-	if err := json.Unmarshal(line, &r); err != nil {
+	r, ok := l.recordOf(line)
+	if !ok {
 		return l.writeRaw(line)
 	}
-	text := r.Message
-	if l.prefix {
-		text = l.refOf(r, line).prefix() + text
-	}
-	if r.Error != "" {
-		text += ": " + r.Error
-	}
+	text := make([]byte, 0, len(line))
 	if l.format == Full {
-		now := time.Now().Format("2006-01-02 15:04:05,000")
-		text = fmt.Sprintf("[%s] %-20.20s [%-8.8s] %s", now, cmp.Or(r.Logger, "kopf"), names[level], text)
+		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
+		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", cmp.Or(r.logger, "kopf"), names[level])
 	}
-	_, err := io.WriteString(l.out, text+"\n")
+	if l.prefix {
+		text = append(text, r.object.prefix()...)
+	}
+	text = append(text, r.message...)
+	if r.err != "" {
+		text = append(append(text, ": "...), r.err...)
+	}
+	_, err := l.out.Write(append(text, '\n'))
 	return err
 }
 
-// refOf finds the reference to the object, under whatever name it has.
-func (l *lines) refOf(r record, line []byte) objectRef {
-	if l.refKey == defaultRefKey {
-		return r.Object
-	}
-	var fields map[string]json.RawMessage
-	var ref objectRef
-	if json.Unmarshal(line, &fields) != nil || json.Unmarshal(fields[l.refKey], &ref) != nil {
-		return objectRef{}
-	}
-	return ref
+// recordOf picks the parts of a line, whatever else it has: in one pass, as lines are
+// among what every event and every review costs. False: it is no object.
+func (l *lines) recordOf(line []byte) (r record, ok bool) {
+	ok = dicts.Scan(line, func(parent, key string, value []byte) {
+		var part *string
+		switch {
+		case parent == "" && key == zerolog.MessageFieldName:
+			part = &r.message
+		case parent == "" && key == "logger":
+			part = &r.logger
+		case parent == "" && key == zerolog.ErrorFieldName:
+			part = &r.err
+		case parent == l.refKey && key == "namespace":
+			part = &r.object.Namespace
+		case parent == l.refKey && key == "name":
+			part = &r.object.Name
+		default:
+			return
+		}
+		*part = dicts.Text(value)
+	})
+	return r, ok
 }
 
 // writeRaw writes a line that is not understood as it is.

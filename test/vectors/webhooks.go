@@ -103,7 +103,11 @@ func respond(c Case) (any, error) {
 			UID: dicts.LookupString(given, "request", "uid"),
 		}
 	}
-	return webhooks.Respond(request, failures, warnings, patch)
+	text, err := webhooks.Respond(request, failures, warnings, patch)
+	if err != nil {
+		return nil, err
+	}
+	return dicts.Decode(text)
 }
 
 // sameResponse compares patches by what they say: spaces in them mean nothing.

@@ -1,0 +1,55 @@
+package host
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// TestPlainStep: what is read in one pass is what a decoder reads.
+func TestPlainStep(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		plain bool
+	}{
+		{`{"step":"done"}`, true},
+		{` {"step":"done","result":{"a":[1,"\u0041"]},"patch":{"spec":{}}} `, true},
+		{`{"result":null,"step":"done"}`, true},
+		{`{"step":"done","patch":null}`, false},
+		{`{"step":"done","patch":[]}`, false},
+		{`{"step":"done","error":{"kind":"permanent","message":"x"}}`, false},
+		{`{"step":"done","warnings":["x"]}`, false},
+		{`{"step":"wait","seconds":1}`, false},
+		{`{"step":"done","step":"wait"}`, false},
+		{`{"step":"done","Result":1}`, false},
+		{`{"step":"done"`, false},
+		{"{\"step\":\"done\",\"result\":\"\xff\"}", false},
+		{`{"result":1}`, false},
+		{`[]`, false},
+	} {
+		got, plain := plainStep([]byte(tt.text))
+		if plain != tt.plain {
+			t.Errorf("%s: plain: %t, want %t", tt.text, plain, tt.plain)
+		}
+		want := &abi.Step{}
+		if !plain {
+			continue
+		}
+		if err := json.Unmarshal([]byte(tt.text), want); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.text, err, cmp.Diff(want, got))
+		}
+	}
+}
+
+// TestPlainStepIsACopy: the guest goes on to use its memory.
+func TestPlainStepIsACopy(t *testing.T) {
+	text := []byte(`{"step":"done","result":"a","patch":{"b":1}}`)
+	step, _ := plainStep(text)
+	clear(text)
+	if string(step.Result) != `"a"` || string(step.Patch) != `{"b":1}` {
+		t.Errorf("the step has become %s and %s", step.Result, step.Patch)
+	}
+}
