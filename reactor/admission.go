@@ -42,7 +42,7 @@ type Admission struct {
 }
 
 func newAdmission(op *Operator) *Admission {
-	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{}), kept: keptFor(op.Registry.admission)}
+	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{}), kept: reviewedParts(op.Registry.admission)}
 }
 
 var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
@@ -233,6 +233,25 @@ func (a *Admission) cause(in *reviews.Incoming, resource selectors.Resource) (*c
 	}, nil
 }
 
+// reviewedParts tells which parts of a body reviews look at: what names the object, and
+// what the filters of their handlers are about. The guests get it as it came, and patches
+// are of the whole of it.
+func reviewedParts(handlers []*Handler) func(parent, key string) bool {
+	parts := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+	for _, h := range handlers {
+		if len(h.Spec.Field) > 0 {
+			parts[h.Spec.Field[0]] = true
+		}
+	}
+	members := keptFor(handlers)
+	return func(parent, key string) bool {
+		if parent == "" {
+			return parts[key]
+		}
+		return members(parent, key)
+	}
+}
+
 // candidates are the handlers that the request is for, but for their filters. Of
 // mutating ones, only those that say so are for deletions.
 func (a *Admission) candidates(in *reviews.Incoming, resource selectors.Resource) []*Handler {
@@ -252,12 +271,16 @@ func (c *cause) reviewPatch(ctx context.Context) ([]patches.Operation, error) {
 	if c.patch.empty() {
 		return nil, nil
 	}
-	wanted, err := patches.Apply(c.body, c.patch.merge.Object())
+	body, err := dicts.DecodeObject(c.raw)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := patches.Apply(body, c.patch.merge.Object())
 	if err == nil && len(c.patch.transformations) > 0 {
 		wanted, err = c.patch.transformed(ctx, wanted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the patch of the handlers: %w", err)
 	}
-	return patches.Diff(c.body, wanted), nil
+	return patches.Diff(body, wanted), nil
 }
