@@ -73,6 +73,8 @@ run in a sandbox.`,
   kopf inspect operator.wasm`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2, // letters that differ; cobra's own default is set too late for us
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -86,12 +88,20 @@ run in a sandbox.`,
 	)
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usageError{fmt.Errorf("unknown command %q", args[0])}
+			return usageError{fmt.Errorf("unknown command %q%s", args[0], meant(root.SuggestionsFor(args[0])))}
 		}
 		return nil
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return root
+}
+
+// meant asks whether one of the commands was meant; it says nothing if there are none.
+func meant(commands []string) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", strings.Join(commands, " or "))
 }
 
 // fromEnvironment sets flags that are not on the command line from variables, as

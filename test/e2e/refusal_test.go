@@ -156,6 +156,7 @@ func TestUsage(t *testing.T) {
 		want []string
 	}{
 		{"unknown command", []string{"walk"}, nil, []string{`unknown command "walk"`}},
+		{"mistyped command", []string{"rnu"}, nil, []string{`unknown command "rnu": did you mean run`}},
 		{"unknown flag", []string{"run", "--nope", "op.wasm"}, nil, []string{"--nope"}},
 		{"no modules", []string{"run", "-A"}, nil, []string{"no modules"}},
 		{"one namespace and all of them", []string{"run", "-n", "ns", "-A", "op.wasm"}, nil, []string{"--namespace", "--all-namespaces"}},
