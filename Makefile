@@ -29,10 +29,13 @@ help: ## List these words
 
 ##@ Building
 
-.PHONY: build
-build: ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
+.PHONY: kopf
+kopf:
 	@mkdir -p bin
 	go build -trimpath -o bin/kopf ./cmd/kopf
+
+.PHONY: build
+build: kopf ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
 	cd cmd/kopf-sigstore && GOWORK=off go build -trimpath -o $(CURDIR)/bin/kopf-sigstore .
 
 .PHONY: devcluster
@@ -83,7 +86,7 @@ guest-plugins:
 ##@ Using
 
 .PHONY: demo
-demo: build devcluster guest-examples ## Run an example operator on a throw-away cluster
+demo: kopf devcluster guest-examples ## Run an example operator on a throw-away cluster
 	@scripts/demo.sh
 
 .PHONY: cluster
@@ -131,7 +134,7 @@ golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh
 
 .PHONY: bench
-bench: build devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
+bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
 	@scripts/bench.sh
 
 .PHONY: bench-engine
