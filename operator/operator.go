@@ -6,10 +6,8 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/rs/zerolog"
 
@@ -94,6 +92,10 @@ type Options struct {
 	// any time what it holds. May be nil.
 	Counts func(count func() reactor.Counts)
 
+	// Reload replaces the modules whenever one of their files has changed: see
+	// Operator.Reload.
+	Reload bool
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 	Ready  func() // called when the operator has started; may be nil
@@ -106,64 +108,17 @@ var ErrExitTimeout = reactor.ErrExitTimeout
 // ErrHandlersFailed says that an operator that ran once has left failures.
 var ErrHandlersFailed = reactor.ErrHandlersFailed
 
-// Run runs an operator until the context ends. The error says what could not be
-// started: the file, the handler, the setting, or the cluster.
+// Run loads and runs an operator until the context ends. The error says what could
+// not be started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
-	modules, err := LoadFrom(ctx, o.Open, o.Modules, o.Host)
+	op, err := New(ctx, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // stopped before it was started
 	case err != nil:
 		return err
 	}
-	stuck := false
-	defer func() {
-		if stuck {
-			return // a module must not be closed while it runs
-		}
-		for _, module := range modules {
-			_ = module.Close(context.WithoutCancel(ctx)) // the process is ending, or the error is known
-		}
-	}()
-	if err := checkTogether(modules); err != nil {
-		return err
-	}
-	if err := o.grant(modules); err != nil {
-		return err
-	}
-	guests := make([]reactor.Guest, len(modules))
-	for i, module := range modules {
-		guests[i] = guest{module}
-	}
-	registry, err := reactor.NewRegistry(guests...)
-	if err != nil {
-		return err
-	}
-	initial, err := o.Admission.applied(o.Peering.applied(o.Settings))
-	if err != nil {
-		return err
-	}
-	cert := &certificate{}
-	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
-		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log, cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
-		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
-	})
-	if err != nil {
-		return err
-	}
-	if o.Counts != nil {
-		o.Counts(op.Counts)
-	}
-	stopServing, err := o.monitor(ctx, monitored{op, cert}, modules)
-	if err != nil {
-		return err
-	}
-	defer stopServing()
-	err = op.Run(ctx)
-	stuck = errors.Is(err, ErrExitTimeout)
-	return err
+	return op.Run(ctx)
 }
 
 // Opener reads a module by its name, and returns the name for messages with it.
@@ -173,29 +128,4 @@ type Opener func(ctx context.Context, name string) (label string, wasm []byte, e
 func Files(_ context.Context, path string) (string, []byte, error) {
 	data, err := os.ReadFile(path)
 	return filepath.Base(path), data, err
-}
-
-// Load loads modules from files, and closes all of them if one cannot be loaded.
-func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
-	return LoadFrom(ctx, Files, paths, o)
-}
-
-// LoadFrom loads modules from wherever the opener finds them; nil: files.
-func LoadFrom(ctx context.Context, open Opener, names []string, o host.Options) ([]*host.Module, error) {
-	if open == nil {
-		open = Files
-	}
-	var modules []*host.Module
-	for _, name := range names {
-		module, err := loadOne(ctx, open, name, o)
-		if err != nil {
-			for _, loaded := range modules {
-				_ = loaded.Close(ctx) // the first error is the one to tell
-			}
-			return nil, err
-		}
-		modules = append(modules, module)
-	}
-	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
-	return modules, nil
 }

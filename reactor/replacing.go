@@ -72,7 +72,7 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(serving, cancel)()
+	defer context.AfterFunc(serving, cancel)() //nolint:contextcheck // it ends with either
 	select {
 	case <-x.begun:
 	case <-ctx.Done():
@@ -85,11 +85,11 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	if err != nil {
 		return nil, err
 	}
-	r.bind(serving, op.Log.With().Str(LoggerField, "kopf.reactor").Logger())
+	r.bind(serving, op.Log.With().Str(LoggerField, "kopf.reactor").Logger()) //nolint:contextcheck // for as long as it serves
 	if err := op.prepareEdition(ctx, e); err != nil {
 		return nil, err
 	}
-	return op.takeOver(serving, e), nil
+	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
 // prepareEdition calls the startup handlers of new handlers.

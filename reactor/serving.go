@@ -104,8 +104,8 @@ func (s *servedStream) take(e *edition) *processor {
 // waits for it.
 func (s *servedStream) again(ctx context.Context, gate *gate) {
 	ctx, cancel := context.WithCancel(ctx)
-	end := context.AfterFunc(s.reading, cancel)
-	s.listings.Go(func() { // Waited for by servedStream.run.
+	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
+	s.listings.Go(func() {                      // Waited for by servedStream.run.
 		defer end()
 		defer cancel()
 		sink := &againSink{s.sink(gate)}

@@ -85,7 +85,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
 	flags.StringVarP(&o.peering, "peering", "P", "", "meet other operators in the peering objects of this `name`, and pause without them")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
+	flags.BoolVar(&o.dev, "dev", false, "the priority 666, so that all other operators pause; and take changed files of modules over while running")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
@@ -140,7 +140,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
 			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
-			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
+			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
 			Host: limited,
 		})
 	}
