@@ -96,6 +96,10 @@ type Options struct {
 	// Operator.Reload.
 	Reload bool
 
+	// KeepRights refuses to replace modules by others that want more: other resources
+	// or requests, for example. The error is ErrMoreRights then.
+	KeepRights bool
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 	Ready  func() // called when the operator has started; may be nil

@@ -23,7 +23,8 @@ const releasing = 50 * time.Millisecond
 // for what becomes of objects, daemons, and settings. It tells whether anything has changed.
 //
 // An error means that the modules before go on: the new ones cannot be read or loaded,
-// do not go together, want more than they are granted, or their startup handlers fail.
+// do not go together, want more than they are granted, or than those before if
+// Options.KeepRights says so, or their startup handlers fail.
 func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.reloading.Lock()
 	defer op.reloading.Unlock()
@@ -36,7 +37,7 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	if len(fresh) == 0 {
 		return false, nil
 	}
-	left, err := op.replace(ctx, after)
+	left, err := op.replace(ctx, before, after)
 	if err != nil {
 		for _, module := range fresh {
 			err = errors.Join(err, module.Close(context.WithoutCancel(ctx)))
@@ -46,16 +47,23 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.mu.Lock()
 	op.present, op.living = after, append(op.living, fresh...)
 	op.mu.Unlock()
-	for _, module := range fresh {
-		op.options.Log.Info().Str(reactor.LoggerField, "kopf.reactor").Msg(fmt.Sprintf("%s is replaced by %s.", module.Name(), module.Digest()))
+	for i := range after {
+		if after[i] != before[i] {
+			op.options.Log.Info().Str(reactor.LoggerField, "kopf.reactor").Msg(fmt.Sprintf("%s is replaced by %s.", before[i].module.Name(), after[i].module.Digest()))
+		}
 	}
 	last := context.WithoutCancel(ctx)
 	op.closing.Go(func() { op.retire(last, left, old) }) // Waited for by Operator.Close.
 	return true, nil
 }
 
-func (op *Operator) replace(ctx context.Context, all []loaded) (left <-chan struct{}, err error) {
-	registry, granted, err := op.options.join(modulesOf(all))
+func (op *Operator) replace(ctx context.Context, before, after []loaded) (left <-chan struct{}, err error) {
+	if op.options.KeepRights {
+		if err := checkRights(modulesOf(before), modulesOf(after)); err != nil {
+			return nil, err
+		}
+	}
+	registry, granted, err := op.options.join(modulesOf(after))
 	if err != nil {
 		return nil, err
 	}
