@@ -36,6 +36,7 @@ def parse(argv):
     p.add_argument('--cases', default=os.path.join(HERE, 'cases'), help='the folder with the cases')
     p.add_argument('--area', action='append', default=[], help='only the cases of this area; can be repeated')
     p.add_argument('--finished', action='store_true', help='only what finished.txt lists')
+    p.add_argument('--subset', metavar='FILE', help='only what this file lists, in the form of finished.txt: what a guest can do')
     p.add_argument('--kopf', default=os.path.join(ROOT, 'bin', 'kopf'), help='the tested program')
     p.add_argument('--guest', default=os.path.join(ROOT, '.cache', 'guests', 'conformance-go.wasm'), help='the module of the case interpreter')
     p.add_argument('--operator-cmd', help="instead of both, e.g. 'PROGRAM {args}'; also {case_dir}, {case_json}, {operator}")
@@ -75,6 +76,8 @@ def choose(options):
     chosen = runs.select(paths, options.prefixes, options.area)
     if options.finished:
         chosen = runs.finished(chosen, os.path.join(HERE, 'finished.txt'))
+    if options.subset:
+        chosen = runs.finished(chosen, options.subset)
     if options.command == 'check':
         for path in [p for p in chosen if not os.path.exists(os.path.join(p, 'expected.json'))]:
             print(f'skip {os.path.basename(path)}: it has no expected.json')

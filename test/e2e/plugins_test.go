@@ -1,11 +1,9 @@
 package e2e_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,23 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// plugin builds an example in a language of Extism. Without the language's tools
+// made builds a module by a script of this repository that may lack its tools. Then
 // the test is skipped, but never in CI.
-func plugin(t *testing.T, language, script string) string {
+func made(t *testing.T, out, script, folder string) string {
 	t.Helper()
-	folder := repository + "/examples/extism/" + language
-	watch(t, folder, repository+"/scripts")
-	out := repository + "/.cache/guests/extism-" + language + ".wasm"
-	if text, err := exec.Command(repository+"/scripts/"+script, out, folder).CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", language, err, text)
+	watch(t, repository+"/"+folder, repository+"/scripts")
+	out = repository + "/" + out
+	if text, err := exec.Command(repository+"/scripts/"+script, out, repository+"/"+folder).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", out, err, text)
 	}
 	if _, err := os.Stat(out); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
-		t.Skipf("SKIPPED: the plugin in %s is not built: `make guest-plugins` says what is missing", language)
+		t.Skipf("SKIPPED: %s is not built: scripts/%s says what is missing", out, script)
 	}
 	return out
+}
+
+// plugin builds an example in a language of Extism.
+func plugin(t *testing.T, language, script string) string {
+	t.Helper()
+	return made(t, ".cache/guests/extism-"+language+".wasm", script, "examples/extism/"+language)
 }
 
 // TestPlugins: operators in other languages, made with development kits of Extism (G4).
@@ -90,43 +93,4 @@ func TestPluginIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, kopf(t, nil, "run", "-A", path), 1, "vowels.wasm", "a plugin of Extism, but no Kopf guest", "count_vowels_", "kopf_register")
-}
-
-// TestManifest: a manifest of Extism beside the module, and what is wrong with some.
-func TestManifest(t *testing.T) {
-	t.Parallel()
-	wasm, err := os.ReadFile(plugin(t, "c", "c-wasm.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	write("op.wasm", string(wasm))
-	sum := sha256.Sum256(wasm)
-	good := write("op.yaml", fmt.Sprintf("wasm: [{path: op.wasm, hash: %x}]\nmemory: {max_pages: 64}\nallowed_hosts: [example.com]\ntimeout_ms: 1000\n", sum))
-	for name, tt := range map[string]struct {
-		path string
-		want []string
-	}{
-		"wanted host":   {good, []string{"op.yaml wants more than it is granted", "--allow-host example.com"}},
-		"wrong hash":    {write("hash.json", `{"wasm":[{"path":"op.wasm","hash":"00"}]}`), []string{"hash.json", "hash: the module has"}},
-		"unknown field": {write("field.toml", "pages = 1\n[[wasm]]\npath = 'op.wasm'\n"), []string{"field.toml", `unknown field "pages"`}},
-		"missing file":  {write("missing.yaml", "wasm: [{path: other.wasm}]"), []string{"missing.yaml", "other.wasm: no such file"}},
-		"little memory": {write("memory.yaml", "wasm: [{path: op.wasm}]\nmemory: {max_pages: 1}"), []string{"memory.yaml", "memory"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			refused(t, kopf(t, nil, "run", "-A", tt.path), 1, tt.want...)
-		})
-	}
-	got := kopf(t, nil, "inspect", good)
-	if got.code != 0 || !strings.Contains(got.stdout, "create_fn") || !strings.Contains(got.stdout, "--allow-host example.com") {
-		t.Errorf("inspect of a good manifest: %+v", got)
-	}
 }

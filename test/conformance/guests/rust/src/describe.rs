@@ -1,7 +1,7 @@
 //! The lines of invocations.
 
 use crate::call::{Argument, Call};
-use crate::values::{list, nullable, sorted_by_repr};
+use crate::values::{list, sorted_by_repr};
 use kopf::{DiffItem, Object, Resource, Review, Value, json};
 
 impl Call {
@@ -99,4 +99,9 @@ fn diff(diff: Vec<DiffItem>, below: &[&str]) -> Value {
     let within = |d: &DiffItem| d.path.len() >= below.len() && d.path.iter().zip(below).all(|(a, b)| a == b);
     let items = diff.into_iter().filter(within).map(|d| json!([d.op, d.path, d.old, d.new]));
     sorted_by_repr(items.collect())
+}
+
+/// Null for an empty text.
+fn nullable(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { text.into() }
 }

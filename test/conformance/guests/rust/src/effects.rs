@@ -1,9 +1,10 @@
 //! Operations with effects on the object and beside it.
 
 use crate::call::{Argument, Call};
+use crate::edits::edit;
 use crate::hierarchies;
 use crate::script::ValueError;
-use crate::values::{equal, list, sorted_by_repr, text};
+use crate::values::{list, sorted_by_repr, text};
 use kopf::{Error, Failure, Level, Map, Part, Value, json};
 
 /// The key of the one document that scripts use as the memo.
@@ -127,33 +128,5 @@ fn level(name: &str) -> Level {
 fn set_all(part: &Part, values: &Value) {
     for (key, value) in values.as_object().into_iter().flatten() {
         part.set(key, value);
-    }
-}
-
-/// Changes a body in place.
-fn edit(body: &mut Value, op: &Value) {
-    let path: Vec<&str> = list(&op["path"]).iter().filter_map(Value::as_str).collect();
-    let Some((last, before)) = path.split_last() else {
-        return;
-    };
-    let target = before.iter().fold(body, |value, key| &mut value[*key]);
-    let value = &op["value"];
-    match text(op, "do") {
-        "set" => target[*last] = value.clone(),
-        "append" => {
-            let mut items = list(&target[*last]).to_vec();
-            items.push(value.clone());
-            target[*last] = Value::Array(items);
-        }
-        "remove" => {
-            if let Some(map) = target.as_object_mut() {
-                map.remove(*last);
-            }
-        }
-        "remove_value" => {
-            let items = list(&target[*last]).iter().filter(|item| !equal(item, value)).cloned();
-            target[*last] = items.collect();
-        }
-        _ => {}
     }
 }

@@ -9,12 +9,15 @@
 mod call;
 mod cases;
 mod describe;
+mod edits;
 mod effects;
 mod filters;
 mod hierarchies;
 mod register;
 mod script;
 mod settings;
+mod storages;
+mod times;
 mod values;
 mod waiting;
 

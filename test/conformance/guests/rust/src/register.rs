@@ -3,7 +3,8 @@
 use crate::call::{Argument, Call};
 use crate::cases::Spec;
 use crate::filters;
-use crate::values::{list, seconds, text};
+use crate::times::seconds;
+use crate::values::{list, text};
 use kopf::{EVERYTHING, Error, ErrorsMode, Failure, Handler, Indexed, Keyed, Review, Selector, Value};
 use std::rc::Rc;
 

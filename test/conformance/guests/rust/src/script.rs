@@ -1,7 +1,8 @@
 //! Scripts.
 
 use crate::call::{Argument, Call};
-use crate::values::{equal, list, seconds, text};
+use crate::times::seconds;
+use crate::values::{equal, list, text};
 use kopf::{Delay, Error, Value, json};
 use std::fmt;
 use std::pin::Pin;

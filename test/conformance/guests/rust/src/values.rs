@@ -1,7 +1,6 @@
 //! Values of cases.
 
-use kopf::Value;
-use std::time::Duration;
+use serde_json::Value;
 
 /// The items of a list; none of anything else.
 pub fn list(value: &Value) -> &[Value] {
@@ -11,11 +10,6 @@ pub fn list(value: &Value) -> &[Value] {
 /// The text of a field; empty if there is none.
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
-}
-
-/// A number of seconds, whole or not.
-pub fn seconds(value: &Value) -> Duration {
-    Duration::try_from_secs_f64(value.as_f64().unwrap_or_default()).unwrap_or_default()
 }
 
 /// Whether values are equal in JSON, where 1 is 1.0.
@@ -38,11 +32,6 @@ pub fn contains(container: &Value, value: &Value) -> bool {
         (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
         _ => false,
     }
-}
-
-/// Null for an empty text.
-pub fn nullable(text: &str) -> Value {
-    if text.is_empty() { Value::Null } else { text.into() }
 }
 
 /// Sorts values by their representations in Python.

@@ -3,7 +3,8 @@
 use crate::call::{Argument, Call};
 use crate::cases::Spec;
 use crate::register;
-use crate::values::{list, seconds, text};
+use crate::times::seconds;
+use crate::values::{list, text};
 use kopf::{Error, Value, json};
 use std::rc::Rc;
 use std::time::Duration;
