@@ -12,6 +12,7 @@ CACHE      := .cache
 DEVCLUSTER := $(CACHE)/bin/devcluster
 REGISTRY   := $(CACHE)/bin/registry
 GUESTS     := $(CACHE)/guests
+ENGINES    := bin/engines
 
 # Modules of this repository: the root, and the nested ones.
 MODULES := . abi guest-sdks/go examples docs/snippets cmd/kopf-sigstore test/conformance/guests/go test/guests/go test/cluster test/registry test/bench/peers/controller-runtime
@@ -38,6 +39,10 @@ kopf:
 build: kopf ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
 	cd cmd/kopf-sigstore && GOWORK=off go build -trimpath -o $(CURDIR)/bin/kopf-sigstore .
 
+.PHONY: engines
+engines: ## Build the engines that run scripts: bin/engines (a minute at the first time)
+	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
+
 .PHONY: devcluster
 devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
 	@test/cluster/build.sh $(DEVCLUSTER)
@@ -47,7 +52,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-rust guest-minimal guest-sdk guest-examples guest-plugins ## Build all guest modules of tests and examples
+guests: guest-go guest-rust guest-extism guest-minimal guest-sdk guest-examples guest-plugins ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -57,6 +62,13 @@ guest-go:
 guest-rust:
 	@scripts/rust-wasm.sh $(GUESTS)/conformance-rust.wasm test/conformance/guests/rust
 
+.PHONY: guest-extism
+guest-extism:
+	@scripts/rust-wasm.sh $(GUESTS)/conformance-extism.wasm test/conformance/guests/extism
+
+.PHONY: guest-javascript
+guest-javascript: engines
+
 .PHONY: guest-minimal
 guest-minimal:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-minimal.wasm test/guests/rust/minimal
@@ -64,7 +76,6 @@ guest-minimal:
 .PHONY: guest-sdk
 guest-sdk:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk.wasm test/guests/rust/sdk
-	@scripts/rust-wasm.sh $(GUESTS)/rust-caller.wasm test/guests/rust/caller
 
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 RUST_EXAMPLES := $(patsubst examples/%/lib.rs,%,$(wildcard examples/*/lib.rs))
@@ -97,7 +108,7 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 ##@ Testing
 
 .PHONY: test
-test: build devcluster registry guests ## Run all tests; sets up whatever they need
+test: build engines devcluster registry guests ## Run all tests; sets up whatever they need
 	@scripts/test.sh
 
 .PHONY: interop
@@ -112,14 +123,17 @@ vectors: ## Check the recorded pure functions; VECTORS=dir: those of another fol
 # CASES=dir: the cases of another folder. ONLY="prefix...", AREA="area...": some of them.
 # ALL=1: also those of this folder that finished.txt does not list. JOBS=n: so many at once.
 # OPERATOR_CMD='PROGRAM {args}': another operator, such as the reference.
+# Guests that cannot do everything declare what they can in cases.txt beside their source.
+guest_module = $(or $(wildcard test/conformance/guests/$(GUEST)/main.js),$(GUESTS)/conformance-$(GUEST).wasm)
+guest_subset = $(wildcard test/conformance/guests/$(GUEST)/cases.txt)
 conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 	$(if $(CASES),--cases '$(abspath $(CASES))') \
 	$(if $(or $(CASES),$(ONLY),$(AREA),$(ALL)),,--finished) \
-	$(if $(OPERATOR_CMD),--operator-cmd '$(OPERATOR_CMD)',--guest $(GUESTS)/conformance-$(GUEST).wasm) \
+	$(if $(OPERATOR_CMD),--operator-cmd '$(OPERATOR_CMD)',--guest $(guest_module) $(guest_subset:%=--subset %)) \
 	$(if $(CLI_CMD),--cli-cmd '$(CLI_CMD)') $(if $(DUMP),--dump '$(DUMP)') $(if $(KEEP),--keep) $(if $(VERBOSE),-v)
 
 .PHONY: conformance
-conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|rust
+conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|rust|javascript|extism
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
 .PHONY: faults
@@ -142,6 +156,7 @@ bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, 
 bench-engine: ## Measure the engine without Kubernetes, with goals beside; ROUNDS=5
 	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
 	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
+	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
 	@go test ./host -run '^TestFigures$$' -v -count 1 -timeout 30m -args -figures -rounds $(or $(ROUNDS),5)
 
 .PHONY: bench-oci
@@ -153,7 +168,7 @@ bench-oci: devcluster registry ## Measure starts from a file and from a registry
 ##@ Before a pull request
 
 .PHONY: check
-check: format tidy cross vet lint rust race vulncheck ## All that is checked without a cluster
+check: format tidy cross vet lint race vulncheck ## All that is checked without a cluster
 
 .PHONY: format
 format: ## Check the format of all Go files
@@ -178,10 +193,6 @@ vet: ## Run go vet in all modules
 .PHONY: lint
 lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
 	@bad=; for m in $(MODULES); do echo "lint $$m"; (cd $$m && GOWORK=off $(CURDIR)/$< run --config $(CURDIR)/.golangci.yml ./...) || bad=1; done; [ -z "$$bad" ]
-
-.PHONY: rust
-rust: ## Check the format of all crates in Rust, and run clippy
-	@scripts/rust-check.sh
 
 .PHONY: race
 race: ## Run the tests that need no cluster with the race detector

@@ -186,15 +186,16 @@ func memoryFigures(t *testing.T, f *figures, guests map[string][]byte) {
 		for _, language := range slices.Sorted(maps.Keys(guests)) {
 			for _, count := range []int{100, 1000} {
 				name := fmt.Sprintf("%s: memory of each of %d instances after 20 calls", language, count)
-				f.add(name, "KiB", goals[language], instanceMemory(t, guests[language], count))
+				f.add(name, "KiB", goals[language], instanceMemory(t, guests[language], Options{}, count))
 			}
 		}
 	}
 }
 
-func instanceMemory(t *testing.T, wasm []byte, count int) float64 {
+func instanceMemory(t *testing.T, wasm []byte, o Options, count int) float64 {
 	t.Helper()
-	m := loaded(t, "guest", wasm, Options{MaxInstances: count, MaxIdle: count, IdleTimeout: time.Hour})
+	o.MaxInstances, o.MaxIdle, o.IdleTimeout = count, count, time.Hour
+	m := loaded(t, "guest", wasm, o)
 	defer m.Close(t.Context())
 	before := proportional(t)
 	body := object(1000)

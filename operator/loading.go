@@ -3,95 +3,96 @@ package operator
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator/manifests"
+	"github.com/kopf-wasm/kopf/operator/scripts"
 )
+
+// Opener reads a module by its name, and returns the name for messages with it.
+type Opener func(ctx context.Context, name string) (label string, wasm []byte, err error)
+
+// Files is the Opener that reads files.
+func Files(_ context.Context, path string) (string, []byte, error) {
+	data, err := os.ReadFile(path)
+	return filepath.Base(path), data, err
+}
+
+// Source is where modules come from. The zero Source are files.
+type Source struct {
+	Open   Opener // nil: Files
+	Engine string // the module that runs scripts, a name for Open; empty: see package operator/scripts
+}
 
 // Load loads modules from files, and closes all of them if one cannot be loaded.
 func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
-	return LoadFrom(ctx, Files, paths, o)
+	return LoadFrom(ctx, Source{}, paths, o)
 }
 
-// LoadFrom loads modules from wherever the opener finds them; nil: files.
-func LoadFrom(ctx context.Context, open Opener, names []string, o host.Options) ([]*host.Module, error) {
-	loaded, err := loadAll(ctx, open, names, o, nil)
-	return modulesOf(loaded), err
-}
-
-// loaded is a module with the bytes that it comes from.
-type loaded struct {
-	module *host.Module
-	sum    [sha256.Size]byte
-}
-
-func modulesOf(all []loaded) []*host.Module {
-	modules := make([]*host.Module, len(all))
-	for i, l := range all {
-		modules[i] = l.module
+// LoadFrom loads modules from wherever they come from.
+func LoadFrom(ctx context.Context, from Source, names []string, o host.Options) ([]*host.Module, error) {
+	if from.Open == nil {
+		from.Open = Files
 	}
-	return modules
-}
-
-// loadAll loads modules. Those whose bytes are the same as before are taken over; the
-// others are closed if one cannot be loaded.
-func loadAll(ctx context.Context, open Opener, names []string, o host.Options, before []loaded) ([]loaded, error) {
-	if open == nil {
-		open = Files
-	}
-	var all, fresh []loaded
-	for i, name := range names {
-		src, err := read(ctx, open, name, o)
-		if err == nil && len(before) > 0 && before[i].sum == src.sum {
-			all = append(all, before[i])
-			continue
-		}
-		var module *host.Module
-		if err == nil {
-			module, err = host.Load(ctx, src.label, src.wasm, src.options)
-		}
+	var modules []*host.Module
+	for _, name := range names {
+		module, err := from.load(ctx, name, o)
 		if err != nil {
-			for _, l := range fresh {
-				_ = l.module.Close(ctx) // the first error is the one to tell
+			for _, loaded := range modules {
+				_ = loaded.Close(ctx) // the first error is the one to tell
 			}
 			return nil, err
 		}
-		all, fresh = append(all, loaded{module, src.sum}), append(fresh, loaded{module, src.sum})
+		modules = append(modules, module)
 	}
 	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
-	return all, nil
+	return modules, nil
 }
 
-// source is what a module is loaded from.
-type source struct {
-	label   string
-	wasm    []byte
-	options host.Options
-	sum     [sha256.Size]byte // of all bytes
-}
-
-// read reads a module by its name, or the one that a manifest names.
-func read(ctx context.Context, open Opener, name string, o host.Options) (*source, error) {
-	label, wasm, err := open(ctx, name)
+// load loads a module by its name, or what a manifest or a script by this name needs.
+func (s Source) load(ctx context.Context, name string, o host.Options) (*host.Module, error) {
+	label, wasm, err := s.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	src := &source{label: label, wasm: wasm, options: o}
-	hash := sha256.New()
-	hash.Write(wasm)
-	if manifests.Is(name) && !bytes.HasPrefix(wasm, []byte("\x00asm")) {
-		if src.wasm, err = fromManifest(ctx, open, name, wasm, &src.options); err != nil {
-			return nil, fmt.Errorf("%s: %w", label, err)
+	switch {
+	case bytes.HasPrefix(wasm, []byte("\x00asm")):
+	case scripts.Is(name):
+		wasm, err = s.engine(ctx, name, wasm, &o)
+	case manifests.Is(name):
+		if wasm, err = fromManifest(ctx, s.Open, name, wasm, &o); err != nil {
+			err = fmt.Errorf("%s: %w", label, err)
 		}
-		hash.Write(src.wasm)
 	}
-	hash.Sum(src.sum[:0])
-	return src, nil
+	if err != nil {
+		return nil, err
+	}
+	return host.Load(ctx, label, wasm, o)
+}
+
+// engine gets the module that runs a script, and configures it.
+func (s Source) engine(ctx context.Context, script string, text []byte, o *host.Options) ([]byte, error) {
+	name, err := scripts.Engine(script, s.Engine)
+	if err != nil {
+		return nil, err
+	}
+	_, wasm, err := s.Open(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("the engine for %s: %w", script, err)
+	}
+	config := maps.Clone(o.Config)
+	if config == nil {
+		config = map[string]string{}
+	}
+	maps.Copy(config, scripts.Config(script, text))
+	o.Config = config
+	return wasm, nil
 }
 
 // fromManifest gets the module of a manifest, and narrows the options as it says.

@@ -79,7 +79,6 @@ func (b *background) end() {
 		b.queues.nudge(b.key) // whoever polls for the end
 	}
 	b.kill() // lets go of the context
-	b.p.edition.release()
 	b.p.tasks.Done()
 }
 

@@ -17,10 +17,12 @@ crate=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/rust
 
-# The module depends on its crate, the workspace that this is in, and the SDK if it uses it.
+# The module depends on its crate, what that includes of others, the workspace that
+# this is in, and the SDK if it uses it.
 sources() {
 	{
 		find "$crate" scripts/rust-wasm.sh \( -name target -prune \) -o -type f -print
+		sed -n 's|^#\[path = "\(.*\)"\]$|\1|p' "$crate"/src/*.rs 2>/dev/null | sed "s|^|$crate/src/|"
 		ls "$(dirname "$crate")/Cargo.toml" "$(dirname "$crate")/Cargo.lock" 2>/dev/null || true
 		if grep -q guest-sdks/rust "$crate/Cargo.toml"; then
 			find guest-sdks/rust \( -name target -prune \) -o -type f -print

@@ -10,19 +10,21 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/scripts"
 )
 
 func newInspectCmd(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "inspect OPERATOR.wasm|oci://REFERENCE",
+		Use:   "inspect OPERATOR.wasm|OPERATOR.js|oci://REFERENCE",
 		Short: "Show what a module registers",
 		Long: `Inspect loads a module, asks it for its registration as run does, and shows the
 handlers with their options, and what the module imports. No cluster is needed.
@@ -41,20 +43,21 @@ Of an artifact it shows what the registry tells, and runs nothing of it.`,
 			if err != nil {
 				return err
 			}
-			return inspect(args[0], config, asJSON, stdout)
+			return o.inspect(cmd.Context(), args[0], config, asJSON, stdout, stderr)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print the registration as it is")
 	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
 	return cmd
 }
 
-func inspect(path string, config map[string]string, asJSON bool, stdout io.Writer) error {
-	ctx := context.Background()
-	modules, err := operator.Load(ctx, []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
+func (o *runOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
+	from := operator.Source{Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine}
+	modules, err := operator.LoadFrom(ctx, from, []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -65,13 +68,20 @@ func inspect(path string, config map[string]string, asJSON bool, stdout io.Write
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(module.Registration())
 	}
-	return show(module, stdout)
+	return show(module, path, o.engine, stdout)
 }
 
-func show(module *host.Module, stdout io.Writer) error {
+func show(module *host.Module, path, engine string, stdout io.Writer) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "module\t%s\n", module.Name())
 	fmt.Fprintf(table, "digest\t%s\n", module.Digest())
+	if scripts.Is(path) {
+		engine, err := scripts.Engine(path, engine)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "flavour\tscript, run by %s, whose digest this is\n", engine)
+	}
 	if module.IsPlugin() {
 		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
 	}

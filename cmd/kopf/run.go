@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ type runOptions struct {
 	liveness      string
 	listen        string
 	once          bool
-	follow        time.Duration
+	engine        string
 	config        []string
 	configFiles   []string
 	pythonModules []string
@@ -55,15 +54,17 @@ type runOptions struct {
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run OPERATOR.wasm|oci://REFERENCE...",
+		Use:   "run OPERATOR.wasm|OPERATOR.js|oci://REFERENCE...",
 		Short: "Run an operator until it is stopped",
 		Long: `Run loads the modules, files or artifacts of registries, as one operator, and serves
-the cluster of the current context of kubeconfig, or the cluster it runs in.
+the cluster of the current context of kubeconfig, or the cluster it runs in. A script in
+JavaScript is run by an engine, which is a module too: see --engine.
 
 The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
 flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
 		Example: `  kopf run operator.wasm -n default
   kopf run operator.wasm -A --verbose --config greeting=hello
+  kopf run operator.js -n default
   kopf run oci://ghcr.io/me/operator:v1 -n default -k cosign.pub`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
@@ -87,11 +88,12 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
 	flags.StringVarP(&o.peering, "peering", "P", "", "meet other operators in the peering objects of this `name`, and pause without them")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.BoolVar(&o.dev, "dev", false, "the priority 666, so that all other operators pause; and take changed files of modules over while running")
+	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
 	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "one setting, over those of files: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
@@ -101,8 +103,6 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
-	flags.DurationVar(&o.follow, "follow", 0, "replace modules whose tags move in the registry, and look so `often`; --follow alone is --follow=1m")
-	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
 }
@@ -112,6 +112,11 @@ func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+}
+
+// addEngineFlag adds the flag about scripts.
+func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm beside this program, or in kopf in the folder of the user's data)")
 }
 
 // run starts the operator and waits for its end.
@@ -139,18 +144,14 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}
-	options := operator.Options{
-		Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
-		Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
-		Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
-		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
-		Host: limited,
-	}
 	work := func(ctx context.Context) error {
-		if o.follow > 0 {
-			return o.runFollowing(ctx, options, stderr, log)
-		}
-		return operator.Run(ctx, options)
+		return operator.Run(ctx, operator.Options{
+			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
+			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
+			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
+			Host: limited,
+		})
 	}
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)
@@ -162,9 +163,6 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
-	}
-	if err := o.checkFollow(); err != nil {
-		return err
 	}
 	return checkScope(o.clusterwide, o.namespaces, log)
 }

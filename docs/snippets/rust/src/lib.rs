@@ -5,5 +5,4 @@ mod admission;
 mod changes;
 mod effects;
 mod operators;
-mod requests;
 mod tasks;

@@ -147,7 +147,7 @@ mod exports {
 /// With more to say, or with handlers that depend on the configuration:
 ///
 /// ```no_run
-/// # use kopf::{Capabilities, Change, Handler, Lifecycle, Operator};
+/// # use kopf::{Change, Handler, Lifecycle, Operator};
 /// # #[kopf::create("kopfexamples")]
 /// # async fn create_fn(c: Change) {}
 /// fn setup(operator: &mut Operator) -> kopf::Result {
@@ -161,7 +161,6 @@ mod exports {
 ///     name: "demo",
 ///     version: "1.0",
 ///     lifecycle: Lifecycle::OneByOne,
-///     want: Capabilities::new().kubernetes(&[""], &["pods"], &["list"]),
 ///     setup: setup,
 ///     handlers: [create_fn],
 /// }
@@ -173,7 +172,6 @@ macro_rules! operator {
         $(name: $name:expr,)?
         $(version: $version:expr,)?
         $(lifecycle: $lifecycle:expr,)?
-        $(want: $want:expr,)?
         $(setup: $setup:expr,)?
         handlers: [$($handler:path),* $(,)?] $(,)?
     ) => {
@@ -183,7 +181,6 @@ macro_rules! operator {
                 $(operator.name($name);)?
                 $(operator.version($version);)?
                 $(operator.lifecycle($lifecycle);)?
-                $(operator.want($want);)?
                 $(<$handler as $crate::__private::Declare>::declare(operator);)*
                 $(operator.setup($setup);)?
             }

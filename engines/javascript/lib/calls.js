@@ -1,0 +1,54 @@
+// Requests that the host makes, as far as they are granted.
+
+import { APIError, RequestError } from "kopf/errors";
+import { here } from "kopf/tasks";
+
+async function call(request) {
+  const { response, error } = await here().wish({ step: "call", call: request });
+  if (error) throw new RequestError(error);
+  return response;
+}
+
+async function ask(method, path, { body, headers, timeout } = {}) {
+  const listed = Object.entries(headers ?? {}).map(([name, value]) => [name, [value]]);
+  const response = await call({ target: "kubernetes", method, path, body, timeout, headers: Object.fromEntries(listed) });
+  if (response.status >= 400) throw new APIError(response);
+  return response.body;
+}
+
+const PATCHES = { merge: "application/merge-patch+json", json: "application/json-patch+json", strategic: "application/strategic-merge-patch+json" };
+
+// kubernetes makes requests to the API server, by paths of resources. Responses that
+// say no are thrown as an APIError.
+export const kubernetes = Object.freeze({
+  request: ask,
+  get: (path) => ask("GET", path),
+  create: (path, body) => ask("POST", path, { body }),
+  replace: (path, body) => ask("PUT", path, { body }),
+  delete: (path, body) => ask("DELETE", path, { body }),
+  patch: (path, body, type = "merge") => ask("PATCH", path, { body, headers: { "Content-Type": PATCHES[type] ?? type } }),
+
+  // apply is a server-side apply.
+  apply: (path, body, { fieldManager = "kopf", force = false } = {}) => {
+    const query = `fieldManager=${encodeURIComponent(fieldManager)}&force=${Boolean(force)}`;
+    const to = `${path}${path.includes("?") ? "&" : "?"}${query}`;
+    return ask("PATCH", to, { body, headers: { "Content-Type": "application/apply-patch+yaml" } });
+  },
+});
+
+// fetch makes a request to any other server: a part of what browsers have.
+export async function fetch(url, { method = "GET", headers = {}, body, timeout } = {}) {
+  const listed = Object.entries(headers).map(([name, value]) => [name, [].concat(value)]);
+  const response = await call({ target: "http", method, path: String(url), headers: Object.fromEntries(listed), body, timeout });
+  const values = new Map(Object.entries(response.headers ?? {}).map(([name, list]) => [name.toLowerCase(), list]));
+  const content = response.body;
+  return {
+    status: response.status,
+    ok: response.status >= 200 && response.status < 300,
+    headers: { get: (name) => values.get(name.toLowerCase())?.join(", ") ?? null },
+    encoding: response.encoding, // base64 for what is no text
+    text: async () => (typeof content === "string" ? content : content === undefined ? "" : JSON.stringify(content)),
+    json: async () => (typeof content === "string" ? JSON.parse(content) : content),
+  };
+}
+globalThis.fetch = fetch;

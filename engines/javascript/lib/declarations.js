@@ -1,0 +1,126 @@
+// What a script declares: handlers, and facts about the operator.
+
+import { EVERYTHING, declared } from "kopf/filters";
+
+const KINDS = ["create", "update", "delete", "resume", "field", "event", "validate", "mutate", "convert",
+  "startup", "cleanup", "login", "probe"];
+const ACTIVITIES = ["startup", "cleanup", "login", "probe"];
+const SELECTORS = ["group", "version", "kind", "plural", "singular", "shortcut", "category"];
+const PLAIN = ["id", "param", "errors", "timeout", "retries", "backoff", "optional", "deleted", "interval", "sharp",
+  "idle", "cancellation_backoff", "cancellation_timeout", "cancellation_polling", "operations", "subresource",
+  "persistent", "side_effects", "ignore_failures", "from", "to"];
+const FILTERS = ["value", "old", "new", "when", "initial_delay"];
+
+const handlers = [];
+const facts = { sdk: "javascript", operator: {} };
+let closed = false;
+
+// Handler is a function with its declaration, and its options that are functions.
+export class Handler {
+  constructor(kind, fn, options, selector) {
+    if (typeof fn !== "function") throw new TypeError(`${kind}: the last argument must be a function`);
+    this.fn = fn;
+    this.functions = {};
+    this.declaration = { kind, id: fn.name || kind };
+    for (const [name, value] of Object.entries(options ?? {})) {
+      if (value !== undefined) this.option(kind, snake(name), name, value);
+    }
+    if (selector) this.declaration.resource = this.select(kind, selector);
+  }
+
+  option(kind, name, given, value) {
+    if (PLAIN.includes(name)) this.declaration[name] = value;
+    else if (name === "operation") this.declaration.operations = [value];
+    else if (name === "field") this.declaration.field = typeof value === "string" ? value.split(".") : value;
+    else if (FILTERS.includes(name)) this.declaration[name] = this.filter(name, value);
+    else if (name === "labels" || name === "annotations") {
+      this.functions[name] = {};
+      this.declaration[name] = {};
+      for (const [key, filter] of Object.entries(value)) {
+        if (typeof filter === "function") this.functions[name][key] = filter;
+        this.declaration[name][key] = declared(filter);
+      }
+    } else if (SELECTORS.includes(name)) (this.parts ??= {})[name] = value;
+    else throw new TypeError(`${kind}: unknown option ${given}`);
+  }
+
+  filter(name, value) {
+    if (typeof value === "function") this.functions[name] = value;
+    else if (name === "when") throw new TypeError("when: must be a function");
+    return declared(value);
+  }
+
+  select(kind, selector) {
+    if (selector.length === 1 && typeof selector[0] === "function") {
+      this.functions.resource = selector[0];
+      return { function: true };
+    }
+    if (selector.length > 0 && this.parts) throw new TypeError(`${kind}: a resource by arguments and by options`);
+    if (this.parts) return this.parts;
+    const valid = (part) => typeof part === "string" || part === EVERYTHING;
+    if (selector.length === 0 || !selector.every(valid)) {
+      throw new TypeError(`${kind}: name a resource, like "kopfexamples", before the function`);
+    }
+    return { args: selector };
+  }
+}
+
+// snake is the name of an option in messages: initialDelay is initial_delay.
+const snake = (name) => name.replace(/[A-Z]/g, (letter) => "_" + letter.toLowerCase());
+
+// made is a handler of the arguments (resource..., options, function).
+function made(kind, args) {
+  const rest = [...args];
+  const fn = rest.pop();
+  const last = rest.at(-1);
+  const options = last !== null && typeof last === "object" && last !== EVERYTHING ? rest.pop() : undefined;
+  if (ACTIVITIES.includes(kind) && rest.length > 0) throw new TypeError(`${kind}: it is about no resource`);
+  return new Handler(kind, fn, options, ACTIVITIES.includes(kind) ? undefined : rest);
+}
+
+const decorator = (kind) => (...args) => {
+  if (closed) throw new TypeError(`${kind}: handlers are declared when the script is run, not later`);
+  const handler = made(kind, args);
+  handlers.push(handler);
+  return handler.fn;
+};
+
+export const on = Object.freeze(Object.fromEntries(KINDS.map((kind) => [kind, decorator(kind)])));
+export const timer = decorator("timer");
+export const daemon = decorator("daemon");
+export const index = decorator("index");
+
+// child is a sub-handler of the arguments (options, function).
+export function child(args) {
+  const rest = [...args];
+  const fn = rest.pop();
+  return new Handler("sub", fn, rest.pop());
+}
+
+// subhandler declares a sub-handler of the running handler: see kopf/tasks.
+let declare;
+export const subhandler = (...args) => declare(child(args));
+export function declareBy(fn) { declare = fn; }
+
+// operator says what the operator is called, and in which order handlers are called.
+export function operator({ name, version, lifecycle }) {
+  Object.assign(facts.operator, { name, version });
+  if (lifecycle !== undefined) facts.lifecycle = lifecycle;
+}
+
+// wants says which rights the operator needs: whoever runs it grants them.
+export function wants(capabilities) { facts.capabilities = capabilities; }
+
+// handler is the one at a position of the registration.
+export const handler = (position) => handlers[position];
+
+// registration is the answer to the host.
+export function registration() {
+  closed = true;
+  const functions = new Map();
+  const numbered = handlers.map(({ declaration, fn }) => {
+    if (!functions.has(fn)) functions.set(fn, `${functions.size}`);
+    return { ...declaration, fn: `${declaration.id}#${functions.get(fn)}` };
+  });
+  return { ...facts, handlers: numbered };
+}

@@ -1,0 +1,88 @@
+// Errors that handlers throw, and how they are told to the host.
+
+// Named gives errors the name of their class.
+class Named extends Error {
+  get name() { return this.constructor.name; }
+}
+
+// TemporaryError lets the handler be called again: after 60 seconds, or after the
+// delay in seconds; null is at once.
+export class TemporaryError extends Named {
+  constructor(message = "", delay = undefined) {
+    super(message);
+    this.delay = delay !== null && typeof delay === "object" ? delay.delay : delay;
+  }
+}
+
+// PermanentError ends the handler for this cause.
+export class PermanentError extends Named {}
+
+// AdmissionError refuses a review, with the code of HTTP.
+export class AdmissionError extends Named {
+  constructor(message = "", code = 500) {
+    super(message);
+    this.code = code !== null && typeof code === "object" ? code.code : code;
+  }
+}
+
+// CancelledError ends what waits in a handler that is to end.
+export class CancelledError extends Named {}
+
+// RequestError is a request without a response; its code is one of the contract.
+export class RequestError extends Named {
+  constructor({ message, type, kind }) {
+    super(message);
+    this.code = type;
+    this.kind = kind;
+  }
+}
+
+// APIError is a response of the API server that says no.
+export class APIError extends Named {
+  constructor(response) {
+    const { status, body } = response;
+    super(body?.message ?? `the API server responds with ${status}`);
+    this.status = status;
+    this.reason = body?.reason ?? "";
+    this.body = body;
+  }
+}
+
+// ChildrenPending ends a handler whose sub-handlers are to be continued later.
+export class ChildrenPending extends Named {}
+
+// failure is what was thrown, as the host gets it.
+export function failure(thrown) {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const told = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: stackOf(error) };
+  if (error instanceof TemporaryError && error.delay !== undefined) told.delay = error.delay;
+  if (error instanceof AdmissionError) told.code = error.code;
+  return told;
+}
+
+// nameOf is the name of an error, or that of its class if it has none of its own.
+export function nameOf(error) {
+  return String((error?.name === "Error" ? error.constructor?.name : error?.name) ?? "Error");
+}
+
+function kindOf(error) {
+  if (error instanceof TemporaryError) return "temporary";
+  if (error instanceof PermanentError) return "permanent";
+  if (error instanceof AdmissionError) return "admission";
+  if (error instanceof ChildrenPending) return "children";
+  if (error instanceof RequestError && error.kind === "permanent") return "permanent";
+  return "arbitrary";
+}
+
+// stackOf is the stack without the frames of this library.
+export function stackOf(error) {
+  const lines = String(error.stack ?? "").split("\n");
+  return lines.filter((line) => line.trim() && !line.includes("(kopf") && !line.includes("(native)")).join("\n");
+}
+
+// located is the message of an error with its place in the script, for one line.
+export function located(thrown) {
+  if (!(thrown instanceof Error)) return `the script throws ${String(thrown)}`;
+  const place = /([^\s()]+:\d+(:\d+)?)\)?$/.exec(stackOf(thrown).split("\n")[0]);
+  return `${place ? place[1] + ": " : ""}${thrown.name}: ${thrown.message}`;
+}

@@ -1,0 +1,77 @@
+// The messages of the host: what the engine calls.
+
+import kopf from "kopf";
+import { registration } from "kopf/declarations";
+import { failure, located } from "kopf/errors";
+import { evaluate } from "kopf/filters";
+import { host } from "kopf/host";
+import { Kwargs } from "kopf/kwargs";
+import { Task, byNumber, callee, release as forget, within } from "kopf/tasks";
+
+globalThis.kopf = kopf;
+Math.random = host.random; // clones would share the numbers of QuickJS
+
+// script is the script of a request for the registration, and its name.
+export function script(request) {
+  const { config = {} } = JSON.parse(request);
+  if (config.KOPF_SCRIPT === undefined) return { name: "script", text: 'throw new TypeError("there is no script: its text is expected in the configuration KOPF_SCRIPT");' };
+  return { name: config.KOPF_SCRIPT_NAME ?? "script.js", text: config.KOPF_SCRIPT };
+}
+
+export const register = () => JSON.stringify(registration());
+
+// refuse is the answer for a script that fails.
+export const refuse = (error) => JSON.stringify({ error: located(error) });
+
+// start begins a task.
+export function start(id, header, body) {
+  const invocation = JSON.parse(header);
+  const task = new Task(id, invocation);
+  task.kwargs = new Kwargs(task, invocation, body);
+  task.run(callee(invocation), task.kwargs);
+}
+
+export function resume(id, answer) { byNumber(id).resume(JSON.parse(answer)); }
+
+// step is what a task wishes, after all that could go on.
+export function step(id) {
+  const task = byNumber(id);
+  try {
+    return JSON.stringify(task.step());
+  } catch (error) { // the result cannot be written
+    forget(id);
+    return JSON.stringify({ step: "done", error: failure(error) });
+  }
+}
+
+// ask answers questions about filters: for each the value of the last function that was called.
+export function ask(id, header, body) {
+  const cause = JSON.parse(header);
+  const probe = { id, invocation: cause };
+  const kwargs = new Kwargs(probe, cause, body);
+  const answers = cause.questions.map((question) => within(probe, () => {
+    try {
+      let value = true;
+      for (const callback of question.callbacks) {
+        value = evaluate(callback, callee(question).functions, kwargs, cause.resource);
+        if (value !== true) break;
+      }
+      return { value };
+    } catch (error) {
+      return { error: failure(error) };
+    }
+  }));
+  return JSON.stringify({ answers });
+}
+
+// transform applies the functions that a task has left.
+export function transform(id, text) {
+  try {
+    const edited = byNumber(id).edits.reduce((body, edit) => edit(body) ?? body, JSON.parse(text));
+    return JSON.stringify({ body: edited });
+  } catch (error) {
+    return JSON.stringify({ error: failure(error) });
+  }
+}
+
+export function release(id) { forget(id); }

@@ -1,0 +1,57 @@
+// Log lines and Kubernetes events about the handled object.
+
+import { nameOf, stackOf } from "kopf/errors";
+import { host } from "kopf/host";
+import { here, number } from "kopf/tasks";
+
+function shown(value) {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return `${nameOf(value)}: ${value.message}\n${stackOf(value)}`.trimEnd();
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
+}
+
+// Logger writes to the log of the object.
+export class Logger {
+  #task;
+
+  constructor(task) { this.#task = task; }
+
+  log(level, ...values) { host.log(this.#task ?? number(), level, values.map(shown).join(" ")); }
+  debug(...values) { this.log(10, ...values); }
+  info(...values) { this.log(20, ...values); }
+  warning(...values) { this.log(30, ...values); }
+  warn(...values) { this.log(30, ...values); }
+  error(...values) { this.log(40, ...values); }
+  exception(...values) { this.log(40, ...values); }
+  critical(...values) { this.log(50, ...values); }
+}
+
+// Scripts find these where they look for them.
+const logger = new Logger();
+globalThis.console = Object.freeze({
+  debug: (...values) => logger.debug(...values),
+  log: (...values) => logger.info(...values),
+  info: (...values) => logger.info(...values),
+  warn: (...values) => logger.warning(...values),
+  error: (...values) => logger.error(...values),
+});
+globalThis.print = (...values) => host.print(values.map(shown).join(" "));
+
+function post(about, level, type, reason, message) {
+  const { id, invocation } = here();
+  const own = about === undefined || about?.metadata?.uid === invocation.uid;
+  const { apiVersion, kind, metadata } = about ?? {};
+  const problem = host.event(id, JSON.stringify({ level, type, reason, message, object: own ? undefined : { apiVersion, kind, metadata } }));
+  if (problem) throw new Error(`the event is not posted: ${problem}`);
+}
+
+// event posts an event about an object; undefined is the handled one.
+export const event = (about, { type, reason, message = "" }) => post(about, 0, type, reason, message);
+export const info = (about, { reason, message = "" }) => post(about, 20, "Normal", reason, message);
+export const warn = (about, { reason, message = "" }) => post(about, 30, "Warning", reason, message);
+
+// exception posts an error; its name is the reason if there is no other.
+export function exception(about, { reason, message = "", error }) {
+  const text = error === undefined ? message : `${message} ${error.message ?? error}`.trim();
+  post(about, 40, "Error", reason || nameOf(error), text);
+}

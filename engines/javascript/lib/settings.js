@@ -1,0 +1,25 @@
+// Settings of the operator, in startup handlers: settings.posting.level = 30.
+
+export class Settings {
+  changes = {};
+
+  constructor(values) {
+    this.values = { ...values };
+    this.view = this.#at("");
+  }
+
+  // at is a view of the settings whose dotted names begin so.
+  #at(prefix) {
+    return new Proxy({}, {
+      get: (_, name) => {
+        if (typeof name !== "string") return undefined;
+        const path = prefix + name;
+        return path in this.values ? this.values[path] : this.#at(path + ".");
+      },
+      set: (_, name, value) => {
+        this.values[prefix + name] = this.changes[prefix + name] = value;
+        return true;
+      },
+    });
+  }
+}

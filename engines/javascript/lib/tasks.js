@@ -1,0 +1,147 @@
+// Tasks: one for each invocation that is not over.
+
+import { Handler, child, declareBy, handler } from "kopf/declarations";
+import { CancelledError, ChildrenPending, failure } from "kopf/errors";
+
+const tasks = new Map();
+
+// What runs now: functions without an argument for it are about this one.
+let current;
+
+// here is the running task.
+export function here() {
+  if (!current) throw new TypeError("this works in handlers only");
+  return current;
+}
+
+// number is that of the running task for functions of the host; 0 if there is none.
+export const number = () => current?.id ?? 0;
+
+// byNumber is a task that is not over.
+export const byNumber = (id) => tasks.get(id);
+
+// callee is the handler that an invocation or a question is for.
+export function callee({ parent, handler: position }) {
+  return parent ? tasks.get(parent).offered[position] : handler(position);
+}
+
+// within runs a function as a part of a task.
+export function within(task, fn) {
+  const before = current;
+  current = task;
+  try {
+    return fn();
+  } finally {
+    current = before;
+  }
+}
+
+export class Task {
+  wishes = []; // of the function, in order: what the host is asked for
+  declared = []; // sub-handlers that are not executed yet
+  offered = []; // those of the last step
+
+  constructor(id, invocation) {
+    this.id = id;
+    this.invocation = invocation;
+    tasks.set(id, this);
+  }
+
+  // run calls the handler. Whatever it awaits goes on when the host has answered.
+  run({ fn }, kwargs) {
+    current = this;
+    const ended = (outcome) => { this.outcome ??= outcome; };
+    const failed = (error) => ended({ ...this.kept(kwargs), error: failure(error) });
+    try {
+      const returned = fn(kwargs);
+      if (!(returned instanceof Promise)) return ended(this.done(kwargs, returned));
+      returned.then((result) => ended(this.done(kwargs, result))).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  // done is the step after a success.
+  done(kwargs, result) {
+    const step = { ...this.kept(kwargs), ...resultOf(this.invocation.kind, result) };
+    if (this.declared.length > 0) step.children = this.offer(this.declared);
+    return step;
+  }
+
+  // kept is what holds after errors, too.
+  kept(kwargs) {
+    const { patch, edits } = kwargs.changes();
+    this.edits = edits;
+    return { step: "done", patch, transforms: edits.length, warnings: kwargs.told(), settings: kwargs.changed() };
+  }
+
+  offer(children) {
+    this.offered = children;
+    return children.map(({ declaration }) => declaration);
+  }
+
+  // wish asks the host for something.
+  wish(step) {
+    return new Promise((resolve, reject) => { this.wishes.push({ step, resolve, reject }); });
+  }
+
+  // step is what the host gets when nothing more goes on by itself.
+  step() {
+    if (this.outcome) {
+      if (!this.outcome.transforms && !this.outcome.children) tasks.delete(this.id);
+      return this.outcome;
+    }
+    this.asked = this.wishes.shift();
+    return this.asked?.step ?? { step: "wait" };
+  }
+
+  // resume continues with the answer of the host. The first wait in a task that is to end fails.
+  resume(answer) {
+    current = this;
+    const asked = this.asked;
+    const news = answer.cancelled && !this.cancelled;
+    this.cancelled ||= Boolean(answer.cancelled);
+    if (!asked) this.outcome ??= { step: "done", error: failure(new CancelledError("the handler waits for nothing")) };
+    else if (news && asked.step.step === "wait") asked.reject(new CancelledError("the handler is to end"));
+    else asked.resolve(answer);
+  }
+}
+
+function resultOf(kind, result) {
+  if (kind !== "index" || result === undefined || result === null) return { result };
+  if (result instanceof Map) return { keyed: true, result: [...result] };
+  if (typeof result === "object" && !Array.isArray(result)) return { keyed: true, result: Object.entries(result) };
+  return { keyed: true, result: [[null, result]] };
+}
+
+// release forgets a task.
+export const release = (id) => tasks.delete(id);
+
+// sleep waits for seconds.
+export async function sleep(seconds) {
+  await here().wish({ step: "wait", seconds });
+}
+
+// wait waits until the daemon is to stop, or for seconds; whether it is to stop.
+export async function wait(task, seconds) {
+  const answer = await task.wish({ step: "wait", stoppable: true, ...(seconds === undefined ? {} : { seconds }) });
+  return Boolean(answer.stopped?.length);
+}
+
+// execute runs sub-handlers now: functions by their ids, or a list of functions; those
+// that were declared, if none are given.
+export async function execute(fns) {
+  const task = here();
+  let children;
+  if (fns === undefined) children = task.declared.splice(0);
+  else if (Array.isArray(fns)) children = fns.map((fn) => (fn instanceof Handler ? fn : child([fn])));
+  else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
+  if (children.length === 0) return;
+  const answer = await task.wish({ step: "execute", children: task.offer(children) });
+  if (answer.pending) throw new ChildrenPending("sub-handlers are unfinished");
+}
+
+declareBy((declared) => {
+  here().declared.push(declared);
+  return declared.fn;
+});

@@ -1,0 +1,71 @@
+package scripts
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestIs(t *testing.T) {
+	for name, want := range map[string]bool{
+		"op.js": true, "dir/OP.JS": true, "op.mjs": true, "op.ts": true, "op.py": true,
+		"op.wasm": false, "op.json": false, "js": false, "op": false,
+	} {
+		if got := Is(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestEngineIsFound(t *testing.T) {
+	data := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", data)
+	if got, err := Engine("op.js", "given.wasm"); err != nil || got != "given.wasm" {
+		t.Errorf("the given one: %q, %v", got, err)
+	}
+	_, err := Engine("dir/op.js", "")
+	want := filepath.Join(data, "kopf", "engines", "javascript.wasm")
+	if !errors.Is(err, ErrNoEngine) || !strings.HasPrefix(err.Error(), "op.js: ") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--engine") {
+		t.Errorf("no engine: %v", err)
+	}
+	if err := os.MkdirAll(want, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Engine("op.js", ""); err == nil {
+		t.Errorf("a folder is taken for an engine: %s", got)
+	}
+	if err := os.Remove(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(want, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Engine("op.mjs", ""); err != nil || got != want {
+		t.Errorf("in the folder of data: %q, %v", got, err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := places("x.wasm")[0]; filepath.Dir(filepath.Dir(got)) != filepath.Dir(program) {
+		t.Errorf("not first beside the program: %s", got)
+	}
+}
+
+// Languages without an engine say what to do, whatever engine is given.
+func TestEngineOfOthers(t *testing.T) {
+	for name, want := range map[string]string{"op.ts": "esbuild", "op.py": "Python"} {
+		if got, err := Engine(name, "given.wasm"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	got := Config("some/dir/op.js", []byte("1"))
+	if got[KeyText] != "1" || got[KeyName] != "op.js" || len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// engine builds the engine of JavaScript.
+func engine(t *testing.T) string {
+	t.Helper()
+	watch(t, repository+"/guest-sdks/rust")
+	path, err := filepath.Abs(made(t, "bin/engines/javascript.wasm", "engine.sh", "engines/javascript"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// script writes an operator in JavaScript.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "op.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runs starts a script.
+func (s space) runs(t *testing.T, path string, o options) *running {
+	t.Helper()
+	by := engine(t)
+	o.module, o.change = path, func(o *operator.Options) { o.Engine = by }
+	return s.start(t, o)
+}
+
+// TestScript: the first example in JavaScript is run as it is, with the engine where users put it.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	data := t.TempDir()
+	if err := os.MkdirAll(data+"/kopf/engines", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(engine(t), data+"/kopf/engines/javascript.wasm"); err != nil {
+		t.Fatal(err)
+	}
+	op := s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig(), "XDG_DATA_HOME=" + data},
+		"run", "-n", s.namespace, repository+"/examples/01-minimal/operator.js")
+	if got := fmt.Sprint(s.handled(t, s.objectOf(t)).Object["status"]); got != "map[create_fn:map[message:hello] seen:true]" {
+		t.Errorf("the status is %s", got)
+	}
+	if len(op.stderr.with("a new object field=value")) != 1 {
+		t.Error("it does not say that there is an object")
+	}
+}
+
+// TestExampleOfScripts: indices, children, errors, sub-handlers and daemons of a script.
+func TestExampleOfScripts(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	op := s.runs(t, repository+"/examples/20-scripts/operator.js", options{wanted: true})
+	s.ApplyIn(t, s.namespace, `{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: a, labels: {watched: "yes"}}, spec: {greeting: hello, slow: true, items: [one, two]}}`)
+	op.says(t, "a", "failed temporarily: let me think")
+	op.says(t, "a", "a-greeting says hello")
+	op.says(t, "a", "hello, two")
+	s.handled(t, "a")
+	made, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Get(t.Context(), "a-greeting", metav1.GetOptions{})
+	if err != nil || fmt.Sprint(made.Object["data"]) != "map[text:hello]" || len(made.GetOwnerReferences()) != 1 || made.GetLabels()["app"] != "greetings" {
+		t.Errorf("the child is %v, %v", made, err)
+	}
+	s.create(t, "b", `{greeting: hello}`)
+	op.says(t, "b", "failed permanently: a says hello already")
+	op.says(t, "a", "round 2: hello")
+	s.patch(t, "a", `{"spec":{"greeting":"hi"}}`)
+	op.says(t, "a", "hi")
+	s.patch(t, "a", `{"metadata":{"labels":{"watched":"no"}}}`)
+	op.says(t, "a", "good-bye because of filters_mismatch")
+}
+
+// TestScriptIsRefused: what is wrong when a script is loaded, with its place.
+func TestScriptIsRefused(t *testing.T) {
+	t.Parallel()
+	by := engine(t)
+	fn := `kopf.on.create("kopfexamples", () => {});` + "\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"syntax":             {fn + "let x = {;", "op.js:2:10: SyntaxError"},
+		"thrown":             {fn + "\nundefinedFunction();", "op.js:3:1: ReferenceError: undefinedFunction is not defined"},
+		"thrown value":       {`throw "boo"`, "the script throws boo"},
+		"unknown option":     {`kopf.on.create("kopfexamples", { retrys: 3 }, () => {});`, "op.js:1:8: TypeError: create: unknown option retrys"},
+		"option of others":   {`kopf.on.create("kopfexamples", { interval: 3 }, () => {});`, "interval"},
+		"no function":        {`kopf.on.create("kopfexamples");`, "op.js:1:8: TypeError: create: the last argument must be a function"},
+		"no resource":        {`kopf.on.create(() => {});`, "op.js:1:8: TypeError: create: name a resource"},
+		"no such kind":       {`kopf.on.created("x", () => {});`, "op.js:1:8: TypeError: not a function"},
+		"two of one id":      {fn + fn, `"create"`},
+		"import":             {`import fs from "fs"; ` + fn, `Error resolving module 'fs' from 'op.js'`},
+		"endless wait":       {`await new Promise(() => {});`, "the script waits for something that never comes"},
+		"endless loop":       {`for (;;) {}`, "op.js"},
+		"too much memory":    {`const all = []; for (;;) all.push("x".repeat(1e6) + all.length);`, "op.js"},
+		"waits at its start": {`await kopf.sleep(1);`, "op.js:1:11: TypeError: this works in handlers only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, kopf(t, nil, "run", "-A", "--engine", by, "--limit", "ComputeLimit=500ms", "--limit", "MaxMemory=64Mi", script(t, tt.text)), 1, "op.js", tt.want)
+		})
+	}
+	t.Run("no engine", func(t *testing.T) {
+		t.Parallel()
+		refused(t, kopf(t, []string{"XDG_DATA_HOME=/nowhere"}, "run", "-A", script(t, fn)), 1,
+			"op.js: there is no engine for it", "--engine", "/nowhere/kopf/engines/javascript.wasm")
+	})
+	t.Run("other engine", func(t *testing.T) {
+		t.Parallel()
+		refused(t, kopf(t, nil, "run", "-A", "--engine", script(t, fn), script(t, fn)), 1, "op.js", "not a WebAssembly file")
+	})
+	t.Run("TypeScript", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "op.ts")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, kopf(t, nil, "run", "-A", path), 1, "op.ts: TypeScript is translated first")
+	})
+}
+
+// TestHostileScript: what handlers do wrong ends their calls, and nothing else; errors
+// have their place in the script.
+func TestHostileScript(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	op := s.runs(t, script(t, `
+const inner = () => { throw new RangeError("out of luck"); };
+const deeper = (n) => 1 + deeper(n + 1);
+const acts = {
+  throws: () => inner(),
+  recursion: () => deeper(0),
+  loop: () => { for (;;) {} },
+  regexp: () => /^(a+)+$/.test("a".repeat(50) + "b"),
+  memory: () => { const all = []; for (;;) all.push(new Uint8Array(1 << 20)); },
+  circle: () => { const o = {}; o.o = o; return o; },
+  function: () => Promise.reject("just a text"),
+  global: () => { throw new kopf.PermanentError([typeof host, typeof std, typeof os, typeof process, typeof require].join()); },
+  waits: () => new Promise(() => {}),
+};
+kopf.on.create("kopfexamples", { errors: "PERMANENT" }, async function act({ spec }) { return acts[spec.act](); });
+kopf.on.event("kopfexamples", function spy({ name, logger }) { logger.info("seen " + Math.random()); });
+`), options{host: host.Options{ComputeLimit: 300 * time.Millisecond, MaxMemory: 48 << 20}})
+	for act, want := range map[string]string{
+		"throws":    "op.js:2:",
+		"recursion": "Maximum call stack size exceeded",
+		"loop":      "300ms",
+		"regexp":    "300ms",
+		"memory":    "memory",
+		"circle":    "circular reference",
+		"function":  "just a text",
+		"global":    "failed permanently: undefined,undefined,undefined,undefined,undefined",
+	} {
+		t.Run(act, func(t *testing.T) {
+			t.Parallel()
+			s.create(t, act, "{act: "+act+"}")
+			op.says(t, act, want)
+			op.says(t, act, "seen 0.")
+			s.handled(t, act)
+		})
+	}
+	t.Run("waits", func(t *testing.T) {
+		t.Parallel()
+		s.create(t, "waits", "{act: waits}") // until the operator ends
+		op.says(t, "waits", "seen 0.")
+	})
+}
+
+// TestScriptsInClones: numbers by chance differ between instances, whose memory was the same.
+func TestScriptsInClones(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.runs(t, script(t, `kopf.on.create("kopfexamples", async function draw() {
+  const first = Math.random();
+  await kopf.sleep(1); // so that all are there at once
+  return [first, Math.random(), new Date().getFullYear() > 2020];
+});`), options{})
+	names := []string{"a", "b", "c", "d"}
+	for _, name := range names {
+		s.create(t, name, "{}")
+	}
+	drawn := map[string]bool{}
+	for _, name := range names {
+		got := fmt.Sprint(s.handled(t, name).Object["status"])
+		if !strings.Contains(got, "true") {
+			t.Errorf("%s: %s", name, got)
+		}
+		drawn[got] = true
+	}
+	if len(drawn) != len(names) {
+		t.Errorf("clones draw the same: %v", drawn)
+	}
+}
