@@ -39,8 +39,8 @@ func (p *processor) detectChange(c *cause, it item) (*cause, error) {
 // unlessStranger drops the change if no handler is interested in the object at
 // all: then nothing is logged and nothing stored.
 func (p *processor) unlessStranger(ctx context.Context, change *cause) (*cause, error) {
-	matched, err := change.prematch(ctx, p.handlers.changing)
-	if err != nil || len(matched) == 0 {
+	interesting, err := change.prematchesAny(ctx, p.handlers.changing)
+	if err != nil || !interesting {
 		return nil, err
 	}
 	return change, nil

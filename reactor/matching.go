@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
@@ -18,46 +19,89 @@ type verdictKey struct {
 // decided here; only then the guests are asked for the rest, each once for all its
 // handlers. A filter that fails is an error of the cycle.
 func (c *cause) match(ctx context.Context, handlers []*Handler) ([]*Handler, error) {
-	return c.filter(ctx, handlers, false)
-}
-
-// prematch is the same without the criteria on old and new values: whether a
-// handler could be interested in the object at all.
-func (c *cause) prematch(ctx context.Context, handlers []*Handler) ([]*Handler, error) {
-	return c.filter(ctx, handlers, true)
-}
-
-func (c *cause) filter(ctx context.Context, handlers []*Handler, pre bool) ([]*Handler, error) {
-	subject := c.subject()
-	matched := make([]bool, len(handlers))
-	open := map[asker][]openQuestion{}
-	for i, h := range handlers {
-		result := h.Criteria.Match(subject)
-		if pre {
-			result = h.Criteria.Prematch(subject)
-		}
-		known, asked := c.verdicts[verdictKey{h, pre}]
-		switch {
-		case result.Decision == filters.Open && asked:
-			matched[i] = known
-		case result.Decision == filters.Open:
-			open[h.asker] = append(open[h.asker], openQuestion{i, h, result.Callbacks})
-		default:
-			matched[i] = result.Decision == filters.Yes
-		}
-	}
-	for guest, questions := range open {
-		if err := c.ask(ctx, guest, questions, pre, matched); err != nil {
-			return nil, err
-		}
+	found, err := c.filter(ctx, handlers, false)
+	if err != nil {
+		return nil, err
 	}
 	var selected []*Handler
 	for i, h := range handlers {
-		if matched[i] {
+		if found[i].err != nil {
+			return nil, found[i].err
+		}
+		if found[i].holds {
 			selected = append(selected, h)
 		}
 	}
 	return selected, nil
+}
+
+// matchesAny tells whether any of the handlers matches. Those behind the first that
+// does are of no interest, nor are their filters that fail.
+func (c *cause) matchesAny(ctx context.Context, handlers []*Handler) (bool, error) {
+	return c.holdsForAny(ctx, handlers, false)
+}
+
+// prematchesAny is the same without the criteria on old and new values: whether a
+// handler could be interested in the object at all.
+func (c *cause) prematchesAny(ctx context.Context, handlers []*Handler) (bool, error) {
+	return c.holdsForAny(ctx, handlers, true)
+}
+
+func (c *cause) holdsForAny(ctx context.Context, handlers []*Handler, pre bool) (bool, error) {
+	subject := c.subject()
+	certain := slices.IndexFunc(handlers, func(h *Handler) bool { return criteria(h, subject, pre).Decision == filters.Yes })
+	if certain >= 0 {
+		handlers = handlers[:certain]
+	}
+	found, err := c.filter(ctx, handlers, pre)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range found {
+		if v.holds || v.err != nil {
+			return v.holds, v.err
+		}
+	}
+	return certain >= 0, nil
+}
+
+// criteria decides what can be decided without the guest.
+func criteria(h *Handler, subject filters.Subject, pre bool) filters.Result {
+	if pre {
+		return h.Criteria.Prematch(subject)
+	}
+	return h.Criteria.Match(subject)
+}
+
+// verdict is whether the filters of a handler hold, or how they have failed.
+type verdict struct {
+	holds bool
+	err   error
+}
+
+// filter gives a verdict on each handler.
+func (c *cause) filter(ctx context.Context, handlers []*Handler, pre bool) ([]verdict, error) {
+	subject := c.subject()
+	found := make([]verdict, len(handlers))
+	open := map[asker][]openQuestion{}
+	for i, h := range handlers {
+		result := criteria(h, subject, pre)
+		known, asked := c.verdicts[verdictKey{h, pre}]
+		switch {
+		case result.Decision == filters.Open && asked:
+			found[i].holds = known
+		case result.Decision == filters.Open:
+			open[h.asker] = append(open[h.asker], openQuestion{i, h, result.Callbacks})
+		default:
+			found[i].holds = result.Decision == filters.Yes
+		}
+	}
+	for guest, questions := range open {
+		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // openQuestion is a handler that only its guest can decide on.
@@ -67,7 +111,7 @@ type openQuestion struct {
 	callbacks []abi.Callback
 }
 
-func (c *cause) ask(ctx context.Context, guest asker, open []openQuestion, pre bool, matched []bool) error {
+func (c *cause) ask(ctx context.Context, guest asker, open []openQuestion, pre bool, found []verdict) error {
 	questions := &abi.Questions{Invocation: c.invocation()}
 	for _, q := range open {
 		questions.Questions = append(questions.Questions, abi.Question{
@@ -88,9 +132,10 @@ func (c *cause) ask(ctx context.Context, guest asker, open []openQuestion, pre b
 		h := open[i].handler
 		holds, err := filters.Holds(answer)
 		if err != nil {
-			return fmt.Errorf("%s: %w", quote(h.ID), err)
+			found[open[i].position].err = fmt.Errorf("%s: %w", quote(h.ID), err)
+			continue
 		}
-		matched[open[i].position] = holds
+		found[open[i].position].holds = holds
 		c.verdicts[verdictKey{h, pre}] = holds
 	}
 	return nil

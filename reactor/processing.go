@@ -237,11 +237,11 @@ func (p *processor) guardDeletion(ctx context.Context, c, change *cause) (change
 // requiresFinalizer tells whether there is anything to do at the end of the
 // object's life: daemons to stop, or handlers to call.
 func (p *processor) requiresFinalizer(ctx context.Context, c, change *cause) (bool, error) {
-	requiring, err := c.match(ctx, p.living(c))
-	if err == nil && len(requiring) == 0 && change != nil {
-		requiring, err = change.prematch(ctx, p.handlers.requiring)
+	required, err := c.matchesAny(ctx, p.living(c))
+	if err == nil && !required && change != nil {
+		required, err = change.prematchesAny(ctx, p.handlers.requiring)
 	}
-	return len(requiring) > 0, err
+	return required, err
 }
 
 func (p *processor) isBlocked(c *cause) bool {
