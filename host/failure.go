@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // fail makes the error of a call that went wrong. The instance is dead from now on.
@@ -56,6 +58,7 @@ func (c *call) dead() error {
 // traceOf cuts the stack of WebAssembly functions out of an error of the engine.
 func traceOf(text string) string {
 	_, trace, _ := strings.Cut(text, "wasm stack trace:\n")
+	trace, _, _ = strings.Cut(trace, "\n\t."+prepare.Enter+"(")
 	return strings.ReplaceAll(strings.TrimSpace(trace), "\n\t", "\n")
 }
 

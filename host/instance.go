@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // instance is one copy of the guest: its memory and the tasks in it. Only one
@@ -23,7 +24,8 @@ type instance struct {
 	permits chan struct{} // where its permit is from
 	load    int           // tasks that share it, or are about to; guarded by pool.mu
 
-	exports   map[string]api.Function // as far as used
+	enter     api.Function            // prepare.Enter, once it was used
+	exports   map[string]api.Function // others, as far as used
 	streams   [2]lineWriter           // standard output and error
 	tasks     map[uint32]*Task        // that are not released
 	last      uint32                  // the latest number of a task
@@ -89,22 +91,36 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 	if err := c.ctx.Err(); err != nil && !c.registering {
 		return 0, fmt.Errorf("%s: %s is not called: %w", c.in.m.name, c.export, context.Cause(c.ctx))
 	}
-	fn := c.in.exports[export]
+	fn, stack := c.in.function(export, params)
 	if fn == nil {
-		if fn = c.in.mod.ExportedFunction(export); fn == nil {
-			return 0, c.fail(fmt.Errorf("%w: %s", ErrExport, export))
-		}
-		c.in.exports[export] = fn
+		return 0, c.fail(fmt.Errorf("%w: %s", ErrExport, export))
 	}
-	results, err := fn.Call(context.WithValue(c.ctx, callKey{}, c), params...)
+	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
 	c.settle()
 	if err != nil {
 		return 0, c.fail(err)
 	}
-	if len(results) == 0 {
-		return 0, nil
+	return stack[0], nil
+}
+
+// function finds an export, or the one that calls it, and makes the stack for a call:
+// first the parameters, then the result.
+func (in *instance) function(export string, params []uint64) (api.Function, []uint64) {
+	if number, ok := in.m.entries[export]; ok {
+		if in.enter == nil {
+			in.enter = in.mod.ExportedFunction(prepare.Enter)
+		}
+		stack := [4]uint64{number}
+		copy(stack[1:], params)
+		return in.enter, stack[:]
 	}
-	return results[0], nil
+	fn := in.exports[export]
+	if fn == nil {
+		if fn = in.mod.ExportedFunction(export); fn != nil {
+			in.exports[export] = fn
+		}
+	}
+	return fn, append(params, 0)
 }
 
 // send copies a message into memory that the guest allocates, in place: write

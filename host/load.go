@@ -35,6 +35,10 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	}
 	m.plugin = isPlugin(source)
 	m.imports, m.exports = functionsOf(source) // the source is not kept
+	m.entries = map[string]uint64{}
+	for i, name := range source.Entries() {
+		m.entries[name] = uint64(i)
+	}
 	declared, err := m.declared(wasm)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ type Module struct {
 	plugin  bool // of the flavour of Extism
 	imports []Function
 	exports []Function
+	entries map[string]uint64 // numbers for prepare.Enter
 
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache // nil: none

@@ -72,7 +72,7 @@ func user64(name string, params []byte) asm.Import {
 
 func loadPlugin(t *testing.T, module asm.Module) *Module {
 	t.Helper()
-	m, err := Load(context.Background(), "plugin.wasm", module.Encode(), withCache(t, Options{MessageLimit: 1 << 16, ComputeLimit: 500 * time.Millisecond}))
+	m, err := Load(context.Background(), "plugin.wasm", module.Encode(), withCache(t, Options{MessageLimit: 1 << 16, ComputeLimit: 3 * time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}

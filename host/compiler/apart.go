@@ -35,15 +35,17 @@ func Apart(ctx context.Context, job Job) error {
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	detach(cmd)
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting the compiler: %w", err)
+	starting := cmd.Start()
+	if starting == nil {
+		err = cmd.Wait()
 	}
-	err = cmd.Wait()
 	switch {
+	case ctx.Err() != nil && (starting != nil || err != nil):
+		return fmt.Errorf("compiling: %w", context.Cause(ctx))
+	case starting != nil:
+		return fmt.Errorf("starting the compiler: %w", starting)
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("compiling: %w", context.Cause(ctx))
 	}
 	return job.explain(cmd, err, stderr.text.String())
 }

@@ -129,6 +129,9 @@ func TestLimits(t *testing.T) {
 		{"8 KB of functions with 50,000 locals", manyLocals(1000), time.Minute, 128 << 20, "compiling it takes more than 128 MiB of memory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if raceDetector && test.memory < 1<<30 {
+				t.Skip("the race detector takes more memory than that by itself")
+			}
 			job := job(t, test.wasm)
 			job.Time, job.Memory = test.time, test.memory
 			err := Apart(t.Context(), job)
@@ -147,6 +150,17 @@ func TestContextEndsTheCompiler(t *testing.T) {
 	defer cancel()
 	err := Apart(ctx, job(t, bomb(25_000, 100)))
 	if err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestContextThatIsOver(t *testing.T) {
+	if !Offered() {
+		t.Skip("no limits for processes on this system")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if err := Apart(ctx, job(t, bomb(1, 1))); err == nil || err.Error() != "compiling: enough" {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -8,6 +8,7 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	if err != nil {
 		return nil, err
 	}
+	enter := w.addEnter(w.m.entries())
 	inits, err := w.globals()
 	if err != nil {
 		return nil, err
@@ -21,7 +22,7 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	out = appendVector(out, secTable, len(m.tables), w.tables())
 	out = appendVector(out, secMemory, len(m.memories), w.memories(limits))
 	out = appendVector(out, secGlobal, len(m.globals)+1, inits)
-	out = w.appendExports(out, globals)
+	out = w.appendExports(out, globals, enter)
 	out = appendVector(out, secElement, int(m.elementsN), elements)
 	if w.usesData {
 		out = appendSection(out, secDataCount, appendU32(nil, uint32(len(m.data))))
@@ -125,11 +126,11 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// appendExports writes the exports of the original, the start function and the
-// globals that make up the state of an instance.
-func (w *rewriter) appendExports(out []byte, globals []uint32) []byte {
-	var items []byte
-	n := len(w.m.exports) + len(globals)
+// appendExports writes the exports of the original, the start function, Enter, and
+// the globals that make up the state of an instance.
+func (w *rewriter) appendExports(out []byte, globals []uint32, enter uint32) []byte {
+	items := appendU32(append(appendName(nil, Enter), kindFunc), enter)
+	n := 1 + len(w.m.exports) + len(globals)
 	for _, e := range w.m.exports {
 		index := e.index
 		if e.kind == kindFunc {

@@ -18,6 +18,7 @@
 //   - Active data segments and the start function are taken out, and mutable
 //     globals are exported: the host does the initialisation, or maps the memory of
 //     an instance that is initialised already, and sets the globals.
+//   - One more export calls the others: the host needs a stack for one function only.
 //   - Names of functions stay right, for stack traces. Other custom sections go.
 //
 // # What is refused

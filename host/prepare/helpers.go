@@ -6,6 +6,7 @@ import "fmt"
 const (
 	opI64Load      = 0x29
 	opI32Eqz       = 0x45
+	opI32Eq        = 0x46
 	opI32LtU       = 0x49
 	opI32GtU       = 0x4b
 	opI64Eqz       = 0x50

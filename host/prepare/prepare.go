@@ -15,6 +15,10 @@ const (
 	// Start is the export that holds the start function, if there is one.
 	Start = "kopf:start"
 
+	// Enter is the export that calls one of Source.Entries, by its number and up to three i32:
+	// (i32, i32, i32, i32) -> i64. Results that are missing are zero.
+	Enter = "kopf:enter"
+
 	// GlobalPrefix and a number name the exported mutable globals.
 	GlobalPrefix = "kopf:global:"
 
