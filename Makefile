@@ -76,6 +76,7 @@ guest-minimal:
 .PHONY: guest-sdk
 guest-sdk:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk.wasm test/guests/rust/sdk
+	@scripts/rust-wasm.sh $(GUESTS)/rust-caller.wasm test/guests/rust/caller
 
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 RUST_EXAMPLES := $(patsubst examples/%/lib.rs,%,$(wildcard examples/*/lib.rs))
@@ -168,7 +169,7 @@ bench-oci: devcluster registry ## Measure starts from a file and from a registry
 ##@ Before a pull request
 
 .PHONY: check
-check: format tidy cross vet lint race vulncheck ## All that is checked without a cluster
+check: format tidy cross vet lint rust race vulncheck ## All that is checked without a cluster
 
 .PHONY: format
 format: ## Check the format of all Go files
@@ -193,6 +194,10 @@ vet: ## Run go vet in all modules
 .PHONY: lint
 lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
 	@bad=; for m in $(MODULES); do echo "lint $$m"; (cd $$m && GOWORK=off $(CURDIR)/$< run --config $(CURDIR)/.golangci.yml ./...) || bad=1; done; [ -z "$$bad" ]
+
+.PHONY: rust
+rust: ## Check the format of all crates in Rust, and run clippy
+	@scripts/rust-check.sh
 
 .PHONY: race
 race: ## Run the tests that need no cluster with the race detector

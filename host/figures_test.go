@@ -120,7 +120,7 @@ func TestFigures(t *testing.T) {
 	f := &figures{}
 	guests := figureGuests(t)
 	for _, lines := range []func(*testing.T, *figures, map[string][]byte){
-		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures,
+		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures, neighbourFigures,
 	} {
 		lines(t, f, guests)
 	}

@@ -45,7 +45,7 @@ func TestHostileCode(t *testing.T) {
 		return g
 	}
 	passive := func(g asm.Module) asm.Module {
-		g.DataCount, g.Passive = true, [][]byte{make([]byte, 8<<20)}
+		g.DataCount, g.Passive = true, [][]byte{make([]byte, 65<<20)}
 		return memory(g)
 	}
 	null := []byte{0xd0, asm.FuncRef}
@@ -57,19 +57,21 @@ func TestHostileCode(t *testing.T) {
 	}{
 		{"loop", asm.Guest(loop()), ErrCompute},
 		{"loop with calls", asm.Guest(loop(asm.Call(first)), asm.Func{}), ErrCompute},
-		{"loop of loads", memory(asm.Guest(loop(asm.Repeat(1000, asm.Cat(asm.Get(3), i32(4099*64), asm.I32Add, i32(1<<26-1), []byte{0x71}, []byte{0x22, 3}, asm.I32Load(), asm.Drop)...)), asm.Func{})), nil},
+		{"loop of loads", memory(asm.Guest(loop(asm.Repeat(1000, asm.Cat(asm.Get(3), i32(4099*64), asm.I32Add, i32(1<<26-1), asm.I32And, asm.Tee(3), asm.I32Load(), asm.Drop)...)), asm.Func{})), nil},
 		{"exponential calls", asm.Guest(asm.Call(first), tree(first, 60)...), ErrCompute},
+		{"exponential calls of loops", asm.Guest(asm.Call(first), looped(tree(first, 60))...), ErrCompute},
+		{"recursion in a loop", asm.Guest(asm.Call(first), looped([]asm.Func{{Code: asm.Call(first)}})...), ErrTrap},
 		{"recursion", asm.Guest(asm.Call(first), asm.Func{Code: asm.Call(first)}), ErrTrap},
 		{"mutual recursion", asm.Guest(asm.Call(first), asm.Func{Code: asm.Call(first + 1)}, asm.Func{Code: asm.Call(first)}), ErrTrap},
 		{"recursion with a result", asm.Guest(asm.Cat(asm.Call(first), asm.Drop), asm.Func{Results: []byte{asm.I32}, Code: asm.Cat(asm.Call(first), i32(1), asm.I32Add)}), ErrTrap},
 		{"memory.grow by pages", asm.Guest(loop(i32(1), asm.MemoryGrow, asm.Drop)), ErrCompute},
 		{"memory.grow by nothing", asm.Guest(loop(i32(0), asm.MemoryGrow, asm.Drop)), ErrCompute},
-		{"memory.grow and touch", asm.Guest(asm.Cat(i32(4000), asm.MemoryGrow, asm.Drop, loop(asm.Get(0), i32(0), asm.I32Store(), asm.Get(0), i32(4096), asm.I32Add, i32(1<<27-1), []byte{0x71}, asm.Set(0)))), ErrCompute},
+		{"memory.grow and touch", asm.Guest(asm.Cat(i32(4000), asm.MemoryGrow, asm.Drop, loop(asm.Get(0), i32(0), asm.I32Store(), asm.Get(0), i32(4096), asm.I32Add, i32(1<<27-1), asm.I32And, asm.Set(0)))), ErrCompute},
 		{"table.grow", table(asm.Guest(loop(null, i32(1), asm.Bulk(15, 0), asm.Drop))), ErrCompute},
 		{"memory.fill", memory(asm.Guest(loop(i32(0), i32(1), big, asm.MemoryFill))), ErrCompute},
 		{"memory.copy", memory(asm.Guest(loop(i32(0), i32(65536), big, asm.MemoryCopy))), ErrCompute},
 		{"memory.copy upwards", memory(asm.Guest(loop(i32(65536), i32(0), big, asm.MemoryCopy))), ErrCompute},
-		{"memory.init", passive(asm.Guest(loop(i32(0), i32(0), i32(8<<20), asm.Bulk(8, 2, 0)))), ErrCompute},
+		{"memory.init", passive(asm.Guest(loop(i32(0), i32(0), i32(64<<20+1), asm.Bulk(8, 2, 0)))), ErrCompute},
 		{"table.fill", table(asm.Guest(loop(i32(0), null, i32(1<<20), asm.Bulk(17, 0)))), ErrCompute},
 		{"table.copy", table(asm.Guest(loop(i32(0), i32(1), i32(1<<20-1), asm.Bulk(14, 0, 0)))), ErrCompute},
 		{"table.init", table(asm.Guest(loop(i32(0), i32(0), i32(0), asm.Bulk(12, 0, 0)))), ErrCompute},
@@ -137,6 +139,14 @@ func tree(first uint32, depth int) []asm.Func {
 		all = append(all, asm.Func{Code: asm.Cat(asm.Call(first+uint32(i)+1), asm.Call(first+uint32(i)+1))})
 	}
 	return append(all, asm.Func{})
+}
+
+// looped makes each function a loop of one turn, as compilers of Go do.
+func looped(all []asm.Func) []asm.Func {
+	for i := range all {
+		all[i].Code = asm.Cat(asm.Loop, all[i].Code, asm.End)
+	}
+	return all
 }
 
 func TestHostileExports(t *testing.T) {

@@ -3,6 +3,7 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -44,24 +45,26 @@ func WantedBy(name string, r *abi.Registration) (Grants, error) {
 	return wanted, nil
 }
 
-// grant gives the modules what they want, or refuses to run without it: handlers
-// that fail on all objects are worse than an operator that does not start.
-func (o *Options) grant(modules []*host.Module) error {
+// granted are the requests of the modules. They get what they want, or are refused:
+// handlers that fail on all objects are worse than an operator that does not start.
+func (o *Options) granted(modules []*host.Module) (Calls, error) {
+	granted := o.Calls
+	granted.Grants = Grants{Kubernetes: slices.Clone(o.Calls.Grants.Kubernetes), Hosts: slices.Clone(o.Calls.Grants.Hosts)}
 	var problems []string
 	for _, module := range modules {
 		wanted, err := Wanted(module)
 		if err != nil {
-			return err
+			return Calls{}, err
 		}
 		if o.GrantWanted {
-			o.Calls.Grants.Add(wanted)
-		} else if missing := o.Calls.Grants.Missing(wanted); !missing.Empty() {
+			granted.Grants.Add(wanted)
+		} else if missing := granted.Grants.Missing(wanted); !missing.Empty() {
 			problems = append(problems, fmt.Sprintf("%s wants more than it is granted; grant it with --allow-wanted, or with %s",
 				module.Name(), strings.Join(missing.Flags(), " ")))
 		}
 	}
 	if len(problems) > 0 {
-		return errors.New(strings.Join(problems, "; "))
+		return Calls{}, errors.New(strings.Join(problems, "; "))
 	}
-	return nil
+	return granted, nil
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -30,6 +31,9 @@ type Source struct {
 	Engine string // the module that runs scripts, a name for Open; empty: see package operator/scripts
 }
 
+// source is where the modules of an operator come from.
+func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine} }
+
 // Load loads modules from files, and closes all of them if one cannot be loaded.
 func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
 	return LoadFrom(ctx, Source{}, paths, o)
@@ -37,43 +41,85 @@ func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, 
 
 // LoadFrom loads modules from wherever they come from.
 func LoadFrom(ctx context.Context, from Source, names []string, o host.Options) ([]*host.Module, error) {
+	loaded, err := loadAll(ctx, from, names, o, nil)
+	return modulesOf(loaded), err
+}
+
+// loaded is a module with the bytes that it comes from.
+type loaded struct {
+	module *host.Module
+	sum    [sha256.Size]byte
+}
+
+func modulesOf(all []loaded) []*host.Module {
+	modules := make([]*host.Module, len(all))
+	for i, l := range all {
+		modules[i] = l.module
+	}
+	return modules
+}
+
+// loadAll loads modules. Those whose bytes are the same as before are taken over; the
+// others are closed if one cannot be loaded.
+func loadAll(ctx context.Context, from Source, names []string, o host.Options, before []loaded) ([]loaded, error) {
 	if from.Open == nil {
 		from.Open = Files
 	}
-	var modules []*host.Module
-	for _, name := range names {
-		module, err := from.load(ctx, name, o)
+	var all, fresh []loaded
+	for i, name := range names {
+		src, err := from.read(ctx, name, o)
+		if err == nil && len(before) > 0 && before[i].sum == src.sum {
+			all = append(all, before[i])
+			continue
+		}
+		var module *host.Module
+		if err == nil {
+			module, err = host.Load(ctx, src.label, src.wasm, src.options)
+		}
 		if err != nil {
-			for _, loaded := range modules {
-				_ = loaded.Close(ctx) // the first error is the one to tell
+			for _, l := range fresh {
+				_ = l.module.Close(ctx) // the first error is the one to tell
 			}
 			return nil, err
 		}
-		modules = append(modules, module)
+		all, fresh = append(all, loaded{module, src.sum}), append(fresh, loaded{module, src.sum})
 	}
 	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
-	return modules, nil
+	return all, nil
 }
 
-// load loads a module by its name, or what a manifest or a script by this name needs.
-func (s Source) load(ctx context.Context, name string, o host.Options) (*host.Module, error) {
-	label, wasm, err := s.Open(ctx, name)
+// opened is what a module is loaded from.
+type opened struct {
+	label   string
+	wasm    []byte
+	options host.Options
+	sum     [sha256.Size]byte // of all bytes
+}
+
+// read reads a module by its name, or what a manifest or a script by this name needs.
+func (s Source) read(ctx context.Context, name string, o host.Options) (*opened, error) {
+	label, data, err := s.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
+	src := &opened{label: label, wasm: data, options: o}
+	hash := sha256.New()
+	hash.Write(data)
 	switch {
-	case bytes.HasPrefix(wasm, []byte("\x00asm")):
+	case bytes.HasPrefix(data, []byte("\x00asm")):
 	case scripts.Is(name):
-		wasm, err = s.engine(ctx, name, wasm, &o)
+		src.wasm, err = s.engine(ctx, name, data, &src.options)
 	case manifests.Is(name):
-		if wasm, err = fromManifest(ctx, s.Open, name, wasm, &o); err != nil {
+		if src.wasm, err = fromManifest(ctx, s.Open, name, data, &src.options); err != nil {
 			err = fmt.Errorf("%s: %w", label, err)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return host.Load(ctx, label, wasm, o)
+	hash.Write(src.wasm)
+	hash.Sum(src.sum[:0])
+	return src, nil
 }
 
 // engine gets the module that runs a script, and configures it.

@@ -13,7 +13,7 @@ import (
 // namespaces and modules: no guest can make up any.
 type metrics struct {
 	op      observed
-	modules []*host.Module
+	modules func() []*host.Module
 }
 
 var _ prometheus.Collector = (*metrics)(nil)
@@ -60,7 +60,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		send(ch, certExpires, prometheus.GaugeValue, seconds(expires))
 	}
 	seen := map[string]bool{}
-	for _, module := range m.modules {
+	for _, module := range m.modules() {
 		if name := module.Name(); !seen[name] {
 			seen[name] = true
 			m.module(ch, name, module.Usage())

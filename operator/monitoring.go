@@ -20,7 +20,7 @@ import (
 
 // monitor opens the endpoints of the host about an operator, if there is to be any,
 // and returns what closes them.
-func (o Options) monitor(ctx context.Context, op observed, modules []*host.Module) (stop func(), err error) {
+func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module) (stop func(), err error) {
 	if o.Listen == "" {
 		return func() {}, nil
 	}
@@ -61,7 +61,7 @@ type monitored struct {
 
 var _ certified = monitored{}
 
-func monitoring(op observed, modules []*host.Module) http.Handler {
+func monitoring(op observed, modules func() []*host.Module) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		&metrics{op, modules},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -28,6 +29,8 @@ func (s secured) Expires() (time.Time, bool) { return s.expires, true }
 
 func (s still) Streams() []reactor.StreamState { return s.streams }
 func (s still) Counts() reactor.Counts         { return s.counts }
+
+func none() []*host.Module { return nil }
 
 func TestEndpoints(t *testing.T) {
 	now := time.Now()
@@ -63,7 +66,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := monitoring(still{tt.streams, tt.counts}, nil)
+			handler := monitoring(still{tt.streams, tt.counts}, none)
 			if code, _ := get(handler, "/livez"); code != tt.livez {
 				t.Errorf("/livez answers %d, want %d", code, tt.livez)
 			}
@@ -72,7 +75,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]reactor.StreamState{healthy}, up}, nil), "/metrics")
+	code, text := get(monitoring(still{[]reactor.StreamState{healthy}, up}, none), "/metrics")
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
@@ -87,7 +90,7 @@ func TestEndpoints(t *testing.T) {
 		code    int
 		text    string
 	}{{now.Add(time.Hour), 200, "ok"}, {now.Add(-time.Hour), 503, "the certificate of the webhook server has expired at "}} {
-		handler := monitoring(secured{still{nil, up}, tt.expires}, nil)
+		handler := monitoring(secured{still{nil, up}, tt.expires}, none)
 		if code, text := get(handler, "/readyz"); code != tt.code || !strings.Contains(text, tt.text) {
 			t.Errorf("with a certificate, /readyz answers %d, %s; want %d, %s", code, text, tt.code, tt.text)
 		}
@@ -95,7 +98,7 @@ func TestEndpoints(t *testing.T) {
 			t.Error("/metrics does not tell when the certificate expires")
 		}
 	}
-	if code, _ := get(monitoring(still{}, nil), "/debug/pprof/"); code != http.StatusNotFound {
+	if code, _ := get(monitoring(still{}, none), "/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("another path answers %d", code)
 	}
 }

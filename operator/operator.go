@@ -6,7 +6,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rs/zerolog"
 
@@ -95,6 +94,14 @@ type Options struct {
 	// any time what it holds. May be nil.
 	Counts func(count func() reactor.Counts)
 
+	// Reload replaces the modules whenever one of their files has changed: see
+	// Operator.Reload.
+	Reload bool
+
+	// KeepRights refuses to replace modules by others that want more: other resources
+	// or requests, for example. The error is ErrMoreRights then.
+	KeepRights bool
+
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default
 	Ready  func() // called when the operator has started; may be nil
@@ -107,62 +114,15 @@ var ErrExitTimeout = reactor.ErrExitTimeout
 // ErrHandlersFailed says that an operator that ran once has left failures.
 var ErrHandlersFailed = reactor.ErrHandlersFailed
 
-// Run runs an operator until the context ends. The error says what could not be
-// started: the file, the handler, the setting, or the cluster.
+// Run loads and runs an operator until the context ends. The error says what could
+// not be started: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
-	modules, err := LoadFrom(ctx, Source{Open: o.Open, Engine: o.Engine}, o.Modules, o.Host)
+	op, err := New(ctx, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // stopped before it was started
 	case err != nil:
 		return err
 	}
-	stuck := false
-	defer func() {
-		if stuck {
-			return // a module must not be closed while it runs
-		}
-		for _, module := range modules {
-			_ = module.Close(context.WithoutCancel(ctx)) // the process is ending, or the error is known
-		}
-	}()
-	if err := checkTogether(modules); err != nil {
-		return err
-	}
-	if err := o.grant(modules); err != nil {
-		return err
-	}
-	guests := make([]reactor.Guest, len(modules))
-	for i, module := range modules {
-		guests[i] = guest{module}
-	}
-	registry, err := reactor.NewRegistry(guests...)
-	if err != nil {
-		return err
-	}
-	initial, err := o.Admission.applied(o.Peering.applied(o.Settings))
-	if err != nil {
-		return err
-	}
-	cert := &certificate{}
-	op, err := reactor.New(reactor.Options{
-		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
-		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: o.Calls, Webhooks: o.Admission.webhooks(o.Log, cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
-		Log: o.Log, RefKey: o.RefKey, Ready: o.Ready,
-	})
-	if err != nil {
-		return err
-	}
-	if o.Counts != nil {
-		o.Counts(op.Counts)
-	}
-	stopServing, err := o.monitor(ctx, monitored{op, cert}, modules)
-	if err != nil {
-		return err
-	}
-	defer stopServing()
-	err = op.Run(ctx)
-	stuck = errors.Is(err, ErrExitTimeout)
-	return err
+	return op.Run(ctx)
 }

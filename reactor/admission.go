@@ -33,16 +33,15 @@ type Admission struct {
 	op      *Operator
 	changed chan struct{} // has a token after each change of the resources
 
-	kept func(parent, key string) bool // which parts of a body are decoded
-
-	mu        sync.Mutex           // guards the resources
+	mu        sync.Mutex           // guards all below
+	edition   uint32               // whose handlers they are for
 	resources []selectors.Resource // for reviews
 	versions  []selectors.Resource // for conversions: of all versions
 	found     chan struct{}        // closed when the resources are known
 }
 
 func newAdmission(op *Operator) *Admission {
-	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{}), kept: reviewedParts(op.Registry.admission)}
+	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{})}
 }
 
 var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
@@ -57,7 +56,7 @@ func (op *Operator) webhooks() (Webhooks, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case hooks == nil && len(op.Registry.admission)+len(op.Registry.converting) > 0:
+	case hooks == nil && op.present().registry.needsServer():
 		return nil, errNoServer
 	}
 	return hooks, nil
@@ -83,15 +82,17 @@ func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 	return nil
 }
 
-// serve replaces the resources that the handlers are for, out of all that there are.
-func (a *Admission) serve(resources, all []selectors.Resource) {
+// serve replaces the resources that the handlers of an edition are for, out of all
+// that there are.
+func (a *Admission) serve(e *edition, resources, all []selectors.Resource) {
 	versions := slices.DeleteFunc(slices.Clone(all), func(r selectors.Resource) bool {
-		return !slices.ContainsFunc(a.op.Registry.converting, func(h *Handler) bool { return h.converts(r) })
+		return !slices.ContainsFunc(e.registry.converting, func(h *Handler) bool { return h.converts(r) })
 	})
 	equal := func(x, y selectors.Resource) bool { return x.Key() == y.Key() }
 	a.mu.Lock()
 	first := a.resources == nil
-	same := !first && slices.EqualFunc(a.resources, resources, equal) && slices.EqualFunc(a.versions, versions, equal)
+	same := !first && a.edition == e.number && slices.EqualFunc(a.resources, resources, equal) && slices.EqualFunc(a.versions, versions, equal)
+	a.edition = e.number
 	a.resources, a.versions = append([]selectors.Resource{}, resources...), versions
 	a.mu.Unlock()
 	if first {
@@ -111,13 +112,15 @@ func (a *Admission) Changed() <-chan struct{} { return a.changed }
 // Handlers are the handlers of webhooks in the order of their declaration, with
 // the resources that they are for now.
 func (a *Admission) Handlers() []reviews.Handler {
+	e := a.op.hold()
+	defer e.release()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	list := []reviews.Handler{}
-	for _, h := range a.op.Registry.admission {
+	for _, h := range e.registry.admission {
 		list = append(list, reviews.Handler{ID: h.ID, Spec: h.Spec, Resources: selected(a.resources, h.Selector.Check)})
 	}
-	for _, h := range a.op.Registry.converting {
+	for _, h := range e.registry.converting {
 		list = append(list, reviews.Handler{ID: h.ID, Spec: h.Spec, Resources: selected(a.versions, h.converts)})
 	}
 	return list
@@ -173,11 +176,13 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
-	c, err := a.cause(in, resource)
+	e := a.op.hold()
+	defer e.release()
+	c, err := a.cause(e, in, resource)
 	if err != nil {
 		return nil, err
 	}
-	handlers, err := c.match(ctx, a.candidates(in, resource))
+	handlers, err := c.match(ctx, candidates(e.registry, in, resource))
 	if err != nil {
 		return nil, err
 	}
@@ -216,8 +221,8 @@ type review struct {
 
 // cause makes the cause of a review. The memo is that of the object, which does
 // not exist yet when it is being created.
-func (a *Admission) cause(in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
-	body, err := dicts.DecodeParts(in.Body(), a.kept)
+func (a *Admission) cause(e *edition, in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
+	body, err := dicts.DecodeParts(in.Body(), e.reviewed)
 	if err != nil {
 		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
 	}
@@ -228,7 +233,7 @@ func (a *Admission) cause(in *reviews.Incoming, resource selectors.Resource) (*c
 	}
 	return &cause{
 		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base,
-		patch: newPatch(nil), log: objectLogger(a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: a.op.indices, caller: a.op.caller,
+		patch: newPatch(nil), log: objectLogger(a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,
 		review: &review{Incoming: in},
 	}, nil
 }
@@ -254,9 +259,9 @@ func reviewedParts(handlers []*Handler) func(parent, key string) bool {
 
 // candidates are the handlers that the request is for, but for their filters. Of
 // mutating ones, only those that say so are for deletions.
-func (a *Admission) candidates(in *reviews.Incoming, resource selectors.Resource) []*Handler {
+func candidates(registry *Registry, in *reviews.Incoming, resource selectors.Resource) []*Handler {
 	var found []*Handler
-	for _, h := range a.op.Registry.admission {
+	for _, h := range registry.admission {
 		isFor := h.Spec.Subresource == "*" || h.Spec.Subresource == in.Subresource
 		mutates := h.Spec.Kind == abi.KindMutate && in.Operation == "DELETE" && !slices.Equal(h.Spec.Operations, []string{"DELETE"})
 		if h.ID == in.Webhook && isFor && !mutates && h.Selector.Check(resource) {

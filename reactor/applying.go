@@ -76,6 +76,7 @@ func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration) (lef
 	default:
 		return 0
 	}
+	c.leave()
 	return c.queue.sleep(ctx, min(delay, longestSleep))
 }
 

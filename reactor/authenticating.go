@@ -41,8 +41,10 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	log.Info().Msg(title + " has been initiated.")
 	own, err := loginsOf(ctx, op.Logins, log)
 	found = own
-	if len(op.Registry.activities[abi.KindLogin]) > 0 {
-		found, err = op.askLogins(ctx, own)
+	e := op.hold()
+	defer e.release()
+	if len(e.registry.activities[abi.KindLogin]) > 0 {
+		found, err = op.askLogins(ctx, e, own)
 	}
 	if err != nil {
 		return nil, err
@@ -56,9 +58,9 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 }
 
 // askLogins gets the credentials from the login handlers.
-func (op *Operator) askLogins(ctx context.Context, own map[string]credentials.Info) (map[string]credentials.Info, error) {
-	a := op.activity(abi.KindLogin)
-	a.logins, a.caller = sortedKeys(own), op.caller.Unconnected() // or else they would wait for themselves
+func (op *Operator) askLogins(ctx context.Context, e *edition, own map[string]credentials.Info) (map[string]credentials.Info, error) {
+	a := op.activity(e, abi.KindLogin)
+	a.logins, a.caller = sortedKeys(own), e.caller.Unconnected() // or else they would wait for themselves
 	done, err := a.run(ctx)
 	if err != nil {
 		return nil, err

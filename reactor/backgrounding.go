@@ -22,18 +22,49 @@ type work struct {
 	x       *execution
 }
 
+// works are the background handlers that run.
+type works struct {
+	mu   sync.Mutex // guards halt, and keeps those of two editions from running at the same time
+	halt func()     // nil: there are none
+}
+
+// start starts the background handlers of an edition that is still the present one,
+// after those of the one before have ended.
+func (w *works) start(ctx context.Context, op *Operator, e *edition) (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end()
+	if !e.replaced.Load() && ctx.Err() == nil {
+		w.halt, err = op.startWork(ctx, e)
+	}
+	return err
+}
+
+func (w *works) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end()
+}
+
+func (w *works) end() {
+	if w.halt != nil {
+		w.halt()
+		w.halt = nil
+	}
+}
+
 // startWork starts the background handlers. The returned function tells them to
 // end, and waits; those that take longer than handlers at the exit may are ended by
 // force.
-func (op *Operator) startWork(ctx context.Context) (stop func(), err error) {
+func (op *Operator) startWork(ctx context.Context, e *edition) (stop func(), err error) {
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	stopper := newStopper()
-	for _, h := range deduplicated(op.Registry.activities[abi.KindBackground]) {
-		c, err := op.activity(abi.KindBackground).cause()
-		if err != nil {
-			kill()
-			return nil, err
+	e.hold()
+	for _, h := range deduplicated(e.registry.activities[abi.KindBackground]) {
+		var c *cause
+		if c, err = op.activity(e, abi.KindBackground).cause(); err != nil {
+			break
 		}
 		c.stopper = stopper
 		w := &work{h, c, &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modeTemporary}}
@@ -47,7 +78,8 @@ func (op *Operator) startWork(ctx context.Context) (stop func(), err error) {
 		running.Wait()
 		late.Stop()
 		kill()
-	}, nil
+		e.release()
+	}, err
 }
 
 // run calls the handler until it ends by itself, or is told to.

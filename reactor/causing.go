@@ -28,6 +28,9 @@ type cause struct {
 	caller   *calls.Caller
 	readOnly string // why requests of the guest must not write; empty if they may
 
+	edition *edition // which is held until the guests are not called any more; nil by then
+	again   bool     // the object is looked at once more for other handlers: nothing has happened
+
 	eventType *string // of the watch event; nil in the initial listing
 
 	// For changes. old and new are essences, or values of the handler's field.
@@ -68,6 +71,12 @@ func (c *cause) adjusted(h *Handler) *cause {
 	narrowed.field = h.Spec.Field
 	narrowed.verdicts = nil
 	return &narrowed
+}
+
+// leave releases the edition: no guest is called any more.
+func (c *cause) leave() {
+	c.edition.release()
+	c.edition = nil
 }
 
 // deleted tells whether the object is being deleted.

@@ -20,7 +20,9 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	converter, err := a.converter(object, desired)
+	e := a.op.hold()
+	defer e.release()
+	converter, err := a.converter(e, object, desired)
 	if err == nil {
 		object, err = converter.run(ctx, object)
 	}
@@ -34,20 +36,21 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]
 // converter is a way from one version to another.
 type converter struct {
 	op       *Operator
+	edition  *edition // held by who converts
 	group    string
 	resource selectors.Resource
 	steps    []*Handler
 }
 
 // converter finds the shortest way for an object.
-func (a *Admission) converter(object dicts.Object, desired string) (*converter, error) {
+func (a *Admission) converter(e *edition, object dicts.Object, desired string) (*converter, error) {
 	group, from := splitVersion(dicts.LookupString(object, "apiVersion"))
 	wantedGroup, to := splitVersion(desired)
 	if group != wantedGroup {
 		return nil, fmt.Errorf("it is of the group %q, not %q", group, wantedGroup)
 	}
-	c := &converter{op: a.op, group: group}
-	handlers := a.convertersOf(group, dicts.LookupString(object, "kind"), &c.resource)
+	c := &converter{op: a.op, edition: e, group: group}
+	handlers := a.convertersOf(e.registry, group, dicts.LookupString(object, "kind"), &c.resource)
 	steps := make([]reviews.Step, len(handlers))
 	for i, h := range handlers {
 		steps[i] = reviews.Step{From: h.Spec.From, To: h.Spec.To}
@@ -63,11 +66,11 @@ func (a *Admission) converter(object dicts.Object, desired string) (*converter, 
 }
 
 // convertersOf are the handlers for a kind in any version, and one of its resources.
-func (a *Admission) convertersOf(group, kind string, resource *selectors.Resource) []*Handler {
+func (a *Admission) convertersOf(registry *Registry, group, kind string, resource *selectors.Resource) []*Handler {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var found []*Handler
-	for _, h := range a.op.Registry.converting {
+	for _, h := range registry.converting {
 		for _, r := range a.versions {
 			if r.Group == group && r.Kind == kind && h.converts(r) {
 				*resource = r
@@ -111,7 +114,7 @@ func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (
 	memo := newMemo(op.memories.base)
 	made := &cause{
 		resource: &c.resource, raw: dicts.Encode(object), body: object, memory: &memory{memo: memo}, base: op.memories.base,
-		patch: newPatch(nil), log: objectLogger(op.Log, op.RefKey, object).terse(), events: op.events, indices: op.indices, caller: op.caller,
+		patch: newPatch(nil), log: objectLogger(op.Log, op.RefKey, object).terse(), events: op.events, indices: c.edition.indices, caller: c.edition.caller,
 		readOnly: "a conversion has no side effects", conversion: &abi.Conversion{From: h.Spec.From, To: h.Spec.To},
 	}
 	x := &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}

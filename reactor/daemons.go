@@ -37,6 +37,7 @@ type daemon struct {
 	kill    context.CancelFunc // ends it by force
 	log     *logger            // of the object
 	instant time.Duration      // see instantExit
+	edition uint32             // that the handler is of
 }
 
 // debug logs about its end, which is not for the object.

@@ -69,12 +69,18 @@ func (p *processor) store(c *cause, object, id string, done outcome) {
 // gate keeps all handlers waiting until the indices are complete: until all
 // objects of all indexed resources that were there at the start have been indexed.
 type gate struct {
-	mu    sync.Mutex // guards count
-	count int
-	open  chan struct{}
+	mu     sync.Mutex // guards count
+	count  int
+	open   chan struct{}
+	closed chan struct{} // for ever: another gate has taken its place
+	shut   func()        // closes it so
 }
 
-func newGate() *gate { return &gate{open: make(chan struct{})} }
+func newGate() *gate {
+	g := &gate{open: make(chan struct{}), closed: make(chan struct{})}
+	g.shut = sync.OnceFunc(func() { close(g.closed) })
+	return g
+}
 
 func (g *gate) isOpen() bool {
 	select {
@@ -106,11 +112,17 @@ func (g *gate) done() {
 	}
 }
 
-// wait waits until the gate is open, or the operator ends.
+// wait waits until the gate is open, or the operator ends. It returns errReplaced if
+// the gate never opens, as the handlers have been replaced.
 func (g *gate) wait(ctx context.Context) error {
+	if g.isOpen() {
+		return nil
+	}
 	select {
 	case <-g.open:
 		return nil
+	case <-g.closed:
+		return errReplaced
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -79,6 +79,7 @@ func (b *background) end() {
 		b.queues.nudge(b.key) // whoever polls for the end
 	}
 	b.kill() // lets go of the context
+	b.p.edition.release()
 	b.p.tasks.Done()
 }
 

@@ -23,9 +23,20 @@ type memory struct {
 	noticedByListing bool
 	handledOnce      bool
 
+	edition uint32 // whose handlers the object had last
+
 	// remaining are transformations that could not be applied yet, since the
 	// object had changed meanwhile.
 	remaining []transformation
+}
+
+// follow forgets the failures of handlers that were replaced.
+func (m *memory) follow(e *edition) {
+	if e == nil || m.edition == e.number {
+		return
+	}
+	m.edition, m.indexing = e.number, progression.State{}
+	m.background.renew(e.number)
 }
 
 // memories are the memories of all objects of an operator.

@@ -49,7 +49,7 @@ type observer struct {
 	discovery    discovery.ServerResourcesInterface
 	orchestrator *orchestrator
 	admission    *Admission
-	demands      []selectors.Demand
+	editions     *editions
 	pauses       *pauses
 	peering      *settings.Peering
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
@@ -58,8 +58,9 @@ type observer struct {
 	streams      *streamSet
 	log          zerolog.Logger
 
-	last   []selectors.Resource // what the last scan has found
-	warned []string             // the warnings of the last scan: they are not repeated
+	resolving sync.Mutex           // guards the next two, and keeps the order of what is served
+	last      []selectors.Resource // what the last scan has found
+	warned    []string             // the warnings of the last scan: they are not repeated
 
 	mu    sync.Mutex      // guards known
 	known map[string]bool // what the last scan has found, named as definitions: plural.group
@@ -124,10 +125,25 @@ func (o *observer) rescan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resources = steady(o.last, resources, partial)
-	o.last = resources
-	o.remember(resources)
-	served := selectors.Resolve(resources, o.demands)
+	o.resolving.Lock()
+	defer o.resolving.Unlock()
+	o.last = steady(o.last, resources, partial)
+	o.remember(o.last)
+	o.resolve(ctx, partial)
+	return nil
+}
+
+// resume serves what the present handlers demand of what the last scan has found.
+func (o *observer) resume(ctx context.Context) {
+	o.resolving.Lock()
+	defer o.resolving.Unlock()
+	o.resolve(ctx, nil)
+}
+
+func (o *observer) resolve(ctx context.Context, partial error) {
+	e := o.editions.hold() // its functions may select resources
+	defer e.release()
+	served := selectors.Resolve(o.last, demandsOf(e.registry))
 	var warnings []string
 	if partial != nil {
 		warnings = append(warnings, fmt.Sprintf("Some resources cannot be discovered: %v", partial))
@@ -142,9 +158,8 @@ func (o *observer) rescan(ctx context.Context) error {
 		}
 	}
 	o.warned = warnings
-	o.serve(ctx, served.Watched, resources)
-	o.admission.serve(served.Webhooks, resources)
-	return nil
+	o.serve(ctx, served.Watched, o.last)
+	o.admission.serve(e, served.Webhooks, o.last)
 }
 
 // serve serves the demanded resources, and meets other operators in those for that.

@@ -21,9 +21,9 @@ const probingAge = 10 * time.Second
 //
 // Kopf: kopf._core.engines.probing (v1.45); https://docs.kopf.dev/en/latest/probing/
 type prober struct {
-	activity func() *activity
-	path     string
-	log      func(message string)
+	run  func(ctx context.Context) (*activityResult, error)
+	path string
+	log  func(message string)
 
 	busy    chan struct{} // held by who runs the probes, or looks at the results; capacity 1
 	results map[string]any
@@ -49,7 +49,7 @@ func (op *Operator) liveness(endpoint string) (serve func(ctx context.Context), 
 		return nil, fmt.Errorf("liveness endpoint %q: %w", endpoint, err)
 	}
 	p := &prober{
-		activity: func() *activity { return op.activity(abi.KindProbe) }, path: parts.Path, busy: make(chan struct{}, 1),
+		run: func(ctx context.Context) (*activityResult, error) { return op.perform(ctx, abi.KindProbe) }, path: parts.Path, busy: make(chan struct{}, 1),
 		log: func(message string) { op.Log.Error().Msg(message) },
 	}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
@@ -92,7 +92,7 @@ func (p *prober) collect(ctx context.Context) (map[string]any, error) {
 	if p.results != nil && time.Since(p.when) < probingAge {
 		return p.results, nil
 	}
-	done, err := p.activity().run(ctx)
+	done, err := p.run(ctx)
 	if err != nil {
 		p.log(fmt.Sprintf("Probing has failed: %v", err))
 		return nil, err

@@ -23,6 +23,7 @@ import (
 // Kopf: kopf._core.reactor.processing (v1.45).
 type processor struct {
 	resource  selectors.Resource
+	edition   *edition // held by each event
 	handlers  *resourceHandlers
 	settings  *settings.Settings
 	memories  *memories
@@ -40,19 +41,41 @@ type processor struct {
 	settling  *settling
 
 	background *execution // of daemons and timers
+
+	// again handles an event with other handlers than those, which were replaced.
+	again func(ctx context.Context, it item, q *queue) (version string)
 }
 
-// process handles one event, and returns the version that our patch has made.
+// process handles one event, and returns the version that our patch has made. It
+// releases the edition, which the caller holds.
 func (p *processor) process(ctx context.Context, it item, q *queue) (version string) {
+	version, err := p.processed(ctx, it, q)
+	if errors.Is(err, errReplaced) {
+		return p.again(ctx, it, q) // under the present edition
+	}
+	return version
+}
+
+// processed returns no errors but errReplaced.
+func (p *processor) processed(ctx context.Context, it item, q *queue) (version string, err error) {
+	var c *cause
+	defer func() {
+		if c == nil {
+			p.edition.release()
+		} else {
+			c.leave() // unless it has, to sleep
+		}
+	}()
 	if it.indexed != nil {
 		defer it.indexed() // whatever happens: others must not wait for ever
 	}
 	body, err := dicts.DecodeParts(it.Object, p.handlers.kept)
 	if err != nil {
 		p.log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
-		return ""
+		return "", nil
 	}
 	memory := p.memories.recall(it.Meta.Key(), it.Type == watching.Listed)
+	memory.follow(p.edition)
 	if memory.background.live.Load() != nil {
 		memory.background.follow(it.Object)
 	}
@@ -60,15 +83,17 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		p.settling.done(it.Meta.Key())
 		p.memories.forget(it.Meta.Key())
 	}
-	c := &cause{
+	c = &cause{
 		resource: &p.resource, queue: q, raw: it.Object, body: body, memory: memory, base: p.memories.base,
 		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events, indices: p.indices,
-		caller: p.caller,
+		caller: p.caller, edition: p.edition,
 	}
 	c.log.post = p.events.logged
 	if it.Type != watching.Listed {
 		c.eventType = &it.Type
 	}
+	c.again = it.again
+	var replaced error
 	memory.throttler.run(ctx, q, c.log, p.settings.Queueing.ErrorDelays, func() error {
 		err := p.index(ctx, c, it)
 		if it.indexed != nil {
@@ -77,13 +102,17 @@ func (p *processor) process(ctx context.Context, it item, q *queue) (version str
 		if err != nil {
 			return err
 		}
-		if err := q.unhurried(ctx, p.indexed.wait); err != nil {
+		switch err := q.unhurried(ctx, p.indexed.wait); {
+		case errors.Is(err, errReplaced):
+			replaced = err
+			return nil
+		case err != nil:
 			return err
 		}
 		version, err = p.cycle(ctx, c, it)
 		return err
 	})
-	return version
+	return version, replaced
 }
 
 // cycle calls the handlers that are due, then applies what they have left.
@@ -192,7 +221,7 @@ func (p *processor) handleLater(ctx context.Context, c *cause, it item, clean bo
 // handleEvent calls the handlers of raw events: all of them, at once, without any
 // traces on the object but their own patches and results.
 func (p *processor) handleEvent(ctx context.Context, c *cause) error {
-	if len(p.handlers.watching) == 0 {
+	if len(p.handlers.watching) == 0 || c.again {
 		return nil
 	}
 	spied := *c

@@ -65,6 +65,16 @@ type item struct {
 
 	// indexed is called once the object of an initial listing has been indexed. May be nil.
 	indexed func()
+
+	// again says that nothing has happened to the object, but to its handlers.
+	again bool
+}
+
+// drop lets nobody wait for an item that is not handled.
+func (it item) drop() {
+	if it.indexed != nil {
+		it.indexed()
+	}
 }
 
 // awaited is the version of our last patch, until it arrives or it is too late.
@@ -103,6 +113,7 @@ func (qs *queues) put(ctx context.Context, it item) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if qs.closed {
+		it.drop()
 		return
 	}
 	key := it.Meta.Key()
@@ -371,5 +382,24 @@ func (qs *queues) drain(cancel context.CancelFunc, patience time.Duration) int {
 	qs.mu.Unlock()
 	cancel()
 	<-done
+	qs.forget()
 	return left
+}
+
+// forget drops what nobody will handle any more.
+func (qs *queues) forget() {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, q := range qs.objects {
+		for _, it := range q.pending {
+			it.drop()
+		}
+	}
+}
+
+// all says whether each raw event counts from now on.
+func (qs *queues) all(every bool) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.every = every
 }

@@ -143,6 +143,9 @@ func (r *Registry) forObjects() []*Handler {
 	return slices.Concat(r.indexing, r.watching, r.changing, r.spawning, r.admission, r.converting)
 }
 
+// needsServer tells whether the API server has to reach the handlers.
+func (r *Registry) needsServer() bool { return len(r.admission)+len(r.converting) > 0 }
+
 // resourceHandlers are the handlers for one resource: what a stream needs to know.
 type resourceHandlers struct {
 	watching  []*Handler

@@ -16,8 +16,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
-	"github.com/kopf-wasm/kopf/reactor/indexing"
-	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -67,16 +65,13 @@ type Options struct {
 // Operator serves objects with the handlers of guests.
 type Operator struct {
 	Options
-	lifecycle progression.Lifecycle
+	editions
 	memories  *memories
 	vault     *credentials.Vault
 	client    *clients.Client
 	events    *events
 	tasks     sync.WaitGroup // daemons and timers
-	indices   *indexing.Indices
-	indexed   *gate // open when the indices are complete
 	pauses    *pauses
-	caller    *calls.Caller
 	workers   workers // of all resources
 	settling  *settling
 	identity  func() string
@@ -85,9 +80,8 @@ type Operator struct {
 	exiting   atomic.Int64 // process.ultimate_exiting_timeout
 	streams   streamSet
 	serving   atomic.Bool // observing the cluster
-
-	mu      sync.Mutex            // guards awaited
-	awaited map[dimensionKey]bool // streams that the gate waits for
+	works     works
+	replacing replacing
 }
 
 // New makes an operator. Nothing runs yet.
@@ -99,23 +93,20 @@ func New(o Options) (*Operator, error) {
 		o.RefKey = "object"
 	}
 	op := &Operator{
-		Options: o, lifecycle: progression.ASAP, memories: newMemories(), events: newEvents(o.Settings),
-		indices: indexing.New(idsOf(o.Registry.indexing)), indexed: newGate(), awaited: map[dimensionKey]bool{},
+		Options: o, memories: newMemories(), events: newEvents(o.Settings),
 		pauses: newPauses(), leave: func() {}, settling: newSettling(o.Once),
 	}
-	op.caller = calls.New(o.Calls, o.Namespaces, func() *clients.Client { return op.client })
 	op.vault = credentials.New(op.authenticate)
 	op.admission = newAdmission(op)
 	if o.Settings.Peering.Clusterwide == nil {
 		o.Settings.Peering.Clusterwide = new(len(o.Namespaces) == 0)
 	}
-	if name := o.Registry.lifecycle; name != "" {
-		lifecycle, err := lifecycleByName(name)
-		if err != nil {
-			return nil, err
-		}
-		op.lifecycle = lifecycle
+	first, err := op.newEdition(0, o.Registry, o.Calls)
+	if err != nil {
+		return nil, err
 	}
+	op.replace(first)
+	op.replacing.initial, op.replacing.begun = *o.Settings, make(chan struct{})
 	return op, nil
 }
 
@@ -136,7 +127,7 @@ func (op *Operator) Run(ctx context.Context) error {
 }
 
 func (op *Operator) run(ctx context.Context) error {
-	defer op.caller.Close()
+	defer func() { op.present().caller.Close() }()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
 		return nil
@@ -163,7 +154,7 @@ func (op *Operator) run(ctx context.Context) error {
 }
 
 func (op *Operator) startup(ctx context.Context) error {
-	done, err := op.activity(abi.KindStartup).run(ctx)
+	done, err := op.perform(ctx, abi.KindStartup)
 	if err != nil {
 		return err
 	}
@@ -173,16 +164,26 @@ func (op *Operator) startup(ctx context.Context) error {
 }
 
 func (op *Operator) cleanup(ctx context.Context) error {
-	_, err := op.activity(abi.KindCleanup).run(ctx)
+	_, err := op.perform(ctx, abi.KindCleanup)
 	return err
 }
 
-func (op *Operator) activity(kind abi.Kind) *activity {
+// perform runs an activity with the present handlers.
+func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activityResult, error) {
+	e := op.hold()
+	defer e.release()
+	return op.activity(e, kind).run(ctx)
+}
+
+func (op *Operator) activity(e *edition, kind abi.Kind) *activity {
 	return &activity{
-		kind: kind, handlers: op.Registry.activities[kind],
-		settings: op.Settings, memo: op.memories.base, events: op.events, indices: op.indices, caller: op.caller, log: op.Log,
+		kind: kind, handlers: e.registry.activities[kind],
+		settings: op.Settings, memo: op.memories.base, events: op.events, indices: e.indices, caller: e.caller, log: op.Log,
 	}
 }
+
+// connected is the client; nil before the login.
+func (op *Operator) connected() *clients.Client { return op.client }
 
 // serve observes the cluster and serves what it finds, until the context ends.
 func (op *Operator) serve(ctx context.Context) error {
@@ -210,10 +211,11 @@ func (op *Operator) serve(ctx context.Context) error {
 		return err
 	}
 	op.workers = newWorkers(op.Settings.Execution.MaxWorkers)
-	op.Registry.bind(ctx, log)
-	op.indexed.add() // until the first streams are known
+	initial := op.present()
+	initial.registry.bind(ctx, log)
+	initial.indexed.add() // until the first streams are known
 	orchestrator := newOrchestrator()
-	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(op.indexed.done)
+	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(func() { initial.indexed.done(); close(op.replacing.begun) })
 	orchestrator.launched = op.settling.begin
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
 	op.leave = orchestrator.leave
@@ -231,18 +233,19 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	stopPosting := op.events.start(ctx, op.client, first.DefaultNamespace, log)
 	defer stopPosting()
-	stopWork, err := op.startWork(ctx)
-	if err != nil {
+	defer op.works.stop()
+	if err := op.works.start(ctx, op, initial); err != nil {
 		return err
 	}
-	defer stopWork()
+	defer op.replacing.end()
+	op.replacing.begin(ctx, observer, hooks != nil)
 	return op.observe(ctx, observer, hooks)
 }
 
 // newObserver makes what finds out about the cluster.
 func (op *Operator) newObserver(o *orchestrator, explorer discovery.ServerResourcesInterface, log zerolog.Logger, patterns []string) *observer {
 	return &observer{
-		client: op.client, discovery: explorer, orchestrator: o, admission: op.admission, demands: demandsOf(op.Registry),
+		client: op.client, discovery: explorer, orchestrator: o, admission: op.admission, editions: &op.editions,
 		pauses: op.pauses, peering: &op.Settings.Peering,
 		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
 		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, log: log,
@@ -298,44 +301,6 @@ func (op *Operator) start(ctx context.Context, d dimension) {
 	}
 }
 
-// stream serves one resource in one namespace until the context ends, and its
-// objects until they are done with or the patience is over. While the operator
-// pauses, nothing is watched; events that are queued by then are still handled.
-func (op *Operator) stream(ctx context.Context, d dimension) {
-	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
-	path, err := d.resource.URL(d.namespace, "", "")
-	if err != nil {
-		log.Error().Err(err).Msg("a resource cannot be served")
-		return
-	}
-	handlers := op.Registry.forResource(d.resource)
-	p := &processor{
-		resource: d.resource, handlers: handlers, settings: op.Settings, memories: op.memories,
-		applier:   &applier{client: op.client, settings: op.Settings},
-		lifecycle: op.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		tasks: &op.tasks, indices: op.indices, indexed: op.indexed, pauses: op.pauses, caller: op.caller, workers: op.workers,
-		settling:   op.settling,
-		background: &execution{settings: op.Settings, workers: op.workers, settling: op.settling, lifecycle: progression.AllAtOnce, errors: modeTemporary},
-	}
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	qs := newQueuesOf(op.Settings)
-	qs.process, qs.every = p.process, len(handlers.watching) > 0
-	stream := &watching.Stream{
-		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
-		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
-	}
-	sink := &queueSink{ctx: working, reading: ctx, queues: qs, settling: op.settling, gate: op.gateOf(d)}
-	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	op.streams.supervise(ctx, &supervised{stream: stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses}, func() {
-		op.pauses.between(ctx, func(ctx context.Context) { _ = stream.Run(ctx, sink) }) // ends with the context only
-	})
-	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	if left := qs.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
-		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
-	}
-}
-
 func apiVersionOf(r selectors.Resource) string {
 	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
@@ -354,55 +319,7 @@ func (op *Operator) prepare(d dimension) {
 		op.pauses.set(pauseReason(d.key()), op.Settings.Peering.Mandatory)
 		return
 	}
-	if len(op.Registry.forResource(d.resource).indexing) > 0 && op.indexed.add() {
-		op.mu.Lock()
-		defer op.mu.Unlock()
-		op.awaited[d.key()] = true
-	}
-}
-
-// gateOf is the gate that waits for a stream; nil if it does not.
-func (op *Operator) gateOf(d dimension) *gate {
-	op.mu.Lock()
-	defer op.mu.Unlock()
-	key := d.key()
-	if !op.awaited[key] {
-		return nil
-	}
-	delete(op.awaited, key)
-	return op.indexed
-}
-
-// queueSink feeds the queues of objects from a stream.
-type queueSink struct {
-	ctx      context.Context // of the workers: it outlives the stream
-	reading  context.Context // of the stream
-	queues   *queues
-	gate     *gate // until the initial listing is complete; nil if nobody waits for it
-	settling *settling
-}
-
-// Event queues an event. Each object of the initial listing is waited for.
-func (s *queueSink) Event(event watching.Event) {
-	if event.Type == watching.Listed {
-		s.settling.add(event.Meta.Key())
-	}
-	it := item{Event: event}
-	if s.gate != nil && event.Type == watching.Listed && s.gate.add() {
-		it.indexed = sync.OnceFunc(s.gate.done)
-	}
-	s.queues.put(s.ctx, it)
-	if event.Type == watching.Listed {
-		s.queues.hold(s.reading)
-	}
-}
-
-// Listed ends the waiting for the listing itself.
-func (s *queueSink) Listed() {
-	if s.gate != nil {
-		s.gate.done()
-		s.gate = nil
-	}
+	op.present().await(d)
 }
 
 func (op *Operator) requestOptions() clients.Options {

@@ -23,6 +23,14 @@ type backgroundMemory struct {
 	stopped map[string]bool // those that ended by themselves: never started again
 	started map[string]bool // those whose initial delay is over
 	changed time.Time       // the last essential change
+	edition uint32          // that the stopped ones are of
+}
+
+// renew lets daemons that ended by themselves be started anew: their code is another.
+func (m *backgroundMemory) renew(edition uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.edition, m.stopped = edition, nil
 }
 
 // follow takes a newer body. What is pointed to is a copy: the cause that a body comes
@@ -94,7 +102,7 @@ func (m *backgroundMemory) add(d *daemon) bool {
 func (m *backgroundMemory) ended(d *daemon) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !d.stopper.isSet() {
+	if !d.stopper.isSet() && d.edition == m.edition {
 		if m.stopped == nil {
 			m.stopped = map[string]bool{}
 		}
@@ -140,7 +148,9 @@ func (p *processor) handleBackground(ctx context.Context, c *cause, it item, ess
 		}
 	}
 	ids := idsOf(matched)
-	mismatched := slices.DeleteFunc(m.all(), func(d *daemon) bool { return slices.Contains(ids, d.handler.ID) })
+	mismatched := slices.DeleteFunc(m.all(), func(d *daemon) bool {
+		return slices.Contains(ids, d.handler.ID) || d.edition != p.editionNumber() // those that were replaced are stopped anyway
+	})
 	return p.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
 
@@ -165,22 +175,38 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
 	own := *c
 	own.raw, own.body, own.old, own.new, own.diff = nil, nil, nil, nil, nil
-	own.patch, own.verdicts, own.queue, own.eventType = nil, nil, nil, nil
+	own.patch, own.verdicts, own.queue, own.eventType, own.edition = nil, nil, nil, nil, nil
 	own.stopper = newStopper()
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
 		handler: h, stopper: own.stopper, done: make(chan struct{}), log: &own.log,
-		instant: instantExit(p.settings.Background),
-		kill:    func() { cancel(); own.stopper.force() },
+		instant: instantExit(p.settings.Background), edition: p.editionNumber(),
+		kill: func() { cancel(); own.stopper.force() },
 	}
 	if !m.add(d) {
 		cancel()
 		return
 	}
+	if p.edition != nil && p.edition.replaced.Load() { // or else it is stopped by who replaces it
+		cancel()
+		d.stopper.set(abi.StopOperatorExiting)
+		m.ended(d)
+		close(d.done)
+		return
+	}
+	p.edition.hold()
 	m.follow(c.raw)
 	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own}
 	p.tasks.Add(1) // Waited for by Operator.Run, unless it is abandoned.
 	go b.live(working, b.begin)
+}
+
+// editionNumber tells daemons of different editions apart.
+func (p *processor) editionNumber() uint32 {
+	if p.edition == nil {
+		return 0
+	}
+	return p.edition.number
 }
 
 // askOption asks the guest for an option of a handler that is a function.

@@ -39,7 +39,8 @@ type supervised struct {
 	stream    *watching.Stream
 	resource  selectors.Resource
 	namespace string
-	pauses    *pauses // nil: it does not pause
+	pauses    *pauses       // nil: it does not pause
+	served    *servedStream // nil: not of objects that are handled
 	dead      bool
 }
 
@@ -60,6 +61,17 @@ func (s *streamSet) supervise(ctx context.Context, item *supervised, run func())
 		}
 	}()
 	run()
+}
+
+// each calls a function for all streams of objects, none of which ends meanwhile.
+func (s *streamSet) each(do func(*servedStream)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for item := range s.items {
+		if item.served != nil && !item.dead {
+			do(item.served)
+		}
+	}
 }
 
 // Streams are the present states of all streams of the operator, by their names.
@@ -91,7 +103,7 @@ type Counts struct {
 
 // Counts counts what there is now.
 func (op *Operator) Counts() Counts {
-	counts := Counts{Objects: op.memories.count(), Daemons: len(op.memories.daemons()), Indexed: op.indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
+	counts := Counts{Objects: op.memories.count(), Daemons: len(op.memories.daemons()), Indexed: op.present().indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
 	if counts.Ready {
 		counts.EventsDropped = op.events.dropped()
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ type runOptions struct {
 	liveness      string
 	listen        string
 	once          bool
+	follow        time.Duration
 	engine        string
 	config        []string
 	configFiles   []string
@@ -88,7 +90,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
 	flags.StringVarP(&o.peering, "peering", "P", "", "meet other operators in the peering objects of this `name`, and pause without them")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.BoolVar(&o.dev, "dev", false, "the priority 666: all other operators pause")
+	flags.BoolVar(&o.dev, "dev", false, "the priority 666, so that all other operators pause; and take changed files of modules over while running")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
@@ -103,6 +105,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
+	flags.DurationVar(&o.follow, "follow", 0, "replace modules whose tags move in the registry, and look so `often`; --follow alone is --follow=1m")
+	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
 }
@@ -144,14 +148,18 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}
+	options := operator.Options{
+		Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
+		Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+		Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
+		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
+		Host: limited,
+	}
 	work := func(ctx context.Context) error {
-		return operator.Run(ctx, operator.Options{
-			Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
-			Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
-			Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
-			Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey,
-			Host: limited,
-		})
+		if o.follow > 0 {
+			return o.runFollowing(ctx, options, stderr, log)
+		}
+		return operator.Run(ctx, options)
 	}
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)
@@ -163,6 +171,9 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
+	}
+	if err := o.checkFollow(); err != nil {
+		return err
 	}
 	return checkScope(o.clusterwide, o.namespaces, log)
 }

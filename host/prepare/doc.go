@@ -10,7 +10,8 @@
 // # What is changed
 //
 //   - A private global counts down at the beginning of functions and of loops, by
-//     what the code behind costs at most (see costs.go). When it is spent, the
+//     what the code behind costs at most (see costs.go); functions that are a loop as a whole
+//     have one check, not two. When it is spent, the
 //     host function yield is called and gives a new budget.
 //   - Instructions that work on ranges of memory or of tables, and memory.grow,
 //     become calls of functions that charge for the length, and split what is long.

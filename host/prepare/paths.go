@@ -6,12 +6,16 @@ import "slices"
 // of one turn of a loop without inner loops. All ways back lead over a loop header,
 // so each instruction in it runs at most once, and its cost is that of the longest path.
 type region struct {
-	cost  int
-	calls bool // of the whole function; only in the first region
+	cost int
+
+	// Of the whole function; only in the first region:
+	calls bool
+	loops bool // every call of it enters a loop before anything else happens
 }
 
-// checked tells whether the function needs a check at its entry.
-func (fn region) checked() bool { return fn.calls || fn.cost > smallFunction }
+// checked tells whether the function needs a check at its entry. That of a loop that it
+// always enters is enough: most functions of Go's compiler are such a loop.
+func (fn region) checked() bool { return fn.cost > smallFunction || fn.calls && !fn.loops }
 
 // unreachable is the cost of a path that does not exist.
 const unreachable = -1
@@ -31,6 +35,7 @@ type tracer struct {
 	frames  []frame
 	loops   []int // the positions of the loops among the frames
 	path    int   // the cost of the longest path to here
+	turned  bool  // something else than straight code came before
 }
 
 // measure finds the regions of a function: its own at first, then those of its
@@ -57,6 +62,11 @@ func measure(r *reader) ([]region, shape) {
 func (t *tracer) step(in instruction, targets []uint32) {
 	if t.path != unreachable {
 		t.path += cost(in)
+	}
+	switch in.op {
+	case opLoop, opIf, opBr, opBrIf, opBrTable, opReturn, opUnreachable, opCall, opCallIndirect:
+		t.regions[0].loops = t.regions[0].loops || in.op == opLoop && !t.turned
+		t.turned = true
 	}
 	switch in.op {
 	case opBlock, opIf:

@@ -60,6 +60,37 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestEntryChecks: a function needs none if it is small and calls nothing, or if it is
+// a loop as a whole, whose check comes at each call too.
+func TestEntryChecks(t *testing.T) {
+	nops := func(n int) []byte { return asm.Repeat(n, 0x01) }
+	loop := func(code ...[]byte) []byte { return asm.Cat(asm.Loop, asm.Cat(code...), asm.End) }
+	for _, test := range []struct {
+		name string
+		code []byte
+		want bool
+	}{
+		{"small", nops(smallFunction), false},
+		{"large", nops(smallFunction + 1), true},
+		{"calls", asm.Call(0), true},
+		{"calls in a loop", loop(asm.Call(0)), false},
+		{"calls in a loop, in blocks", asm.Cat(nops(3), asm.Block, asm.Block, loop(asm.Call(0)), asm.End, asm.End, nops(3)), false},
+		{"much around a loop", asm.Cat(nops(9), loop(asm.Call(0)), nops(9)), true},
+		{"calls before a loop", asm.Cat(asm.Call(0), loop()), true},
+		{"calls behind a loop", asm.Cat(loop(), asm.Call(0)), true},
+		{"perhaps a loop", asm.Cat(asm.If, loop(asm.Call(0)), asm.End), true},
+		{"over a loop", asm.Cat(asm.Block, asm.BrIf(0), loop(asm.Call(0)), asm.End), true},
+		{"the second loop", asm.Cat(asm.If, asm.End, loop(asm.Call(0))), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			regions, _ := measure(&reader{buf: asm.Cat(test.code, asm.End)})
+			if got := regions[0].checked(); got != test.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
 // randomCode writes a random structured body; it needs no valid types.
 func randomCode(rnd *rand.Rand, depth, size int) []byte {
 	var out []byte

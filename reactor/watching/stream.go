@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -55,6 +56,8 @@ type Stream struct {
 	// not in the next listing have been deleted while nobody watched. They outlive
 	// the pauses between two runs.
 	known map[string]Meta
+
+	mu sync.Mutex // guards known against Again, and keeps the order of events
 
 	// initial are the objects that a streamed listing has shown so far; nil when it
 	// is over, or if there is none.
@@ -157,6 +160,8 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 	for {
 		meta, err := s.page(ctx, options.InactivityTimeout, query, func(event Event) {
 			key := event.Meta.Key()
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			seen[key], s.known[key] = struct{}{}, event.Meta
 			sink.Event(event)
 		})
@@ -175,6 +180,12 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 
 // miss notices the objects that are not there anymore.
 func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missed(seen, sink)
+}
+
+func (s *Stream) missed(seen map[string]struct{}, sink Sink) {
 	for key, meta := range s.known {
 		if _, ok := seen[key]; !ok {
 			delete(s.known, key)
@@ -185,6 +196,14 @@ func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
 
 func (s *Stream) page(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error) {
 	s.health.enter(Listing, patience)
+	return s.read(ctx, patience, query, func(event Event) {
+		s.health.event()
+		take(event)
+	})
+}
+
+// read reads one page of a listing.
+func (s *Stream) read(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alive := s.watchdog(patience, func() { cancel(errInactive) })
@@ -203,7 +222,6 @@ func (s *Stream) page(ctx context.Context, patience time.Duration, query url.Val
 		if kind == "" {
 			object = withType(object, s.APIVersion, s.Kind)
 		}
-		s.health.event()
 		take(Event{Type: Listed, Object: object, Meta: meta})
 		return nil
 	})
@@ -302,6 +320,8 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 		return version, err
 	}
 	s.health.event()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch event.Type {
 	case Added, Modified:
 		event.Type = s.remember(event.Type, event.Meta)
@@ -339,7 +359,7 @@ func (s *Stream) endInitial(sink Sink) {
 	if s.initial == nil {
 		return
 	}
-	s.miss(s.initial, sink)
+	s.missed(s.initial, sink)
 	s.initial = nil
 	s.listed(sink)
 }

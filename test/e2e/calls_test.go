@@ -93,6 +93,23 @@ func begins(t *testing.T, got, want []string) {
 	}
 }
 
+// chosen adds the guest to options.
+type chosen func(options) options
+
+// eachCaller runs a test with the guest caller in each language.
+func eachCaller(t *testing.T, test func(t *testing.T, caller chosen)) {
+	t.Parallel()
+	t.Run("go", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(o options) options { o.guest = "caller"; return o })
+	})
+	t.Run("rust", func(t *testing.T) {
+		t.Parallel()
+		module := built(t, "rust-caller")
+		test(t, func(o options) options { o.module = module; return o })
+	})
+}
+
 const maps = `version: v1, plural: configmaps`
 
 func configMap(name, rest string) string {
@@ -100,10 +117,11 @@ func configMap(name, rest string) string {
 }
 
 // TestGuestReachesKubernetes: every verb of the client, and the errors of the API as typed ones (G7).
-func TestGuestReachesKubernetes(t *testing.T) {
-	t.Parallel()
+func TestGuestReachesKubernetes(t *testing.T) { eachCaller(t, guestReachesKubernetes) }
+
+func guestReachesKubernetes(t *testing.T, caller chosen) {
 	s := newSpace(t)
-	s.start(t, options{guest: "caller", calls: allowing(t, "*:configmaps")})
+	s.start(t, caller(options{calls: allowing(t, "*:configmaps")}))
 	got := s.requests(t, "verbs",
 		`{verb: get, name: a, `+maps+`}`,
 		`{verb: create, object: `+configMap("a", "x: '1'")+`, `+maps+`}`,
@@ -148,10 +166,11 @@ func TestGuestReachesKubernetes(t *testing.T) {
 }
 
 // TestGuestIsNotGranted: what is not granted does not reach the API server, and the error says how to grant it (A4).
-func TestGuestIsNotGranted(t *testing.T) {
-	t.Parallel()
+func TestGuestIsNotGranted(t *testing.T) { eachCaller(t, guestIsNotGranted) }
+
+func guestIsNotGranted(t *testing.T, caller chosen) {
 	s := newSpace(t)
-	s.start(t, options{guest: "caller", calls: allowing(t, "get,list:configmaps", "get:secrets:elsewhere", "get:nodes")})
+	s.start(t, caller(options{calls: allowing(t, "get,list:configmaps", "get:secrets:elsewhere", "get:nodes")}))
 	got := s.requests(t, "refused",
 		`{verb: list, `+maps+`}`,
 		`{verb: create, object: `+configMap("a", "")+`, `+maps+`}`,
@@ -183,8 +202,9 @@ func TestGuestIsNotGranted(t *testing.T) {
 }
 
 // TestRightsOfTheOperatorHold: a grant gives no right that the operator has not.
-func TestRightsOfTheOperatorHold(t *testing.T) {
-	t.Parallel()
+func TestRightsOfTheOperatorHold(t *testing.T) { eachCaller(t, rightsOfTheOperatorHold) }
+
+func rightsOfTheOperatorHold(t *testing.T, caller chosen) {
 	s := newSpace(t)
 	config := rest.CopyConfig(s.RESTConfig())
 	config.Impersonate = rest.ImpersonationConfig{UserName: "limited-" + s.namespace}
@@ -194,14 +214,15 @@ func TestRightsOfTheOperatorHold(t *testing.T) {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: limited},
  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}, subjects: [{kind: User, name: %q}]}`, config.Impersonate.UserName))
-	s.start(t, options{guest: "caller", calls: allowing(t, "*:*:*"), rest: config})
+	s.start(t, caller(options{calls: allowing(t, "*:*:*"), rest: config}))
 	got := s.requests(t, "limited", `{verb: list, `+maps+`}`)
 	begins(t, got, []string{`403 forbidden configmaps is forbidden: User "limited-`})
 }
 
 // TestGuestReachesHosts: requests to HTTP servers, and their limits (G8).
-func TestGuestReachesHosts(t *testing.T) {
-	t.Parallel()
+func TestGuestReachesHosts(t *testing.T) { eachCaller(t, guestReachesHosts) }
+
+func guestReachesHosts(t *testing.T, caller chosen) {
 	s := newSpace(t)
 	server := httptest.NewTLSServer(webHandler())
 	t.Cleanup(server.Close)
@@ -210,7 +231,7 @@ func TestGuestReachesHosts(t *testing.T) {
 	calls := allowing(t, server.URL)
 	calls.TLS = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	calls.MaxResponse = 1 << 20
-	s.start(t, options{guest: "caller", calls: calls})
+	s.start(t, caller(options{calls: calls}))
 	fetch := func(rest string) string {
 		return fmt.Sprintf(`{fetch: {%s}}`, strings.ReplaceAll(rest, "URL", server.URL))
 	}
@@ -269,8 +290,9 @@ func webHandler() http.Handler {
 }
 
 // TestRequestIsAbandoned: a request ends with the daemon that waits for it.
-func TestRequestIsAbandoned(t *testing.T) {
-	t.Parallel()
+func TestRequestIsAbandoned(t *testing.T) { eachCaller(t, requestIsAbandoned) }
+
+func requestIsAbandoned(t *testing.T, caller chosen) {
 	s := newSpace(t)
 	arrived, left := make(chan struct{}, 1), make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -279,7 +301,7 @@ func TestRequestIsAbandoned(t *testing.T) {
 		left <- struct{}{}
 	}))
 	t.Cleanup(server.Close)
-	r := s.start(t, options{guest: "caller", config: map[string]string{"register": "daemon"}, calls: allowing(t, server.URL)})
+	r := s.start(t, caller(options{config: map[string]string{"register": "daemon"}, calls: allowing(t, server.URL)}))
 	s.create(t, "waits", fmt.Sprintf(`{do: [{fetch: {url: %q}}]}`, server.URL))
 	<-arrived
 	s.remove(t, "waits")
@@ -289,8 +311,9 @@ func TestRequestIsAbandoned(t *testing.T) {
 }
 
 // TestWantedIsGrantedOrRefused: an operator does not start without what it wants.
-func TestWantedIsGrantedOrRefused(t *testing.T) {
-	t.Parallel()
+func TestWantedIsGrantedOrRefused(t *testing.T) { eachCaller(t, wantedIsGrantedOrRefused) }
+
+func wantedIsGrantedOrRefused(t *testing.T, caller chosen) {
 	const want = `{"kubernetes":[{"groups":["","apps"],"resources":["pods"],"verbs":["get","list"]}],"http":["*.example.com"]}`
 	s := newSpace(t)
 	config := map[string]string{"want": want}
@@ -306,7 +329,7 @@ func TestWantedIsGrantedOrRefused(t *testing.T) {
 		{"more", allowing(t, "*:*:x", "https://*"), false, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, ready := s.launch(t, options{guest: "caller", config: config, calls: tt.calls, wanted: tt.all})
+			r, ready := s.launch(t, caller(options{config: config, calls: tt.calls, wanted: tt.all}))
 			if tt.fails == nil {
 				<-ready
 				r.stop(t)
@@ -323,10 +346,11 @@ func TestWantedIsGrantedOrRefused(t *testing.T) {
 }
 
 // TestNoRequestsBeforeTheLogin: startup handlers come before the credentials.
-func TestNoRequestsBeforeTheLogin(t *testing.T) {
-	t.Parallel()
+func TestNoRequestsBeforeTheLogin(t *testing.T) { eachCaller(t, noRequestsBeforeTheLogin) }
+
+func noRequestsBeforeTheLogin(t *testing.T, caller chosen) {
 	s := newSpace(t)
-	r, _ := s.launch(t, options{guest: "caller", config: map[string]string{"register": "startup"}, calls: allowing(t, "*:*:*")})
+	r, _ := s.launch(t, caller(options{config: map[string]string{"register": "startup"}, calls: allowing(t, "*:*:*")}))
 	<-r.ended
 	if r.err == nil || !strings.Contains(r.err.Error(), "there is no connection to Kubernetes yet") {
 		t.Errorf("the operator ended with: %v", r.err)

@@ -35,6 +35,18 @@ func example(t *testing.T, name string) string {
 // and collected with their owners (G5).
 func TestChildren(t *testing.T) {
 	t.Parallel()
+	t.Run("go", func(t *testing.T) {
+		t.Parallel()
+		children(t, example(t, "02-children"))
+	})
+	t.Run("rust", func(t *testing.T) {
+		t.Parallel()
+		children(t, built(t, "rust-02-children"))
+	})
+}
+
+func children(t *testing.T, module string) {
+	t.Helper()
 	s := newSpace(t)
 	folder := repository + "/examples/02-children/"
 	for _, file := range []string{"crd.yaml", "obj.yaml"} {
@@ -49,7 +61,7 @@ func TestChildren(t *testing.T) {
 {apiVersion: example.com/v1, kind: EphemeralVolumeClaim, metadata: {name: orphan}, spec: {size: 1Gi}}
 ---
 {apiVersion: example.com/v1, kind: EphemeralVolumeClaim, metadata: {name: nothing}, spec: {}}`)
-	r := s.start(t, options{module: example(t, "02-children"), wanted: true})
+	r := s.start(t, options{module: module, wanted: true})
 
 	for _, name := range []string{"scratch", "orphan"} {
 		var claim *unstructured.Unstructured

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/test/registrytest"
@@ -91,6 +92,37 @@ func (b *bench) roundTrip(ref string) {
 	}
 }
 
+// Processes that pull the same at once all get it, also while others remove it.
+func TestPulledAtOnce(t *testing.T) {
+	b := newBench(t)
+	r := registrytest.Start(t, registrytest.Options{})
+	ref := "oci://" + r.Host + "/operator:v1"
+	digest := digestOf(b.must("push", b.module(), ref))
+	want, err := os.ReadFile(b.module())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			output := fmt.Sprintf("%d.wasm", i)
+			if got := b.kopf("pull", ref, "-o", output); got.code != 0 {
+				t.Errorf("exit code %d\n%s", got.code, got.stderr)
+			} else if got, err := os.ReadFile(filepath.Join(b.home, output)); err != nil || string(got) != string(want) {
+				t.Errorf("another module came (%v)", err)
+			}
+			if i%3 == 0 {
+				b.kopf("rm", digest) // or somebody else did
+			}
+		})
+	}
+	group.Wait()
+	b.must("pull", ref)
+	if listed := b.must("ls"); strings.Count(listed, ref) != 1 {
+		t.Errorf("kopf ls:\n%s", listed)
+	}
+}
+
 // What a registry may not be is told by the reference and the reason.
 func TestAccess(t *testing.T) {
 	b := newBench(t)
@@ -163,4 +195,25 @@ func TestCredentials(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A module that cannot be written is not there afterwards, and the error tells which one.
+func TestNoRoom(t *testing.T) {
+	b := newBench(t)
+	r := registrytest.Start(t, registrytest.Options{})
+	ref := "oci://" + r.Host + "/operator:v1"
+	pushed := b.must("push", b.module(), ref)
+	dir, _ := built()
+	// Files of this process may have 100 blocks: the manifest fits, the module does not.
+	got := b.run("/bin/sh", "-c", "ulimit -f 100; exec '"+filepath.Join(dir, "kopf")+"' pull "+ref)
+	if got.code != 1 || strings.Count(got.stderr, "Error: "+pushed) != 1 || !strings.Contains(got.stderr, "file too large") {
+		t.Errorf("exit code %d\n%s", got.code, got.stderr)
+	}
+	if listed := b.must("ls"); strings.Contains(listed, ref) {
+		t.Errorf("kopf ls:\n%s", listed)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.home, "cache/kopf/modules/blobs/sha256/"+strings.TrimPrefix(digestOf(pushed), "sha256:")+"*")); left != nil {
+		t.Errorf("left: %v", left)
+	}
+	b.must("pull", ref)
 }

@@ -5,4 +5,5 @@ mod admission;
 mod changes;
 mod effects;
 mod operators;
+mod requests;
 mod tasks;

@@ -2,6 +2,7 @@
 //! messages, the frames, and the functions of the host. Operators are written
 //! against the crate `kopf`.
 
+mod call;
 #[cfg(target_family = "wasm")]
 mod ffi;
 mod frame;
@@ -11,6 +12,7 @@ mod message;
 mod registration;
 mod step;
 
+pub use call::{BASE64, Call, Headers, Response, from_base64, target, to_base64};
 #[cfg(target_family = "wasm")]
 pub use ffi::{Wasm, alloc, answer, print_line, take};
 pub use frame::{find_segment, push_segment, tag};

@@ -65,5 +65,52 @@ message! {
     }
 }
 
+impl Capabilities {
+    /// No rights.
+    pub fn new() -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// Verbs for resources of API groups, in the namespaces that the operator serves. `""` is
+    /// the core group, `"*"` stands for all; a subresource is `deployments/scale`.
+    pub fn kubernetes(self, groups: &[&str], resources: &[&str], verbs: &[&str]) -> Capabilities {
+        self.kubernetes_in(&[], groups, resources, verbs)
+    }
+
+    /// The same in other namespaces, given as globs; `"*"` for all of them, and for what has none.
+    pub fn kubernetes_in(
+        mut self,
+        namespaces: &[&str],
+        groups: &[&str],
+        resources: &[&str],
+        verbs: &[&str],
+    ) -> Capabilities {
+        self.kubernetes.push(KubernetesRule {
+            groups: texts(groups),
+            resources: texts(resources),
+            verbs: texts(verbs),
+            namespaces: texts(namespaces),
+        });
+        self
+    }
+
+    /// HTTP servers, as `[scheme://]name[:port]`: `https` by default, with `*` as the first label
+    /// or alone.
+    pub fn http(mut self, hosts: &[&str]) -> Capabilities {
+        self.http.extend(texts(hosts));
+        self
+    }
+
+    /// Keys of the configuration that are read at run time, secrets included.
+    pub fn config(mut self, keys: &[&str]) -> Capabilities {
+        self.config.extend(texts(keys));
+        self
+    }
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
 /// A handler as it is declared: its options by their names. See SPEC.md, "Handlers".
 pub type Handler = Map<String, Json>;

@@ -1,5 +1,6 @@
 //! What a guest says next. See SPEC.md, "start, and the life of a task".
 
+use crate::call::{Call, Response};
 use crate::message::{Field, message};
 use crate::registration::Handler;
 use serde_json::{Map, Value as Json};
@@ -33,8 +34,8 @@ message! {
         children: Vec<Handler> = "children",
         /// done, execute: the order of the sub-handlers.
         lifecycle: String = "lifecycle",
-        /// call: see SPEC.md.
-        call: Option<Json> = "call",
+        /// call: the request.
+        call: Option<Call> = "call",
     }
 }
 
@@ -142,7 +143,7 @@ message! {
         /// Sub-handlers are unfinished.
         pending: bool = "pending",
         /// To a call.
-        response: Option<Json> = "response",
+        response: Option<Response> = "response",
         /// To a call: there is no response.
         error: Option<Error> = "error",
     }

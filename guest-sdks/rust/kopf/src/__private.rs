@@ -147,7 +147,7 @@ mod exports {
 /// With more to say, or with handlers that depend on the configuration:
 ///
 /// ```no_run
-/// # use kopf::{Change, Handler, Lifecycle, Operator};
+/// # use kopf::{Capabilities, Change, Handler, Lifecycle, Operator};
 /// # #[kopf::create("kopfexamples")]
 /// # async fn create_fn(c: Change) {}
 /// fn setup(operator: &mut Operator) -> kopf::Result {
@@ -161,6 +161,7 @@ mod exports {
 ///     name: "demo",
 ///     version: "1.0",
 ///     lifecycle: Lifecycle::OneByOne,
+///     want: Capabilities::new().kubernetes(&[""], &["pods"], &["list"]),
 ///     setup: setup,
 ///     handlers: [create_fn],
 /// }
@@ -172,6 +173,7 @@ macro_rules! operator {
         $(name: $name:expr,)?
         $(version: $version:expr,)?
         $(lifecycle: $lifecycle:expr,)?
+        $(want: $want:expr,)?
         $(setup: $setup:expr,)?
         handlers: [$($handler:path),* $(,)?] $(,)?
     ) => {
@@ -181,6 +183,7 @@ macro_rules! operator {
                 $(operator.name($name);)?
                 $(operator.version($version);)?
                 $(operator.lifecycle($lifecycle);)?
+                $(operator.want($want);)?
                 $(<$handler as $crate::__private::Declare>::declare(operator);)*
                 $(operator.setup($setup);)?
             }

@@ -1,5 +1,6 @@
 //! Errors of handlers.
 
+use crate::request::RequestError;
 use crate::scan;
 use kopf_abi as abi;
 use std::any::{Any, type_name, type_name_of_val};
@@ -216,7 +217,8 @@ fn meaning(err: &(dyn StdError + 'static)) -> abi::Error {
                 Error::ChildrenPending => abi::Error { kind: abi::ErrorKind::Children, ..Default::default() },
             };
         }
-        if err.is::<DecodeError>() {
+        let is_refused = err.downcast_ref().is_some_and(RequestError::is_permanent);
+        if is_refused || err.is::<DecodeError>() {
             return abi::Error { kind: abi::ErrorKind::Permanent, ..Default::default() };
         }
         next = err.source();

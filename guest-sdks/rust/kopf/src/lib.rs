@@ -31,12 +31,14 @@
 //! | [`startup`], [`cleanup`], [`probe`], [`login`] | [`Activity`] |
 //! | [`background`] | [`Background`] |
 //!
-//! Handlers wait with [`Call::sleep`], [`Daemon::wait`] and [`Change::execute`]: the host does
-//! other work meanwhile. A handler awaits one thing at a time, and nothing of other runtimes.
+//! Handlers wait with [`Call::sleep`], [`Daemon::wait`], [`Change::execute`], and for requests with
+//! [`Call::api`] and [`Call::fetch`]: the host does other work meanwhile. A handler awaits one thing at a time, and nothing of other runtimes.
 //!
 //! The module [`testing`] calls handlers in tests of `cargo test`, without a cluster.
 
 mod activity;
+mod api;
+mod api_error;
 mod call;
 mod change;
 mod conversion;
@@ -58,6 +60,7 @@ mod options;
 mod patch;
 mod posting;
 mod rand;
+mod request;
 mod review;
 mod scan;
 mod selector;
@@ -70,6 +73,8 @@ pub mod __private;
 pub mod testing;
 
 pub use activity::{Activity, Settings};
+pub use api::{Api, DeleteOptions, List};
+pub use api_error::{ApiError, Status};
 pub use call::Call;
 pub use change::{Change, DiffItem};
 pub use conversion::{Conversion, Converted};
@@ -94,6 +99,7 @@ pub use options::{ErrorsMode, FieldPath, Seconds};
 pub use patch::{Part, Patch};
 pub use posting::Events;
 pub use rand::Rng;
+pub use request::{Request, RequestError, Response};
 pub use review::Review;
 pub use selector::{EVERYTHING, Selector};
 pub use serde_json::{Map, Value, json};

@@ -50,12 +50,12 @@ pub trait Spec: DeserializeOwned + 'static {}
 impl<T: DeserializeOwned + 'static> Spec for T {}
 
 /// Decodes the spec; views stay as they are.
-fn decode<S: Spec>(spec: View) -> Result<S, DecodeError> {
+pub(crate) fn decode<S: Spec>(spec: View) -> Result<S, DecodeError> {
     let mut given: Option<View> = Some(spec);
-    if let Some(same) = (&mut given as &mut dyn Any).downcast_mut::<Option<S>>() {
-        if let Some(same) = same.take() {
-            return Ok(same);
-        }
+    if let Some(same) = (&mut given as &mut dyn Any).downcast_mut::<Option<S>>()
+        && let Some(same) = same.take()
+    {
+        return Ok(same);
     }
     given.unwrap_or_else(View::nothing).decode()
 }

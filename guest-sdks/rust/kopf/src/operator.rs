@@ -46,7 +46,14 @@ impl Operator {
     }
 
     /// Declares rights that the operator needs beyond its own memory. Whoever runs it
-    /// grants them or not.
+    /// grants them or not, and it is not started without them. In
+    /// [`operator!`](crate::operator), it is the field `want`.
+    ///
+    /// ```
+    /// # use kopf::{Capabilities, Operator};
+    /// # let mut operator = Operator::new();
+    /// operator.want(Capabilities::new().kubernetes(&[""], &["pods"], &["get", "list"]).http(&["api.example.com"]));
+    /// ```
     pub fn want(&mut self, capabilities: abi::Capabilities) -> &mut Operator {
         let all = self.capabilities.get_or_insert_default();
         all.kubernetes.extend(capabilities.kubernetes);
@@ -82,6 +89,9 @@ impl Operator {
                 self.problems.push(err.to_string());
             }
         }
+        if !self.info.name.is_empty() {
+            NAME.set(self.info.name.clone());
+        }
         let lifecycle = if self.lifecycle == Lifecycle::default() { "" } else { self.lifecycle.name() };
         abi::Registration {
             sdk: concat!("rust ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -96,6 +106,8 @@ impl Operator {
 }
 
 thread_local! {
+    /// The name of the operator.
+    static NAME: RefCell<String> = RefCell::new("kopf".to_owned());
     /// The configuration that came with the registration.
     static CONFIG: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
     /// Who is asked for the rest of it.
@@ -113,6 +125,11 @@ pub(crate) fn default_host() -> Rc<dyn Host> {
 /// Asks another host for the configuration: that of a test.
 pub(crate) fn set_host(host: Rc<dyn Host>) {
     HOST.set(host);
+}
+
+/// Uses the name of the operator, or `kopf` if it has none.
+pub(crate) fn with_name<T>(f: impl FnOnce(&str) -> T) -> T {
+    NAME.with_borrow(|name| f(name))
 }
 
 /// A value of the configuration of the operator, secrets included; `None` if there is

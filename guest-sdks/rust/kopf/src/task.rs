@@ -5,7 +5,7 @@ use crate::error::{Error, Failure};
 use crate::handler::Handler;
 use crate::patch::Patch;
 use crate::view::View;
-use kopf_abi::{Answer, Errno, Host, Invocation, Step};
+use kopf_abi::{Answer, Call, Errno, Host, Invocation, Step};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -114,6 +114,11 @@ impl Task {
             self.left.pending.set(true);
         }
         pending
+    }
+
+    /// Has the host make a request.
+    pub async fn request(&self, call: Call) -> Answer {
+        self.ask(Step { step: "call".into(), call: Some(call), ..Step::default() }, Vec::new()).await
     }
 
     /// Hands a wish to the host, and waits for its answer.

@@ -16,17 +16,22 @@
 //! assert_eq!(outcome.events[0].reason, "Created");
 //! ```
 //!
-//! Waits are over at once, requests for sub-handlers are fulfilled once each.
+//! Waits are over at once, sub-handlers run once each. Requests to Kubernetes go to a small cluster in
+//! memory, see [`Fixture::object`], unless [`Fixture::respond`] answers them; those to HTTP servers
+//! need it.
 
+mod cluster;
 mod conversion;
 mod diff;
 mod driver;
 mod fixture;
 mod host;
+mod requests;
 
 pub use conversion::{convert, round_trip};
 pub use fixture::Fixture;
 pub use kopf_abi::{Error as HandlerError, ErrorKind};
+pub use requests::{Reply, Requested};
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +60,8 @@ pub struct Outcome {
     pub events: Vec<Posted>,
     /// What was waited for.
     pub waits: Vec<Duration>,
+    /// What was requested, in order.
+    pub requests: Vec<Requested>,
 }
 
 /// A Kubernetes event that was posted.

@@ -44,10 +44,11 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
         let mut children = BTreeMap::new();
         let mut answer = self.module.start(task, &frame);
         let step = loop {
-            let step: Step = abi::read(&answer).expect("steps are JSON");
+            let mut step: Step = abi::read(&answer).expect("steps are JSON");
             let reply = match step.step.as_str() {
                 "wait" => self.wait(task, &step),
                 "execute" => Answer { pending: self.children(task, &id, &step, &mut children), ..Answer::default() },
+                "call" => self.host.request(step.call.take().unwrap_or_default()),
                 _ => break step,
             };
             answer = self.module.resume(task, &abi::write(reply));

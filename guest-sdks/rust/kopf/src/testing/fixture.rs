@@ -2,6 +2,7 @@
 
 use super::driver::Driver;
 use super::host::TestHost;
+use super::requests::{Reply, Requested};
 use super::{Outcome, diff};
 use crate::conversion::{Conversion, Converted};
 use crate::error::Failure;
@@ -177,6 +178,23 @@ impl Fixture {
         self
     }
 
+    /// An object of the cluster in memory by its path, as in `/api/v1/namespaces/default/pods/x`.
+    pub fn object(self, path: &str, object: impl Serialize) -> Fixture {
+        self.host.state.borrow_mut().cluster.store(path, encode(object));
+        self
+    }
+
+    /// Answers requests; those that it has no answer for are left to the cluster in memory.
+    pub fn respond(self, responder: impl Fn(&Requested) -> Option<Reply> + 'static) -> Fixture {
+        self.host.state.borrow_mut().responder = Some(Rc::new(responder));
+        self
+    }
+
+    /// An object that handlers have left in the cluster in memory, by its path; null if there is none.
+    pub fn object_at(&self, path: &str) -> Value {
+        self.host.state.borrow().cluster.object(path)
+    }
+
     /// Tells a daemon to stop after so many waits.
     pub fn stop_after(self, waits: usize) -> Fixture {
         self.host.state.borrow_mut().stop_after = Some(waits);
@@ -223,6 +241,7 @@ impl Fixture {
         outcome.logs = std::mem::take(&mut state.logs);
         outcome.events = std::mem::take(&mut state.events);
         outcome.waits = std::mem::take(&mut state.waits);
+        outcome.requests = std::mem::take(&mut state.requests);
         outcome
     }
 

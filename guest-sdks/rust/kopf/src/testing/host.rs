@@ -1,10 +1,13 @@
 //! What handlers of a test have around them.
 
 use super::Posted;
+use super::cluster::Cluster;
+use super::requests::{Requested, Responder};
 use kopf_abi::{self as abi, ANY_VERSION, Errno, Host, scope, tag};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 #[derive(Default)]
@@ -21,6 +24,9 @@ pub struct State {
     pub logs: Vec<(u32, String)>,
     pub events: Vec<Posted>,
     pub waits: Vec<Duration>,
+    pub requests: Vec<Requested>,
+    pub responder: Option<Rc<Responder>>,
+    pub cluster: Cluster,
     /// Versions and values of memos.
     memos: BTreeMap<(u32, String), (i64, Value)>,
 }

@@ -1,0 +1,161 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor"
+)
+
+// Operator is an operator whose modules are loaded. It runs once.
+//
+// See https://docs.kopf.dev/en/latest/embedding/
+type Operator struct {
+	options Options
+	reactor *reactor.Operator
+	cert    *certificate
+	files   *files        // the names that modules were read by
+	ready   chan struct{} // closed when the operator has started
+	stopped chan struct{} // closed when it is to end
+	stop    func()        // closes it
+
+	reloading sync.Mutex // one at a time
+
+	mu      sync.Mutex // guards all below
+	present []loaded   // in their order
+	living  []*host.Module
+	closing sync.WaitGroup // of those that were replaced
+}
+
+// New loads the modules of an operator. Nothing of them runs but their registration.
+// An operator that is not run is to be closed.
+//
+// Errors name the file, the handler, or the setting that is to blame.
+func New(ctx context.Context, o Options) (*Operator, error) {
+	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
+	op.stop = sync.OnceFunc(func() { close(op.stopped) })
+	op.options.Open = op.files.noting(o.Open)
+	all, err := loadAll(ctx, op.options.source(), o.Modules, o.Host, nil)
+	if err != nil {
+		return nil, err
+	}
+	op.present, op.living = all, modulesOf(all)
+	if err := op.assemble(); err != nil {
+		return nil, errors.Join(err, op.Close(ctx))
+	}
+	return op, nil
+}
+
+// assemble makes the reactor for the modules.
+func (op *Operator) assemble() error {
+	o := &op.options
+	registry, granted, err := o.join(modulesOf(op.present))
+	if err != nil {
+		return err
+	}
+	initial, err := o.Admission.applied(o.Peering.applied(o.Settings))
+	if err != nil {
+		return err
+	}
+	op.reactor, err = reactor.New(reactor.Options{
+		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
+		Calls: granted, Webhooks: o.Admission.webhooks(o.Log, op.cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
+		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
+	})
+	if err == nil && o.Counts != nil {
+		o.Counts(op.reactor.Counts)
+	}
+	return err
+}
+
+// join makes one registry of the modules, if they can be one operator.
+func (o *Options) join(modules []*host.Module) (*reactor.Registry, Calls, error) {
+	if err := checkTogether(modules); err != nil {
+		return nil, Calls{}, err
+	}
+	granted, err := o.granted(modules)
+	if err != nil {
+		return nil, Calls{}, err
+	}
+	guests := make([]reactor.Guest, len(modules))
+	for i, module := range modules {
+		guests[i] = guest{module}
+	}
+	registry, err := reactor.NewRegistry(guests...)
+	return registry, granted, err
+}
+
+func (op *Operator) started() {
+	close(op.ready)
+	if op.options.Ready != nil {
+		op.options.Ready()
+	}
+}
+
+// Run runs the operator until the context ends, or until it is told to stop, and
+// closes it. The error says what could not be started, or could not go on.
+func (op *Operator) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // Ends with the operator.
+		select {
+		case <-op.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules)
+	if err != nil {
+		return errors.Join(err, op.Close(ctx))
+	}
+	defer stopServing()
+	var following sync.WaitGroup
+	if op.options.Reload {
+		following.Go(func() { op.follow(ctx) }) // Waited for below.
+	}
+	err = op.reactor.Run(ctx)
+	cancel()
+	if errors.Is(err, ErrExitTimeout) {
+		return err // a module must not be closed while it runs
+	}
+	following.Wait()
+	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
+}
+
+// Ready is closed when the operator has begun to serve.
+func (op *Operator) Ready() <-chan struct{} { return op.ready }
+
+// Stop tells the operator to end gracefully. Run returns when it has.
+func (op *Operator) Stop() { op.stop() }
+
+// Modules are those that serve now, in their order.
+func (op *Operator) Modules() []*host.Module {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return modulesOf(op.present)
+}
+
+// Close frees the modules of an operator that does not run.
+func (op *Operator) Close(ctx context.Context) error {
+	op.stop()
+	op.closing.Wait()
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	var errs []error
+	for _, module := range op.living {
+		errs = append(errs, module.Close(ctx))
+	}
+	op.living = nil
+	return errors.Join(errs...)
+}
+
+// forget drops a module that is closed by others.
+func (op *Operator) forget(module *host.Module) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.living = slices.DeleteFunc(op.living, func(m *host.Module) bool { return m == module })
+}

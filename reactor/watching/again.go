@@ -1,0 +1,65 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+)
+
+// awaiting is how often Again looks whether the stream has listed its objects.
+const awaiting = 20 * time.Millisecond
+
+// Again hands on all objects once more, as listed ones, beside the watch, which is not
+// disturbed. It waits until the stream has listed them for the first time, and repeats
+// what fails, until the context ends.
+//
+// # Guarantees
+//
+//   - What it hands on is the state that the stream has handed on last: of whatever is
+//     newer, or gone, the stream tells, after the call of Again.
+//   - Its events and those of the stream come one at a time.
+func (s *Stream) Again(ctx context.Context, sink Sink) error {
+	for !s.Health().Synced {
+		if err := backoffs.Pause(ctx, awaiting); err != nil {
+			return err
+		}
+	}
+	for backoff := time.Second / 2; ; backoff = min(2*backoff, maxBackoff) {
+		err := s.again(ctx, sink)
+		if err == nil {
+			sink.Listed()
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.Log(30, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
+		if err := backoffs.Pause(ctx, backoff); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Stream) again(ctx context.Context, sink Sink) error {
+	options := s.Options()
+	query := options.selection()
+	if size := options.ChunkSize; size > 0 {
+		query.Set("limit", strconv.Itoa(size))
+	}
+	for {
+		meta, err := s.read(ctx, options.InactivityTimeout, query, func(event Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.known[event.Meta.Key()] == event.Meta {
+				sink.Event(event)
+			}
+		})
+		if err != nil || meta.Continue == "" {
+			return err
+		}
+		query.Set("continue", meta.Continue)
+	}
+}

@@ -1,0 +1,82 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+)
+
+// listing is a server with some objects, where nothing happens by the watch.
+type listing struct {
+	mu             sync.Mutex // guards all below
+	items          string
+	fail           bool // the next listing
+	lists, watches int
+}
+
+func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.URL.Query().Get("watch") != "" {
+		l.watches++
+		l.mu.Unlock()
+		<-r.Context().Done()
+		l.mu.Lock()
+		return
+	}
+	if l.lists++; l.fail {
+		l.fail = false
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	fmt.Fprintf(w, `{"metadata":{"resourceVersion":"7"},"items":[%s]}`, l.items)
+}
+
+// Objects are shown again as the stream has shown them last; what is newer, or gone, is
+// left to the watch, which stays open. A listing that fails is repeated.
+func TestAgain(t *testing.T) {
+	l := &listing{items: object("same", 1) + "," + object("changing", 2) + "," + object("going", 3)}
+	server := httptest.NewServer(l)
+	defer server.Close()
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options {
+		return clients.Options{RequestTimeout: time.Minute}
+	}, func(string) {})
+	stream := &Stream{Client: client, Path: "/x", Options: func() Options { return Options{} }, Log: func(int, string) {}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	first, again := &sink{}, &sink{}
+	running.Go(func() { _ = stream.Run(ctx, first) })
+	for !stream.Health().Synced {
+		time.Sleep(time.Millisecond)
+	}
+	l.mu.Lock()
+	l.items, l.fail = object("same", 1)+","+object("changing", 8)+","+object("new", 9), true
+	l.mu.Unlock()
+	if err := stream.Again(ctx, again); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	running.Wait()
+	if diff := cmp.Diff([]string{":same:1", "listed"}, again.seen); diff != "" {
+		t.Errorf("shown again (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{":same:1", ":changing:2", ":going:3", "listed"}, first.seen); diff != "" {
+		t.Errorf("by the stream (-want +got):\n%s", diff)
+	}
+	if l.watches != 1 || l.lists != 3 {
+		t.Errorf("%d watches and %d listings, want 1 and 3", l.watches, l.lists)
+	}
+	if err := stream.Again(ctx, again); err == nil {
+		t.Error("it goes on after the end")
+	}
+}

@@ -1,0 +1,144 @@
+// Command versions is an operator for KopfExamples that is built in several versions:
+//
+//	-ldflags "-X main.version=2 -X main.handlers=create,daemon"
+//
+// Each handler prints a line of JSON with the version to the standard output.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+)
+
+var (
+	version  = "1"
+	resource = "kopfexamples"
+	handlers = "create,update"
+	setting  string // name=seconds: is set at the startup
+)
+
+func init() { kopf.Setup(register) }
+
+func register() error {
+	for _, kind := range strings.Split(handlers, ",") {
+		switch kind {
+		case "create":
+			kopf.OnCreate(resource, createFn)
+		case "update":
+			kopf.OnUpdate(resource, updateFn)
+		case "resume":
+			kopf.OnResume(resource, resumeFn)
+		case "event":
+			kopf.OnEvent(resource, eventFn)
+		case "index":
+			kopf.OnIndex(resource, indexFn)
+		case "daemon":
+			kopf.OnDaemon(resource, daemonFn)
+		case "timer":
+			kopf.OnTimer(resource, timerFn, kopf.Interval(100*time.Millisecond))
+		case "background":
+			kopf.OnBackground(backgroundFn)
+		case "startup":
+			kopf.OnStartup(startupFn)
+		case "cleanup":
+			kopf.OnCleanup(cleanupFn)
+		case "pods": // which nobody has granted
+			kopf.Want(kopf.Capabilities{Kubernetes: []kopf.KubernetesRule{{Groups: []string{""}, Verbs: []string{"list"}, Resources: []string{"pods"}}}})
+		case "trap":
+			panic("it wants a trap")
+		case "refuse":
+			return fmt.Errorf("it refuses its configuration")
+		default:
+			return fmt.Errorf("there is no handler of the kind %q", kind)
+		}
+	}
+	return nil
+}
+
+func say(handler, name string, more ...any) {
+	line, _ := json.Marshal(map[string]any{"version": version, "handler": handler, "name": name, "more": more})
+	fmt.Println(string(line))
+}
+
+func createFn(c *kopf.Change) (any, error) { return change(c, "create") }
+func updateFn(c *kopf.Change) (any, error) { return change(c, "update") }
+func resumeFn(c *kopf.Change) (any, error) { return change(c, "resume") }
+
+// change says what is in the index, and takes as long as the object wants.
+func change(c *kopf.Change, handler string) (any, error) {
+	found := []string{}
+	if strings.Contains(handlers, "index") {
+		for _, value := range c.Index("indexFn").Get("all") {
+			found = append(found, value.String())
+		}
+	}
+	say(handler, c.Name, len(found), found)
+	if v := c.Spec.Get("seconds"); v.Exists() {
+		if err := c.Sleep(time.Duration(v.Float() * float64(time.Second))); err != nil {
+			return nil, err
+		}
+		say("slept", c.Name)
+	}
+	if c.Spec.Get("do").String() == "fail" && version == "1" {
+		return nil, kopf.Temporary("only the first version fails", kopf.Delay(time.Second))
+	}
+	return nil, nil
+}
+
+func eventFn(e *kopf.Event) (any, error) {
+	say("event", e.Name)
+	return nil, nil
+}
+
+func indexFn(o *kopf.Indexed) (any, error) {
+	return kopf.Pairs{{Key: "all", Value: version}}, nil
+}
+
+func daemonFn(d *kopf.Daemon) (any, error) {
+	say("daemon", d.Name)
+	if d.Spec.Get("do").String() == "end" && version == "1" {
+		return nil, nil
+	}
+	for !d.Wait(time.Hour) {
+		continue
+	}
+	say("stopped", d.Name, d.StopReasons())
+	if d.Spec.Get("do").String() == "linger" {
+		_ = d.Sleep(time.Second)
+		say("lingered", d.Name)
+	}
+	return nil, nil
+}
+
+func timerFn(t *kopf.Timer) (any, error) {
+	say("timer", t.Name)
+	return nil, nil
+}
+
+func backgroundFn(b *kopf.Background) (any, error) {
+	say("background", "")
+	for !b.Wait(time.Hour) {
+		continue
+	}
+	say("background stopped", "")
+	return nil, nil
+}
+
+func startupFn(a *kopf.Activity) (any, error) {
+	say("startup", "")
+	if name, value, ok := strings.Cut(setting, "="); ok {
+		a.Settings.Set(name, kopf.JSON([]byte(value)))
+	}
+	return nil, nil
+}
+
+func cleanupFn(*kopf.Activity) (any, error) {
+	say("cleanup", "")
+	return nil, nil
+}
+
+func main() {}
