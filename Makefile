@@ -202,7 +202,7 @@ rust: ## Check the format of all crates in Rust, and run clippy
 .PHONY: race
 race: ## Run the tests that need no cluster with the race detector
 	@command -v gcc >/dev/null || scripts/apt.sh gcc libc6-dev
-	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -v /test)
+	CGO_ENABLED=1 go test -race -short -timeout 30m $$(go list ./... | grep -v /test)
 
 .PHONY: vulncheck
 vulncheck: $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION) ## Look for known vulnerabilities in what the host calls

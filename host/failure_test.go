@@ -95,6 +95,7 @@ func TestMissingExport(t *testing.T) {
 
 func TestContextEndsCalls(t *testing.T) {
 	m := loadGo(t, Options{StopGrace: 50 * time.Millisecond})
+	result(t, m, "count", &testEnv{}) // there is an instance now
 	for _, what := range []string{"spin", "sleep forever"} {
 		t.Run(what, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -117,8 +118,9 @@ func TestContextEndsCalls(t *testing.T) {
 
 func TestContextLetsShortWorkEnd(t *testing.T) {
 	m := loadGo(t, Options{StopGrace: 10 * time.Second})
+	result(t, m, "count", &testEnv{}) // there is an instance now
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
+	time.AfterFunc(100*time.Millisecond, cancel)
 	task, step, err := m.Start(ctx, invoke("sleep long"), nil, &testEnv{})
 	if err != nil {
 		t.Fatal(err)
