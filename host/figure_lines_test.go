@@ -110,9 +110,12 @@ func instanceFigures(t *testing.T, f *figures, guests map[string][]byte) {
 	for _, language := range slices.Sorted(maps.Keys(guests)) {
 		fresh := loaded(t, language, guests[language], Options{NoClones: true})
 		cloned := loaded(t, language, guests[language], Options{})
+		once := loaded(t, language, guests[language], Options{RetireCalls: 1})
 		for range *figureRounds {
 			f.add(language+": instance from the beginning", "µs", 0, instanceTime(t, fresh, times))
 			f.add(language+": instance as a clone", "µs", goals[language], instanceTime(t, cloned, times))
+			first, _ := callTime(t, once, object(1000), times)
+			f.add(language+": call after an idle time, with its new instance, body of 1 KB", "µs", 0, first)
 		}
 	}
 }
