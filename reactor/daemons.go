@@ -139,9 +139,13 @@ func (d *daemon) abandon() {
 }
 
 // stop ends a daemon from the beginning to the end, while the caller waits: when
-// the operator exits, or the object is gone.
+// the operator exits, or the object is gone. Abandoned ones are left alone.
 func (d *daemon) stop(reason int) {
+	abandoned := d.stopper.bits()&abi.StopDaemonAbandoned != 0
 	d.signal(reason)
+	if abandoned {
+		return
+	}
 	if d.isDone() {
 		d.debug(" has exited gracefully.")
 		return

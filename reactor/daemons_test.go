@@ -25,6 +25,7 @@ func TestEndsOfDaemons(t *testing.T) {
 		{"no times", ``, "[resource_deleted] 1m0s, [resource_deleted] 1m0s, [resource_deleted] 1m0s", false},
 		{"own polling", `"cancellation_polling":5`, "[resource_deleted] 5s, [resource_deleted] 5s, [resource_deleted] 5s", false},
 		{"backoff", `"cancellation_backoff":10`, "[resource_deleted daemon_signalled] 10s, [resource_deleted daemon_signalled] 1m0s, [resource_deleted daemon_signalled] 1m0s", false},
+		{"no time at all", `"cancellation_timeout":0`, "[resource_deleted daemon_abandoned] over", true},
 		{"timeout", `"cancellation_timeout":20`, "[resource_deleted daemon_cancelled] 20s, [resource_deleted daemon_cancelled daemon_abandoned] over", true},
 		{
 			"both", `"cancellation_backoff":10,"cancellation_timeout":20`,
@@ -57,6 +58,13 @@ func TestEndsOfDaemons(t *testing.T) {
 				}
 				if got := strings.Join(steps, ", "); got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+				before := b.stopper.bits()
+				if test.abandoned {
+					b.stop(abi.StopOperatorExiting)
+				}
+				if after := b.stopper.bits() &^ abi.StopOperatorExiting; after != before {
+					t.Errorf("it was abandoned, but then told %v", abi.StopNames(after))
 				}
 				time.Sleep(abandonGrace + time.Second)
 				synctest.Wait()
