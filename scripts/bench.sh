@@ -63,6 +63,7 @@ scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
 scripts/go-guest.sh .cache/guests/bench-daemons-go.wasm test/bench/daemons
 scripts/go-guest.sh .cache/guests/bench-lookups-go.wasm test/bench/lookups
 scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
+scripts/rust-wasm.sh .cache/guests/bench-daemons-rust.wasm test/guests/rust/daemons
 go build -trimpath -o "$bench/client-go" ./test/bench/peers/client-go
 go build -o "$bench/driver" ./test/bench/driver
 build_controller_runtime
@@ -70,7 +71,7 @@ build_kube_rs
 install_reference
 
 only=${ONLY:-}
-[ "$only" != daemons ] || only=daemons-go,daemons-reference,threads-reference
+[ "$only" != daemons ] || only=daemons-go,daemons-rust,daemons-reference,threads-reference
 
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
 	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" \

@@ -44,11 +44,11 @@ var programs = []program{
 	},
 }
 
-// hosted is this project with a guest.
-func hosted(name, module string) program {
+// hosted is this project with a guest, and more arguments.
+func hosted(name, module string, more ...string) program {
 	return program{
 		Name: name, Needs: module, Events: true, Caches: true,
-		Command: []string{"bin/kopf", "run", "--standalone", "-n", "default", module},
+		Command: append([]string{"bin/kopf", "run", "--standalone", "-n", "default", module}, more...),
 		Posting: []string{"--config", "posting=on"},
 	}
 }

@@ -1,6 +1,7 @@
 //! Rust in the manual.
 #![allow(dead_code)]
 
+mod activities;
 mod admission;
 mod changes;
 mod effects;
