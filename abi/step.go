@@ -1,5 +1,7 @@
 package abi
 
+import "strings"
+
 // StepKind says what a guest wants next.
 type StepKind string
 
@@ -89,6 +91,23 @@ type Error struct {
 	Stack   string    `json:"stack,omitempty"` // for the log
 	Delay   Delay     `json:"delay,omitzero"`  // temporary: 60 seconds by default
 	Code    int       `json:"code,omitempty"`  // admission: the HTTP status; 500 by default
+}
+
+// Text is the error as people see it: its message; without one, the error as the
+// reference represents it, without package and parameters of its type.
+func (e *Error) Text() string {
+	switch {
+	case e.Message != "":
+		return e.Message
+	case e.Kind == ErrorAdmission:
+		return "AdmissionError('')"
+	case e.Kind == ErrorPermanent:
+		return "PermanentError('')"
+	case e.Kind == ErrorTemporary:
+		return "TemporaryError('')"
+	}
+	name, _, _ := strings.Cut(e.Type, "[")
+	return name[strings.LastIndexByte(name, '.')+1:] + "()"
 }
 
 // Answer is what resume gets: the wish is fulfilled.

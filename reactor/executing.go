@@ -146,7 +146,7 @@ func (x *execution) interpret(h *Handler, log logger, state progression.HandlerS
 		log.info(h.Title() + " succeeded.")
 		return outcome{final: true, result: done.result, keyed: done.keyed, settings: done.settings}
 	}
-	text := describe(done.error)
+	text := done.error.Text()
 	switch done.error.Kind {
 	case abi.ErrorChildren:
 		log.debug(h.Title() + " has unfinished sub-handlers. Will retry soon.")
@@ -237,16 +237,6 @@ func delayOf(delay abi.Delay) *time.Duration {
 		d = settings.Seconds(delay.Seconds)
 	}
 	return &d
-}
-
-// describe is the text of an error in logs: its message; without one its type, as
-// the reference shows it, without package and parameters.
-func describe(failure *abi.Error) string {
-	if failure.Message == "" {
-		name, _, _ := strings.Cut(failure.Type, "[")
-		return name[strings.LastIndexByte(name, '.')+1:] + "()"
-	}
-	return failure.Message
 }
 
 // number writes a number of seconds as it was given: 5, not 5.0.

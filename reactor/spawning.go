@@ -223,7 +223,7 @@ func (c *cause) askOption(ctx context.Context, h *Handler, option string) (abi.R
 		return nil, fmt.Errorf("%d answers to one question", len(answers.Answers))
 	}
 	if failure := answers.Answers[0].Error; failure != nil {
-		return nil, fmt.Errorf("%s: %s", option, describe(failure))
+		return nil, fmt.Errorf("%s: %s", option, failure.Text())
 	}
 	return answers.Answers[0].Value, nil
 }

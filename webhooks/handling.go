@@ -102,13 +102,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.write(w, r, failed(err))
 		return
 	}
-	var once sync.Once
+	late := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		once.Do(func() { h.writeNow(w, r, failed(context.Cause(ctx))) })
+		defer close(late)
+		h.writeNow(w, r, failed(context.Cause(ctx)))
 	})
-	defer stop()
 	a := answerTo(ctx, r, body)
-	once.Do(func() { h.write(w, r, a) })
+	if !stop() {
+		<-late // it is answered
+		return
+	}
+	h.write(w, r, a)
 }
 
 // writeNow answers while the handlers still run: the connection is not used anymore,

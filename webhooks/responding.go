@@ -64,5 +64,5 @@ func status(failure *abi.Error) dicts.Object {
 	if failure.Kind == abi.ErrorAdmission && failure.Code != 0 {
 		code = failure.Code
 	}
-	return dicts.Object{"message": cmp.Or(failure.Message, failure.Type), "code": code}
+	return dicts.Object{"message": failure.Text(), "code": code}
 }

@@ -21,6 +21,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
+	writeTimeout  = 45 * time.Second // from the head of the request on: longer than any review
 	idleTimeout   = 2 * time.Minute
 	exitTimeout   = 5 * time.Second
 )
@@ -67,7 +68,7 @@ func (s *LocalServer) serve(
 		listener = tls.NewListener(listener, config)
 	}
 	server := &http.Server{
-		Handler: s.routed(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+		Handler: s.routed(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: stdlog.New(debugWriter{s.env.Log}, "", 0),
 	}
 	update := func(next *keyPair) error {

@@ -78,11 +78,7 @@ func respond(c Case) (any, error) {
 		}
 		code, _ := strconv.Atoi(parts[3]) // None is no code
 		kind := errorKinds[parts[1]]
-		represented := parts[1] + "()"
-		if kind == abi.ErrorAdmission {
-			represented = parts[1] + "('')"
-		}
-		failures = append(failures, &abi.Error{Kind: kind, Type: represented, Message: parts[2], Code: code})
+		failures = append(failures, &abi.Error{Kind: kind, Type: parts[1], Message: parts[2], Code: code})
 	}
 	var warnings []string
 	shown, _ := c.In["warnings"].([]any)

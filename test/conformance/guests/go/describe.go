@@ -55,7 +55,7 @@ func (c *call) describe() object {
 func (c *call) describeReview(record object) {
 	r := c.review
 	delete(record, "retry")
-	record["operation"], record["subresource"], record["dryrun"] = r.Operation, nullable(r.Subresource), r.DryRun
+	record["operation"], record["subresource"], record["dryrun"] = nullable(r.Operation), nullable(r.Subresource), r.DryRun
 	record["user"] = r.UserInfo.Get("username")
 	record["old_spec"], record["new_spec"] = r.Old.Get("spec"), r.New.Get("spec")
 	record["diff"] = diffOf(r.Diff(), []string{"spec"})

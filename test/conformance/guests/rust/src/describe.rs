@@ -68,7 +68,7 @@ fn review(record: &mut Value, r: &Review) {
     if let Some(record) = record.as_object_mut() {
         record.remove("retry");
     }
-    record["operation"] = json!(r.operation);
+    record["operation"] = json!(Some(&r.operation).filter(|operation| !operation.is_empty()));
     record["subresource"] = json!(r.subresource);
     record["dryrun"] = json!(r.dry_run);
     record["user"] = r.user_info["username"].clone();
