@@ -43,7 +43,7 @@ func (c *call) fail(err error) error {
 
 // isOurs tells the errors that this package makes from those of the engine.
 func isOurs(err error) bool {
-	return errors.Is(err, ErrMessage) || errors.Is(err, ErrExport) || errors.Is(err, ErrMemory) || errors.Is(err, errPlugin)
+	return errors.Is(err, ErrMessage) || errors.Is(err, ErrExport) || errors.Is(err, ErrMemory) || errors.Is(err, errPlugin) || errors.Is(err, ErrProgram)
 }
 
 // dead is the error of a call on an instance that is gone.

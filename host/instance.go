@@ -33,6 +33,7 @@ type instance struct {
 	idleSince time.Time               // belongs to the pool
 	dead      error                   // why nothing runs here any more
 	kernel    *kernel                 // of plugins; nil for others
+	program   *program                // that runs natively; nil for modules
 	tainted   bool                    // it must not be used for other tasks
 	skew      time.Duration           // how far its monotonic clock was put forward
 }
@@ -158,6 +159,11 @@ func (c *call) receive(result uint64) ([]byte, error) {
 func (c *call) exchange(size int, write func(buf []byte), params ...uint64) ([]byte, error) {
 	if k := c.in.kernel; k != nil {
 		return c.converse(k, size, write, params)
+	}
+	if p := c.in.program; p != nil {
+		message := make([]byte, size)
+		write(message[:0])
+		return p.calls(c, uint32(append(params, 0)[0]), message)
 	}
 	ptr, err := c.send(size, write)
 	if err != nil {

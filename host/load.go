@@ -94,6 +94,12 @@ func (m *Module) first(ctx context.Context) error {
 	defer m.pool.give(in)
 	// Its memory is all its own: a clone shares most of it, and is made at the first call.
 	in.tainted = m.snapshot.Load() != nil
+	return m.parseRegistration()
+}
+
+// parseRegistration reads what the guest has registered.
+func (m *Module) parseRegistration() error {
+	var err error
 	if m.registration, err = registration.Parse(m.registered); err != nil {
 		return m.refuse(err)
 	}

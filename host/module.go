@@ -19,7 +19,8 @@ type Module struct {
 	name    string
 	digest  string
 	options Options
-	plugin  bool // of the flavour of Extism
+	plugin  bool     // of the flavour of Extism
+	program *program // instead of all that is about WebAssembly; nil for modules
 	imports []Function
 	exports []Function
 	entries map[string]uint64 // numbers for prepare.Enter
@@ -44,7 +45,8 @@ type Module struct {
 // Name is the name that was given to Load.
 func (m *Module) Name() string { return m.name }
 
-// Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits.
+// Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits; empty
+// for a native program.
 func (m *Module) Digest() string { return m.digest }
 
 // IsPlugin tells whether the module was made with a development kit of Extism.
@@ -139,6 +141,9 @@ func (m *Module) Close(ctx context.Context) error {
 
 // free frees runtime, snapshot and cache.
 func (m *Module) free(ctx context.Context) error {
+	if m.program != nil {
+		return m.program.hangUp()
+	}
 	err := m.runtime.Close(ctx)
 	if s := m.snapshot.Swap(nil); s != nil {
 		err = errors.Join(err, s.image.Close())

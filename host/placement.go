@@ -25,6 +25,8 @@ func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 // none with a daemon that has killed one.
 func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, error) {
 	switch {
+	case m.program != nil:
+		return m.board(ctx)
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
 		return m.acquire(ctx, m.permitsFor(inv.Kind))
 	case m.registration == nil || !m.registration.SharedTasks, m.pool.mustBeAlone(culpritKey(inv)):
@@ -36,6 +38,17 @@ func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, err
 			return in, err
 		}
 	}
+}
+
+// board adds a task to a native program.
+func (m *Module) board(ctx context.Context) (*instance, error) {
+	in, err := m.acquire(ctx, nil)
+	if err == nil {
+		m.pool.mu.Lock()
+		in.load++
+		m.pool.mu.Unlock()
+	}
+	return in, err
 }
 
 // join finds room on a shared instance, or makes one. It returns nil if the

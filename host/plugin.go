@@ -202,6 +202,10 @@ var errPlugin = errors.New("the plugin returned an error")
 // tell calls an export that gets the number of a task only, and answers nothing.
 // Plugins need not have it.
 func (c *call) tell(task uint32) error {
+	if p := c.in.program; p != nil {
+		_, err := p.calls(c, task, nil)
+		return err
+	}
 	k := c.in.kernel
 	if k == nil {
 		_, err := c.call(c.export, uint64(task))

@@ -41,6 +41,9 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}) (*instance,
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
 	}
+	if m.program != nil {
+		return m.program.in, m.program.in.lock(ctx)
+	}
 	select {
 	case permits <- struct{}{}:
 	case <-ctx.Done():
@@ -88,6 +91,9 @@ func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 
 // give takes back an instance without tasks. No call runs in it: the caller holds it.
 func (p *pool) give(in *instance) {
+	if in.program != nil {
+		return // it is always there
+	}
 	retired := in.retired()
 	p.mu.Lock()
 	defer p.mu.Unlock()

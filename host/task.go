@@ -201,7 +201,8 @@ func (t *Task) Release(ctx context.Context) {
 	if t.waits {
 		t.in.tainted = true
 	}
-	if t.lives && t.in.dead == nil {
+	isKept := t.lives || t.waits && t.in.program != nil
+	if isKept && t.in.dead == nil {
 		t.forget(ctx)
 	}
 	delete(t.in.tasks, t.id)
@@ -216,6 +217,9 @@ func (t *Task) Release(ctx context.Context) {
 func (t *Task) forget(ctx context.Context) {
 	takeCore()
 	defer leaveCore()
+	if t.in.program != nil { // it may have stopped at a breakpoint meanwhile
+		ctx = context.WithoutCancel(ctx)
+	}
 	// An error leaves the instance dead, which is all that matters here.
 	_ = t.in.newCall(ctx, abi.ExportRelease, t).tell(t.id)
 }

@@ -6,6 +6,7 @@ package operator
 
 import (
 	"context"
+	"io"
 
 	"github.com/rs/zerolog"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Options say what an operator is made of. Only Modules is required.
+// Options say what an operator is made of. Only Modules or Program is required.
 type Options struct {
 	// Modules are the names of the guests, files by default: one operator, in this order.
 	Modules []string
@@ -26,6 +27,12 @@ type Options struct {
 	// Engine is the module that runs scripts among Modules, a name for Open; empty: the
 	// one that is found as package operator/scripts tells.
 	Engine string
+
+	// Program is a connection with a guest that runs natively, without a sandbox, instead
+	// of Modules. Run closes it, and fails with ErrProgramEnded if it ends before the operator.
+	//
+	// See docs/testing.md.
+	Program io.ReadWriteCloser
 
 	// Namespaces are names or patterns; none is the whole cluster.
 	//

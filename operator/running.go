@@ -38,7 +38,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
 	op.stop = sync.OnceFunc(func() { close(op.stopped) })
 	op.options.Open = op.files.noting(o.Open)
-	all, err := loadAll(ctx, op.options.source(), o.Modules, o.Host, nil)
+	all, err := op.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,7 @@ func (op *Operator) started() {
 // Run runs the operator until the context ends, or until it is told to stop, and
 // closes it. The error says what could not be started, or could not go on.
 func (op *Operator) Run(ctx context.Context) error {
+	ctx, ended := op.withProgram(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // Ends with the operator.
@@ -117,7 +118,7 @@ func (op *Operator) Run(ctx context.Context) error {
 	if op.options.Reload {
 		following.Go(func() { op.follow(ctx) }) // Waited for below.
 	}
-	err = op.reactor.Run(ctx)
+	err = ended(op.reactor.Run(ctx))
 	cancel()
 	if errors.Is(err, ErrExitTimeout) {
 		return err // a module must not be closed while it runs

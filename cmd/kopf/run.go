@@ -63,7 +63,10 @@ the cluster of the current context of kubeconfig, or the cluster it runs in. A s
 JavaScript is run by an engine, which is a module too: see --engine.
 
 The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
-flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.`,
+flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.
+
+Instead of modules, - stands for a native program that has started the command, for
+breakpoints: see "kopf.Main" and "run_natively" of the SDKs.`,
 		Example: `  kopf run operator.wasm -n default
   kopf run operator.wasm -A --verbose --config greeting=hello
   kopf run operator.js -n default
@@ -148,8 +151,12 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}
+	program, err := o.program()
+	if err != nil {
+		return err
+	}
 	options := operator.Options{
-		Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
+		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,

@@ -87,8 +87,13 @@ func (s space) spawnVia(t *testing.T, kubeconfig string, args ...string) *proces
 // operate starts a command line, and does not wait for anything.
 func (s space) operate(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{space: s, stdout: &journal{}, stderr: &journal{}, ended: make(chan struct{})}
-	p.cmd = command(t, env, args...)
+	return s.supervise(t, command(t, env, args...))
+}
+
+// supervise starts a command that is an operator.
+func (s space) supervise(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{space: s, cmd: cmd, stdout: &journal{}, stderr: &journal{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -32,4 +32,8 @@ func updateFn(c *kopf.Change) (any, error) {
 	return nil, c.Events.Info("Renewed", "thank you")
 }
 
-func main() {}
+// [main]
+
+func main() { kopf.Main() }
+
+// [/main]

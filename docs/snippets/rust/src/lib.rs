@@ -8,3 +8,5 @@ mod effects;
 mod operators;
 mod requests;
 mod tasks;
+
+pub use operators::run_natively;

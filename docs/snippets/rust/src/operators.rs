@@ -56,4 +56,18 @@ mod tests {
     }
 
     // [/testing]
+
+    // [runner]
+
+    use kopf::testing::Runner;
+
+    #[test]
+    #[ignore = "it needs a cluster"]
+    fn operates() {
+        let runner = Runner::start(["run", "operator.wasm", "-n", "default", "--verbose"]);
+        runner.until("Handling cycle is finished", Duration::from_secs(60));
+        assert_eq!(runner.stop(), 0, "exit code");
+    }
+
+    // [/runner]
 }

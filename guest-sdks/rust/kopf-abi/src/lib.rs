@@ -9,6 +9,8 @@ mod frame;
 mod host;
 mod invocation;
 mod message;
+#[cfg(not(target_family = "wasm"))]
+pub mod native;
 mod registration;
 mod step;
 

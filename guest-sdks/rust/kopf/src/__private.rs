@@ -57,6 +57,17 @@ pub fn named(handler: Handler, name: &str, path: &str) -> Handler {
 #[cfg(target_family = "wasm")]
 pub use exports::*;
 
+/// Runs an operator natively. In a module it does nothing: the host calls the handlers.
+pub fn run_natively(declare: fn(&mut Operator)) -> std::process::ExitCode {
+    #[cfg(not(target_family = "wasm"))]
+    return crate::native::main(declare);
+    #[cfg(target_family = "wasm")]
+    {
+        let _ = declare;
+        std::process::ExitCode::SUCCESS
+    }
+}
+
 #[cfg(target_family = "wasm")]
 mod exports {
     use crate::log::Level;
@@ -167,6 +178,30 @@ mod exports {
 /// }
 /// # fn main() {}
 /// ```
+///
+/// It makes a function, too, that runs the operator natively, for breakpoints and profilers. With this
+/// in `examples/native.rs`, `cargo run --example native -- -n default` does as `kopf run
+/// operator.wasm -n default`:
+///
+/// ```
+/// # /*
+/// #[path = "../src/lib.rs"]
+/// mod operator;
+/// # */
+/// # mod operator {
+/// #     pub fn run_natively() -> std::process::ExitCode {
+/// #         std::process::ExitCode::SUCCESS
+/// #     }
+/// # }
+///
+/// fn main() -> std::process::ExitCode {
+///     operator::run_natively()
+/// }
+/// ```
+///
+/// The program starts kopf, that on the `PATH` or of the variable `KOPF`, and ends with it and its exit
+/// code. Handlers run in this process, without a sandbox and without limits: one that computes or
+/// blocks makes the others wait. A panic fails the attempt.
 #[macro_export]
 macro_rules! operator {
     (
@@ -177,17 +212,24 @@ macro_rules! operator {
         $(setup: $setup:expr,)?
         handlers: [$($handler:path),* $(,)?] $(,)?
     ) => {
-        #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
+        /// Runs the operator natively, with the arguments of `kopf run`, and returns its exit code.
+        #[allow(dead_code)]
+        pub fn run_natively() -> ::std::process::ExitCode {
+            $crate::__private::run_natively(__declare)
+        }
+
+        #[allow(dead_code)]
+        fn __declare(operator: &mut $crate::Operator) {
+            $(operator.name($name);)?
+            $(operator.version($version);)?
+            $(operator.lifecycle($lifecycle);)?
+            $(operator.want($want);)?
+            $(<$handler as $crate::__private::Declare>::declare(operator);)*
+            $(operator.setup($setup);)?
+        }
+
         const _: () = {
-            fn declare(operator: &mut $crate::Operator) {
-                $(operator.name($name);)?
-                $(operator.version($version);)?
-                $(operator.lifecycle($lifecycle);)?
-                $(operator.want($want);)?
-                $(<$handler as $crate::__private::Declare>::declare(operator);)*
-                $(operator.setup($setup);)?
-            }
-            $crate::__exports!(declare);
+            $crate::__exports!(__declare);
         };
     };
     ($($handler:path),+ $(,)?) => { $crate::operator! { handlers: [$($handler),+] } };

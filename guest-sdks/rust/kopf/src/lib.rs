@@ -34,6 +34,8 @@
 //! Handlers wait with [`Call::sleep`], [`Daemon::wait`], [`Change::execute`], and for requests with
 //! [`Call::api`] and [`Call::fetch`]: the host does other work meanwhile. A handler awaits one thing at a time, and nothing of other runtimes.
 //!
+//! An operator runs natively too, for breakpoints and profilers: see [`operator!`].
+//!
 //! The module [`testing`] calls handlers in tests of `cargo test`, without a cluster.
 
 mod activity;
@@ -54,6 +56,8 @@ mod login;
 mod memo;
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))] // only the host calls all of it
 mod module;
+#[cfg(not(target_family = "wasm"))]
+mod native;
 mod object;
 mod operator;
 mod options;

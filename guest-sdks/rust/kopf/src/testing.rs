@@ -16,6 +16,8 @@
 //! assert_eq!(outcome.events[0].reason, "Created");
 //! ```
 //!
+//! [`Runner`] runs a whole operator on a cluster.
+//!
 //! Waits are over at once, sub-handlers run once each. Requests to Kubernetes go to a small cluster in
 //! memory, see [`Fixture::object`], unless [`Fixture::respond`] answers them; those to HTTP servers
 //! need it.
@@ -27,11 +29,15 @@ mod driver;
 mod fixture;
 mod host;
 mod requests;
+#[cfg(not(target_family = "wasm"))]
+mod runner;
 
 pub use conversion::{convert, round_trip};
 pub use fixture::Fixture;
 pub use kopf_abi::{Error as HandlerError, ErrorKind};
 pub use requests::{Reply, Requested};
+#[cfg(not(target_family = "wasm"))]
+pub use runner::Runner;
 
 use serde_json::Value;
 use std::collections::BTreeMap;

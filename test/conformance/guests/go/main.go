@@ -16,7 +16,7 @@ import (
 
 func init() { kopf.Setup(setup) }
 
-func main() {}
+func main() { kopf.Main() }
 
 // setup registers the handlers of the case.
 func setup() error {

@@ -107,4 +107,4 @@ func printLine(values kopf.Map) {
 	}
 }
 
-func main() {}
+func main() { kopf.Main() }

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+)
+
+// native stands for a guest that runs natively, at the other end of standard input. The
+// SDKs start the command so.
+const native = "-"
+
+// program is the connection with a native guest; nil if there are modules.
+func (o *runOptions) program() (io.ReadWriteCloser, error) {
+	if !slices.Contains(o.modules, native) {
+		return nil, nil
+	}
+	switch {
+	case len(o.modules) > 1:
+		return nil, usageError{errors.New("- is the whole operator: it cannot go with modules")}
+	case o.follow > 0:
+		return nil, usageError{errors.New("- is a native program, which has no tag to follow: start it again")}
+	case o.demanded():
+		return nil, usageError{errors.New("- is a native program, which nobody has signed: run the module to verify it")}
+	}
+	conn, err := net.FileConn(os.Stdin)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("- is for programs that the SDKs run natively, like `go run . -n default`: standard input is no connection with one: %w", err)}
+	}
+	o.modules = nil
+	return conn, nil
+}

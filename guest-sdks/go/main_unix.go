@@ -1,0 +1,71 @@
+//go:build unix && !wasip1
+
+package kopf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+)
+
+// Main runs the operator natively, for breakpoints and profilers, and never returns:
+//
+//	func main() { kopf.Main() }
+//
+// With it, `go run . -n default` does as `kopf run operator.wasm -n default`: the arguments are
+// those of `kopf run`, without the module. The program starts kopf, that on the PATH or of the
+// variable KOPF, and ends with it and its exit code. Handlers run in this process, without
+// a sandbox and without limits: one that computes or blocks makes the others wait. In
+// a module, Main does nothing.
+func Main() {
+	code, err := runNatively(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kopf:", err)
+	}
+	os.Exit(code)
+}
+
+// runNatively starts kopf and serves it until it ends. It returns its exit code.
+func runNatively(args []string) (int, error) {
+	ours, theirs, err := pair()
+	if err != nil {
+		return 2, err
+	}
+	program := os.Getenv("KOPF")
+	if program == "" {
+		program = "kopf"
+	}
+	cmd := exec.Command(program, append([]string{"run", "-"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 2, fmt.Errorf("%w (set KOPF to the path of the program)", err)
+	}
+	signal.Ignore(os.Interrupt) // kopf gets it as well, and stops us when it is done
+	_ = theirs.Close()          // it has its own
+	served := guest.Default.Serve(ours)
+	_ = ours.Close() // so that kopf ends, if we have failed
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		return 2, err
+	}
+	return cmd.ProcessState.ExitCode(), served
+}
+
+// pair is a connection with itself. Its ends are not inherited by other programs.
+func pair() (ours, theirs *os.File, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+	}
+	return os.NewFile(uintptr(fds[0]), "kopf"), os.NewFile(uintptr(fds[1]), "program"), nil
+}

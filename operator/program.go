@@ -1,0 +1,57 @@
+package operator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kopf-wasm/kopf/host"
+)
+
+// ErrProgramEnded says that the native program which is the guest has ended, and the
+// operator with it.
+var ErrProgramEnded = errors.New("the program of the operator has ended")
+
+// errOneFlavour refuses a program beside modules.
+var errOneFlavour = errors.New("an operator is either a native program or modules, not both")
+
+// load loads the modules, or meets the native program.
+func (op *Operator) load(ctx context.Context) ([]loaded, error) {
+	o := &op.options
+	if o.Program == nil {
+		return loadAll(ctx, o.source(), o.Modules, o.Host, nil)
+	}
+	if len(o.Modules) > 0 {
+		return nil, errors.Join(errOneFlavour, o.Program.Close())
+	}
+	module, err := host.Connect(ctx, "the program", o.Program, o.Host)
+	if err != nil {
+		return nil, err
+	}
+	return []loaded{{module: module}}, nil
+}
+
+// withProgram is a context that ends with the native program, if there is one. The
+// function makes an error of that where there is no other.
+func (op *Operator) withProgram(ctx context.Context) (context.Context, func(error) error) {
+	if op.options.Program == nil {
+		return ctx, func(err error) error { return err }
+	}
+	gone := op.Modules()[0].Gone()
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() { // Ends with the operator.
+		select {
+		case <-gone:
+			cancel(ErrProgramEnded)
+		case <-over:
+		}
+	}()
+	return ctx, func(err error) error {
+		close(over)
+		if err == nil && errors.Is(context.Cause(ctx), ErrProgramEnded) {
+			err = ErrProgramEnded
+		}
+		cancel(nil)
+		return err
+	}
+}
