@@ -76,6 +76,7 @@ guest-minimal:
 .PHONY: guest-sdk
 guest-sdk:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk.wasm test/guests/rust/sdk
+	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk-wasip1.wasm test/guests/rust/sdk wasm32-wasip1
 	@scripts/rust-wasm.sh $(GUESTS)/rust-caller.wasm test/guests/rust/caller
 
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))

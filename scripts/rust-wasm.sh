@@ -1,16 +1,22 @@
 #!/bin/sh
-# Builds a guest module from Rust: rust-wasm.sh OUT CRATE
-# It takes the tool chain that is there: one with the target wasm32-unknown-unknown
+# Builds a guest module from Rust: rust-wasm.sh OUT CRATE [TARGET]
+# The target is wasm32-unknown-unknown, or wasm32-wasip1.
+# It takes the tool chain that is there: one with the target
 # (rustup target add wasm32-unknown-unknown), or Debian's, which builds the standard
 # library too. As root on Debian it installs the latter. Otherwise it says what is
 # missing, and succeeds without a module: except in CI, where that is a failure.
 set -eu
-if [ $# -ne 2 ]; then
-	echo "usage: $0 OUT CRATE" >&2
+if [ $# -ne 2 ] && [ $# -ne 3 ]; then
+	echo "usage: $0 OUT CRATE [TARGET]" >&2
 	exit 2
 fi
-target=wasm32-unknown-unknown
+target=${3:-wasm32-unknown-unknown}
 packages="rustc-web cargo-web rust-web-src lld-19"
+libc=
+if [ "$target" = wasm32-wasip1 ]; then
+	packages="$packages wasi-libc"
+	libc=/usr/lib/wasm32-wasi
+fi
 mkdir -p "$(dirname "$1")"
 out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 crate=$(cd "$2" && pwd)
@@ -71,8 +77,13 @@ else
 	mkdir -p "$cache/bin"
 	ln -sf /usr/bin/wasm-ld-19 "$cache/bin/rust-lld"
 	std=-Zbuild-std=std,panic_abort
+	# rustup's target brings its libc along, and what starts a module with it.
+	flags=
+	if [ -n "$libc" ]; then
+		flags="-C link-self-contained=no -L native=$libc -C link-arg=$libc/crt1-reactor.o -C link-arg=--entry=_initialize"
+	fi
 	build "Debian's Rust (the first time takes a minute)" \
-		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo
+		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" /usr/bin/cargo
 fi
 name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - _)
 cp "$cache/target/$target/release/$name.wasm" "$out.new"

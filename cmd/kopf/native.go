@@ -21,8 +21,6 @@ func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	switch {
 	case len(o.modules) > 1:
 		return nil, usageError{errors.New("- is the whole operator: it cannot go with modules")}
-	case o.follow > 0:
-		return nil, usageError{errors.New("- is a native program, which has no tag to follow: start it again")}
 	case o.demanded():
 		return nil, usageError{errors.New("- is a native program, which nobody has signed: run the module to verify it")}
 	}

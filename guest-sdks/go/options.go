@@ -26,7 +26,8 @@ type Option func(*declaration)
 type declaration struct {
 	abi.Handler
 	callbacks map[guest.Option]guest.Callback
-	err       error // the first one
+	check     func(*guest.Task) error // of the object, before the handler runs; nil for none
+	err       error                   // the first one
 }
 
 func (d *declaration) fail(err error) {

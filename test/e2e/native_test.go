@@ -154,7 +154,6 @@ func TestNativeRefusals(t *testing.T) {
 	}{
 		"a terminal":     {[]string{"run", "-", "-A"}, "standard input is no connection"},
 		"beside modules": {[]string{"run", "-", "a.wasm", "-A"}, "- is the whole operator"},
-		"followed":       {[]string{"run", "-", "-A", "--follow"}, "no tag to follow"},
 		"verified":       {[]string{"run", "-", "-A", "-k", "x.pub"}, "which nobody has signed"},
 	} {
 		t.Run(name, func(t *testing.T) {

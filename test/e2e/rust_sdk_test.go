@@ -33,6 +33,17 @@ func (s space) createLabelled(t *testing.T, name, label, spec string) {
 		`{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: %s, labels: {%s: "yes"}}, spec: %s}`, name, label, spec))
 }
 
+// eachTarget runs a test with the guest of the SDK for Rust, as it is built for each target.
+func eachTarget(t *testing.T, test func(t *testing.T, module string)) {
+	t.Parallel()
+	for target, module := range map[string]string{"unknown": "rust-sdk", "wasip1": "rust-sdk-wasip1"} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			test(t, built(t, module))
+		})
+	}
+}
+
 // TestRustExample runs the smallest operator by the command line.
 func TestRustExample(t *testing.T) {
 	t.Parallel()
@@ -48,9 +59,10 @@ func TestRustExample(t *testing.T) {
 	p.says(t, `a new object field="value"`)
 }
 
-func TestRustChanges(t *testing.T) {
-	t.Parallel()
-	module := built(t, "rust-sdk")
+func TestRustChanges(t *testing.T) { eachTarget(t, rustChanges) }
+
+func rustChanges(t *testing.T, module string) {
+	t.Helper()
 	s := newSpace(t)
 	op := s.start(t, options{module: module})
 	hello := func(name string, retry int64) map[string]any {
@@ -113,9 +125,10 @@ func TestRustChanges(t *testing.T) {
 	}
 }
 
-func TestRustTypes(t *testing.T) {
-	t.Parallel()
-	module := built(t, "rust-sdk")
+func TestRustTypes(t *testing.T) { eachTarget(t, rustTypes) }
+
+func rustTypes(t *testing.T, module string) {
+	t.Helper()
 	s := newSpace(t)
 	op := s.start(t, options{module: module})
 	s.createLabelled(t, "good", "typed", "{size: 5, zones: [{name: a}]}")
@@ -150,9 +163,10 @@ func TestRustTypes(t *testing.T) {
 	})
 }
 
-func TestRustTasks(t *testing.T) {
-	t.Parallel()
-	module := built(t, "rust-sdk")
+func TestRustTasks(t *testing.T) { eachTarget(t, rustTasks) }
+
+func rustTasks(t *testing.T, module string) {
+	t.Helper()
 	s := newSpace(t)
 	op := s.start(t, options{module: module})
 	s.createLabelled(t, "watched", "watched", "{size: 1}")

@@ -10,6 +10,9 @@ import (
 func init() {
 	kopf.OnCreate("kopfexamples", views)
 	kopf.OnUpdate("kopfexamples", typed)
+	// [spec]
+	kopf.OnCreate("volumes", provision, kopf.SpecOf[VolumeSpec]())
+	// [/spec]
 }
 
 // [views]
@@ -45,5 +48,10 @@ func typed(c *kopf.Change) (any, error) {
 }
 
 // [/decode]
+
+func provision(c *kopf.Change) (any, error) {
+	spec, err := kopf.Decode[VolumeSpec](c.Spec)
+	return spec.Size, err
+}
 
 func main() {}

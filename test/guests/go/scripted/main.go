@@ -5,7 +5,7 @@
 // The configuration chooses what is registered:
 //
 //	resource  instead of kopfexamples
-//	handlers  some of: create update delete resume (default: the first two)
+//	handlers  some of: create update delete resume typed (default: the first two)
 //	label     a label that objects must have to be handled
 //	settings  JSON of settings that are set at the startup
 //	startup   how long the startup takes, like 10s
@@ -36,6 +36,8 @@ func register() error {
 			kopf.OnUpdate(resource, updateFn, with("update_fn")...)
 		case "delete":
 			kopf.OnDelete(resource, deleteFn, with("delete_fn")...)
+		case "typed":
+			kopf.OnCreate(resource, typedFn, append(with("typed_fn"), kopf.SpecOf[typedSpec]())...)
 		case "resume":
 			kopf.OnResume(resource, resumeFn, with("resume_fn")...)
 		}
@@ -62,6 +64,20 @@ func startupFn(a *kopf.Activity) (any, error) {
 		return nil, err
 	}
 	return nil, a.Sleep(duration)
+}
+
+// typedSpec is what specs are for typedFn.
+type typedSpec struct {
+	Size  int `json:"size"`
+	Zones []struct {
+		Name string `json:"name"`
+	} `json:"zones"`
+}
+
+func typedFn(c *kopf.Change) (any, error) {
+	c.Log.Info("the typed handler runs")
+	spec, err := kopf.Decode[typedSpec](c.Spec)
+	return spec.Size * 2, err
 }
 
 func createFn(c *kopf.Change) (any, error) { return handle(c) }
