@@ -7,6 +7,10 @@ mod changes;
 mod effects;
 mod operators;
 mod requests;
+mod resources;
+mod settings;
 mod tasks;
+mod waiting;
+mod walkthrough;
 
 pub use operators::run_natively;

@@ -1,0 +1,27 @@
+//! What operators set.
+
+use kopf::{Activity, json};
+
+// [settings]
+
+#[kopf::startup]
+fn configure(a: Activity) {
+    a.settings.set("queueing.worker_limit", 10);
+    a.settings.set("persistence.finalizer", "example.com/finalizer");
+    a.settings.set("persistence.consistency_timeout", 2);
+    a.settings.set("networking.error_backoffs", [1, 2, 4, 8]);
+}
+
+// [/settings]
+
+#[kopf::startup]
+fn store(a: Activity) {
+    // [storages]
+    let in_status = json!({"type": "status", "field": "status.my-operator.progress"});
+    a.settings.set("persistence.progress_storage", in_status);
+    let annotations = json!({
+        "type": "annotations", "prefix": "my-operator.example.com", "ignored_fields": ["spec.replicas"],
+    });
+    a.settings.set("persistence.diffbase_storage", [annotations, json!({"type": "status"})]);
+    // [/storages]
+}
