@@ -108,7 +108,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
-	flags.DurationVar(&o.follow, "follow", 0, "replace modules whose tags move in the registry, and look so `often`; --follow alone is --follow=1m")
+	flags.DurationVar(&o.follow, "follow", 0, "replace modules whose tags move in the registry, which is asked once in so long a `TIME`")
 	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)

@@ -12,14 +12,20 @@ import (
 	"github.com/kopf-wasm/kopf/test/registrytest"
 )
 
-// cosign runs the real cosign; without its program the test fails: it was asked for.
-func (b *bench) cosign(args ...string) string {
+// cosignProgram is the real cosign; without it the test fails: it was asked for.
+func (b *bench) cosignProgram() string {
 	b.t.Helper()
 	program, err := filepath.Abs(filepath.Join(repository, ".cache", "bin", "cosign-"+os.Getenv("COSIGN_VERSION")))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r := b.run(program, args...)
+	return program
+}
+
+// cosign runs it.
+func (b *bench) cosign(args ...string) string {
+	b.t.Helper()
+	r := b.run(b.cosignProgram(), args...)
 	if r.code != 0 {
 		b.t.Fatalf("cosign %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
 	}
@@ -87,5 +93,34 @@ func TestInteropSkopeo(t *testing.T) {
 	}
 	if pulled := b.must("pull", "oci://"+r.Host+"/archive:v1"); !strings.HasSuffix(pulled, digest) {
 		t.Errorf("pulled %s, want %s", pulled, digest)
+	}
+}
+
+// What the forge of these tests makes is what the real cosign takes for signatures with
+// certificates, and refuses for the same reasons: expired, of somebody else, not of this Sigstore.
+func TestInteropCertificates(t *testing.T) {
+	expired := byMail
+	expired.Expired = true
+	for how, wanted := range map[string]func(w wish) wish{"bundle": func(w wish) wish { return w }, "tag": wish.asTag} {
+		for name, tt := range map[string]struct {
+			wish wish
+			good bool
+		}{"good": {byMail, true}, "expired": {expired, false}, "other": {byAction, false}} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				b := newBench(t)
+				r := registrytest.Start(t, registrytest.Options{Referrers: true})
+				pushed := b.must("push", b.module(), "oci://"+r.Host+"/operator:v1")
+				b.attach(pushed, b.forge(digestOf(pushed), wanted(tt.wish))...)
+				args := []string{"verify", "--trusted-root", "trust.json", "--allow-insecure-registry", "--certificate-identity", byMail.Subject, "--certificate-oidc-issuer", byMail.Issuer, strings.TrimPrefix(pushed, "oci://")}
+				if how == "bundle" {
+					args = append(args, "--new-bundle-format")
+				}
+				theirs := b.run(b.cosignProgram(), args...)
+				ours := b.kopf("verify", pushed, "--sigstore-trust-config", "trust.json", "--cert-subject", byMail.Subject, "--cert-oidc-issuer", byMail.Issuer)
+				if (theirs.code == 0) != tt.good || (ours.code == 0) != tt.good {
+					t.Errorf("exit codes %d and %d\n%s\n%s", theirs.code, ours.code, theirs.stderr, ours.stderr)
+				}
+			})
+		}
 	}
 }

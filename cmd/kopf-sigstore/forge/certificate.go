@@ -42,6 +42,7 @@ func (f *forge) certified(w *wish) (*x509.Certificate, *ecdsa.PrivateKey, error)
 	} else {
 		template.EmailAddresses = []string{w.Subject}
 	}
+	template.ExtraExtensions = []pkix.Extension{{Id: certificate.OIDIssuer, Value: []byte(w.Issuer)}} // which older programs read
 	if err := extend(template, certificate.OIDIssuerV2, w.Issuer); err != nil {
 		return nil, nil, err
 	}
