@@ -151,7 +151,8 @@ func (m *module) section(id byte, data []byte) error {
 		m.elements = data[r.pos:]
 		return r.err
 	default:
-		for n := r.count(); n > 0 && r.err == nil; n-- {
+		n := r.count()
+		for m.expect(id, int(n)); n > 0 && r.err == nil; n-- {
 			m.item(id, r)
 		}
 	}
@@ -159,6 +160,20 @@ func (m *module) section(id byte, data []byte) error {
 		r.fail("bytes left in section %d", id)
 	}
 	return r.err
+}
+
+// expect makes room for the items of sections that are long: standard Go has tens of
+// thousands of data segments. What is announced is believed up to a point.
+func (m *module) expect(id byte, n int) {
+	n = min(n, 1<<16)
+	switch id {
+	case secFunction:
+		m.funcs = make([]uint32, 0, n)
+	case secCode:
+		m.bodies = make([][]byte, 0, n)
+	case secData:
+		m.data = make([]dataSegment, 0, n)
+	}
 }
 
 // item reads one item of a section that is a vector.

@@ -116,7 +116,7 @@ func (s *Source) begin(limits Limits) (*Prepared, error) {
 
 // activeData evaluates the offsets of the active data segments.
 func (m *module) activeData() ([]Data, error) {
-	var all []Data
+	all := make([]Data, 0, len(m.data))
 	for i, d := range m.data {
 		if d.passive {
 			continue
