@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
@@ -84,7 +83,6 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 		}
 		all, fresh = append(all, loaded{module, src.sum}), append(fresh, loaded{module, src.sum})
 	}
-	debug.FreeOSMemory() // loading takes several times the size of the modules, serving does not
 	return all, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -106,4 +107,5 @@ func (op *Operator) retire(ctx context.Context, left <-chan struct{}, modules []
 		op.options.Log.Debug().Str(reactor.LoggerField, "kopf.reactor").Msg(fmt.Sprintf("%s is closed: %s.", module.Name(), module.Digest()))
 		op.forget(module)
 	}
+	debug.FreeOSMemory() // as at the start
 }

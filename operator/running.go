@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -114,17 +115,28 @@ func (op *Operator) Run(ctx context.Context) error {
 		return errors.Join(err, op.Close(ctx))
 	}
 	defer stopServing()
-	var following sync.WaitGroup
+	var beside sync.WaitGroup // Waited for below.
+	beside.Go(func() { op.trim(ctx) })
 	if op.options.Reload {
-		following.Go(func() { op.follow(ctx) }) // Waited for below.
+		beside.Go(func() { op.follow(ctx) })
 	}
 	err = ended(op.reactor.Run(ctx))
 	cancel()
 	if errors.Is(err, ErrExitTimeout) {
 		return err // a module must not be closed while it runs
 	}
-	following.Wait()
+	beside.Wait()
 	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
+}
+
+// trim gives back what loading took, several times the size of the modules, when
+// nobody waits for the operator to start any more.
+func (op *Operator) trim(ctx context.Context) {
+	select {
+	case <-op.ready:
+		debug.FreeOSMemory()
+	case <-ctx.Done():
+	}
 }
 
 // Ready is closed when the operator has begun to serve.
