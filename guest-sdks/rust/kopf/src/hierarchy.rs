@@ -143,18 +143,7 @@ impl Owner {
     ///
     /// Kopf: `kopf.build_owner_reference`.
     pub fn reference(&self) -> Result<Value, Failure> {
-        let body = self.body()?;
-        let meta = &body["metadata"];
-        let parts = [
-            ("apiVersion", &body["apiVersion"]),
-            ("kind", &body["kind"]),
-            ("name", &meta["name"]),
-            ("uid", &meta["uid"]),
-        ];
-        let mut reference = Object::new();
-        for (key, value) in parts.into_iter().filter(|(_, value)| !value.is_null()) {
-            reference.insert(key.to_owned(), value.clone());
-        }
+        let mut reference = self.identity(&["apiVersion", "kind", "name", "uid"], |value| !value.is_null())?;
         for (key, flag) in [("controller", self.how.controller), ("blockOwnerDeletion", self.how.block_owner_deletion)]
         {
             if flag != OwnerFlag::Omitted {
@@ -169,16 +158,20 @@ impl Owner {
     ///
     /// Kopf: `kopf.build_object_reference`.
     pub fn object_reference(&self) -> Result<Value, Failure> {
+        self.identity(&["apiVersion", "kind", "name", "uid", "namespace"], is_set).map(Value::Object)
+    }
+
+    /// Those of the keys that tell who the owner is, as far as they are wanted.
+    fn identity(&self, keys: &[&str], wanted: fn(&Value) -> bool) -> Result<Object, Failure> {
         let body = self.body()?;
-        let meta = &body["metadata"];
-        let parts = [
-            ("apiVersion", &body["apiVersion"]),
-            ("kind", &body["kind"]),
-            ("name", &meta["name"]),
-            ("uid", &meta["uid"]),
-            ("namespace", &meta["namespace"]),
-        ];
-        Ok(parts.into_iter().filter(|(_, value)| is_set(value)).map(|(key, value)| (key, value.clone())).collect())
+        let mut identity = Object::new();
+        for key in keys {
+            let of = if matches!(*key, "apiVersion" | "kind") { body } else { &body["metadata"] };
+            if wanted(&of[*key]) {
+                identity.insert((*key).to_owned(), of[*key].clone());
+            }
+        }
+        Ok(identity)
     }
 
     fn body(&self) -> Result<&Value, Failure> {
