@@ -16,7 +16,7 @@ func TestGoTypes(t *testing.T) {
 		t.Errorf("result of the typed handler: %v", got)
 	}
 	for name, problem := range map[string]string{
-		"bad":   "spec.zones.1.name: want a string, got a number",
+		"bad":   "spec.zones[1].name: want a string, got a number",
 		"other": "spec.size: want an integer, got a string",
 	} {
 		op.says(t, name, "error: Handler 'typed_fn' failed permanently: "+problem)
