@@ -11,7 +11,7 @@ if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 
 	exit
 fi
 # Those without the SDK import functions of the host: they are for wasm32 alone.
-for workspace in guest-sdks/rust examples test/conformance/guests/rust test/guests/rust/*; do
+for workspace in guest-sdks/rust examples test/conformance/guests/rust test/guests/rust/*/; do
 	echo "check $workspace"
 	(cd "$workspace" && cargo fmt --all --check)
 	if [ "$workspace" = guest-sdks/rust ] || grep -q guest-sdks "$workspace"/Cargo.toml "$workspace"/*/Cargo.toml 2>/dev/null; then
