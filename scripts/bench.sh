@@ -7,7 +7,7 @@
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts; admission: reviews
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts; admission: reviews; sizes: sizes of modules
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -51,6 +51,9 @@ install_reference() {
 		skipped "uvloop cannot be installed: the reference runs without it"
 }
 
+if [ "${ONLY:-}" = sizes ]; then
+	exec scripts/sizes.sh
+fi
 if [ "${ONLY:-}" = admission ]; then
 	scripts/go-guest.sh .cache/guests/bench-validating.wasm test/bench/validating
 	scripts/rust-wasm.sh .cache/guests/bench-validating-rust.wasm test/guests/rust/validating
@@ -77,6 +80,8 @@ only=${ONLY:-}
 	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" \
 	-restarts "${RESTARTS:-10000}" -only "$only" ${ALSO:+-also "$ALSO"}
 
+echo
+scripts/sizes.sh
 echo
 echo "One invocation through the host and a guest"
 echo

@@ -88,6 +88,18 @@ func TestExampleOfScripts(t *testing.T) {
 	op.says(t, "a", "good-bye because of filters_mismatch")
 }
 
+// TestInspectOfScript: a script is inspected by running it, and the engine is told.
+func TestInspectOfScript(t *testing.T) {
+	t.Parallel()
+	by := engine(t)
+	got := kopf(t, nil, "inspect", "--engine", by, repository+"/examples/20-scripts/operator.js")
+	for _, want := range []string{"script, run by " + by, "greetings 1.0", "--allow-kubernetes get,patch:configmaps", "by_greeting", "watchdog"} {
+		if got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("exit code %d, no %q in:\n%s%s", got.code, want, got.stdout, got.stderr)
+		}
+	}
+}
+
 // TestScriptIsRefused: what is wrong when a script is loaded, with its place.
 func TestScriptIsRefused(t *testing.T) {
 	t.Parallel()
