@@ -15,10 +15,36 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Options say what an operator is made of. Only Modules or Program is required.
+// Memo is the memo of an operator.
+type Memo = reactor.Memo
+
+// ErrOverlap says that two operators of this process would handle the same objects with
+// the same finalizer, or with the same storage: neither would know what the other has done.
+var ErrOverlap = reactor.ErrOverlap
+
+// claims are those of all operators of the process, as nothing else can know of all of
+// them.
+var claims reactor.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
+
+// Options say what an operator is made of. Modules, Guests or Program are required.
 type Options struct {
 	// Modules are the names of the guests, files by default: one operator, in this order.
 	Modules []string
+
+	// Guests are handlers besides those of the modules: in Go, without WebAssembly.
+	Guests []reactor.Guest
+
+	// Name tells the operator from others in the same process; by default, it is that
+	// of the modules and guests.
+	Name string
+
+	// AllowOverlap lets the operator handle the same objects as others in this process,
+	// instead of ErrOverlap: when their peering decides which of them works.
+	AllowOverlap bool
+
+	// Memo is the memo of the operator, which the program can read and change; nil: an
+	// empty one.
+	Memo *Memo
 
 	// Open reads a module by its name; files by default. A program that runs modules
 	// from registries too has package host/modules for this.

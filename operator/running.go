@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kopf-wasm/kopf/host"
@@ -62,7 +63,7 @@ func (op *Operator) assemble() error {
 		return err
 	}
 	op.reactor, err = reactor.New(reactor.Options{
-		Registry: registry, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: granted, Webhooks: o.Admission.webhooks(o.Log, op.cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
@@ -75,19 +76,39 @@ func (op *Operator) assemble() error {
 
 // join makes one registry of the modules, if they can be one operator.
 func (o *Options) join(modules []*host.Module) (*reactor.Registry, Calls, error) {
-	if err := checkTogether(modules); err != nil {
+	guests := make([]reactor.Guest, 0, len(modules)+len(o.Guests))
+	for _, module := range modules {
+		guests = append(guests, guest{module})
+	}
+	guests = append(guests, o.Guests...)
+	if err := checkTogether(guests); err != nil {
 		return nil, Calls{}, err
 	}
 	granted, err := o.granted(modules)
 	if err != nil {
 		return nil, Calls{}, err
 	}
-	guests := make([]reactor.Guest, len(modules))
-	for i, module := range modules {
-		guests[i] = guest{module}
-	}
 	registry, err := reactor.NewRegistry(guests...)
 	return registry, granted, err
+}
+
+func (o *Options) claims() *reactor.Claims {
+	if o.AllowOverlap {
+		return nil
+	}
+	return &claims
+}
+
+// name is that of the operator in messages.
+func (o *Options) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	names := slices.Clone(o.Modules)
+	for _, g := range o.Guests {
+		names = append(names, g.Name())
+	}
+	return strings.Join(names, "+")
 }
 
 func (op *Operator) started() {

@@ -4,17 +4,17 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/reactor"
 )
 
-// checkTogether refuses modules with different functions that have one id and can
+// checkTogether refuses guests with different functions that have one id and can
 // meet in one cause: each module was checked for this alone.
-func checkTogether(modules []*host.Module) error {
+func checkTogether(guests []reactor.Guest) error {
 	var handlers []abi.Handler
-	for i, module := range modules {
-		for _, h := range module.Registration().Handlers {
-			h.Fn = fmt.Sprintf("%s of %s (module %d)", h.Fn, module.Name(), i+1)
+	for i, guest := range guests {
+		for _, h := range guest.Registration().Handlers {
+			h.Fn = fmt.Sprintf("%s of %s (module %d)", h.Fn, guest.Name(), i+1)
 			handlers = append(handlers, h)
 		}
 	}

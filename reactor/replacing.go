@@ -89,6 +89,9 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	if err := op.prepareEdition(ctx, e); err != nil {
 		return nil, err
 	}
+	if err := op.reclaim(e); err != nil {
+		return nil, err
+	}
 	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
@@ -112,6 +115,19 @@ func (op *Operator) prepareEdition(ctx context.Context, e *edition) error {
 		return fmt.Errorf("startup: it changes settings, which takes a new start of the operator: %s", strings.Join(changed, ", "))
 	}
 	return nil
+}
+
+// reclaim claims the streams for an edition, or for the one before if it cannot have
+// all of them.
+func (op *Operator) reclaim(e *edition) (err error) {
+	claim := func(e *edition) (err error) {
+		op.streams.each(func(s *servedStream) { err = errors.Join(err, s.reclaim(e)) })
+		return err
+	}
+	if err = claim(e); err != nil {
+		_ = claim(op.present()) // it had them before
+	}
+	return err
 }
 
 // differences are the names of the settings that differ.

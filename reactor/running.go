@@ -35,6 +35,16 @@ type Options struct {
 
 	Namespaces []string // patterns; none: the whole cluster
 
+	// Name tells the operator from others of the same process in errors.
+	Name string
+
+	// Claims are shared by operators that must not handle the same objects in the same
+	// way: ErrOverlap. Nil: nobody looks.
+	Claims *Claims
+
+	// Memo is the memo of the operator; nil: an empty one.
+	Memo *Memo
+
 	// Identity is the name among the peers; by default, what Identity finds.
 	Identity string
 
@@ -82,6 +92,8 @@ type Operator struct {
 	serving   atomic.Bool // observing the cluster
 	works     works
 	replacing replacing
+	cluster   string     // its URL
+	refused   chan error // why the operator cannot go on
 }
 
 // New makes an operator. Nothing runs yet.
@@ -93,8 +105,11 @@ func New(o Options) (*Operator, error) {
 		o.RefKey = "object"
 	}
 	op := &Operator{
-		Options: o, memories: newMemories(), events: newEvents(o.Settings),
+		Options: o, memories: newMemories(), refused: make(chan error, 1), events: newEvents(o.Settings),
 		pauses: newPauses(), leave: func() {}, settling: newSettling(o.Once),
+	}
+	if o.Memo != nil {
+		op.memories.base = &o.Memo.values
 	}
 	op.vault = credentials.New(op.authenticate)
 	op.admission = newAdmission(op)
@@ -205,6 +220,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errNoLogin, err)
 	}
+	op.cluster = first.Config.Host
 	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
 	explorer, err := op.client.Discovery()
 	if err != nil {
@@ -257,7 +273,7 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons, admit, op.untilSettled} {
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, op.pauseDaemons, admit, op.untilSettled, op.untilRefused} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -275,6 +291,23 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	o.orchestrator.wait()
 	parts.Wait()
 	return context.Cause(ctx)
+}
+
+// refuse ends the operator with an error.
+func (op *Operator) refuse(err error) {
+	select {
+	case op.refused <- err:
+	default: // there is another one
+	}
+}
+
+func (op *Operator) untilRefused(ctx context.Context) error {
+	select {
+	case err := <-op.refused:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // stopDaemons ends all daemons and timers at the exit of the operator. Those that

@@ -25,6 +25,9 @@ type servedStream struct {
 	born      atomic.Uint32 // one more than the number of the edition that it began with; 0: it has not begun
 
 	listings sync.WaitGroup // once more
+
+	claiming sync.Mutex // guards release
+	release  func()     // of the claim
 }
 
 // stream serves one resource in one namespace until the context ends, and its
@@ -53,23 +56,33 @@ func (s *servedStream) run(ctx context.Context, cancel context.CancelFunc, log z
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	item := &supervised{stream: s.stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses, served: s}
 	op.streams.supervise(ctx, item, func() {
-		sink := s.sink(s.begin())
+		gate, err := s.begin()
+		if err != nil {
+			op.refuse(err)
+			<-ctx.Done()
+			return
+		}
+		sink := s.sink(gate)
 		op.pauses.between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // ends with the context only
 	})
 	s.listings.Wait()
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
+	defer s.unclaim()
 	if left := s.queues.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
 	}
 }
 
 // begin takes the present handlers, and returns the gate that waits for the stream.
-func (s *servedStream) begin() *gate {
+func (s *servedStream) begin() (*gate, error) {
 	e := s.op.hold()
 	defer e.release()
+	if err := s.reclaim(e); err != nil {
+		return nil, err
+	}
 	s.take(e)
 	s.born.Store(e.number + 1)
-	return e.gateOf(s.dimension)
+	return e.gateOf(s.dimension), nil
 }
 
 func (s *servedStream) sink(gate *gate) *queueSink {

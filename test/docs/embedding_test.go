@@ -35,6 +35,43 @@ func runOperator(ctx context.Context, module string) error {
 
 // [/embed]
 
+// [several]
+
+func runTwo(ctx context.Context, memo *operator.Memo) error {
+	shops, err := operator.New(ctx, operator.Options{
+		Modules: []string{"shops.wasm"}, Namespaces: []string{"shops"},
+		Memo: memo, // which the program and the handlers share
+	})
+	if err != nil {
+		return err
+	}
+	bills, err := operator.New(ctx, operator.Options{
+		Modules: []string{"bills.wasm"}, Namespaces: []string{"shops"}, Settings: ourSettings(),
+		Login: operator.KubeconfigAt("/etc/bills/kubeconfig"),
+	})
+	if err != nil {
+		return errors.Join(err, shops.Close(ctx))
+	}
+	return runAll(ctx, shops, bills)
+}
+
+func runAll(ctx context.Context, all ...*operator.Operator) error {
+	ended := make(chan error, len(all))
+	for _, op := range all {
+		go func() { ended <- op.Run(ctx) }()
+	}
+	err := <-ended // one that ends takes the others along
+	for _, op := range all {
+		op.Stop()
+	}
+	for range all[1:] {
+		err = errors.Join(err, <-ended)
+	}
+	return err
+}
+
+// [/several]
+
 // [settings]
 
 func ourSettings() *settings.Settings {
@@ -50,6 +87,9 @@ func ourSettings() *settings.Settings {
 // What the page shows runs as far as it does without a module.
 func TestEmbedding(t *testing.T) {
 	if err := runOperator(t.Context(), "nothing.wasm"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)
+	}
+	if err := runTwo(t.Context(), &operator.Memo{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)
 	}
 }

@@ -112,7 +112,7 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 	limits.Config, limits.Stdout, limits.Stderr = o.config, r.stdout, r.log
 	return operator.Options{
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits, GrantedSettings: o.granted,
-		Calls: o.calls, GrantWanted: o.wanted,
+		Calls: o.calls, GrantWanted: o.wanted, AllowOverlap: true, // each is as if in a process of its own
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),
 		Login: func(context.Context) (*reactor.Connection, error) {
 			return &reactor.Connection{Config: o.rest, DefaultNamespace: s.namespace}, nil

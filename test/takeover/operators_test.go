@@ -130,7 +130,8 @@ func (s *setup) startGuest(t *testing.T) (stop func()) {
 	done := make(chan error, 1)
 	go func() { // Waited for by stop.
 		done <- operator.Run(ctx, operator.Options{
-			Modules: []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
+			AllowOverlap: true, // they stand for several processes
+			Modules:      []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
 			Login: operator.KubeconfigAt(s.kubeconfig), Peering: peering,
 			Host: host.Options{Stdout: input, Config: map[string]string{"KOPF_CASE_JSON_TEXT": string(text), "KOPF_CASE_OPERATOR": "main"}},
 		})
