@@ -208,16 +208,30 @@ func TestProxiesBySettings(t *testing.T) {
 	proxied := make(chan string, 10)
 	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { proxied <- r.Host }))
 	defer proxy.Close()
-	t.Setenv("HTTP_PROXY", proxy.URL) // read once in the life of a process
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	own, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
-		trusted string
-		want    int
-	}{{"false", 0}, {"true", 1}} {
+		name, trusted, except string
+		proxy                 func(*http.Request) (*url.URL, error) // of kubeconfig
+		want                  int
+	}{
+		{"the environment is not trusted", "false", "", nil, 0},
+		{"the environment is trusted", "true", "", nil, 1},
+		{"the environment excepts the server", "true", "cluster.invalid", nil, 0},
+		{"kubeconfig has a proxy", "false", "cluster.invalid", http.ProxyURL(own), 1},
+	} {
+		t.Setenv("NO_PROXY", tt.except)
 		op := configured(t, map[string]string{"networking.trust_env": tt.trusted, "networking.error_backoffs": "[]", "networking.connect_timeout": "1"})
-		client := clientOf(op, &rest.Config{Host: "http://cluster.invalid"})
+		client := clientOf(op, &rest.Config{Host: "http://cluster.invalid", Proxy: tt.proxy})
 		_, _ = client.Patch(t.Context(), "/x", clients.MergePatch, nil) // without the proxy, there is no such host
 		if len(proxied) != tt.want {
-			t.Errorf("networking.trust_env: %s: the proxy of the environment got %d requests, want %d", tt.trusted, len(proxied), tt.want)
+			t.Errorf("%s: the proxy got %d requests, want %d", tt.name, len(proxied), tt.want)
+		}
+		for len(proxied) > 0 {
+			<-proxied
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"k8s.io/client-go/rest"
 )
 
@@ -16,8 +17,8 @@ import (
 // Kopf: settings.networking.connect_timeout, settings.networking.trust_env (v1.45).
 func connecting(cfg *rest.Config, timeout time.Duration, trustEnv bool) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
-	if cfg.Proxy == nil && !trustEnv {
-		cfg.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how to say "no proxy"
+	if cfg.Proxy == nil {
+		cfg.Proxy = proxies(trustEnv)
 	}
 	if timeout <= 0 {
 		return cfg
@@ -32,6 +33,16 @@ func connecting(cfg *rest.Config, timeout time.Duration, trustEnv bool) *rest.Co
 		return dial(ctx, network, address)
 	}
 	return cfg
+}
+
+// proxies are those of the environment as it is now, if they are trusted: net/http
+// would take it as it was at the first request of the process.
+func proxies(trustEnv bool) func(*http.Request) (*url.URL, error) {
+	if !trustEnv {
+		return func(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how to say "no proxy"
+	}
+	proxy := httpproxy.FromEnvironment().ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 }
 
 // limited bounds a context in time, unless the limit is 0.

@@ -32,7 +32,7 @@ var impatient = []string{
 // TestFaultsOfTheNetwork: whatever happens to the connections, each object is handled once.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
-	for _, f := range []fault{halfOpen, delayed, cut, failing, busy, forbidden, expired, truncated, garbage, refusing} {
+	for _, f := range []fault{halfOpen, delayed, cut, failing, busy, unknown, forbidden, expired, truncated, garbage, refusing} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)

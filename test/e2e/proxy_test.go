@@ -28,6 +28,7 @@ const (
 	cut       fault = "cut"       // connections break in the middle of a line
 	failing   fault = "500"       // an error of the server
 	busy      fault = "429"       // with Retry-After
+	unknown   fault = "401"       // whoever asks
 	forbidden fault = "403"       // as in upgrades of the control plane
 	expired   fault = "410"       // to watches: their versions are too old
 	truncated fault = "truncated" // answers end too early, in order
@@ -67,15 +68,32 @@ func newProxy(t *testing.T, config *rest.Config) *proxy {
 	return p
 }
 
-// kubeconfig writes one that leads to the proxy.
+// kubeconfig writes one that leads to the proxy, with a token in a file, that is replaced
+// by another one all the time: so there are always credentials that were not refused yet.
 func (p *proxy) kubeconfig(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: %q}}],
-  users: [{name: u, user: {}}], contexts: [{name: x, context: {cluster: c, user: u}}]}`, p.address)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	path, token := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "token")
+	write := func(path, text string) {
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Error(err)
+		}
 	}
+	write(token, "0")
+	write(path, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: %q}}],
+  users: [{name: u, user: {tokenFile: token}}], contexts: [{name: x, context: {cluster: c, user: u}}]}`, p.address))
+	ctx, cancel := context.WithCancel(t.Context())
+	var rotating sync.WaitGroup
+	rotating.Go(func() {
+		for n := 1; ctx.Err() == nil; n++ {
+			time.Sleep(200 * time.Millisecond)
+			write(token, fmt.Sprint(n))
+		}
+	})
+	t.Cleanup(func() { cancel(); rotating.Wait() })
 	return path
 }
 
@@ -117,6 +135,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	out := r.Clone(ctx)
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.server.Scheme, p.server.Host, "", ""
+	out.Header.Del("Authorization") // the proxy is the administrator
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	rsp, err := p.transport.RoundTrip(out)
 	if err != nil {
@@ -155,6 +174,8 @@ func (p *proxy) refuse(w http.ResponseWriter, r *http.Request) bool {
 	case busy:
 		w.Header().Set("Retry-After", "1")
 		answer(http.StatusTooManyRequests, "TooManyRequests")
+	case unknown:
+		answer(http.StatusUnauthorized, "Unauthorized")
 	case forbidden:
 		answer(http.StatusForbidden, "Forbidden")
 	case expired:
@@ -185,7 +206,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 			return
 		case delayed:
 			time.Sleep(300 * time.Millisecond)
-		case cut, failing, busy, forbidden, refusing:
+		case cut, failing, busy, unknown, forbidden, refusing:
 			_, _ = w.Write(buffer[:half])
 			_ = http.NewResponseController(w).Flush()
 			p.count(p.lost, r)

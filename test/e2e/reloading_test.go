@@ -170,7 +170,7 @@ func TestReload(t *testing.T) {
 	if after := s.get(t, "obj0").GetResourceVersion(); after != before {
 		t.Errorf("an object was changed from %s to %s", before, after)
 	}
-	if n := op.watches.Load(); n != watches {
+	if n := op.watches.Load(); n != watches || n == 0 {
 		t.Errorf("%d watches were opened", n-watches)
 	}
 }
