@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -59,7 +60,9 @@ func newProxy(t *testing.T, config *rest.Config) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{server: server, transport: transport, accepted: map[string]int{}, lost: map[string]int{}}
-	listener := httptest.NewServer(p)
+	listener := httptest.NewUnstartedServer(p)
+	listener.Config.ErrorLog = log.New(io.Discard, "", 0) // broken connections are what it is for
+	listener.StartTLS()                                   // or else no tokens are sent
 	t.Cleanup(func() {
 		listener.CloseClientConnections()
 		listener.Close()
@@ -83,7 +86,7 @@ func (p *proxy) kubeconfig(t *testing.T) string {
 		}
 	}
 	write(token, "0")
-	write(path, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: %q}}],
+	write(path, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}],
   users: [{name: u, user: {tokenFile: token}}], contexts: [{name: x, context: {cluster: c, user: u}}]}`, p.address))
 	ctx, cancel := context.WithCancel(t.Context())
 	var rotating sync.WaitGroup
