@@ -183,3 +183,47 @@ pub fn leave_interrupts() {
     // SAFETY: no function of this program is made a handler.
     unsafe { signal(SIGINT, SIG_IGN) };
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    fn pair() -> (Connection<UnixStream>, Connection<UnixStream>) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        (Connection::new(ours), Connection::new(theirs))
+    }
+
+    #[test]
+    fn the_host_is_asked_during_calls_only() {
+        let (guest, host) = pair();
+        assert_eq!(guest.config("key"), Err(Errno::INVALID));
+        host.send(kind::START, 7, &[b"frame"]).unwrap();
+        let call = guest.call().unwrap().unwrap();
+        assert_eq!((call.kind, call.task, call.data.as_slice()), (kind::START, 7, &b"frame"[..]));
+
+        host.send(8, 7, &[&3i64.to_le_bytes(), b"value"]).unwrap(); // before it is asked
+        assert_eq!(guest.memo_get(7, 1, "key"), Ok((3, b"value".to_vec())));
+        let asked = host.receive().unwrap();
+        assert_eq!((asked.kind, asked.data.as_slice()), (kind::MEMO_GET, &b"\x01\0\0\0key"[..]));
+
+        host.send(8, 7, &[&(-2i64).to_le_bytes()]).unwrap();
+        assert_eq!(guest.memo_set(7, 0, "k", b"1", -1), Err(Errno::CONFLICT));
+        assert_eq!(host.receive().unwrap().data, b"\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x01\0\0\0k1");
+    }
+
+    #[test]
+    fn the_connection_may_end_anywhere() {
+        let (guest, host) = pair();
+        drop(host);
+        assert!(guest.call().unwrap().is_none());
+        assert_eq!(guest.index(1, 0, "i", b"1"), Err(Errno::INVALID));
+    }
+
+    #[test]
+    fn messages_are_bounded() {
+        let (guest, host) = pair();
+        host.stream.borrow_mut().write_all(&[2, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]).unwrap();
+        assert!(guest.call().is_err_and(|err| err.to_string().contains("the limit is")));
+    }
+}
