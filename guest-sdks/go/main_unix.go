@@ -27,7 +27,7 @@ func Main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "kopf:", err)
 	}
-	os.Exit(code)
+	os.Exit(code) //nolint:forbidigo // it is the main of the program
 }
 
 // runNatively starts kopf and serves it until it ends. It returns its exit code.

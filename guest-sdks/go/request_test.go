@@ -120,7 +120,7 @@ func TestAPIErrors(t *testing.T) {
 				t.Errorf("got %#v", failed)
 			}
 			for _, sentinel := range all {
-				if errors.Is(err, sentinel) != (sentinel == tt.want) {
+				if errors.Is(err, sentinel) != errors.Is(tt.want, sentinel) {
 					t.Errorf("it is %v: %v", sentinel, errors.Is(err, sentinel))
 				}
 			}
@@ -196,8 +196,11 @@ func TestFetch(t *testing.T) {
 	}
 	c := host.Change(kopftest.Fixture{Body: body})
 	for _, r := range []kopf.Request{
-		{URL: "https://a/"}, {URL: "https://a/", Body: "x"}, {URL: "https://a/", Body: []byte{255}},
-		{URL: "https://a/", Body: kopf.Map{}, Header: kopf.Header{"A": {"b"}}}, {URL: "https://a/", Method: "PUT", Body: kopf.Raw(`"s"`)},
+		{URL: "https://a/"},
+		{URL: "https://a/", Body: "x"},
+		{URL: "https://a/", Body: []byte{255}},
+		{URL: "https://a/", Body: kopf.Map{}, Header: kopf.Header{"A": {"b"}}},
+		{URL: "https://a/", Method: "PUT", Body: kopf.Raw(`"s"`)},
 	} {
 		if rsp, err := c.Fetch(r); err != nil || rsp.Status != 200 || rsp.JSON().Get("a").Int() != 1 || rsp.Header["X"][0] != "y" {
 			t.Errorf("%v: %v, %v", r, rsp, err)
