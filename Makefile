@@ -114,7 +114,7 @@ test: build engines devcluster registry guests ## Run all tests; sets up whateve
 	@scripts/test.sh
 
 .PHONY: interop
-interop: registry $(CACHE)/bin/cosign-$(COSIGN_VERSION) ## Artifacts and signatures with the real cosign (built from source: minutes) and skopeo
+interop: registry $(CACHE)/bin/cosign-$(COSIGN_VERSION) $(CACHE)/debian-registry ## Artifacts and signatures with the real cosign (built from source: minutes), skopeo, and the registry of Debian
 	@command -v skopeo >/dev/null || scripts/apt.sh skopeo
 	COSIGN_VERSION=$(COSIGN_VERSION) go test -count=1 -tags interop -run TestInterop ./test/oci
 
@@ -215,6 +215,10 @@ $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION):
 
 $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION):
 	@scripts/go-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+# Unpacked, not installed: its package would start a service.
+$(CACHE)/debian-registry:
+	@mkdir -p $@.new && cd $@.new && apt-get download docker-registry >/dev/null 2>&1 && dpkg-deb -x docker-registry_*.deb . && cd .. && mv debian-registry.new debian-registry
 
 $(CACHE)/bin/cosign-$(COSIGN_VERSION):
 	@scripts/go-tool.sh $@ github.com/sigstore/cosign/v2/cmd/cosign@$(COSIGN_VERSION)
