@@ -98,6 +98,8 @@ func TestRunVerified(t *testing.T) {
 
 	b.refused(3, []string{pushed, "not verified"}, "run", ref, "-n", "default", "-k", "other.pub")
 	b.refused(1, []string{cluster}, "run", ref, "-n", "default", "-k", "mine.pub")
+	b.refused(3, []string{pushed, "not verified"}, "run", ref, "-n", "default", "-k", "other.pub", "--follow")
+	b.refused(1, []string{cluster}, "run", ref, "-n", "default", "-k", "mine.pub", "--follow")
 	b.refused(3, []string{"a file cannot be verified"}, "run", b.module(), "-n", "default", "-k", "mine.pub")
 	b.refused(1, []string{"verification.yml"}, "run", ref, "-n", "default", "--verify")
 
