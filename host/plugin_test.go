@@ -211,6 +211,7 @@ func TestModulesThatAreNoPlugins(t *testing.T) {
 	noMemory.Memory = nil
 	foreign := good
 	foreign.Imports = append(foreign.Imports, asm.Import{Module: "kopf", Name: "log", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}})
+	ungranted := pluginModule(asm.I32Const(0), user64("open_file", one))
 	mixed := asm.Guest(nil)
 	mixed.Imports = []asm.Import{env64("alloc", one, one)}
 	for name, tt := range map[string]struct {
@@ -222,6 +223,7 @@ func TestModulesThatAreNoPlugins(t *testing.T) {
 		"a type":            {wrong, "its export kopf_start has the type (i64) -> i32"},
 		"no memory":         {noMemory, "does not export its memory"},
 		"functions of kopf": {foreign, "kopf.log, which nobody provides"},
+		"of no host":        {ungranted, "extism:host/user.open_file, which nobody provides"},
 		"plugin functions":  {mixed, "extism:host/env.alloc, which nobody provides"},
 	} {
 		_, err := Describe(tt.module.Encode())

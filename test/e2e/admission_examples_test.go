@@ -15,16 +15,20 @@ import (
 )
 
 // languages of the examples.
-var languages = []string{"go", "rust"}
+var languages = []string{"go", "rust", "javascript"}
 
 // runExample applies the definitions of an example, and runs it.
 func (s space) runExample(t *testing.T, name, language string) {
 	t.Helper()
-	var module string
-	if language == "rust" {
-		module = built(t, "rust-"+name)
-	} else {
-		module = example(t, name)
+	o := options{admits: operator.Admission{Server: localServer, Managed: s.managedName()}}
+	switch language {
+	case "rust":
+		o.module = built(t, "rust-"+name)
+	case "javascript":
+		by := engine(t)
+		o.module, o.change = repository+"/examples/"+name+"/operator.js", func(o *operator.Options) { o.Engine = by }
+	default:
+		o.module = example(t, name)
 	}
 	text, err := os.ReadFile(repository + "/examples/" + name + "/crd.yaml")
 	if err != nil {
@@ -32,7 +36,7 @@ func (s space) runExample(t *testing.T, name, language string) {
 	}
 	s.Apply(t, string(text))
 	s.forgetConfigurations(t)
-	s.start(t, options{module: module, admits: operator.Admission{Server: localServer, Managed: s.managedName()}})
+	s.start(t, o)
 }
 
 func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructured {

@@ -88,6 +88,7 @@ export class Task {
   // step is what the host gets when nothing more goes on by itself.
   step() {
     if (this.outcome) {
+      this.kwargs = undefined; // which knows this task: no search for cycles is needed
       if (!this.outcome.transforms && !this.outcome.children) tasks.delete(this.id);
       return this.outcome;
     }
