@@ -95,9 +95,9 @@ func TestMissingExport(t *testing.T) {
 
 func TestContextEndsCalls(t *testing.T) {
 	m := loadGo(t, Options{StopGrace: 50 * time.Millisecond})
-	result(t, m, "count", &testEnv{}) // there is an instance now
 	for _, what := range []string{"spin", "sleep forever"} {
 		t.Run(what, func(t *testing.T) {
+			result(t, m, "count", &testEnv{}) // there is an instance now
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cause := errors.New("enough")
 			var ended time.Time
