@@ -46,7 +46,14 @@ func runNatively(args []string) (int, error) {
 		return 2, fmt.Errorf("%w (set KOPF to the path of the program)", err)
 	}
 	signal.Ignore(os.Interrupt) // kopf gets it as well, and stops us when it is done
-	_ = theirs.Close()          // it has its own
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	go func() { // Ends with the process.
+		for sig := range terminated {
+			_ = cmd.Process.Signal(sig) // it has ended, or it ends
+		}
+	}()
+	_ = theirs.Close() // it has its own
 	served := guest.Default.Serve(ours)
 	_ = ours.Close() // so that kopf ends, if we have failed
 	var exit *exec.ExitError

@@ -69,6 +69,9 @@ func TestNativeGo(t *testing.T) {
 	p.says(t, "the script wants a panic")
 	p.says(t, "failed temporarily: not yet")
 	interrupt(t, p)
+
+	again := s.spawnNative(t, nativeGo(t, "scripted"))
+	terminate(t, again)
 }
 
 // TestNativeRust: the same in Rust, as `cargo run` starts it; with all that a handler can do.
@@ -98,6 +101,11 @@ func TestNativeRust(t *testing.T) {
 	})
 	interrupt(t, p)
 	p.said(t, "stopped: [\"operator_exiting\"]")
+
+	again := s.spawnNative(t, nativeRust(t, "native"))
+	again.says(t, "the size is 2")
+	terminate(t, again)
+	again.said(t, "stopped: [\"operator_exiting\"]")
 }
 
 // said is says for operators that have ended.
@@ -112,6 +120,18 @@ func (p *process) said(t *testing.T, text string) {
 func interrupt(t *testing.T, p *process) {
 	t.Helper()
 	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("it ended with the code %d", code)
+	}
+}
+
+// terminate stops the program alone, as service managers do; it stops kopf.
+func terminate(t *testing.T, p *process) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	<-p.ended

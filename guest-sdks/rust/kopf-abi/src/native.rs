@@ -172,16 +172,34 @@ impl<S: Read + Write> Host for Connection<S> {
     }
 }
 
-/// Leaves Ctrl-C to the host, which gets it as well and ends this program when it is done.
+/// Leaves Ctrl-C to the host, which gets it as well and ends this program when it is done, and
+/// hands SIGTERM on to it. The host is the process with this number.
 #[cfg(unix)]
-pub fn leave_interrupts() {
+pub fn leave_signals(host: u32) {
+    use std::sync::atomic::{AtomicI32, Ordering};
+
     const SIGINT: i32 = 2;
+    const SIGTERM: i32 = 15;
     const SIG_IGN: usize = 1;
+    static HOST: AtomicI32 = AtomicI32::new(0);
     unsafe extern "C" {
         fn signal(number: i32, handler: usize) -> usize;
+        safe fn kill(process: i32, number: i32) -> i32;
     }
-    // SAFETY: no function of this program is made a handler.
-    unsafe { signal(SIGINT, SIG_IGN) };
+    extern "C" fn hand_on(number: i32) {
+        let host = HOST.load(Ordering::Relaxed);
+        if host > 0 {
+            kill(host, number);
+        }
+    }
+    HOST.store(host as i32, Ordering::Relaxed);
+    let handler: extern "C" fn(i32) = hand_on;
+    // SAFETY: the handler does nothing but to read an atomic number and to call `kill`, both of
+    // which are allowed in handlers of signals.
+    unsafe {
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, handler as usize);
+    }
 }
 
 #[cfg(all(test, unix))]

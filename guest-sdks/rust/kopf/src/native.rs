@@ -75,7 +75,7 @@ fn run(declare: fn(&mut Operator)) -> io::Result<ExitCode> {
         io::Error::new(err.kind(), format!("{program}: {err} (set KOPF to the path of the program)"))
     })?;
     drop(command); // and with it the other end: kopf has its own
-    kopf_abi::native::leave_interrupts();
+    kopf_abi::native::leave_signals(child.id());
     let served = serve(declare, ours);
     let status = child.wait()?;
     served?;
