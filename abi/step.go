@@ -186,4 +186,9 @@ type Event struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Object  Raw    `json:"object,omitempty"` // apiVersion, kind, metadata; the handled object by default
+
+	// Backoffs are the pauses in seconds between attempts to post it: a number, a list,
+	// or an object, as in settings; an empty list is one attempt. By default, those of the
+	// setting posting.default_backoffs.
+	Backoffs Raw `json:"backoffs,omitempty"`
 }

@@ -2,11 +2,14 @@ package reactor
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -57,8 +60,15 @@ func (e *events) explicit(ref posting.Ref, event abi.Event) error {
 	if e.poster == nil || !enabled || event.Level > 0 && event.Level < s.Level {
 		return nil
 	}
+	pauses := s.DefaultBackoffs
+	if !event.Backoffs.IsNull() {
+		pauses = backoffs.Backoffs{}
+		if err := json.Unmarshal(event.Backoffs, &pauses); err != nil {
+			return fmt.Errorf("the backoffs of an event: %w", err)
+		}
+	}
 	return e.poster.Post(posting.Event{
-		Ref: ref, Type: event.Type, Reason: event.Reason, Message: event.Message, Backoffs: s.DefaultBackoffs,
+		Ref: ref, Type: event.Type, Reason: event.Reason, Message: event.Message, Backoffs: pauses,
 	})
 }
 

@@ -93,10 +93,20 @@ func TestPosterBySettings(t *testing.T) {
 	if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "said"}); err != nil {
 		t.Error(err)
 	}
+	for _, own := range []string{"[]", "0.01", "[0.01, 0.01]"} {
+		if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "with its own", Backoffs: abi.Raw(own)}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{`"often"`, "[-1]", "{"} {
+		if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "bad", Backoffs: abi.Raw(bad)}); err == nil || !strings.Contains(err.Error(), "the backoffs of an event") {
+			t.Errorf("%s: got %v", bad, err)
+		}
+	}
 	e.logged(levelInfo, ref, "logged")
 	stop()
-	if n := len(seen.all()); n != 2+4 {
-		t.Errorf("%d attempts, want 2 for what was said and 4 for what was logged", n)
+	if n := len(seen.all()); n != 2+1+2+3+4 {
+		t.Errorf("%d attempts, want 2 for what was said, 1, 2 and 3 for those with backoffs of their own, and 4 for what was logged", n)
 	}
 	first := <-payloads
 	for _, want := range []string{`"reportingComponent":"who"`, `"reportingInstance":"which"`, `"generateName":"pre-"`} {

@@ -220,6 +220,7 @@ func TestEvents(t *testing.T) {
 		c.Events.Info("A", "a"), c.Events.Warn("B", "b"), c.Events.Post("Custom", "C", "c"),
 		c.Events.Exception(kopf.Permanent("never"), "", "It failed:"), c.Events.Exception(errors.New("boo"), "D", ""),
 		c.Events.About(kopf.Map{"kind": "Pod"}).Info("E", "e"),
+		c.Events.Backoffs(time.Second, 1500*time.Millisecond).Info("F", "f"), c.Events.Backoffs().Info("G", "g"),
 	)
 	if err != nil {
 		t.Error(err)
@@ -231,6 +232,8 @@ func TestEvents(t *testing.T) {
 		{Type: "Error", Reason: "PermanentError", Message: "It failed: never"},
 		{Type: "Error", Reason: "D", Message: "boo"},
 		{Type: "Normal", Reason: "E", Message: "e"},
+		{Type: "Normal", Reason: "F", Message: "f", Backoffs: []time.Duration{time.Second, 1500 * time.Millisecond}},
+		{Type: "Normal", Reason: "G", Message: "g", Backoffs: []time.Duration{}},
 	}
 	if !reflect.DeepEqual(host.Events, want) {
 		t.Errorf("got  %+v\nwant %+v", host.Events, want)

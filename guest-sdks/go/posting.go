@@ -2,7 +2,9 @@ package kopf
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
@@ -21,14 +23,31 @@ const (
 //
 // See https://docs.kopf.dev/en/latest/events/
 type Events struct {
-	task  *guest.Task
-	about abi.Raw
-	err   error
+	task     *guest.Task
+	about    abi.Raw
+	backoffs abi.Raw
+	err      error
 }
 
 // About posts about another object instead, which needs apiVersion, kind and metadata.
 func (e Events) About(object any) Events {
 	e.about, e.err = Encode(object)
+	return e
+}
+
+// Backoffs are the pauses between the attempts to post, instead of those of the setting
+// posting.default_backoffs; none of them is one attempt.
+//
+// Kopf: kopf.event(backoffs=…) (v1.45).
+func (e Events) Backoffs(pauses ...time.Duration) Events {
+	list := []byte{'['}
+	for i, pause := range pauses {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendFloat(list, pause.Seconds(), 'f', -1, 64)
+	}
+	e.backoffs = append(list, ']')
 	return e
 }
 
@@ -67,7 +86,7 @@ func (e Events) post(level int, eventType, reason, message string) error {
 	if e.err != nil {
 		return e.err
 	}
-	event := abi.Event{Level: level, Type: eventType, Reason: reason, Message: message, Object: e.about}
+	event := abi.Event{Level: level, Type: eventType, Reason: reason, Message: message, Object: e.about, Backoffs: e.backoffs}
 	return e.task.Host.Event(e.task.ID, guest.EncodeEvent(event))
 }
 

@@ -52,7 +52,11 @@ type Log struct {
 }
 
 // Event is a posted Kubernetes event.
-type Event struct{ Type, Reason, Message string }
+type Event struct {
+	Type, Reason, Message string
+
+	Backoffs []time.Duration // nil: those of the settings
+}
 
 type memoKey struct {
 	scope int
@@ -115,9 +119,16 @@ func (f fake) Random(buf []byte) error {
 	return nil
 }
 
-func (f fake) Event(_ uint32, event []byte) error {
-	v := kopf.JSON(event)
-	f.Events = append(f.Events, Event{v.Get("type").String(), v.Get("reason").String(), v.Get("message").String()})
+func (f fake) Event(_ uint32, text []byte) error {
+	v := kopf.JSON(text)
+	event := Event{Type: v.Get("type").String(), Reason: v.Get("reason").String(), Message: v.Get("message").String()}
+	if own := v.Get("backoffs"); own.Exists() {
+		event.Backoffs = []time.Duration{}
+		for _, pause := range own.Items() {
+			event.Backoffs = append(event.Backoffs, time.Duration(pause.Float()*float64(time.Second)))
+		}
+	}
+	f.Events = append(f.Events, event)
 	return nil
 }
 

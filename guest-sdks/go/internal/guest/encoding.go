@@ -177,6 +177,7 @@ func EncodeEvent(e abi.Event) []byte {
 	w.must("reason", e.Reason)
 	w.must("message", e.Message)
 	w.raw("object", e.Object)
+	w.raw("backoffs", e.Backoffs)
 	w.close()
 	return w.buf
 }

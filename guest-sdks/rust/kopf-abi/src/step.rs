@@ -176,5 +176,7 @@ message! {
         message: String = "message" always,
         /// Absent: the handled object.
         object: Option<Json> = "object",
+        /// Pauses in seconds between attempts; absent: those of the settings.
+        backoffs: Option<Json> = "backoffs",
     }
 }

@@ -56,7 +56,7 @@ impl<S: Spec> Argument for Change<S> {
             old: task.segment("old", tag::OLD),
             new: task.segment("new", tag::NEW),
             patch: task.left.patch.clone(),
-            events: Events { task: task.clone(), about: None },
+            events: Events::of(task),
         })
     }
 }

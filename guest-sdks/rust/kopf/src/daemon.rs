@@ -38,7 +38,7 @@ deref!(Timer<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Timer<S> {
     fn make(task: &Rc<Task>) -> Result<Self, Failure> {
-        let events = Events { task: task.clone(), about: None };
+        let events = Events::of(task);
         Ok(Timer { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
 }
@@ -73,7 +73,7 @@ deref!(Daemon<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Daemon<S> {
     fn make(task: &Rc<Task>) -> Result<Self, Failure> {
-        let events = Events { task: task.clone(), about: None };
+        let events = Events::of(task);
         Ok(Daemon { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
 }

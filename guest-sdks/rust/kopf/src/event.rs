@@ -42,7 +42,7 @@ impl<S: Spec> Argument for Event<S> {
             event_type: task.call.event_type.clone(),
             raw: task.segment("event", tag::EVENT),
             patch: task.left.patch.clone(),
-            events: Events { task: task.clone(), about: None },
+            events: Events::of(task),
         })
     }
 }

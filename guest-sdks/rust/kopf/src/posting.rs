@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::error::Error;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Posts Kubernetes events about the handled object. They are posted in the background;
 /// what is over the host's limits is dropped and counted.
@@ -28,12 +29,25 @@ use std::rc::Rc;
 pub struct Events {
     pub(crate) task: Rc<Task>,
     pub(crate) about: Option<Value>,
+    pub(crate) backoffs: Option<Value>,
 }
 
 impl Events {
     /// The same for another object, which needs `apiVersion`, `kind` and `metadata`.
     pub fn about(&self, object: impl Serialize) -> Events {
-        Events { task: self.task.clone(), about: Some(serde_json::to_value(object).unwrap_or_default()) }
+        Events { about: Some(serde_json::to_value(object).unwrap_or_default()), ..self.clone() }
+    }
+
+    /// The same with other pauses between the attempts to post than those of the setting
+    /// `posting.default_backoffs`; none of them is one attempt.
+    pub fn backoffs(&self, pauses: impl IntoIterator<Item = Duration>) -> Events {
+        let list = pauses.into_iter().map(|pause| pause.as_secs_f64().into()).collect();
+        Events { backoffs: Some(Value::Array(list)), ..self.clone() }
+    }
+
+    /// Those about the handled object.
+    pub(crate) fn of(task: &Rc<Task>) -> Events {
+        Events { task: task.clone(), about: None, backoffs: None }
     }
 
     /// Posts an event of the type Normal.
@@ -65,6 +79,7 @@ impl Events {
             reason: reason.to_owned(),
             message: message.to_owned(),
             object: self.about.clone(),
+            backoffs: self.backoffs.clone(),
         };
         self.task.host.event(self.task.id, &abi::write(event))
     }

@@ -81,4 +81,6 @@ pub struct Posted {
     pub message: String,
     /// The object it is about; `None`: the handled one.
     pub object: Option<Value>,
+    /// The pauses between attempts in seconds, if it has its own.
+    pub backoffs: Option<Value>,
 }

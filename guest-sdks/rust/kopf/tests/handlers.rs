@@ -218,6 +218,17 @@ fn events_of_objects_and_transformations() {
 }
 
 #[test]
+fn events_have_pauses_of_their_own() {
+    let outcome = Fixture::new(body()).run(async |c: Change| -> kopf::Result {
+        c.events.backoffs([Duration::from_secs(1), Duration::from_millis(1500)]).info("A", "a")?;
+        c.events.info("B", "b")?;
+        Ok(())
+    });
+    let pauses: Vec<_> = outcome.events.into_iter().map(|event| event.backoffs).collect();
+    assert_eq!(pauses, [Some(json!([1.0, 1.5])), None]);
+}
+
+#[test]
 fn filters_combine() {
     let fixture = Fixture::new(body());
     let check = |filter: Filter, value: Option<Value>| filter.holds(&fixture.cause(value).unwrap());

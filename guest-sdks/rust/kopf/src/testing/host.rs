@@ -75,8 +75,8 @@ impl Host for TestHost {
 
     fn event(&self, _: u32, event: &[u8]) -> Result<(), Errno> {
         let event: abi::Event = abi::read(event).map_err(|_| Errno::INVALID)?;
-        let abi::Event { event_type, reason, message, object, .. } = event;
-        self.state.borrow_mut().events.push(Posted { event_type, reason, message, object });
+        let abi::Event { event_type, reason, message, object, backoffs, .. } = event;
+        self.state.borrow_mut().events.push(Posted { event_type, reason, message, object, backoffs });
         Ok(())
     }
 
