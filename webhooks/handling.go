@@ -186,10 +186,14 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			return nil, &reviews.Error{Code: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("The content type is %q, not application/json.", said)}
 		}
 	}
+	control := http.NewResponseController(w)
 	if deadline, ok := ctx.Deadline(); ok {
-		_ = http.NewResponseController(w).SetReadDeadline(deadline) // servers that cannot do it have limits of their own
+		_ = control.SetReadDeadline(deadline) // servers that have none have limits of their own
 	}
 	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
+	if err == nil { // from now on, the connection is watched for its end, and a deadline would be taken for that
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -32,8 +32,8 @@ func handshake(t *testing.T, conn net.Conn, announced ClientConfig) (*x509.Certi
 // certificates and authorities are renewed: also clients that hear of new authorities
 // with a delay, or from the other replica.
 func TestReplicasRotate(t *testing.T) {
-	const step, delay = time.Hour, 1 // steps until clients know
-	s := schedule{authority: 4 * 24 * time.Hour, leaf: 36 * time.Hour, overlap: 2 * time.Hour, check: 10 * time.Minute}
+	const step = 2 * time.Hour // until clients know
+	s := schedule{authority: 4 * 24 * time.Hour, leaf: 36 * time.Hour, overlap: 4 * time.Hour, check: 20 * time.Minute}
 	synctest.Test(t, func(t *testing.T) {
 		cluster := &store{}
 		var listeners [2]*pipes
@@ -47,8 +47,7 @@ func TestReplicasRotate(t *testing.T) {
 		leaves, bundles := map[string]bool{}, map[string]bool{}
 		for began := time.Now(); time.Since(began) < 7*24*time.Hour; time.Sleep(step) {
 			known = append(known, [2]ClientConfig{announced[0](), announced[1]()})
-			late := known[max(0, len(known)-1-delay)]
-			for _, config := range []ClientConfig{known[len(known)-1][0], late[0], late[1]} {
+			for _, config := range known[max(0, len(known)-2)] { // late by a step
 				for i, listener := range listeners {
 					leaf, err := handshake(t, listener.dial(), config)
 					if err != nil {

@@ -123,6 +123,33 @@ func askOver(t *testing.T, conn net.Conn, path string) string {
 	return line
 }
 
+// patient decides when the time of the review is over.
+type patient struct{ Operator }
+
+func (patient) Review(ctx context.Context, _ *reviews.Incoming) (*reviews.Verdict, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestLateAnswers say why they are late, also over a connection whose deadlines are those
+// of the review.
+func TestLateAnswers(t *testing.T) {
+	for _, query := range []string{"?timeout=1s", "?timeout=30s", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			server, _ := servePipes(t, &LocalServer{}, nil, NewHandler(patient{}, Limits{}, zerolog.Nop()))
+			conn := server.dial()
+			defer conn.Close()
+			if _, err := io.WriteString(conn, requestHead("/check"+query, len(smallReview))+smallReview); err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(conn) // until it is closed
+			if err != nil || !strings.Contains(string(text), "the handlers took longer than") {
+				t.Errorf("with %q, the answer is %s, and then %v", query, text, err)
+			}
+		})
+	}
+}
+
 // TestClientsThatDoNotRead hold their slot for a bounded time, too.
 func TestClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

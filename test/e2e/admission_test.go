@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // refusal wants an error of the API server with this code and this text.
@@ -185,6 +188,21 @@ func TestReviewsAreFiltered(t *testing.T) {
 	}
 	if want, got := []string{"check", "effects", "scaled"}, w.handlersOf(t, "none"); !slices.Equal(got, want) {
 		t.Errorf("handlers after a status and a deletion: %v, want %v", got, want)
+	}
+}
+
+// TestAutomaticServer: what the cluster is like is found out of the real API server, and
+// this one is none of those that have a name for this machine.
+func TestAutomaticServer(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	server := json.RawMessage(`{"type": "auto-server", "addr": "127.0.0.1"}`)
+	w := s.admit(t, options{admits: operator.Admission{Server: server, Managed: s.managedName()}})
+	if _, err := w.make(t, "bad", "{do: deny}"); err == nil {
+		t.Error("a bad widget is allowed")
+	}
+	if found := w.log.with("Cluster detection failed."); len(found) != 1 {
+		t.Errorf("detected %d times", len(found))
 	}
 }
 

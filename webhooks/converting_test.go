@@ -1,0 +1,75 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// definitions notes patches of definitions, and refuses them with an error.
+type definitions struct {
+	Cluster
+	err     error
+	patches map[string]string
+}
+
+func (d *definitions) Patch(_ context.Context, path string, patch []byte) error {
+	d.patches[path] = string(patch)
+	return d.err
+}
+
+var convertedWidgets = []reviews.Handler{
+	{Spec: abi.Handler{Kind: abi.KindConvert}, Resources: []selectors.Resource{
+		{Group: "g", Version: "v1", Plural: "widgets"}, {Group: "g", Version: "v2", Plural: "widgets"},
+	}},
+	{Spec: abi.Handler{Kind: abi.KindValidate}, Resources: []selectors.Resource{{Group: "g", Version: "v1", Plural: "others"}}},
+}
+
+// TestDefinitions: each converted definition is written once, and the way that is not
+// used is taken out of it.
+func TestDefinitions(t *testing.T) {
+	target := "https://op.example.com/hooks"
+	cluster := &definitions{patches: map[string]string{}}
+	err := (conversions{cluster, zerolog.Nop()}).reconfigure(t.Context(), convertedWidgets, ClientConfig{URL: &target, CABundle: "Y2E="})
+	if err != nil || len(cluster.patches) != 1 {
+		t.Fatalf("%d definitions are written: %v", len(cluster.patches), err)
+	}
+	patch, err := dicts.DecodeObject([]byte(cluster.patches[definitionsPath+"widgets.g"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := dicts.Object{"url": target + "/-/convert", "caBundle": "Y2E=", "service": nil}
+	if diff := cmp.Diff(want, dicts.LookupObject(patch, "spec", "conversion", "webhook", "clientConfig")); diff != "" {
+		t.Errorf("client config (-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusedDefinitions: what is missing is said.
+func TestRefusedDefinitions(t *testing.T) {
+	resource := schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{apierrors.NewForbidden(resource, "widgets.g", errors.New("no")), "there are no rights to patch the definition of widgets.g: "},
+		{apierrors.NewNotFound(resource, "widgets.g"), "widgets.g is not defined by a CustomResourceDefinition, so it cannot be converted"},
+		{errors.New("the network is down"), "the conversion of widgets.g: the network is down"},
+	} {
+		cluster := &definitions{err: tt.err, patches: map[string]string{}}
+		err := (conversions{cluster, zerolog.Nop()}).reconfigure(t.Context(), convertedWidgets, ClientConfig{})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("error %v, want %q", err, tt.want)
+		}
+	}
+}
