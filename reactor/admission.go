@@ -227,10 +227,7 @@ func (a *Admission) cause(e *edition, in *reviews.Incoming, resource selectors.R
 		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
 	}
 	memories := a.op.memories
-	memo := newMemo(memories.base)
-	if in.Operation != "CREATE" {
-		memo = memories.reviewed(dicts.LookupString(body, "metadata", "uid"))
-	}
+	memo := memories.reviewed(dicts.LookupString(body, "metadata", "uid"), in.Operation == "CREATE")
 	return &cause{
 		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base,
 		patch: newPatch(nil), log: objectLogger(a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,

@@ -42,6 +42,14 @@ func (s *strangers) recall(key string, base *memo) *memo {
 	return item.memo
 }
 
+// know tells whether there is a memo.
+func (s *strangers) know(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.items[key]
+	return ok
+}
+
 // take removes a memo; nil if there is none.
 func (s *strangers) take(key string) *memo {
 	s.mu.Lock()
@@ -59,14 +67,15 @@ func (s *strangers) remove(element *list.Element) stranger {
 	return item
 }
 
-// reviewed is the memo of an object that is reviewed: its own, if it is known.
-func (m *memories) reviewed(uid string) *memo {
+// reviewed is the memo of an object that is reviewed: its own, if it is known. That of
+// an object that is being created is thrown away.
+func (m *memories) reviewed(uid string, created bool) *memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if item, ok := m.items[uid]; ok {
 		return item.memo
 	}
-	if uid == "" {
+	if uid == "" || created && !m.strangers.know(uid) {
 		return newMemo(m.base)
 	}
 	return m.strangers.recall(uid, m.base)

@@ -123,30 +123,44 @@ func askOver(t *testing.T, conn net.Conn, path string) string {
 	return line
 }
 
-// patient decides when the time of the review is over.
-type patient struct{ Operator }
+// late ends so long after the time of the review is over.
+type late struct {
+	Operator
+	by time.Duration
+}
 
-func (patient) Review(ctx context.Context, _ *reviews.Incoming) (*reviews.Verdict, error) {
+func (l late) Review(ctx context.Context, _ *reviews.Incoming) (*reviews.Verdict, error) {
 	<-ctx.Done()
+	time.Sleep(l.by)
 	return nil, ctx.Err()
 }
 
-// TestLateAnswers say why they are late, also over a connection whose deadlines are those
-// of the review.
+// TestLateAnswers are whole before their sender gives up, and say why they are late: also
+// over a connection whose deadlines are those of the review, and before the handlers end.
 func TestLateAnswers(t *testing.T) {
-	for _, query := range []string{"?timeout=1s", "?timeout=30s", ""} {
-		synctest.Test(t, func(t *testing.T) {
-			server, _ := servePipes(t, &LocalServer{}, nil, NewHandler(patient{}, Limits{}, zerolog.Nop()))
-			conn := server.dial()
-			defer conn.Close()
-			if _, err := io.WriteString(conn, requestHead("/check"+query, len(smallReview))+smallReview); err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(conn) // until it is closed
-			if err != nil || !strings.Contains(string(text), "the handlers took longer than") {
-				t.Errorf("with %q, the answer is %s, and then %v", query, text, err)
-			}
-		})
+	for query, want := range map[string]time.Duration{"?timeout=1s": 900 * time.Millisecond, "?timeout=30s": 29 * time.Second, "": 29 * time.Second} {
+		for _, by := range []time.Duration{0, 10 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				handler := NewHandler(late{by: by}, Limits{}, zerolog.Nop())
+				defer handler.Wait()
+				server, _ := servePipes(t, &LocalServer{}, nil, handler)
+				conn := server.dial()
+				defer conn.Close()
+				if _, err := io.WriteString(conn, requestHead("/check"+query, len(smallReview))+smallReview); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				rsp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer rsp.Body.Close()
+				text, err := io.ReadAll(rsp.Body)
+				if took := time.Since(began); err != nil || took != want || !strings.Contains(string(text), "the handlers took longer than") {
+					t.Errorf("with %q, the answer after %v is %q, and then %v", query, took, text, err)
+				}
+			})
+		}
 	}
 }
 
