@@ -93,3 +93,22 @@ func TestMemosOfObjects(t *testing.T) {
 		t.Errorf("%d memories are left", len(all.items))
 	}
 }
+
+// TestMemosOfReviews: an object that is being created has a memo that is thrown away, unless
+// it is known: by its stream, or by a review of an update or a deletion.
+func TestMemosOfReviews(t *testing.T) {
+	m := newMemories()
+	if m.reviewed("u", true) == m.reviewed("u", true) {
+		t.Error("the memo of a creation is kept")
+	}
+	updated := m.reviewed("u", false)
+	if m.reviewed("u", false) != updated || m.reviewed("u", true) != updated {
+		t.Error("the memo of a reviewed object is not its own")
+	}
+	if m.recall("u", false).memo != updated || m.reviewed("u", true) != updated {
+		t.Error("the stream of the object does not take the memo over")
+	}
+	if m.reviewed("", false) == m.reviewed("", false) {
+		t.Error("objects without a uid share a memo")
+	}
+}
