@@ -98,7 +98,7 @@ func TestMemosOfObjects(t *testing.T) {
 // it is known: by its stream, or by a review of an update or a deletion.
 func TestMemosOfReviews(t *testing.T) {
 	m := newMemories()
-	if m.reviewed("u", true) == m.reviewed("u", true) {
+	if first, second := m.reviewed("u", true), m.reviewed("u", true); first == second {
 		t.Error("the memo of a creation is kept")
 	}
 	updated := m.reviewed("u", false)
@@ -108,7 +108,7 @@ func TestMemosOfReviews(t *testing.T) {
 	if m.recall("u", false).memo != updated || m.reviewed("u", true) != updated {
 		t.Error("the stream of the object does not take the memo over")
 	}
-	if m.reviewed("", false) == m.reviewed("", false) {
+	if first, second := m.reviewed("", false), m.reviewed("", false); first == second {
 		t.Error("objects without a uid share a memo")
 	}
 }
