@@ -123,7 +123,7 @@ func TestScriptIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused(t, kopf(t, nil, "run", "-A", "--engine", by, "--limit", "ComputeLimit=500ms", "--limit", "MaxMemory=64Mi", script(t, tt.text)), 1, "op.js", tt.want)
+			refused(t, kopf(t, nil, "run", "-A", "--engine", by, "--limit", "ComputeLimit=3s", "--limit", "MaxMemory=64Mi", script(t, tt.text)), 1, "op.js", tt.want)
 		})
 	}
 	t.Run("no engine", func(t *testing.T) {
@@ -166,12 +166,12 @@ const acts = {
 };
 kopf.on.create("kopfexamples", { errors: "PERMANENT" }, async function act({ spec }) { return acts[spec.act](); });
 kopf.on.event("kopfexamples", function spy({ name, logger }) { logger.info("seen " + Math.random()); });
-`), options{host: host.Options{ComputeLimit: 300 * time.Millisecond, MaxMemory: 48 << 20}})
+`), options{host: host.Options{ComputeLimit: 2 * time.Second, MaxMemory: 48 << 20}})
 	for act, want := range map[string]string{
 		"throws":    "op.js:2:",
 		"recursion": "Maximum call stack size exceeded",
-		"loop":      "300ms",
-		"regexp":    "300ms",
+		"loop":      "2s",
+		"regexp":    "2s",
 		"memory":    "memory",
 		"circle":    "circular reference",
 		"function":  "just a text",
