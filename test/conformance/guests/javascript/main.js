@@ -118,7 +118,7 @@ const describe = (kind, handler, k) => {
     const diff = k.diff.filter(([, path]) => path[0] === "spec");
     const names = Object.keys(headers).map((name) => name.toLowerCase()).filter((name) => name === "content-type" || name === "accept");
     delete record.retry;
-    Object.assign(record, { operation, subresource, dryrun, user: userinfo.username ?? null, old_spec: k.old?.spec ?? null, new_spec: k.new?.spec ?? null });
+    Object.assign(record, { operation: operation ?? null, subresource, dryrun, user: userinfo?.username ?? null, old_spec: k.old?.spec ?? null, new_spec: k.new?.spec ?? null });
     Object.assign(record, { diff: sorted(diff), headers: names.sort() });
   } else if (ACTIVITIES.includes(kind)) record.activity = k.activity;
   else if (["event", "timer", "daemon", "index"].includes(kind)) record.spec = k.spec;
