@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -79,11 +78,9 @@ func (h *Handler) Wait() { h.running.Wait() }
 
 // ServeHTTP answers one request, always before its sender gives up.
 //
-// The handlers run on the connection's own goroutine, whose stack is large enough
-// after the first one. What they leave undone is answered beside them.
+// The handlers have a goroutine of their own: an answer over HTTP/2 is not whole before
+// this function returns, and they may go on for a while after their time is over.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.running.Add(1)
-	defer h.running.Done()
 	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
 	defer cancel()
 	slots, limit, answerTo := h.slots, h.limits.Body, h.answer
@@ -96,32 +93,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.write(w, r, failed(errBusy))
 		return
 	}
-	defer func() { <-slots }()
 	body, err := h.read(ctx, w, r, limit)
 	if err != nil {
+		<-slots
 		h.write(w, r, failed(err))
 		return
 	}
-	late := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(late)
-		h.writeNow(w, r, failed(context.Cause(ctx)))
+	answered := make(chan answer, 1)
+	h.running.Go(func() { // Waited for by Wait.
+		defer func() { <-slots }()
+		answered <- answerTo(ctx, r, body)
 	})
-	a := answerTo(ctx, r, body)
-	if !stop() {
-		<-late // it is answered
-		return
+	select {
+	case a := <-answered:
+		h.write(w, r, a)
+	case <-ctx.Done():
+		h.write(w, r, failed(context.Cause(ctx)))
 	}
-	h.write(w, r, a)
-}
-
-// writeNow answers while the handlers still run: the connection is not used anymore,
-// so that nobody waits there until they end.
-func (h *Handler) writeNow(w http.ResponseWriter, r *http.Request, a answer) {
-	w.Header().Set("Connection", "close")
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	h.write(w, r, a)
-	_ = http.NewResponseController(w).Flush() // whoever has asked may be gone
 }
 
 // errBusy is told to whom no slot became free.

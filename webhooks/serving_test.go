@@ -23,7 +23,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
@@ -337,6 +339,28 @@ func TestClientCertificates(t *testing.T) {
 				t.Errorf("peer %+v", peer)
 			}
 		})
+	}
+}
+
+// TestLateAnswersOverHTTP2 are whole before the handler ends, which goes on for as long
+// as it likes: the API server speaks HTTP/2.
+func TestLateAnswersOverHTTP2(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	o := &fakeOperator{decide: func(context.Context, *reviews.Incoming) (*reviews.Verdict, error) {
+		<-release
+		return &reviews.Verdict{}, nil
+	}}
+	s := serve(t, &webhooks.LocalServer{Addr: "127.0.0.1"}, webhooks.NewHandler(o, webhooks.Limits{}, zerolog.Nop()).ServeHTTP)
+	config := s.config(t)
+	rsp, err := client(t, config).Post(*config.URL+"/check?timeout=500ms", "application/json", strings.NewReader(review))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rsp.Body.Close()
+	text, err := io.ReadAll(rsp.Body)
+	if err != nil || rsp.ProtoMajor != 2 || !strings.Contains(string(text), "the handlers took longer than 450ms") {
+		t.Errorf("%s %q: %v", rsp.Proto, text, err)
 	}
 }
 
