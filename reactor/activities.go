@@ -78,7 +78,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 func (a *activity) cause() (*cause, error) {
 	c := &cause{
 		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
-		log: logger{Logger: a.log.With().Str(LoggerField, "kopf.activities").Logger()}, events: a.events, indices: a.indices,
+		log: logger{Logger: &a.log, name: "kopf.activities"}, events: a.events, indices: a.indices,
 		caller: a.caller,
 	}
 	current, err := a.settings.JSON()

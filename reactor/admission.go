@@ -230,7 +230,7 @@ func (a *Admission) cause(e *edition, in *reviews.Incoming, resource selectors.R
 	memo := memories.reviewed(dicts.LookupString(body, "metadata", "uid"), in.Operation == "CREATE")
 	return &cause{
 		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base,
-		patch: newPatch(nil), log: objectLogger(a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,
+		patch: newPatch(nil), log: objectLogger(&a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,
 		review: &review{Incoming: in},
 	}, nil
 }

@@ -114,7 +114,7 @@ func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (
 	memo := newMemo(op.memories.base)
 	made := &cause{
 		resource: &c.resource, raw: dicts.Encode(object), body: object, memory: &memory{memo: memo}, base: op.memories.base,
-		patch: newPatch(nil), log: objectLogger(op.Log, op.RefKey, object).terse(), events: op.events, indices: c.edition.indices, caller: c.edition.caller,
+		patch: newPatch(nil), log: objectLogger(&op.Log, op.RefKey, object).terse(), events: op.events, indices: c.edition.indices, caller: c.edition.caller,
 		readOnly: "a conversion has no side effects", conversion: &abi.Conversion{From: h.Spec.From, To: h.Spec.To},
 	}
 	x := &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}

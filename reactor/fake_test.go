@@ -126,7 +126,7 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 	config := settings.Default()
 	s.cause = &cause{
 		raw: []byte(body), body: object, memory: &memory{memo: newMemo(nil)}, base: newMemo(nil),
-		patch: newPatch(nil), log: logger{Logger: log}, events: newEvents(config), indices: indexing.New(nil),
+		patch: newPatch(nil), log: logger{Logger: &log}, events: newEvents(config), indices: indexing.New(nil),
 		changing: true, reason: causes.Create, new: object,
 	}
 	s.x = &execution{settings: config, lifecycle: progression.ASAP, errors: modeTemporary}

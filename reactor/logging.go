@@ -19,8 +19,10 @@ const LoggerField = "logger"
 //
 // Kopf: kopf._core.actions.loggers (v1.45).
 type logger struct {
-	zerolog.Logger
-	ref  posting.Ref
+	*zerolog.Logger
+	name   string      // of the logger; none if empty
+	refKey string      // the field of the reference to the object; none if empty
+	ref    posting.Ref // to the object
 	post func(level int, ref posting.Ref, message string) // as an event; nil: never
 
 	quiet bool // what is below warnings is one level lower
@@ -54,11 +56,24 @@ func (l logger) at(level int, message string) {
 		zlevel-- // debug becomes trace, which is never shown
 	}
 	if l.GetLevel() <= zlevel {
-		l.WithLevel(zlevel).Msg(message)
+		l.line(zlevel).Msg(message)
 	}
 	if l.post != nil {
 		l.post(level, l.ref, message)
 	}
+}
+
+// line begins a line. The fields are written into each of them: a logger that knows
+// them would take half a kilobyte, for each object that has daemons.
+func (l logger) line(level zerolog.Level) *zerolog.Event {
+	event := l.WithLevel(level)
+	if l.name != "" {
+		event.Str(LoggerField, l.name)
+	}
+	if l.refKey != "" {
+		event.Object(l.refKey, refFields(l.ref))
+	}
+	return event
 }
 
 // terse is the same for handlers that are called for every event of many objects:
@@ -100,9 +115,8 @@ func (r refFields) MarshalZerologObject(e *zerolog.Event) {
 }
 
 // objectLogger makes the logger of an object.
-func objectLogger(base zerolog.Logger, refKey string, body dicts.Object) logger {
-	ref := posting.RefOf(body)
-	return logger{Logger: base.With().Str(LoggerField, "kopf.objects").Object(refKey, refFields(ref)).Logger(), ref: ref}
+func objectLogger(base *zerolog.Logger, refKey string, body dicts.Object) logger {
+	return logger{Logger: base, name: "kopf.objects", refKey: refKey, ref: posting.RefOf(body)}
 }
 
 // quote writes a name as the reference's messages do.

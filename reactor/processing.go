@@ -85,7 +85,7 @@ func (p *processor) processed(ctx context.Context, it item, q *queue) (version s
 	}
 	c = &cause{
 		resource: &p.resource, queue: q, raw: it.Object, body: body, memory: memory, base: p.memories.base,
-		patch: newPatch(memory.remaining), log: objectLogger(p.log, p.refKey, body), events: p.events, indices: p.indices,
+		patch: newPatch(memory.remaining), log: objectLogger(&p.log, p.refKey, body), events: p.events, indices: p.indices,
 		caller: p.caller, edition: p.edition,
 	}
 	c.log.post = p.events.logged

@@ -54,7 +54,7 @@ func (s *selection) holds(resource selectors.Resource) bool {
 }
 
 func (s *selection) ask(resource selectors.Resource) (bool, error) {
-	c := &cause{resource: &resource, base: newMemo(nil), indices: indexing.New(nil), log: logger{Logger: s.log}}
+	c := &cause{resource: &resource, base: newMemo(nil), indices: indexing.New(nil), log: logger{Logger: &s.log}}
 	answer, err := c.askOption(s.ctx, s.handler, "resource")
 	if err != nil {
 		return false, err

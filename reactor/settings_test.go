@@ -69,7 +69,7 @@ func TestThrottlingBySettings(t *testing.T) {
 		s := configured(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`}).Settings
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler, began := &throttler{}, time.Now()
-		throttler.run(t.Context(), q, logger{Logger: zerolog.Nop()}, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
+		throttler.run(t.Context(), q, logger{Logger: new(zerolog.Nop())}, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
 		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
 			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
 		}
@@ -366,7 +366,7 @@ func TestDaemonsBySettings(t *testing.T) {
 				s := configured(t, tt.settings).Settings
 				d := &daemon{
 					handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(), done: make(chan struct{}),
-					kill: func() {}, log: &logger{Logger: zerolog.Nop()}, instant: instantExit(s.Background),
+					kill: func() {}, log: &logger{Logger: new(zerolog.Nop())}, instant: instantExit(s.Background),
 				}
 				began := time.Now()
 				delay := d.stopStep(s, abi.StopFiltersMismatch)

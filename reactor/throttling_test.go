@@ -28,7 +28,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler := &throttler{}
 		delays := backoffs.Seconds(1, 3)
-		log := logger{Logger: zerolog.Nop()}
+		log := logger{Logger: new(zerolog.Nop())}
 		for range 3 {
 			throttler.run(t.Context(), q, log, delays, work)
 		}
@@ -53,7 +53,7 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {
-			throttler.run(context.Background(), q, logger{Logger: zerolog.Nop()}, backoffs.Seconds(3600), func() error {
+			throttler.run(context.Background(), q, logger{Logger: new(zerolog.Nop())}, backoffs.Seconds(3600), func() error {
 				calls++
 				return errors.New("boo")
 			})
