@@ -2,6 +2,7 @@ package kopf
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
@@ -42,7 +43,30 @@ func (m Memo) Set(key string, value any) error {
 		return err
 	}
 	_, err = m.task.Host.MemoSet(m.task.ID, m.scope, key, text, guest.AnyVersion)
-	return err
+	return refused(key, err)
+}
+
+// memoError is why the host did not take a value.
+type memoError struct {
+	key string
+	err error
+}
+
+func (e *memoError) Error() string {
+	reason := e.err.Error()
+	if errors.Is(e.err, guest.Errno(abi.ErrnoInvalid)) {
+		reason = "the value is not JSON"
+	}
+	return "the memo's key " + strconv.Quote(e.key) + ": " + reason
+}
+
+func (e *memoError) Unwrap() error { return e.err }
+
+func refused(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &memoError{key, err}
 }
 
 // Delete forgets a key.
@@ -51,7 +75,7 @@ func (m Memo) Delete(key string) error {
 	if errors.Is(err, guest.Errno(abi.ErrnoAbsent)) {
 		return nil
 	}
-	return err
+	return refused(key, err)
 }
 
 // Update stores what fn makes of the present value. If somebody else stores a
@@ -62,7 +86,7 @@ func (m Memo) Update(key string, fn func(old View) (any, error)) error {
 	for {
 		version, old, err := m.task.Host.MemoGet(m.task.ID, m.scope, key)
 		if err != nil && !errors.Is(err, guest.Errno(abi.ErrnoAbsent)) {
-			return err
+			return refused(key, err)
 		}
 		value, err := fn(View{&node{raw: old, key: "memo." + key}})
 		if err != nil {
@@ -74,7 +98,7 @@ func (m Memo) Update(key string, fn func(old View) (any, error)) error {
 		}
 		_, err = m.task.Host.MemoSet(m.task.ID, m.scope, key, text, version)
 		if !errors.Is(err, guest.Errno(abi.ErrnoConflict)) {
-			return err
+			return refused(key, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"sync"
 	"testing"
@@ -10,11 +11,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // burst is how many objects live and die at once.
 const burst = 1000
+
+// busyInstances is the metric of instances that work, when none does.
+var busyInstances = regexp.MustCompile(`kopf_module_instances\{[^}]*state="busy"\} 0\n`)
 
 // TestNothingLeaks: a thousand objects with daemons, timers and index entries are
 // created and deleted in a burst. After that, the operator holds nothing of them.
@@ -25,7 +30,9 @@ func TestNothingLeaks(t *testing.T) { //nolint:paralleltest // see above
 		t.Skip("takes a minute")
 	}
 	s := newSpace(t)
+	listen := closedPort(t)
 	op := s.beside(t, "daemon timer index", options{
+		change:   func(o *operator.Options) { o.Listen = listen },
 		config:   map[string]string{"options": `{"interval":0.5}`},
 		settings: func(s *settings.Settings) { s.Queueing.IdleTimeout = 100 * time.Millisecond },
 	})
@@ -58,6 +65,10 @@ func TestNothingLeaks(t *testing.T) { //nolint:paralleltest // see above
 	s.Eventually(t, 4*patience, func() error {
 		if c := op.counts(); c.Objects+c.Daemons+c.Indexed > 0 {
 			return fmt.Errorf("the operator holds %+v", c)
+		}
+		// An instance is busy as long as there is a task on it.
+		if _, text, err := ask(t, "http://"+listen+"/metrics", patience); err != nil || !busyInstances.MatchString(text) {
+			return fmt.Errorf("there are tasks left: %w\n%s", err, text)
 		}
 		// Connections of the test's own client to the server come and go.
 		if after := runtime.NumGoroutine(); after > before+20 {

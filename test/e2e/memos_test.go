@@ -26,3 +26,13 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 	s.patch(t, "obj2", `{"spec":{"do":"sum"}}`)
 	op.until(t, "the other object has a memo of its own", func() bool { return op.lines(`"sum":0`) > 0 })
 }
+
+// TestMemosHoldJSON: what is not is refused, and the handler that tried it has failed.
+func TestMemosHoldJSON(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	op := s.beside(t, "create", options{config: map[string]string{"options": `{"retries":1}`}})
+	s.create(t, "obj1", "{do: memo garbage}")
+	op.says(t, "obj1", `failed with an exception and will stop now (it would exceed 1 retries on the next attempt): the memo's key "x": the value is not JSON`)
+	s.handled(t, "obj1")
+}

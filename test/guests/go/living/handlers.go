@@ -128,6 +128,8 @@ func createFn(c *kopf.Change) (any, error) {
 				return nil, err
 			}
 		}
+	case "memo garbage":
+		return nil, c.Memo.Set("x", kopf.Raw("{oops"))
 	case "memo sleeps":
 		return nil, c.Memo.Update("x", func(kopf.View) (any, error) {
 			say(kopf.Map{"handler": c.ID, "name": c.Name})
