@@ -20,10 +20,10 @@ const LoggerField = "logger"
 // Kopf: kopf._core.actions.loggers (v1.45).
 type logger struct {
 	*zerolog.Logger
-	name   string      // of the logger; none if empty
-	refKey string      // the field of the reference to the object; none if empty
-	ref    posting.Ref // to the object
-	post func(level int, ref posting.Ref, message string) // as an event; nil: never
+	name   string                                           // of the logger; none if empty
+	refKey string                                           // the field of the reference to the object; none if empty
+	ref    posting.Ref                                      // to the object
+	post   func(level int, ref posting.Ref, message string) // as an event; nil: never
 
 	quiet bool // what is below warnings is one level lower
 }
