@@ -29,7 +29,7 @@ func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, err
 		return m.board(ctx)
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
 		return m.acquire(ctx, m.permitsFor(inv.Kind))
-	case m.registration == nil || !m.registration.SharedTasks, m.pool.mustBeAlone(culpritKey(inv)):
+	case !m.sharesTasks(), m.pool.mustBeAlone(culpritKey(inv)):
 		return m.acquire(ctx, m.pool.daemons)
 	}
 	for {
@@ -50,6 +50,9 @@ func (m *Module) board(ctx context.Context) (*instance, error) {
 	}
 	return in, err
 }
+
+// sharesTasks tells whether daemons of the guest can share an instance.
+func (m *Module) sharesTasks() bool { return m.registration != nil && m.registration.SharedTasks }
 
 // join finds room on a shared instance, or makes one. It returns nil if the
 // instance was retired meanwhile.

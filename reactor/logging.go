@@ -56,24 +56,22 @@ func (l logger) at(level int, message string) {
 		zlevel-- // debug becomes trace, which is never shown
 	}
 	if l.GetLevel() <= zlevel {
-		l.line(zlevel).Msg(message)
+		l.WithLevel(zlevel).Func(l.fields).Msg(message)
 	}
 	if l.post != nil {
 		l.post(level, l.ref, message)
 	}
 }
 
-// line begins a line. The fields are written into each of them: a logger that knows
-// them would take half a kilobyte, for each object that has daemons.
-func (l logger) line(level zerolog.Level) *zerolog.Event {
-	event := l.WithLevel(level)
+// fields are written into each line: a logger that knows them would take half a
+// kilobyte, for each object that has daemons.
+func (l logger) fields(line *zerolog.Event) {
 	if l.name != "" {
-		event.Str(LoggerField, l.name)
+		line.Str(LoggerField, l.name)
 	}
 	if l.refKey != "" {
-		event.Object(l.refKey, refFields(l.ref))
+		line.Object(l.refKey, refFields(l.ref))
 	}
-	return event
 }
 
 // terse is the same for handlers that are called for every event of many objects:
