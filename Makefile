@@ -15,7 +15,7 @@ GUESTS     := $(CACHE)/guests
 ENGINES    := bin/engines
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets cmd/kopf-sigstore test/conformance/guests/go test/guests/go test/cluster test/registry test/bench/peers/controller-runtime
+MODULES := . abi guest-sdks/go examples docs/snippets cmd/kopf-sigstore test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/bench/peers/controller-runtime
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
