@@ -18,6 +18,11 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 )
 
+// oldIssuer is where certificates of Fulcio had the issuer first.
+//
+// See https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md
+var oldIssuer = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}
+
 // certified makes a certificate for a wish, with its key. It is valid for ten
 // minutes, now or long ago, and has the signature of the log of certificates.
 func (f *forge) certified(w *wish) (*x509.Certificate, *ecdsa.PrivateKey, error) {
@@ -42,7 +47,7 @@ func (f *forge) certified(w *wish) (*x509.Certificate, *ecdsa.PrivateKey, error)
 	} else {
 		template.EmailAddresses = []string{w.Subject}
 	}
-	template.ExtraExtensions = []pkix.Extension{{Id: certificate.OIDIssuer, Value: []byte(w.Issuer)}} // which older programs read
+	template.ExtraExtensions = []pkix.Extension{{Id: oldIssuer, Value: []byte(w.Issuer)}} // which older programs read
 	if err := extend(template, certificate.OIDIssuerV2, w.Issuer); err != nil {
 		return nil, nil, err
 	}
