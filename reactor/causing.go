@@ -50,6 +50,7 @@ type cause struct {
 	logins     []string // of the host; for login handlers
 
 	verdicts map[verdictKey]bool // of filters that were asked in this cycle
+	spawned  []func()            // begin the daemons and timers that were spawned in this cycle
 }
 
 // adjusted is the cause as a handler sees it: with a field, old, new and diff are

@@ -170,12 +170,12 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 	return delays
 }
 
-// spawn starts a daemon or a timer, unless it runs already.
+// spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
 func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
 	own := *c
 	own.raw, own.body, own.old, own.new, own.diff = nil, nil, nil, nil, nil
-	own.patch, own.verdicts, own.queue, own.eventType, own.edition = nil, nil, nil, nil, nil
+	own.patch, own.verdicts, own.queue, own.eventType, own.edition, own.spawned = nil, nil, nil, nil, nil, nil
 	own.stopper = newStopper()
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
@@ -198,7 +198,16 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m.follow(c.raw)
 	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own}
 	p.tasks.Add(1) // Waited for by Operator.Run, unless it is abandoned.
-	go b.live(working, b.begin)
+	c.spawned = append(c.spawned, func() { go b.live(working, b.begin) })
+}
+
+// beginSpawned begins what was spawned in this cycle. A cycle that adds the finalizer
+// does it first: or else its patch and the first ones of the daemons outdate each other.
+func (c *cause) beginSpawned() {
+	for _, begin := range c.spawned {
+		begin()
+	}
+	c.spawned = nil
 }
 
 // editionNumber tells daemons of different editions apart.
