@@ -135,16 +135,7 @@ func pluginStopped(_ *kernel, c *call, s []uint64) {
 
 // pluginEvent is kopf_event(event) -> 0 or an error.
 func pluginEvent(k *kernel, c *call, s []uint64) {
-	data := k.at(s[0])
-	var ev abi.Event
-	switch {
-	case len(data) > maxEvent:
-		s[0] = errno(abi.ErrnoTooLarge)
-	case c.owner == nil || !isJSON(data) || json.Unmarshal(data, &ev) != nil:
-		s[0] = errno(abi.ErrnoInvalid)
-	default:
-		s[0] = errno(errnoOf(c.owner.env.Event(ev)))
-	}
+	s[0] = errno(c.owner.post(k.at(s[0])))
 }
 
 // pluginMemoGet is kopf_memo_get(scope, key) -> value, or 0. Plugins see no versions.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -180,7 +181,7 @@ func (p *program) hangUpLater(c *call) func() {
 func (c *call) panicked(text string) error {
 	c.in.m.failed.Add(1)
 	message, stack := validText(text), ""
-	if i := indexOfLine(message); i >= 0 {
+	if i := strings.IndexByte(message, '\n'); i >= 0 {
 		message, stack = message[:i], message[i+1:]
 	}
 	return &GuestError{Module: c.in.m.name, Export: c.export, Message: message, Stack: stack, Err: ErrTrap}

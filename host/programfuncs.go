@@ -3,17 +3,12 @@ package host
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/json"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
 
 // The host functions as a native program calls them: with messages instead of addresses. The
 // meaning and the limits are those of questions.go.
-
-func indexOfLine(text string) int { return strings.IndexByte(text, '\n') }
 
 // arguments reads the arguments of a function one by one. Those that are missing are zero.
 type arguments struct {
@@ -75,11 +70,11 @@ func (c *call) answer(m message) (int64, []byte) {
 	case abi.MessageStopped:
 		return int64(t.env.Stopped()), nil
 	case abi.MessageEvent:
-		return t.postedEvent(m.data), nil
+		return t.post(m.data), nil
 	case abi.MessageMemoGet:
 		return t.memoOf(a)
 	case abi.MessageMemoSet:
-		return t.setMemo(a), nil
+		return t.memoFrom(a), nil
 	case abi.MessageIndex:
 		return t.lookedUp(a)
 	}
@@ -94,41 +89,16 @@ func found(data []byte) (int64, []byte) {
 	return int64(len(data)), data
 }
 
-// keyOf checks the name of something.
-func keyOf(text []byte) (string, int64) {
-	switch {
-	case len(text) > maxKey:
-		return "", abi.ErrnoTooLarge
-	case !utf8.Valid(text):
-		return "", abi.ErrnoInvalid
-	}
-	return string(text), ok
-}
-
 func (c *call) configOf(text []byte) (int64, []byte) {
 	key, code := keyOf(text)
 	if code != ok {
 		return code, nil
 	}
-	value, is := c.options().Config[key]
-	if !is && !c.registering {
-		value, is = c.options().Secrets[key]
+	value, code := c.configured(key)
+	if code != ok {
+		return code, nil
 	}
-	if !is {
-		return abi.ErrnoAbsent, nil
-	}
-	return int64(len(value)), []byte(value)
-}
-
-func (t *Task) postedEvent(data []byte) int64 {
-	var ev abi.Event
-	switch {
-	case len(data) > maxEvent:
-		return abi.ErrnoTooLarge
-	case !utf8.Valid(data) || json.Unmarshal(data, &ev) != nil:
-		return abi.ErrnoInvalid
-	}
-	return errnoOf(t.env.Event(ev))
+	return int64(len(value)), value
 }
 
 func (t *Task) memoOf(a *arguments) (int64, []byte) {
@@ -147,38 +117,30 @@ func (t *Task) memoOf(a *arguments) (int64, []byte) {
 	return int64(version), value
 }
 
-func (t *Task) setMemo(a *arguments) int64 {
+func (t *Task) memoFrom(a *arguments) int64 {
 	scope, version := a.u32(), a.i64()
 	key, code := keyOf(a.text())
-	switch value := a.data; {
-	case code != ok:
+	if code == ok && a.bad {
+		code = abi.ErrnoInvalid
+	}
+	if code != ok {
 		return code
-	case a.bad || scope > 1 || len(value) > 0 && !isJSON(value):
-		return abi.ErrnoInvalid
-	case len(value) > maxMemo:
-		return abi.ErrnoTooLarge
 	}
-	next, err := t.env.MemoSet(int(scope), key, a.data, version)
-	if err != nil {
-		return errnoOf(err)
-	}
-	return int64(next)
+	return t.setMemo(scope, key, a.data, version)
 }
 
 func (t *Task) lookedUp(a *arguments) (int64, []byte) {
 	op := a.u32()
 	name, code := keyOf(a.text())
-	switch key := a.data; {
-	case code != ok:
-		return code, nil
-	case len(key) > maxMemo:
-		return abi.ErrnoTooLarge, nil
-	case a.bad || op > 3 || len(key) > 0 && !isJSON(key):
-		return abi.ErrnoInvalid, nil
+	if code == ok && a.bad {
+		code = abi.ErrnoInvalid
 	}
-	data, err := t.env.Index(int(op), name, a.data)
-	if err != nil {
-		return errnoOf(err), nil
+	if code != ok {
+		return code, nil
+	}
+	data, code := t.lookUp(op, name, a.data)
+	if code != ok {
+		return code, nil
 	}
 	return int64(len(data)), data
 }

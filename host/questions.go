@@ -78,15 +78,24 @@ func hostConfig(c *call, stack []uint64) {
 		stack[0] = errno(code)
 		return
 	}
-	value, found := c.options().Config[key]
-	if !found && !c.registering {
-		value, found = c.options().Secrets[key]
-	}
-	if !found {
-		stack[0] = errno(abi.ErrnoAbsent)
+	value, code := c.configured(key)
+	if code != ok {
+		stack[0] = errno(code)
 		return
 	}
-	stack[0] = c.output([]byte(value), i32(stack, 2), i32(stack, 3))
+	stack[0] = c.output(value, i32(stack, 2), i32(stack, 3))
+}
+
+// configured is a value of the configuration, or why there is none.
+func (c *call) configured(key string) (value []byte, code int64) {
+	text, found := c.options().Config[key]
+	if !found && !c.registering {
+		text, found = c.options().Secrets[key]
+	}
+	if !found {
+		return nil, abi.ErrnoAbsent
+	}
+	return []byte(text), ok
 }
 
 // hostRandom is kopf.random(ptr, len) -> 0 or an error.
@@ -128,8 +137,16 @@ func (c *call) event(stack []uint64) int64 {
 	if !found {
 		return abi.ErrnoFault
 	}
+	return t.post(data)
+}
+
+// post posts an event in JSON; a task that is unknown posts none.
+func (t *Task) post(data []byte) (code int64) {
 	var ev abi.Event
-	if !utf8.Valid(data) || json.Unmarshal(data, &ev) != nil {
+	switch {
+	case len(data) > maxEvent:
+		return abi.ErrnoTooLarge
+	case t == nil || !utf8.Valid(data) || json.Unmarshal(data, &ev) != nil:
 		return abi.ErrnoInvalid
 	}
 	return errnoOf(t.env.Event(ev))
@@ -174,14 +191,22 @@ func (c *call) memoSet(stack []uint64) int64 {
 	if !found {
 		return abi.ErrnoFault
 	}
-	if len(value) > 0 && !isJSON(value) {
+	return t.setMemo(scope, key, value, int64(stack[6]))
+}
+
+// setMemo stores a value, and returns its new version, or why not.
+func (t *Task) setMemo(scope uint32, key string, value []byte, version int64) int64 {
+	switch {
+	case scope > 1 || len(value) > 0 && !isJSON(value):
 		return abi.ErrnoInvalid
+	case len(value) > maxMemo:
+		return abi.ErrnoTooLarge
 	}
-	version, err := t.env.MemoSet(int(scope), key, value, int64(stack[6]))
+	next, err := t.env.MemoSet(int(scope), key, value, version)
 	if err != nil {
 		return errnoOf(err)
 	}
-	return int64(version)
+	return int64(next)
 }
 
 // hostIndex is kopf.index(task, op, name_ptr, name_len, key_ptr, key_len, ptr, cap) -> length.
@@ -209,7 +234,15 @@ func (c *call) index(stack []uint64) ([]byte, int64) {
 	if !found {
 		return nil, abi.ErrnoFault
 	}
-	if len(key) > 0 && !isJSON(key) {
+	return t.lookUp(op, name, key)
+}
+
+// lookUp looks into an index.
+func (t *Task) lookUp(op uint32, name string, key []byte) (data []byte, code int64) {
+	switch {
+	case len(key) > maxMemo:
+		return nil, abi.ErrnoTooLarge
+	case op > 3 || len(key) > 0 && !isJSON(key):
 		return nil, abi.ErrnoInvalid
 	}
 	data, err := t.env.Index(int(op), name, key)
@@ -221,14 +254,22 @@ func (c *call) key(ptr, size uint32) (string, int64) {
 	if size > maxKey {
 		return "", abi.ErrnoTooLarge
 	}
-	text, found := c.memory().string(ptr, size)
-	switch {
-	case !found:
+	text, found := c.memory().view(ptr, size)
+	if !found {
 		return "", abi.ErrnoFault
-	case !utf8.ValidString(text):
+	}
+	return keyOf(text)
+}
+
+// keyOf checks the name of something, and copies it.
+func keyOf(text []byte) (string, int64) {
+	switch {
+	case len(text) > maxKey:
+		return "", abi.ErrnoTooLarge
+	case !utf8.Valid(text):
 		return "", abi.ErrnoInvalid
 	}
-	return text, ok
+	return string(text), ok
 }
 
 // output writes data into the guest's buffer if it fits, and returns its length.

@@ -44,10 +44,15 @@ func LoadFrom(ctx context.Context, from Source, names []string, o host.Options) 
 	return modulesOf(loaded), err
 }
 
-// loaded is a module with the bytes that it comes from.
+// loaded is a module, with what else it was made of.
 type loaded struct {
 	module *host.Module
-	sum    [sha256.Size]byte
+	text   [sha256.Size]byte // the hash of its script or manifest; zero of a module alone
+}
+
+// unchanged tells whether the module is what would be loaded now.
+func (l loaded) unchanged(now *opened) bool {
+	return l.text == now.text && l.module.Digest() == fmt.Sprintf("sha256:%x", sha256.Sum256(now.wasm))
 }
 
 func modulesOf(all []loaded) []*host.Module {
@@ -67,7 +72,7 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 	var all, fresh []loaded
 	for i, name := range names {
 		src, err := from.read(ctx, name, o)
-		if err == nil && len(before) > 0 && before[i].sum == src.sum {
+		if err == nil && len(before) > 0 && before[i].unchanged(src) {
 			all = append(all, before[i])
 			continue
 		}
@@ -81,7 +86,7 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 			}
 			return nil, err
 		}
-		all, fresh = append(all, loaded{module, src.sum}), append(fresh, loaded{module, src.sum})
+		all, fresh = append(all, loaded{module, src.text}), append(fresh, loaded{module, src.text})
 	}
 	return all, nil
 }
@@ -91,7 +96,7 @@ type opened struct {
 	label   string
 	wasm    []byte
 	options host.Options
-	sum     [sha256.Size]byte // of all bytes
+	text    [sha256.Size]byte // as in loaded
 }
 
 // read reads a module by its name, or what a manifest or a script by this name needs.
@@ -101,23 +106,18 @@ func (s Source) read(ctx context.Context, name string, o host.Options) (*opened,
 		return nil, err
 	}
 	src := &opened{label: label, wasm: data, options: o}
-	hash := sha256.New()
-	hash.Write(data)
 	switch {
 	case bytes.HasPrefix(data, []byte("\x00asm")):
 	case scripts.Is(name):
+		src.text = sha256.Sum256(data)
 		src.wasm, err = s.engine(ctx, name, data, &src.options)
 	case manifests.Is(name):
+		src.text = sha256.Sum256(data)
 		if src.wasm, err = fromManifest(ctx, s.Open, name, data, &src.options); err != nil {
 			err = fmt.Errorf("%s: %w", label, err)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	hash.Write(src.wasm)
-	hash.Sum(src.sum[:0])
-	return src, nil
+	return src, err
 }
 
 // engine gets the module that runs a script, and configures it.

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
@@ -19,7 +18,7 @@ type verdictKey struct {
 // decided here; only then the guests are asked for the rest, each once for all its
 // handlers. A filter that fails is an error of the cycle.
 func (c *cause) match(ctx context.Context, handlers []*Handler) ([]*Handler, error) {
-	found, err := c.filter(ctx, handlers, false)
+	found, err := c.filter(ctx, handlers, false, false)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +47,7 @@ func (c *cause) prematchesAny(ctx context.Context, handlers []*Handler) (bool, e
 }
 
 func (c *cause) holdsForAny(ctx context.Context, handlers []*Handler, pre bool) (bool, error) {
-	subject := c.subject()
-	certain := slices.IndexFunc(handlers, func(h *Handler) bool { return criteria(h, subject, pre).Decision == filters.Yes })
-	if certain >= 0 {
-		handlers = handlers[:certain]
-	}
-	found, err := c.filter(ctx, handlers, pre)
+	found, err := c.filter(ctx, handlers, pre, true)
 	if err != nil {
 		return false, err
 	}
@@ -62,15 +56,7 @@ func (c *cause) holdsForAny(ctx context.Context, handlers []*Handler, pre bool) 
 			return v.holds, v.err
 		}
 	}
-	return certain >= 0, nil
-}
-
-// criteria decides what can be decided without the guest.
-func criteria(h *Handler, subject filters.Subject, pre bool) filters.Result {
-	if pre {
-		return h.Criteria.Prematch(subject)
-	}
-	return h.Criteria.Match(subject)
+	return false, nil
 }
 
 // verdict is whether the filters of a handler hold, or how they have failed.
@@ -79,13 +65,17 @@ type verdict struct {
 	err   error
 }
 
-// filter gives a verdict on each handler.
-func (c *cause) filter(ctx context.Context, handlers []*Handler, pre bool) ([]verdict, error) {
+// filter gives a verdict on each handler, or on those up to the first that certainly
+// matches, if any will do.
+func (c *cause) filter(ctx context.Context, handlers []*Handler, pre, anyWillDo bool) ([]verdict, error) {
 	subject := c.subject()
 	found := make([]verdict, len(handlers))
 	open := map[asker][]openQuestion{}
 	for i, h := range handlers {
-		result := criteria(h, subject, pre)
+		result := h.Criteria.Match(subject)
+		if pre {
+			result = h.Criteria.Prematch(subject)
+		}
 		known, asked := c.verdicts[verdictKey{h, pre}]
 		switch {
 		case result.Decision == filters.Open && asked:
@@ -94,6 +84,10 @@ func (c *cause) filter(ctx context.Context, handlers []*Handler, pre bool) ([]ve
 			open[h.asker] = append(open[h.asker], openQuestion{i, h, result.Callbacks})
 		default:
 			found[i].holds = result.Decision == filters.Yes
+		}
+		if anyWillDo && found[i].holds {
+			found = found[:i+1]
+			break
 		}
 	}
 	for guest, questions := range open {

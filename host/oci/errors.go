@@ -59,7 +59,7 @@ func explained(r Reference, err error) error {
 func answered(r Reference, e *errcode.ErrorResponse) error {
 	said := strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 	if len(e.Errors) > 0 {
-		said += ": " + clipped(e.Errors.Error(), 200)
+		said += ": " + Clipped(e.Errors.Error(), 200)
 	}
 	switch e.StatusCode {
 	case http.StatusUnauthorized:
@@ -74,8 +74,8 @@ func answered(r Reference, e *errcode.ErrorResponse) error {
 	return fmt.Errorf("%w: it answers %s", ErrUnavailable, said)
 }
 
-// clipped bounds a text that a registry has written, and keeps it on its line.
-func clipped(text string, limit int) string {
+// Clipped bounds a text that somebody else has written, in bytes, and keeps it on its line.
+func Clipped(text string, limit int) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return ' '

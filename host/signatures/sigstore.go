@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/kopf-wasm/kopf/host/oci"
 )
 
 // Sigstore looks at signatures by certificates, with a program of its own: see
@@ -31,6 +33,9 @@ const sigstoreProgram = "kopf-sigstore"
 
 // sigstoreTime bounds how long it may take, with fetching a trusted root.
 const sigstoreTime = time.Minute
+
+// maxSaid bounds what is shown of what it says, in bytes.
+const maxSaid = 300
 
 // sigstoreRequest is what it reads, and sigstoreSignature a part of it.
 type sigstoreRequest struct {
@@ -81,7 +86,7 @@ func (s *Sigstore) check(ctx context.Context, digest string, found []Signature) 
 // signer reads what was signed: not what was asked about, but what was checked.
 func (f *sigstoreFinding) signer(digest string, isBundle bool) (*Signer, error) {
 	if f.Error != "" {
-		return nil, errors.New(oneLine(f.Error))
+		return nil, errors.New(oci.Clipped(f.Error, maxSaid))
 	}
 	read := readPayload
 	if isBundle {
@@ -92,7 +97,7 @@ func (f *sigstoreFinding) signer(digest string, isBundle bool) (*Signer, error) 
 		return nil, err
 	}
 	about := &issued{issuer: f.Issuer, subject: f.Subject, repository: f.Repository}
-	return &Signer{Identity: oneLine(about.identity()), Annotations: annotations, issued: about}, nil
+	return &Signer{Identity: oci.Clipped(about.identity(), maxSaid), Annotations: annotations, issued: about}, nil
 }
 
 // ask runs the program.
@@ -143,7 +148,7 @@ func (s *Sigstore) run(ctx context.Context, input []byte) ([]byte, error) {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, fmt.Errorf("%s: %w", oneLine(strings.TrimSpace(sigstoreProgram+": "+said.String())), err)
+		return nil, fmt.Errorf("%s: %w", oci.Clipped(strings.TrimSpace(sigstoreProgram+": "+said.String()), maxSaid), err)
 	}
 	return output.Bytes(), nil
 }
@@ -182,19 +187,4 @@ func (s *Sigstore) trust() (json.RawMessage, error) {
 		return nil, fmt.Errorf("the trusted root: %s is no JSON", path)
 	}
 	return text, nil
-}
-
-// oneLine bounds a text of others, and keeps it on its line.
-func oneLine(text string) string {
-	const limit = 300
-	text = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return ' '
-		}
-		return c
-	}, text)
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
 }

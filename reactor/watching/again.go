@@ -3,7 +3,6 @@ package watching
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -44,22 +43,12 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 }
 
 func (s *Stream) again(ctx context.Context, sink Sink) error {
-	options := s.Options()
-	query := options.selection()
-	if size := options.ChunkSize; size > 0 {
-		query.Set("limit", strconv.Itoa(size))
-	}
-	for {
-		meta, err := s.read(ctx, options.InactivityTimeout, query, func(event Event) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.known[event.Meta.Key()] == event.Meta {
-				sink.Event(event)
-			}
-		})
-		if err != nil || meta.Continue == "" {
-			return err
+	_, err := s.pages(ctx, s.read, func(event Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.known[event.Meta.Key()] == event.Meta {
+			sink.Event(event)
 		}
-		query.Set("continue", meta.Continue)
-	}
+	})
+	return err
 }

@@ -152,30 +152,37 @@ func (s *Stream) listed(sink Sink) {
 // list hands on all objects, page by page, and notices those that are gone.
 func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error) {
 	seen := map[string]struct{}{}
+	version, err = s.pages(ctx, s.page, func(event Event) {
+		key := event.Meta.Key()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		seen[key], s.known[key] = struct{}{}, event.Meta
+		sink.Event(event)
+	})
+	if err != nil {
+		return "", err
+	}
+	s.miss(seen, sink)
+	return version, nil
+}
+
+// pageReader reads one page of a listing.
+type pageReader func(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error)
+
+// pages reads a whole listing, and returns its version.
+func (s *Stream) pages(ctx context.Context, read pageReader, take func(Event)) (version string, err error) {
 	options := s.Options()
 	query := options.selection()
 	if size := options.ChunkSize; size > 0 {
 		query.Set("limit", strconv.Itoa(size))
 	}
 	for {
-		meta, err := s.page(ctx, options.InactivityTimeout, query, func(event Event) {
-			key := event.Meta.Key()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			seen[key], s.known[key] = struct{}{}, event.Meta
-			sink.Event(event)
-		})
-		if err != nil {
-			return "", err
-		}
-		if meta.Continue == "" {
-			version = meta.ResourceVersion
-			break
+		meta, err := read(ctx, options.InactivityTimeout, query, take)
+		if err != nil || meta.Continue == "" {
+			return meta.ResourceVersion, err
 		}
 		query.Set("continue", meta.Continue)
 	}
-	s.miss(seen, sink)
-	return version, nil
 }
 
 // miss notices the objects that are not there anymore.
