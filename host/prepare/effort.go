@@ -11,8 +11,10 @@ const (
 	effortLocal = 900       // each block for each local variable
 	effortLabel = 9_000     // each label of a br_table
 	effortEach  = 130       // each local variable by itself
+	effortByte  = 500       // each byte of code, where the rewriter adds it
 	effortType  = 6         // each pair of a type and a function of the module
 	maxEffort   = 10e9      // of a module
+	maxUnrolled = 1e9       // what the rewriter adds to it for speed; beyond it, it adds nothing
 	maxProduct  = 3_000_000 // blocks times locals of one function: up to 700 MB
 	maxTotal    = 4_000_000 // locals of all functions, which a few bytes declare: 100 MB before anything is compiled
 )
@@ -41,6 +43,18 @@ func (s *shape) add(in instruction) {
 	case opBrTable:
 		s.labels += uint64(in.a)
 	}
+}
+
+// plus is the shape with another one, so many times.
+func (s shape) plus(other shape, times uint64) shape {
+	s.blocks += times * other.blocks
+	s.labels += times * other.labels
+	return s
+}
+
+// minus is what came after another one.
+func (s shape) minus(other shape) shape {
+	return shape{blocks: s.blocks - other.blocks, labels: s.labels - other.labels}
 }
 
 // charge adds the effort for a function to that for the module so far.

@@ -8,6 +8,8 @@ import "slices"
 type region struct {
 	cost int
 
+	loop inner // nothing for the first region
+
 	// Of the whole function; only in the first region:
 	calls bool
 	loops bool // every call of it enters a loop before anything else happens
@@ -15,7 +17,7 @@ type region struct {
 
 // checked tells whether the function needs a check at its entry. That of a loop that it
 // always enters is enough: most functions of Go's compiler are such a loop.
-func (fn region) checked() bool { return fn.cost > smallFunction || fn.calls && !fn.loops }
+func (g region) checked() bool { return g.cost > smallFunction || g.calls && !g.loops }
 
 // unreachable is the cost of a path that does not exist.
 const unreachable = -1
@@ -36,26 +38,33 @@ type tracer struct {
 	loops   []int // the positions of the loops among the frames
 	path    int   // the cost of the longest path to here
 	turned  bool  // something else than straight code came before
+	shape   shape // so far, but for the locals
+	opened  inner // the loop that was opened last
 }
 
 // measure finds the regions of a function: its own at first, then those of its
 // loops in order of appearance; and its shape, but for the locals. The reader stands behind them.
 func measure(r *reader) ([]region, shape) {
-	var s shape
 	t := &tracer{regions: []region{{}}, frames: []frame{{arrive: unreachable}}}
 	for r.more() {
+		at := r.pos
 		in := r.instruction()
-		s.add(in)
+		t.shape.add(in)
+		if !t.knownLabels(in, r.targets) {
+			r.fail("unknown label")
+			break
+		}
+		t.locate(in, at, r.pos)
 		t.step(in, r.targets)
 		if len(t.frames) == 0 {
 			if r.err == nil && r.pos != len(r.buf) {
 				r.fail("bytes after the end of a function")
 			}
-			return t.regions, s
+			return t.regions, t.shape
 		}
 	}
 	r.fail("function without an end")
-	return nil, s
+	return nil, t.shape
 }
 
 // step takes one instruction.
@@ -94,6 +103,18 @@ func (t *tracer) step(in instruction, targets []uint32) {
 	}
 }
 
+// knownLabels tells whether all branches lead to blocks that are open.
+func (t *tracer) knownLabels(in instruction, targets []uint32) bool {
+	unknown := func(label uint32) bool { return uint64(label) >= uint64(len(t.frames)) }
+	switch in.op {
+	case opBr, opBrIf:
+		return !unknown(in.a)
+	case opBrTable:
+		return !slices.ContainsFunc(targets, unknown)
+	}
+	return true
+}
+
 func (t *tracer) top() *frame { return &t.frames[len(t.frames)-1] }
 
 // region is the one that the current instruction belongs to.
@@ -115,7 +136,7 @@ func (t *tracer) enterLoop() {
 	t.reach()
 	t.loops = append(t.loops, len(t.frames))
 	t.frames = append(t.frames, frame{op: opLoop, region: len(t.regions), arrive: unreachable, before: t.path})
-	t.regions = append(t.regions, region{})
+	t.regions = append(t.regions, region{loop: t.opened})
 	t.path = 0
 }
 
@@ -123,8 +144,8 @@ func (t *tracer) enterLoop() {
 func (t *tracer) branch(label uint32) {
 	t.reach()
 	at := len(t.frames) - 1 - int(label)
-	if at < 0 || t.path == unreachable {
-		return // invalid, or dead
+	if t.path == unreachable {
+		return // dead
 	}
 	path := t.path
 	if i, _ := slices.BinarySearch(t.loops, at+1); i < len(t.loops) {

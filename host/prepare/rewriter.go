@@ -15,6 +15,7 @@ type rewriter struct {
 	helperIndex map[helperKey]uint32
 
 	effort    uint64 // of compiling, so far
+	unrolled  uint64 // beside it, what short loops add that are written several times
 	locals    uint64 // of all functions, so far
 	usesData  bool   // an instruction refers to data segments
 	cloneable bool   // until an instruction is found that changes more than memory and globals
@@ -92,6 +93,7 @@ func (w *rewriter) body(out []byte, index int, body []byte) ([]byte, error) {
 	if err := w.charge(s); err != nil {
 		return nil, err
 	}
+	w.chooseTurns(regions, s)
 	regions[0].cost += int(locals >> localsShift)
 	for _, g := range regions {
 		if g.cost > maxRegion {
@@ -128,22 +130,38 @@ func (w *rewriter) code(out []byte, r *reader, loops []region) ([]byte, error) {
 			return nil, err
 		}
 		switch {
+		case in.op == opLoop && loops[0].loop.turns > 1:
+			var err error
+			if out, err = w.unroll(append(out, r.buf[copied:at]...), r, at, loops[0]); err != nil {
+				return nil, err
+			}
+			loops = loops[1:]
 		case in.op == opLoop:
 			out = append(out, r.buf[copied:r.pos]...)
 			out = w.appendCheck(out, loops[0].cost)
 			loops = loops[1:]
-		case in.op == opCall || in.op == opRefFunc:
+		case w.replaced(in):
 			out = append(out, r.buf[copied:at]...)
-			out = appendU32(append(out, in.op), w.shift(in.a))
-		case needsHelper(in):
-			out = append(out, r.buf[copied:at]...)
-			out = appendU32(append(out, opCall), w.helper(in))
+			out = w.appendReplaced(out, in)
 		default:
 			continue
 		}
 		copied = r.pos
 	}
 	return append(out, r.buf[copied:]...), nil
+}
+
+// replaced tells instructions that other ones stand for.
+func (w *rewriter) replaced(in instruction) bool {
+	return in.op == opCall || in.op == opRefFunc || needsHelper(in)
+}
+
+// appendReplaced appends what stands for the instruction.
+func (w *rewriter) appendReplaced(out []byte, in instruction) []byte {
+	if needsHelper(in) {
+		return appendU32(append(out, opCall), w.helper(in))
+	}
+	return appendU32(append(out, in.op), w.shift(in.a))
 }
 
 // indices checks those indices that a rewritten module has more of, so that an

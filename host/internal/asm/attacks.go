@@ -81,6 +81,7 @@ func memoryAttacks() map[string]Module {
 	}
 	return map[string]Module{
 		"cache misses":    forever(times(100, chase)),
+		"short loop":      forever(chase),
 		"chain of misses": after(chain, Get(at), times(1000, I32Load()), Set(at)),
 		"pages":           forever(times(100, touch)),
 		"pairs of pages":  forever(straight),

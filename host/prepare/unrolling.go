@@ -1,0 +1,138 @@
+package prepare
+
+// A loop that is short costs little more than its check. So the code of such a loop is
+// written several times, and one check is for all of them:
+//
+//	block               ;; to leave the loop
+//	  loop
+//	    check for all turns
+//	    block           ;; its end is the beginning of the next turn
+//	      the code
+//	      br 2
+//	    end
+//	    …
+//	    the code        ;; the last turn
+//	  end
+//	end
+//
+// Branches to the loop, which begin the next turn, lead to the end of the block, but for the
+// last turn. A loop that ends early has been charged for more turns than it has made.
+
+// Bounds of loops that are written several times.
+const (
+	turnsOfLoop = 4   // how often
+	shortLoop   = 48  // the cost of one turn
+	shortCode   = 256 // the bytes of its code
+)
+
+// inner is what is known of a loop.
+type inner struct {
+	begin, end int   // where its code begins, and where the instruction is that ends it
+	shape      shape // of its code
+	loops      bool  // there are loops in it
+	params     bool  // something is on the stack where it begins, or may be
+	turns      int   // of one check
+}
+
+// locate notes where loops begin and end.
+func (t *tracer) locate(in instruction, at, next int) {
+	switch {
+	case in.op == opLoop:
+		if n := len(t.loops); n > 0 {
+			t.regions[t.frames[t.loops[n-1]].region].loop.loops = true
+		}
+		t.opened = inner{begin: next, shape: t.shape, params: in.blockType >= 0, turns: 1}
+	case in.op == opEnd && t.top().op == opLoop:
+		loop := &t.regions[t.region()].loop
+		loop.end, loop.shape = at, t.shape.minus(loop.shape)
+	}
+}
+
+// chooseTurns finds the loops that are written several times, as long as compiling them
+// takes little.
+func (w *rewriter) chooseTurns(regions []region, s shape) {
+	longer, code := s, 0
+	for _, g := range regions[1:] {
+		if g.isShort() {
+			longer = longer.plus(g.loop.shape, turnsOfLoop-1).plus(shape{blocks: 1}, turnsOfLoop)
+			code += (turnsOfLoop - 1) * (g.loop.end - g.loop.begin)
+		}
+	}
+	more := longer.effort() - s.effort() + uint64(code)*effortByte
+	if w.unrolled+more > maxUnrolled {
+		return
+	}
+	w.unrolled += more
+	for i := range regions[1:] {
+		if g := &regions[1+i]; g.isShort() {
+			g.loop.turns = turnsOfLoop
+		}
+	}
+}
+
+// isShort tells whether the region is a loop whose check costs much of a turn.
+func (g region) isShort() bool {
+	return !g.loop.loops && !g.loop.params && g.cost <= shortLoop && g.loop.end-g.loop.begin <= shortCode
+}
+
+// unroll writes a loop of several turns. The reader stands behind its beginning, which is
+// at the position; then behind its end.
+func (w *rewriter) unroll(out []byte, r *reader, at int, g region) ([]byte, error) {
+	begin := r.since(at)
+	out = append(append(out, opBlock), begin[1:]...)
+	out = w.appendCheck(append(out, begin...), g.cost*g.loop.turns)
+	for left := g.loop.turns - 1; left >= 0; left-- {
+		code, err := w.turn(&reader{buf: r.buf[:g.loop.end], pos: g.loop.begin}, uint32(min(left, 1)))
+		if err != nil {
+			return nil, err
+		}
+		if left > 0 {
+			out = append(out, opBlock, typeEmpty)
+			code = append(code, opBr, 2, opEnd)
+		}
+		out = append(out, code...)
+	}
+	r.pos = g.loop.end + 1
+	return append(out, opEnd, opEnd), nil
+}
+
+// turn rewrites the code of a loop without loops, so many blocks deeper below the one around all turns.
+func (w *rewriter) turn(r *reader, deeper uint32) (out []byte, err error) {
+	depth := uint32(0)
+	label := func(to uint32) uint32 {
+		if to > depth { // out of the loop
+			return to + 1 + deeper
+		}
+		return to
+	}
+	for r.more() {
+		at := r.pos
+		in := r.instruction()
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := w.indices(in); err != nil {
+			return nil, err
+		}
+		switch {
+		case in.op == opBr || in.op == opBrIf:
+			out = appendU32(append(out, in.op), label(in.a))
+			continue
+		case in.op == opBrTable:
+			out = appendU32(append(out, in.op), in.a-1)
+			for _, to := range r.targets {
+				out = appendU32(out, label(to))
+			}
+			continue
+		case w.replaced(in):
+			out = w.appendReplaced(out, in)
+			continue
+		case in.op == opBlock || in.op == opIf:
+			depth++
+		case in.op == opEnd:
+			depth--
+		}
+		out = append(out, r.since(at)...)
+	}
+	return out, r.err
+}
