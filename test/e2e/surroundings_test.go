@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -53,10 +54,13 @@ func TestDyingNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Eventually(t, 4*patience, func() error { // the controller has those of other tests to delete, too
-		if _, err := namespaces.Get(t.Context(), dying, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the namespace is still there (%v)", err)
+		switch _, err := namespaces.Get(t.Context(), dying, metav1.GetOptions{}); {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the namespace: %w", err)
 		}
-		return nil
+		return errors.New("the namespace is still there")
 	})
 	var reasons []string
 	for _, c := range p.stdout.callsFor(t, "obj1") {
