@@ -10,7 +10,10 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/host/compiler"
+	"github.com/kopf-wasm/kopf/host/configuration"
+	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/host/sections"
 )
 
 // compile validates, prepares and compiles the module, or finds all that in the cache.
@@ -20,7 +23,15 @@ func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Sourc
 		return fmt.Errorf("compilation cache: %w", err)
 	}
 	limits := m.limits()
-	file := preparedFile(dir, m.digest, limits)
+	code, err := sections.Remove(wasm, declaration.Section, configuration.Section)
+	if err != nil {
+		return m.refuse(err)
+	}
+	digest := m.digest
+	if len(code) < len(wasm) { // what is declared and configured changes no code: an engine is compiled once for all scripts
+		digest = digestOf(code)
+	}
+	file := preparedFile(dir, digest, limits)
 	if m.restore(file, source, limits) && m.build(compiler.OnlyCached(ctx), dir) == nil {
 		return nil
 	}
@@ -28,7 +39,7 @@ func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Sourc
 		return m.refuse(err)
 	}
 	if err := m.translate(ctx, dir, compiler.Job{
-		Original: wasm, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
+		Original: code, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
 		Time: m.options.CompileTime, Memory: m.options.CompileMemory,
 	}); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
@@ -12,6 +13,7 @@ import (
 type Description struct {
 	Imports, Exports []Function
 	Declared         *declaration.Declaration // nil: it declares nothing
+	Config           map[string]string        // embedded in it
 }
 
 // Describe reads what the bytes of a WebAssembly file import and export, and
@@ -31,6 +33,9 @@ func Describe(wasm []byte) (*Description, error) {
 	d.Imports, d.Exports = functionsOf(source)
 	if d.Declared, err = declaration.Read(wasm); err == nil && d.Declared != nil {
 		err = d.Declared.CheckImports(FullNames(d.Imports))
+	}
+	if err == nil {
+		d.Config, err = configuration.Read(wasm)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
@@ -17,13 +19,13 @@ import (
 // no guest before any code of it runs, rewrites and compiles it, makes the first
 // instance and asks it for its registration. The name is for messages.
 //
-// A module that declares what it registers (package declaration) must do so.
+// A module that declares what it registers (package declaration) must do so. What it is
+// configured with by itself (package configuration) comes below the options.
 //
 // Errors: they wrap ErrModule if the file is to blame, and are a GuestError if
 // the guest failed to register.
 func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, error) {
-	sum := sha256.Sum256(wasm)
-	m := &Module{name: name, digest: "sha256:" + hex.EncodeToString(sum[:]), options: o.withDefaults()}
+	m := &Module{name: name, digest: digestOf(wasm), options: o.withDefaults()}
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	m.pool = newPool(&m.options)
 	source, err := prepare.Parse(wasm)
@@ -43,6 +45,9 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, err
 	}
+	if err := m.configure(wasm); err != nil {
+		return nil, err
+	}
 	if err := m.compile(ctx, wasm, source); err != nil {
 		return nil, err
 	}
@@ -57,6 +62,26 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 		m.prepared.Data = nil // only of instances that begin from the beginning
 	}
 	return m, nil
+}
+
+// digestOf identifies bytes, as in OCI descriptors.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// configure adds the configuration that is embedded in the module, below that of the options.
+func (m *Module) configure(wasm []byte) error {
+	var err error
+	if m.carried, err = configuration.Read(wasm); err != nil {
+		return m.refuse(err)
+	}
+	if len(m.carried) > 0 {
+		config := maps.Clone(m.carried)
+		maps.Copy(config, m.options.Config)
+		m.options.Config = config
+	}
+	return nil
 }
 
 // declared reads what the module declares, and compares what can be compared

@@ -19,8 +19,9 @@ type Module struct {
 	name    string
 	digest  string
 	options Options
-	plugin  bool     // of the flavour of Extism
-	program *program // instead of all that is about WebAssembly; nil for modules
+	carried map[string]string // the configuration that is embedded in it
+	plugin  bool              // of the flavour of Extism
+	program *program          // instead of all that is about WebAssembly; nil for modules
 	imports []Function
 	exports []Function
 	entries map[string]uint64 // numbers for prepare.Enter
@@ -48,6 +49,10 @@ func (m *Module) Name() string { return m.name }
 // Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits; empty
 // for a native program.
 func (m *Module) Digest() string { return m.digest }
+
+// Carried is the configuration that is embedded in the module (package configuration):
+// of a script, its text and its name. It must not be changed.
+func (m *Module) Carried() map[string]string { return m.carried }
 
 // IsPlugin tells whether the module was made with a development kit of Extism.
 func (m *Module) IsPlugin() bool { return m.plugin }

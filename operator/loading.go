@@ -30,6 +30,14 @@ type Source struct {
 	Engine string // the module that runs scripts, a name for Open; empty: see package operator/scripts
 }
 
+// open reads what a name stands for.
+func (s Source) open(ctx context.Context, name string) (label string, data []byte, err error) {
+	if s.Open == nil {
+		return Files(ctx, name)
+	}
+	return s.Open(ctx, name)
+}
+
 // source is where the modules of an operator come from.
 func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine} }
 
@@ -47,7 +55,7 @@ func LoadFrom(ctx context.Context, from Source, names []string, o host.Options) 
 // loaded is a module, with what else it was made of.
 type loaded struct {
 	module *host.Module
-	text   [sha256.Size]byte // the hash of its script or manifest; zero of a module alone
+	text   [sha256.Size]byte // the hash of its manifest; zero of a module alone
 }
 
 // unchanged tells whether the module is what would be loaded now.
@@ -66,9 +74,6 @@ func modulesOf(all []loaded) []*host.Module {
 // loadAll loads modules. Those whose bytes are the same as before are taken over; the
 // others are closed if one cannot be loaded.
 func loadAll(ctx context.Context, from Source, names []string, o host.Options, before []loaded) ([]loaded, error) {
-	if from.Open == nil {
-		from.Open = Files
-	}
 	var all, fresh []loaded
 	for i, name := range names {
 		src, err := from.read(ctx, name, o)
@@ -99,44 +104,45 @@ type opened struct {
 	text    [sha256.Size]byte // as in loaded
 }
 
+// Pack makes one module of what was read by a name: of a script with its engine. Modules
+// and all else stay as they are.
+func (s Source) Pack(ctx context.Context, name string, data []byte) ([]byte, error) {
+	if isModule(data) || !scripts.Is(name) {
+		return data, nil
+	}
+	engine, err := scripts.Engine(name, s.Engine)
+	if err != nil {
+		return nil, err
+	}
+	_, wasm, err := s.open(ctx, engine)
+	if err == nil {
+		wasm, err = scripts.Embed(wasm, name, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the engine for %s: %w", name, err)
+	}
+	return wasm, nil
+}
+
+// isModule tells a module from what describes one.
+func isModule(data []byte) bool { return bytes.HasPrefix(data, []byte("\x00asm")) }
+
 // read reads a module by its name, or what a manifest or a script by this name needs.
 func (s Source) read(ctx context.Context, name string, o host.Options) (*opened, error) {
-	label, data, err := s.Open(ctx, name)
+	label, data, err := s.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	src := &opened{label: label, wasm: data, options: o}
-	switch {
-	case bytes.HasPrefix(data, []byte("\x00asm")):
-	case scripts.Is(name):
+	if manifests.Is(name) && !isModule(data) {
 		src.text = sha256.Sum256(data)
-		src.wasm, err = s.engine(ctx, name, data, &src.options)
-	case manifests.Is(name):
-		src.text = sha256.Sum256(data)
-		if src.wasm, err = fromManifest(ctx, s.Open, name, data, &src.options); err != nil {
+		if src.wasm, err = fromManifest(ctx, s.open, name, data, &src.options); err != nil {
 			err = fmt.Errorf("%s: %w", label, err)
 		}
+		return src, err
 	}
+	src.wasm, err = s.Pack(ctx, name, data)
 	return src, err
-}
-
-// engine gets the module that runs a script, and configures it.
-func (s Source) engine(ctx context.Context, script string, text []byte, o *host.Options) ([]byte, error) {
-	name, err := scripts.Engine(script, s.Engine)
-	if err != nil {
-		return nil, err
-	}
-	_, wasm, err := s.Open(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("the engine for %s: %w", script, err)
-	}
-	config := maps.Clone(o.Config)
-	if config == nil {
-		config = map[string]string{}
-	}
-	maps.Copy(config, scripts.Config(script, text))
-	o.Config = config
-	return wasm, nil
 }
 
 // fromManifest gets the module of a manifest, and narrows the options as it says.

@@ -3,7 +3,7 @@
 # What is found lies in testdata/fuzz of the package, and is run by all later tests.
 set -eu
 cd "$(dirname "$0")/.."
-go list -f '{{.ImportPath}} {{join .TestGoFiles " "}}' ./... | while read -r package files; do
+go list -f '{{.ImportPath}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./... | while read -r package files; do
 	[ -n "$files" ] || continue
 	go test -list '^Fuzz' "$package" | grep '^Fuzz' | while read -r target; do
 		echo "$package $target"

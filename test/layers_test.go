@@ -42,7 +42,9 @@ var rooms = []room{
 	{folder: "host/modules", may: []string{"abi", "host/oci"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/prepare", may: []string{"internal", "host/internal"}, never: artifactsNever},
 	{folder: "host/signatures", may: []string{"host/oci"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
-	{folder: "host/declaration", may: []string{"abi"}, never: []string{outside, "net", "os"}},
+	{folder: "host/declaration", may: []string{"abi", "host/sections"}, never: []string{outside, "net", "os"}},
+	{folder: "host/configuration", may: []string{"host/sections"}, never: []string{outside, "net", "os"}},
+	{folder: "host/sections", never: []string{outside, "net", "os"}},
 	{folder: "host/registration", may: []string{"abi"}, never: artifactsNever},
 
 	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism", "oras.land"}},

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,13 +20,15 @@ func newAnnotateCmd(stderr io.Writer) *cobra.Command {
 	var output string
 	var dynamic bool
 	cmd := &cobra.Command{
-		Use:   "annotate OPERATOR.wasm",
+		Use:   "annotate OPERATOR.wasm|OPERATOR.js",
 		Short: "Embed into a module what it registers, and annotations",
 		Long: `Annotate loads a module, and embeds what it registers and imports into a custom section,
 with annotations for the manifest. So everybody sees its rights before it runs, and a host
-refuses it if it then registers something else. A declaration that is there is replaced.`,
+refuses it if it then registers something else. A declaration that is there is replaced.
+A script is put together with its engine, as one module.`,
 		Example: `  kopf annotate operator.wasm -a org.opencontainers.image.source=https://github.com/me/operator
-  kopf annotate operator.wasm --dynamic --config watch=everything --output annotated.wasm`,
+  kopf annotate operator.wasm --dynamic --config watch=everything --output annotated.wasm
+  kopf annotate operator.js --output operator.wasm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{errors.New("name one module")}
@@ -39,7 +44,7 @@ refuses it if it then registers something else. A declaration that is there is r
 			if len(config) > 0 && !dynamic {
 				return usageError{errors.New("a configuration needs --dynamic: what is declared otherwise holds for all configurations")}
 			}
-			wasm, err := os.ReadFile(args[0])
+			wasm, err := o.pack(cmd.Context(), args[0], &output, stderr)
 			if err != nil {
 				return err
 			}
@@ -48,18 +53,35 @@ refuses it if it then registers something else. A declaration that is there is r
 			if err != nil {
 				return err
 			}
-			if output == "" {
-				output = args[0]
-			}
 			return replaceFile(output, wasm)
 		},
 	}
 	flags := cmd.Flags()
 	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
 	flags.StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	flags.BoolVar(&dynamic, "dynamic", false, "the registration depends on the configuration: the one given here is that with the most rights")
 	flags.StringVarP(&output, "output", "o", "", "write to this `file` instead of the same one")
 	return cmd
+}
+
+// pack reads a module, or makes one of a script, and tells where it is to be written.
+func (o *runOptions) pack(ctx context.Context, path string, output *string, stderr io.Writer) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	wasm, err := o.source(stderr).Pack(ctx, path, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case *output != "":
+	case !bytes.Equal(wasm, data):
+		return nil, usageError{fmt.Errorf("%s is a script: name the module to be made of it: --output operator.wasm", path)}
+	default:
+		*output = path
+	}
+	return wasm, nil
 }
 
 // replaceFile writes a file at once: a module is never half a module.

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -56,8 +57,7 @@ Of an artifact it shows what the registry tells, and runs nothing of it.`,
 }
 
 func (o *runOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
-	from := operator.Source{Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine}
-	modules, err := operator.LoadFrom(ctx, from, []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
+	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -80,16 +80,31 @@ func show(module *host.Module, path, engine string, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "flavour\tscript, run by %s, whose digest this is\n", engine)
+		fmt.Fprintf(table, "flavour\tscript, run by %s\n", engine)
 	}
 	if module.IsPlugin() {
 		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
 	}
+	showCarried(table, module.Carried())
 	if err := showRegistration(table, module.Name(), module.Registration(), module.Imports()); err != nil {
 		return err
 	}
 	return table.Flush()
 }
+
+// showCarried shows the configuration that is embedded in a module.
+func showCarried(table io.Writer, config map[string]string) {
+	for i, key := range slices.Sorted(maps.Keys(config)) {
+		value := plain(config[key])
+		if len(value) > maxShown {
+			value = fmt.Sprintf("(%d bytes)", len(config[key])) // a script is not for a table
+		}
+		fmt.Fprintf(table, "%s\t%s=%s\n", []string{"carries", ""}[min(i, 1)], plain(key), value)
+	}
+}
+
+// maxShown bounds what is shown of a value of the configuration, in bytes.
+const maxShown = 80
 
 // showRegistration shows what a module registers, or declares to register. It may
 // come from anywhere.

@@ -25,6 +25,7 @@ type artifact struct {
 	MediaType   string                   `json:"mediaType"`
 	Annotations map[string]string        `json:"annotations,omitempty"`
 	Attached    []attachment             `json:"attached,omitempty"` // signatures as bundles, SBOMs, provenance
+	Config      map[string]string        `json:"config,omitempty"`   // embedded in the module: of a script, its text
 	Imports     []string                 `json:"imports"`
 	Declared    *declaration.Declaration `json:"declared"` // null: it declares nothing
 
@@ -74,7 +75,7 @@ func describe(found *modules.Found) (*artifact, error) {
 	m := found.Manifest
 	return &artifact{
 		Reference: m.Reference.String(), Digest: m.Reference.Digest, Module: m.Module.Digest, Size: m.Module.Size,
-		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Imports: host.FullNames(description.Imports), Declared: description.Declared,
+		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Config: description.Config, Imports: host.FullNames(description.Imports), Declared: description.Declared,
 		imports: description.Imports,
 	}, nil
 }
@@ -89,6 +90,7 @@ func (a *artifact) show(stdout io.Writer) error {
 	for _, d := range a.Attached {
 		fmt.Fprintf(table, "attached\t%s %s\n", plain(d.Type), plain(d.Digest))
 	}
+	showCarried(table, a.Config)
 	if a.Declared == nil {
 		fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.imports)))
 		fmt.Fprintf(table, "declared\tnothing: what it registers shows when it is loaded\n")

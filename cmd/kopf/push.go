@@ -18,12 +18,14 @@ func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
 	var annotations, attach []string
 	cmd := &cobra.Command{
-		Use:   "push OPERATOR.wasm oci://REGISTRY/REPOSITORY:TAG",
+		Use:   "push OPERATOR.wasm|OPERATOR.js oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Put a module into a registry",
 		Long: `Push packs a module as an OCI artifact, puts it into a registry, and prints the
 reference with the digest. The module is loaded, and must register what it declares; if it
-declares nothing, what it registers is declared (see kopf annotate). It may also be an artifact.`,
+declares nothing, what it registers is declared (see kopf annotate). It may also be an artifact.
+A script is packed with its engine as one module.`,
 		Example: `  kopf push operator.wasm oci://ghcr.io/me/operator:v1
+  kopf push operator.js oci://ghcr.io/me/operator:v1
   kopf push operator.wasm oci://localhost:5000/operator:v1 -a org.opencontainers.image.licenses=MIT
   kopf push operator.wasm oci://ghcr.io/me/operator:v1 --attach sbom.spdx.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +54,11 @@ declares nothing, what it registers is declared (see kopf annotate). It may also
 			}
 			defer finder.Client.Close()
 			declared := func(ctx context.Context, found *modules.Found) ([]byte, map[string]string, error) {
-				module, d, err := host.Declared(ctx, found.Name, found.Module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
+				module, err := o.source(stderr).Pack(ctx, args[0], found.Module)
+				if err != nil {
+					return nil, nil, err
+				}
+				module, d, err := host.Declared(ctx, found.Name, module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
 				if err != nil {
 					return nil, nil, err
 				}
@@ -67,6 +73,7 @@ declares nothing, what it registers is declared (see kopf annotate). It may also
 		},
 	}
 	o.addConfigFlags(cmd.Flags())
+	o.addEngineFlag(cmd.Flags())
 	o.registryOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	cmd.Flags().StringArrayVar(&attach, "attach", nil, "a `file` that refers to the artifact: an SBOM (SPDX, CycloneDX), or a provenance (in-toto) (repeatable)")

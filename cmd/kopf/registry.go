@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/host/oci/sources"
 	"github.com/kopf-wasm/kopf/host/oci/store"
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // registryOptions are the flags about registries, which several commands have.
@@ -81,6 +82,11 @@ func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log z
 		}
 		return found.Name, found.Module, nil
 	}
+}
+
+// source is where modules come from that nobody has to have signed.
+func (o *runOptions) source(stderr io.Writer) operator.Source {
+	return operator.Source{Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine}
 }
 
 // openStore opens the store of this user, for commands that are about nothing else.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/sections"
 )
 
 // Section is the name of the custom section. There is at most one.
@@ -59,19 +60,14 @@ func (d *Declaration) Parsed() (*abi.Registration, error) {
 //
 // Errors: ErrMalformed.
 func Read(wasm []byte) (*Declaration, error) {
-	sections, err := custom(wasm)
+	content, err := sections.Find(wasm, Section)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	switch len(sections) {
-	case 0:
+	if content == nil {
 		return nil, nil
-	case 1:
-	default:
-		return nil, fmt.Errorf("%w: there are %d of them", ErrMalformed, len(sections))
 	}
 	d := &Declaration{}
-	content := sections[0].content
 	if err := json.Unmarshal(content, d); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
@@ -84,22 +80,15 @@ func Read(wasm []byte) (*Declaration, error) {
 	return d, nil
 }
 
-// Remove returns the module without a declaration. The rest is the same, byte for
-// byte.
+// Remove returns the module without a declaration. It may be a part of the same memory.
 //
 // Errors: ErrMalformed if it is no module.
 func Remove(wasm []byte) ([]byte, error) {
-	sections, err := custom(wasm)
+	bare, err := sections.Remove(wasm, Section)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	out := make([]byte, 0, len(wasm))
-	at := 0
-	for _, s := range sections {
-		out = append(out, wasm[at:s.begin]...)
-		at = s.end
-	}
-	return append(out, wasm[at:]...), nil
+	return bare, nil
 }
 
 // Embed returns the module with the declaration, in place of the one it has, if
@@ -107,7 +96,7 @@ func Remove(wasm []byte) ([]byte, error) {
 //
 // Errors: ErrMalformed if it is no module.
 func Embed(wasm []byte, d *Declaration) ([]byte, error) {
-	out, err := Remove(wasm)
+	bare, err := Remove(wasm)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +104,5 @@ func Embed(wasm []byte, d *Declaration) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	name := append(leb(len(Section)), Section...)
-	out = append(out, 0)
-	out = append(out, leb(len(name)+len(content))...)
-	out = append(out, name...)
-	return append(out, content...), nil
+	return sections.Append(bare, Section, content), nil
 }

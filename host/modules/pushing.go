@@ -47,7 +47,7 @@ func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepar
 // fileName is the name that other tools save the module under.
 func fileName(found *Found) string {
 	if found.Manifest == nil {
-		return found.Name
+		return strings.TrimSuffix(found.Name, path.Ext(found.Name)) + ".wasm" // also of a script
 	}
 	if title := found.Manifest.Module.Annotations[layout.AnnotationTitle]; title != "" {
 		return title

@@ -1,6 +1,6 @@
-// Package scripts runs operators that are scripts: one module, the engine of the
-// language, runs all of them, and gets the script as its configuration. So a script
-// is sandboxed, bounded and cloned like any other guest.
+// Package scripts makes modules of operators that are scripts: one module, the engine
+// of the language, runs all of them, and gets the script as its configuration, which is
+// embedded in it. So a script is sandboxed, bounded, cloned and signed like any other guest.
 package scripts
 
 import (
@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kopf-wasm/kopf/host/configuration"
+	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
 // Keys of the configuration that engines get.
@@ -78,7 +81,13 @@ func places(file string) []string {
 	return found
 }
 
-// Config is the configuration of the engine for a script.
-func Config(name string, text []byte) map[string]string {
-	return map[string]string{KeyText: string(text), KeyName: filepath.Base(name)}
+// Embed makes one module of an engine and a script.
+//
+// Errors: configuration.ErrMalformed, declaration.ErrMalformed if the engine is no module.
+func Embed(engine []byte, name string, text []byte) ([]byte, error) {
+	bare, err := declaration.Remove(engine) // what it registers without this script
+	if err != nil {
+		return nil, err
+	}
+	return configuration.Embed(bare, map[string]string{KeyText: string(text), KeyName: filepath.Base(name)})
 }

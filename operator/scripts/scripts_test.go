@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/host/configuration"
+	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
 func TestIs(t *testing.T) {
@@ -63,9 +66,24 @@ func TestEngineOfOthers(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
-	got := Config("some/dir/op.js", []byte("1"))
-	if got[KeyText] != "1" || got[KeyName] != "op.js" || len(got) != 2 {
-		t.Errorf("%v", got)
+func TestEmbed(t *testing.T) {
+	module := []byte("\x00asm\x01\x00\x00\x00")
+	engine, err := declaration.Embed(module, &declaration.Declaration{Version: 1, Registration: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Embed(engine, "some/dir/op.js", []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := configuration.Read(made)
+	if err != nil || config[KeyText] != "1" || config[KeyName] != "op.js" || len(config) != 2 {
+		t.Errorf("%v, %v", config, err)
+	}
+	if d, err := declaration.Read(made); d != nil || err != nil {
+		t.Errorf("it declares what the engine does: %v, %v", d, err)
+	}
+	if _, err := Embed([]byte("text"), "op.js", nil); err == nil {
+		t.Error("an engine that is no module is taken")
 	}
 }
