@@ -7,7 +7,8 @@
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts; admission: reviews; sizes: sizes of modules
+#   LARGE=        any value: restarts over objects of 10 KB, too
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all or of those named beside it; admission: reviews; sizes: sizes of modules
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -78,7 +79,8 @@ only=${ONLY:-}
 
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
 	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" \
-	-restarts "${RESTARTS:-10000}" -only "$only" ${ALSO:+-also "$ALSO"}
+	-restarts "${RESTARTS:-10000}" ${LARGE:+-large} -only "$only" ${ALSO:+-also "$ALSO"}
+[[ ",$only," != *,restart,* ]] || exit 0 # nothing else is wanted
 
 echo
 scripts/sizes.sh

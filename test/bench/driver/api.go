@@ -125,6 +125,21 @@ func (a *api) createSized(ctx context.Context, name, field string, variables int
 	return a.do(ctx, http.MethodPost, examples, plainJSON, manifest(name, field, variables), nil)
 }
 
+// multiply makes copies of an object, as whoever has handled it has left it.
+func (a *api) multiply(ctx context.Context, name string, copies int) error {
+	var handled map[string]any
+	if err := a.do(ctx, http.MethodGet, examples+"/"+name, "", nil, &handled); err != nil {
+		return err
+	}
+	return each(copies, func(i int) error {
+		text, err := copyOf(handled, objectName(i))
+		if err != nil {
+			return err
+		}
+		return a.do(ctx, http.MethodPost, examples, plainJSON, text, nil)
+	})
+}
+
 // delete returns when the object is gone, if it has no finalizers.
 func (a *api) delete(ctx context.Context, name string) error {
 	return a.do(ctx, http.MethodDelete, examples+"/"+name, "", nil, nil)

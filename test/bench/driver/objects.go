@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -40,3 +42,17 @@ func manifest(name, field string, variables int) []byte {
 }
 
 func objectName(i int) string { return fmt.Sprintf("obj-%05d", i) }
+
+// copyOf is an object with another name, and without what only the server sets.
+func copyOf(object map[string]any, name string) ([]byte, error) {
+	fresh := maps.Clone(object)
+	metadata := map[string]any{"name": name}
+	own, _ := object["metadata"].(map[string]any)
+	for _, key := range []string{"labels", "annotations", "finalizers"} {
+		if value, ok := own[key]; ok {
+			metadata[key] = value
+		}
+	}
+	fresh["metadata"] = metadata
+	return json.Marshal(fresh)
+}

@@ -70,10 +70,11 @@ func chosen(o options) (loads, lives []program, err error) {
 	if o.Daemons > 0 {
 		lives = slices.Clone(daemonPrograms)
 	}
-	if o.Only == restartOnly {
+	names := o.names()
+	if o.restartsAlone() {
 		lives = nil
-	} else if o.Only != "" {
-		names := strings.Split(o.Only, ",")
+	}
+	if len(names) > 0 {
 		other := func(p program) bool { return !slices.Contains(names, p.Name) }
 		loads, lives = slices.DeleteFunc(loads, other), slices.DeleteFunc(lives, other)
 		if len(loads)+len(lives) != len(names) {
@@ -92,6 +93,19 @@ func chosen(o options) (loads, lives []program, err error) {
 		return nil, nil, errors.New("there are no operators to be measured")
 	}
 	return loads, lives, nil
+}
+
+// names are those of the operators to be measured; none: all.
+func (o *options) names() []string {
+	if o.Only == "" {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(o.Only, ","), func(name string) bool { return name == restartOnly })
+}
+
+// restartsAlone tells whether nothing else is measured.
+func (o *options) restartsAlone() bool {
+	return slices.Contains(strings.Split(o.Only, ","), restartOnly)
 }
 
 // missing is a file that the operator needs and does not have; "" if there is none.

@@ -22,6 +22,7 @@ func TestChosen(t *testing.T) {
 		{name: "two others", only: "x,y", also: []string{"x=" + there, "y=" + there}, want: "x y"},
 		{name: "not built", only: "x,y", also: []string{"x=" + there, "y=" + there + ".not"}, want: "x", says: "SKIPPED: y: there is no " + there + ".not"},
 		{name: "nothing left", only: "y", also: []string{"y=" + there + ".not"}, says: "SKIPPED: y", bad: true},
+		{name: "restarts of one", only: "restart,y", also: []string{"x=" + there, "y=" + there}, want: "y"},
 		{name: "unknown", only: "x,z", also: []string{"x=" + there}, bad: true},
 	}
 	for _, tt := range tests {
@@ -91,5 +92,17 @@ func TestCheck(t *testing.T) {
 		if spoil(&bad); bad.check() == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// A copy is what the handler has left, under another name; what the server sets is not in it.
+func TestCopyOf(t *testing.T) {
+	object := map[string]any{
+		"kind": "K", "spec": 1, "status": 2,
+		"metadata": map[string]any{"name": "a", "uid": "u", "resourceVersion": "7", "annotations": map[string]any{"x": "y"}},
+	}
+	got, err := copyOf(object, "b")
+	if want := `{"kind":"K","metadata":{"annotations":{"x":"y"},"name":"b"},"spec":1,"status":2}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
 }

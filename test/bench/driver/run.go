@@ -15,6 +15,8 @@ import (
 type options struct {
 	Rounds, Objects, Trickle, Daemons, Restarts int
 
+	Large bool // restarts over large objects, too
+
 	Only, Posting   string
 	Folder, Cluster string
 	Also            []program
@@ -60,7 +62,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	b := &bench{options: o, cluster: c}
-	if o.Only != restartOnly {
+	if !o.restartsAlone() {
 		err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
 	}
 	err = errors.Join(err, b.restartAll(ctx, loads))

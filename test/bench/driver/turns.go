@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,14 +51,15 @@ func (b *bench) turn(ctx context.Context, round, index int, p program) error {
 // session is one operator in one round.
 type session struct {
 	*bench
-	program program
-	posting bool
-	round   int
-	index   int                    // of the user
-	starts  int                    // so far
-	started func(*watchEvent) bool // by the waiting object; nil: when it is handled
-	process *process
-	watcher *watcher
+	program   program
+	posting   bool
+	round     int
+	index     int                    // of the user
+	starts    int                    // so far
+	variables int                    // in the spec of the waiting object; 0: as many as in all others
+	started   func(*watchEvent) bool // by the waiting object; nil: when it is handled
+	process   *process
+	watcher   *watcher
 }
 
 // alone runs scenarios on an empty cluster, and ends the operator after them.
@@ -141,7 +143,7 @@ func (s *session) start(ctx context.Context, sc scenario) error {
 
 // launch creates the object that waits, and starts the operator.
 func (s *session) launch(ctx context.Context) error {
-	if err := s.cluster.api.create(ctx, waiting, waiting); err != nil {
+	if err := s.cluster.api.createSized(ctx, waiting, waiting, cmp.Or(s.variables, variables)); err != nil {
 		return err
 	}
 	if s.started == nil {
