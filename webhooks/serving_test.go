@@ -60,7 +60,7 @@ func (s *served) config(t *testing.T) webhooks.ClientConfig {
 	select {
 	case c := <-s.configs:
 		return c
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("nothing was announced; the server: %v", s.stop())
 		return webhooks.ClientConfig{}
 	}
@@ -77,7 +77,7 @@ func client(t *testing.T, config webhooks.ClientConfig, own ...tls.Certificate) 
 	roots.AppendCertsFromPEM(bundle)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: own, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
 func get(t *testing.T, client *http.Client, target string) (int, string) {

@@ -72,7 +72,7 @@ func (f *following) with(refuse error) {
 // until waits until a version was taken, or something was told; it returns all of it.
 func (f *following) until(t *testing.T, what, words string) []string {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		f.mu.Lock()
 		all := append([]string(nil), map[string][]string{"taken": f.taken, "told": f.told}[what]...)
 		f.mu.Unlock()
@@ -107,7 +107,7 @@ func TestFollowRefused(t *testing.T) {
 	if told := f.until(t, "told", bad+": it wants too much"); len(told) != 2 { // the first one is what runs
 		t.Errorf("told: %q", told)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		found, err := f.Open(t.Context(), f.name)
 		if err == nil && string(found.Module[8:]) == "first" {
 			break

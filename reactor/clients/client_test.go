@@ -32,7 +32,7 @@ func serve(t *testing.T, options clients.Options, answers ...func(w http.Respons
 	}))
 	t.Cleanup(server.Close)
 	if options.RequestTimeout == 0 {
-		options.RequestTimeout = 10 * time.Second
+		options.RequestTimeout = time.Minute
 	}
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}})
 	client := clients.New(vault, func() clients.Options { return options }, func(string) {})

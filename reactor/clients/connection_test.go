@@ -68,7 +68,7 @@ func connect(t *testing.T, infos ...credentials.Info) (*clients.Client, *guarded
 	var running sync.WaitGroup
 	running.Go(func() { _ = vault.Run(ctx) }) // its error is that of the requests
 	t.Cleanup(func() { cancel(); running.Wait() })
-	options := func() clients.Options { return clients.Options{RequestTimeout: 10 * time.Second} }
+	options := func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }
 	return clients.New(vault, options, func(string) {}), g
 }
 
@@ -168,7 +168,7 @@ func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	go func() { _ = vault.Run(ctx) }() // ends with the context
-	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: 10 * time.Second} }, func(string) {})
+	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
 	stream, err := client.Stream(ctx, "/x", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 )
 
 // servedTimeout is how long a new kind of resource may take to be served.
-const servedTimeout = 30 * time.Second
+const servedTimeout = 90 * time.Second
 
 // fieldManager is the owner of the fields that tests set.
 const fieldManager = "clustertest"

@@ -18,7 +18,7 @@ import (
 )
 
 // requestTimeout bounds each request of this package itself.
-const requestTimeout = 30 * time.Second
+const requestTimeout = time.Minute
 
 // pollInterval is the pause between two looks at something awaited.
 const pollInterval = 50 * time.Millisecond

@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // stopTimeout is how long a cluster may take to stop before it is killed.
-const stopTimeout = 15 * time.Second
+const stopTimeout = time.Minute
 
 // Start starts a cluster for one test, and stops it when the test ends. Most
 // tests want the shared one of Cluster, which is there already.

@@ -58,6 +58,11 @@ func ask(t *testing.T, url string, timeout time.Duration) (code int, body string
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
+	return askIn(ctx, t, url)
+}
+
+func askIn(ctx context.Context, t *testing.T, url string) (code int, body string, err error) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +114,19 @@ func TestProbesThatBlock(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op, url := s.probing(t, "probe sleeps")
-	for range 3 {
-		if _, _, err := ask(t, url, 300*time.Millisecond); err == nil {
+	runs := func(times int) func() bool {
+		return func() bool { return op.lines(`"activity":"probe"`) >= times }
+	}
+	for times := range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error)
+		go func() { // Waited for below.
+			_, _, err := askIn(ctx, t, url)
+			failed <- err
+		}()
+		op.until(t, "the probe runs", runs(times+1))
+		cancel()
+		if err := <-failed; err == nil {
 			t.Error("a probe that sleeps has answered")
 		}
 	}
@@ -121,7 +137,7 @@ func TestProbesThatBlock(t *testing.T) {
 		defer close(asked)
 		_, _, _ = ask(t, url, patience) // it is cut off
 	}()
-	op.until(t, "the probe runs", func() bool { return op.lines(`"activity":"probe"`) >= 4 })
+	op.until(t, "the probe runs", runs(4))
 	began := time.Now()
 	op.stop(t)
 	<-asked

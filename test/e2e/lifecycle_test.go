@@ -130,14 +130,14 @@ func TestRetriesGoOnAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	first := s.start(t, options{})
-	s.create(t, "obj1", "{do: temporary, seconds: 4, times: 2}")
+	s.create(t, "obj1", "{do: temporary, seconds: 8, times: 2}")
 	stored := s.progress(t, "obj1", "create_fn", func(p progress) bool { return p.Retries == 1 })
 	first.stop(t)
 	if stored.Purpose != "create" || stored.Success || stored.Failure || stored.Message != "not yet" {
 		t.Errorf("progress = %+v", stored)
 	}
-	if delay := stored.Delayed.Sub(stored.Started); delay < 4*time.Second || delay > patience {
-		t.Errorf("delayed by %v, want 4s", delay)
+	if delay := stored.Delayed.Sub(stored.Started); delay < 8*time.Second || delay > patience {
+		t.Errorf("delayed by %v, want 8s", delay)
 	}
 
 	second := s.start(t, options{})

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long anything may take that takes a moment usually.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // Annotations of the reference.
 const (

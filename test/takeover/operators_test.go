@@ -60,10 +60,30 @@ func (c *calls) all() []call {
 	return append([]call(nil), c.list...)
 }
 
+// journal is what both operators log.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// count is how often something was said.
+func (j *journal) count(words string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), words)
+}
+
 // setup is one operator for both: the interpreter of conformance cases, in Python
 // and as a guest.
 type setup struct {
 	calls      *calls
+	log        journal
 	kubeconfig string
 	namespace  string
 	caseFile   string
@@ -95,7 +115,7 @@ func (s *setup) startReference(t *testing.T) (stop func()) {
 	cmd := exec.Command(s.reference, append([]string{"run", script, "-n", s.namespace}, peering...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "KOPF_CASE_JSON="+s.caseFile, "KOPF_CASE_OPERATOR=main", "PYTHONUNBUFFERED=1")
 	var log strings.Builder
-	cmd.Stderr = &log
+	cmd.Stderr = io.MultiWriter(&log, &s.log)
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +151,7 @@ func (s *setup) startGuest(t *testing.T) (stop func()) {
 	go func() { // Waited for by stop.
 		done <- operator.Run(ctx, operator.Options{
 			AllowOverlap: true, // they stand for several processes
-			Modules:      []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel),
+			Modules:      []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(io.MultiWriter(zerolog.NewTestWriter(t), &s.log)).Level(zerolog.InfoLevel),
 			Login: operator.KubeconfigAt(s.kubeconfig), Peering: peering,
 			Host: host.Options{Stdout: input, Config: map[string]string{"KOPF_CASE_JSON_TEXT": string(text), "KOPF_CASE_OPERATOR": "main"}},
 		})
@@ -176,7 +196,7 @@ func reference(t *testing.T) string {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if check() {
 			return
 		}

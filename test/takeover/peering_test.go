@@ -43,14 +43,14 @@ func TestPausingForEachOther(t *testing.T) {
 		want = append(want, expected)
 		eventually(t, name+" to be handled by "+by, func() bool { return slices.Contains(s.calls.all(), expected) })
 	}
-	for _, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
+	for turn, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
 		low, high := pair[0], pair[1]
 		s.priorities = map[string]int{low: 1, high: 2}
 		stopLow := s.start(t, low)
 		handled(low, low+"-alone")
 		stopHigh := s.start(t, high)
 		peers(2)
-		time.Sleep(time.Second) // for the event with the second peer to arrive
+		eventually(t, low+" to pause", func() bool { return s.log.count("Pausing operations in favour of") > turn })
 		handled(high, low+"-pauses")
 		time.Sleep(time.Second) // for calls that should not be there
 		stopHigh()
