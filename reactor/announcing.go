@@ -14,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -50,11 +51,7 @@ func Announce(ctx context.Context, a Announcement) error {
 	go func() { _ = vault.Run(logging) }() // Ends with the context; its error is that of the requests.
 	options := func() clients.Options { return requestOptions(settings.Default().Networking) }
 	client := clients.New(vault, options, func(message string) { log.Error().Msg(message) })
-	explorer, err := client.Discovery()
-	if err != nil {
-		return err
-	}
-	all, err := scan(explorer)
+	all, err := discovery.Scan(ctx, client.Discover)
 	if all == nil && err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"k8s.io/client-go/discovery"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -46,7 +46,6 @@ var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.S
 // Kopf: kopf._core.reactor.observation (v1.45).
 type observer struct {
 	client       *clients.Client
-	discovery    discovery.ServerResourcesInterface
 	orchestrator *orchestrator
 	admission    *Admission
 	editions     *editions
@@ -117,7 +116,7 @@ func (o *observer) rescan(ctx context.Context) error {
 	var resources []selectors.Resource
 	var partial error
 	err := o.client.Repeat(ctx, "/apis", func() error {
-		if resources, partial = scan(o.discovery); resources == nil {
+		if resources, partial = discovery.Scan(ctx, o.client.Discover); resources == nil {
 			return partial
 		}
 		return nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
@@ -222,10 +221,6 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	op.cluster = first.Config.Host
 	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
-	explorer, err := op.client.Discovery()
-	if err != nil {
-		return err
-	}
 	op.workers = newWorkers(op.Settings.Execution.MaxWorkers)
 	initial := op.present()
 	initial.registry.bind(ctx, log)
@@ -235,7 +230,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	orchestrator.launched = op.settling.begin
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
 	op.leave = orchestrator.leave
-	observer := op.newObserver(orchestrator, explorer, log, op.Namespaces)
+	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	if op.Liveness != "" {
 		serve, err := op.liveness(op.Liveness)
 		if err != nil {
@@ -259,9 +254,9 @@ func (op *Operator) serve(ctx context.Context) error {
 }
 
 // newObserver makes what finds out about the cluster.
-func (op *Operator) newObserver(o *orchestrator, explorer discovery.ServerResourcesInterface, log zerolog.Logger, patterns []string) *observer {
+func (op *Operator) newObserver(o *orchestrator, log zerolog.Logger, patterns []string) *observer {
 	return &observer{
-		client: op.client, discovery: explorer, orchestrator: o, admission: op.admission, editions: &op.editions,
+		client: op.client, orchestrator: o, admission: op.admission, editions: &op.editions,
 		pauses: op.pauses, peering: &op.Settings.Peering,
 		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
 		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, log: log,

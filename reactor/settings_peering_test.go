@@ -106,7 +106,7 @@ func TestScanningBySettings(t *testing.T) {
 			asked := make(chan string, 100)
 			seen := served(t, op, answeringEmpty(asked))
 			op.Registry = &Registry{}
-			o := op.newObserver(newOrchestrator(), nil, zerolog.Nop(), []string{"a", "b*"})
+			o := op.newObserver(newOrchestrator(), zerolog.Nop(), []string{"a", "b*"})
 			o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
+	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -30,7 +30,7 @@ func steady(before, found []selectors.Resource, partial error) []selectors.Resou
 			all[i].Verbs = old.Verbs
 		}
 	}
-	var failed *discovery.ErrGroupDiscoveryFailed
+	var failed *discovery.Incomplete
 	if !errors.As(partial, &failed) {
 		return all
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
+	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -16,7 +16,7 @@ func TestSteady(t *testing.T) {
 		return selectors.Resource{Group: group, Version: "v1", Plural: plural, Verbs: verbs}
 	}
 	all, reading := []string{"create", "list", "patch", "watch"}, []string{"list", "watch"}
-	broken := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "g", Version: "v1"}: errors.New("503")}}
+	broken := &discovery.Incomplete{Groups: map[schema.GroupVersion]error{{Group: "g", Version: "v1"}: errors.New("503")}}
 	tests := []struct {
 		name          string
 		before, found []selectors.Resource

@@ -7,7 +7,9 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,7 +101,7 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 	var stream io.ReadCloser
 	err := c.retrying(ctx, c.options(), http.MethodGet, path, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		rsp, item, err := c.send(ctx, reading, http.MethodGet, path, "", nil) //nolint:bodyclose // the caller of Stream closes it
+		rsp, item, err := c.send(ctx, reading, content{}, http.MethodGet, path) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
 			cancel()
 			return err
@@ -123,8 +125,8 @@ func (r *response) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// Repeat makes a request that somebody else sends, such as the discovery of
-// client-go, with the same attempts as the requests of this package.
+// Repeat makes requests that belong together, such as those of the discovery, with the
+// same attempts as one.
 func (c *Client) Repeat(ctx context.Context, path string, send func() error) error {
 	return c.retrying(ctx, c.options(), http.MethodGet, path, func(context.Context) error { return send() })
 }
@@ -142,26 +144,47 @@ func (c *Client) request(ctx context.Context, by via, o Options, method, path, c
 		}
 		ctx, cancel := limited(ctx, o.RequestTimeout)
 		defer cancel()
-		rsp, _, err := c.send(ctx, by, method, path, contentType, body)
+		rsp, _, err := c.send(ctx, by, content{kind: contentType, body: body}, method, path)
 		if err != nil {
 			return err
 		}
 		defer rsp.Body.Close()
-		data, err = io.ReadAll(rsp.Body)
+		data, err = readAll(rsp.Body)
 		return err
 	})
 	return data, err
 }
 
+// maxBody bounds an answer that is read as a whole. Objects and the discovery of large
+// clusters are smaller by far.
+const maxBody = 64 << 20
+
+var errLongBody = errors.New("the answer is longer than 64 MiB")
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err == nil && len(data) > maxBody {
+		err = errLongBody
+	}
+	return data, err
+}
+
+// content is what a request brings, and what it wants.
+type content struct {
+	kind   string // of the body
+	body   []byte
+	accept string // empty: JSON
+}
+
 // send makes one attempt. The response of a failed one is read and closed here.
-func (c *Client) send(ctx context.Context, by via, method, path, contentType string, body []byte) (*http.Response, *credentials.Item, error) {
-	req, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
+func (c *Client) send(ctx context.Context, by via, what content, method, path string) (*http.Response, *credentials.Item, error) {
+	req, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(what.body))
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Header.Set("Accept", "application/json")
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Accept", cmp.Or(what.accept, "application/json"))
+	if what.kind != "" {
+		req.Header.Set("Content-Type", what.kind)
 	}
 	rsp, item, err := c.do(req, by)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/reactor/credentials"
@@ -145,23 +144,18 @@ func (c *Client) authenticated(request *http.Request, item *credentials.Item, co
 	}
 }
 
-// RoundTrip sends a request of another client, such as that of the discovery, to
-// the cluster, whatever host its URL has. It does not repeat requests with a body
-// that cannot be read again.
-func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
-	rsp, _, err := c.do(req, reading)
-	return rsp, err
-}
-
-// Discovery tells the resources of the cluster.
-func (c *Client) Discovery() (discovery.ServerResourcesInterface, error) {
-	explorer, err := discovery.NewDiscoveryClientForConfigAndClient(
-		&rest.Config{Host: "https://cluster.invalid", QPS: -1}, // RoundTrip knows the real one
-		&http.Client{Transport: c, Timeout: discoveryTimeout})
+// Discover reads a document of the discovery, in one attempt, and in the best of the
+// accepted content types that the server has.
+func (c *Client) Discover(ctx context.Context, path, accept string) (contentType string, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	rsp, _, err := c.send(ctx, reading, content{accept: accept}, http.MethodGet, path)
 	if err != nil {
-		return nil, fmt.Errorf("discovery: %w", err)
+		return "", nil, err
 	}
-	return explorer, nil
+	defer rsp.Body.Close()
+	body, err = readAll(rsp.Body)
+	return rsp.Header.Get("Content-Type"), body, err
 }
 
 // whileValid ends a context with the credentials too: a long response must not

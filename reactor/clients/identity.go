@@ -13,9 +13,9 @@ const maxVersion = 64 << 10
 
 // Identity is the certificate of the server, nil without TLS, and its version.
 func (c *Client) Identity(ctx context.Context) (*x509.Certificate, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options().RequestTimeout)
+	ctx, cancel := limited(ctx, c.options().RequestTimeout)
 	defer cancel()
-	rsp, _, err := c.send(ctx, reading, http.MethodGet, "/version", "", nil)
+	rsp, _, err := c.send(ctx, reading, content{}, http.MethodGet, "/version")
 	if err != nil {
 		return nil, "", err
 	}

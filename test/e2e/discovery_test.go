@@ -1,12 +1,25 @@
 package e2e_test
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/discovery"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
 // explored are the requests of the discovery, by their paths.
@@ -75,4 +88,97 @@ func TestAggregatedDiscovery(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDiscoveryAsOfClientGo: what the cluster has is what client-go says that it has.
+func TestDiscoveryAsOfClientGo(t *testing.T) {
+	t.Parallel()
+	cluster := clustertest.Cluster(t)
+	config := cluster.RESTConfig()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := clientdiscovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, old := range map[string]bool{"aggregated": false, "one by one": true} {
+		t.Run(name, func(t *testing.T) {
+			theirs.UseLegacyDiscovery = old
+			get := func(ctx context.Context, path, accept string) (string, []byte, error) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+				if err != nil {
+					return "", nil, err
+				}
+				if !old {
+					req.Header.Set("Accept", accept)
+				}
+				rsp, err := client.Do(req)
+				if err != nil {
+					return "", nil, err
+				}
+				defer rsp.Body.Close()
+				body, err := io.ReadAll(rsp.Body)
+				return rsp.Header.Get("Content-Type"), body, err
+			}
+			cluster.Eventually(t, patience, func() error { // other tests define resources meanwhile
+				resources, err := discovery.Scan(t.Context(), get)
+				if err != nil {
+					return err
+				}
+				groups, lists, err := theirs.ServerGroupsAndResources()
+				if err != nil {
+					return err
+				}
+				if diff := cmp.Diff(listed(groups, lists), scanned(resources)); diff != "" {
+					return fmt.Errorf("resources (-theirs +ours):\n%s", diff)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// scanned shows resources as short texts.
+func scanned(resources []selectors.Resource) []string {
+	var all []string
+	for _, r := range resources {
+		all = append(all, fmt.Sprint(r.String(), r.Kind, r.Singular, r.Shortcuts, r.Categories, r.Namespaced, r.Preferred, r.Verbs))
+		for _, sub := range r.Subresources {
+			all = append(all, r.String()+"/"+sub)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// listed shows them in the same way.
+func listed(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []string {
+	preferred := map[string]bool{}
+	for _, group := range groups {
+		preferred[group.PreferredVersion.GroupVersion] = true
+	}
+	var all []string
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, r := range list.APIResources {
+			plural, sub, isSub := strings.Cut(r.Name, "/")
+			resource := selectors.Resource{Group: version.Group, Version: version.Version, Plural: plural}
+			if isSub {
+				all = append(all, resource.String()+"/"+sub)
+				continue
+			}
+			singular := r.SingularName
+			if singular == "" { // some servers leave it out
+				singular = strings.ToLower(r.Kind)
+			}
+			all = append(all, fmt.Sprint(resource.String(), r.Kind, singular, r.ShortNames, r.Categories, r.Namespaced, preferred[list.GroupVersion], []string(r.Verbs)))
+		}
+	}
+	slices.Sort(all)
+	return all
 }

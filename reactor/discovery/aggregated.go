@@ -1,0 +1,103 @@
+package discovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"mime"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// accepted are the content types of documents, the best one first: all resources at
+// once, in the versions of that which servers have, or the groups only.
+const accepted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
+	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," +
+	"application/json"
+
+// isAggregated tells a document with all resources at once.
+func isAggregated(contentType string) bool {
+	base, parameters, err := mime.ParseMediaType(contentType)
+	return err == nil && base == "application/json" && parameters["g"] == "apidiscovery.k8s.io" &&
+		(parameters["v"] == "v2" || parameters["v"] == "v2beta1") && parameters["as"] == "APIGroupDiscoveryList"
+}
+
+// groupList is an APIGroupDiscoveryList, in part. Both versions of it are equal in that.
+//
+// See https://kubernetes.io/docs/reference/kubernetes-api/ (apidiscovery.k8s.io/v2)
+type groupList struct {
+	Items []struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Versions []groupVersion `json:"versions"`
+	} `json:"items"`
+}
+
+type groupVersion struct {
+	Version   string          `json:"version"`
+	Freshness string          `json:"freshness"` // Current or Stale
+	Resources []groupResource `json:"resources"`
+}
+
+type groupResource struct {
+	Resource     string `json:"resource"`
+	ResponseKind *struct {
+		Kind string `json:"kind"`
+	} `json:"responseKind"`
+	Scope        string   `json:"scope"` // Cluster or Namespaced
+	Singular     string   `json:"singularResource"`
+	Verbs        []string `json:"verbs"`
+	ShortNames   []string `json:"shortNames"`
+	Categories   []string `json:"categories"`
+	Subresources []struct {
+		Subresource string `json:"subresource"`
+	} `json:"subresources"`
+}
+
+// errStale says that the server that aggregates others has not reached this one.
+var errStale = errors.New("its server does not answer")
+
+// aggregated takes all resources of a document. The first version of each group that
+// can be asked is the preferred one.
+func (f *found) aggregated(body []byte) error {
+	var list groupList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return err
+	}
+	for _, group := range list.Items {
+		preferred := true
+		for _, v := range group.Versions {
+			name := schema.GroupVersion{Group: group.Metadata.Name, Version: v.Version}
+			if v.Freshness == "Stale" {
+				f.failed[name] = errStale
+				continue
+			}
+			for _, r := range v.Resources {
+				f.add(version{name, preferred}, r)
+			}
+			preferred = false
+		}
+	}
+	return nil
+}
+
+// add takes a resource. Those without a kind only have subresources.
+func (f *found) add(v version, r groupResource) {
+	if r.ResponseKind == nil || r.ResponseKind.Kind == "" {
+		return
+	}
+	var subresources []string
+	for _, sub := range r.Subresources {
+		subresources = append(subresources, sub.Subresource)
+	}
+	f.resources = append(f.resources, selectors.Resource{
+		Group: v.Group, Version: v.Version, Plural: r.Resource,
+		Kind: r.ResponseKind.Kind, Singular: cmp.Or(r.Singular, strings.ToLower(r.ResponseKind.Kind)), // some servers leave it out
+		Shortcuts: r.ShortNames, Categories: r.Categories,
+		Subresources: subresources, Namespaced: r.Scope == "Namespaced", Preferred: v.preferred, Verbs: r.Verbs,
+	})
+}

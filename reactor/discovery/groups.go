@@ -1,0 +1,105 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// plainJSON is the content type of documents about one version.
+const plainJSON = "application/json"
+
+// maxRequests is how many versions are asked for at once.
+const maxRequests = 8
+
+// Where a discovery begins.
+var (
+	core  = root{"/api", coreVersions}
+	named = root{"/apis", groupVersions}
+)
+
+// coreVersions reads an APIVersions.
+func coreVersions(body []byte) (versions []version, err error) {
+	var list metav1.APIVersions
+	err = json.Unmarshal(body, &list)
+	for i, name := range list.Versions {
+		versions = append(versions, version{schema.GroupVersion{Version: name}, i == 0})
+	}
+	return versions, err
+}
+
+// groupVersions reads an APIGroupList.
+func groupVersions(body []byte) (versions []version, err error) {
+	var list metav1.APIGroupList
+	err = json.Unmarshal(body, &list)
+	for _, group := range list.Groups {
+		for _, v := range group.Versions {
+			name := schema.GroupVersion{Group: group.Name, Version: v.Version}
+			versions = append(versions, version{name, v.Version == group.PreferredVersion.Version})
+		}
+	}
+	return versions, err
+}
+
+// oneByOne asks for the resources of each version.
+func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) error {
+	versions, err := from.versions(body)
+	if err != nil {
+		return err
+	}
+	lists, errs := make([]metav1.APIResourceList, len(versions)), make([]error, len(versions))
+	slots := make(chan struct{}, maxRequests)
+	var running sync.WaitGroup // Waited for below.
+	for i, v := range versions {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			var text []byte
+			if _, text, errs[i] = get(ctx, strings.TrimSuffix(from.path+"/"+v.Group, "/")+"/"+v.Version, plainJSON); errs[i] == nil {
+				errs[i] = json.Unmarshal(text, &lists[i])
+			}
+		})
+	}
+	running.Wait()
+	for i, v := range versions {
+		switch {
+		case errs[i] == nil:
+			f.resources = append(f.resources, resourcesOf(v, lists[i].APIResources)...)
+		case !apierrors.IsNotFound(errs[i]): // or it is gone since a moment ago
+			f.failed[v.GroupVersion] = errs[i]
+		}
+	}
+	return ctx.Err()
+}
+
+// resourcesOf gathers the resources of one version with their subresources, which
+// are listed beside them.
+func resourcesOf(v version, listed []metav1.APIResource) []selectors.Resource {
+	subresources := map[string][]string{}
+	for _, r := range listed {
+		if name, sub, ok := strings.Cut(r.Name, "/"); ok {
+			subresources[name] = append(subresources[name], sub)
+		}
+	}
+	var resources []selectors.Resource
+	for _, r := range listed {
+		if strings.Contains(r.Name, "/") {
+			continue
+		}
+		resources = append(resources, selectors.Resource{
+			Group: v.Group, Version: v.Version, Plural: r.Name,
+			Kind: r.Kind, Singular: cmp.Or(r.SingularName, strings.ToLower(r.Kind)), // some servers leave it out
+			Shortcuts: r.ShortNames, Categories: r.Categories,
+			Subresources: subresources[r.Name], Namespaced: r.Namespaced, Preferred: v.preferred, Verbs: r.Verbs,
+		})
+	}
+	return resources
+}
