@@ -27,7 +27,7 @@ func isAggregated(contentType string) bool {
 
 // groupList is an APIGroupDiscoveryList, in part. Both versions of it are equal in that.
 //
-// See https://kubernetes.io/docs/reference/kubernetes-api/ (apidiscovery.k8s.io/v2)
+// It is that of apidiscovery.k8s.io/v2 and v2beta1.
 type groupList struct {
 	Items []struct {
 		Metadata struct {

@@ -57,32 +57,38 @@ func TestScan(t *testing.T) {
 		err       string // in part
 	}{
 		{
-			"all at once", documents{"/api": coreAtOnce, "/apis": groupsAtOnce},
+			"all at once",
+			documents{"/api": coreAtOnce, "/apis": groupsAtOnce},
 			[]string{all, "as.v1.a.dev A/a [] [] [] false preferred []", "as.v1beta1.a.dev A/a [] [] [] false []"},
 			"not all groups can be asked: a.dev/v2: its server does not answer",
 		},
 		{
-			"one by one", documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": as, "/apis/a.dev/v2": as},
+			"one by one",
+			documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": as, "/apis/a.dev/v2": as},
 			[]string{all, "as.v2.a.dev A/a [] [] [] false []", "as.v1.a.dev A/a [] [] [] false preferred []"},
 			"",
 		},
 		{
-			"a broken version", documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": "503", "/apis/a.dev/v2": "{"},
+			"a broken version",
+			documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": "503", "/apis/a.dev/v2": "{"},
 			[]string{all},
 			"not all groups can be asked: a.dev/v1: boo, a.dev/v2: unexpected end",
 		},
 		{
-			"a version that is gone", documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": as},
+			"a version that is gone",
+			documents{"/api": coreVersions, "/api/v1": pods, "/apis": groups, "/apis/a.dev/v1": as},
 			[]string{all, "as.v1.a.dev A/a [] [] [] false preferred []"},
 			"",
 		},
 		{
-			"one of each", documents{"/api": coreVersions, "/api/v1": pods, "/apis": groupsAtOnce},
+			"one of each",
+			documents{"/api": coreVersions, "/api/v1": pods, "/apis": groupsAtOnce},
 			[]string{all, "as.v1.a.dev A/a [] [] [] false preferred []", "as.v1beta1.a.dev A/a [] [] [] false []"},
 			"a.dev/v2",
 		},
 		{
-			"no core", documents{"/apis": groups, "/apis/a.dev/v1": as, "/apis/a.dev/v2": as},
+			"no core",
+			documents{"/apis": groups, "/apis/a.dev/v1": as, "/apis/a.dev/v2": as},
 			[]string{"as.v2.a.dev A/a [] [] [] false []", "as.v1.a.dev A/a [] [] [] false preferred []"},
 			"",
 		},
