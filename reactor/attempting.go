@@ -117,6 +117,14 @@ func (b *background) take(ctx context.Context, c *cause, done outcome) (*lull, e
 // apply writes the patch of an attempt. What lost against newer changes is kept
 // for the next one; requests that fail are logged, and do not end the daemon.
 func (b *background) apply(ctx context.Context, c *cause) error {
+	if b.first != nil && !c.patch.empty() {
+		select {
+		case <-b.first:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	b.first = nil
 	done, err := b.p.applier.patch(ctx, c, c.patch)
 	b.patched = done.version != ""
 	if ctx.Err() != nil {

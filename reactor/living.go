@@ -24,6 +24,8 @@ type background struct {
 	key    string  // of the object
 	cause  *cause  // without body and patch: attempts have copies
 
+	first <-chan struct{} // closed when the patch of the cycle that spawned it is written; nil: known to be
+
 	state     progression.HandlerState
 	began     time.Time        // of the last attempt
 	remaining []transformation // that have lost against newer changes

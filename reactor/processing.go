@@ -124,13 +124,13 @@ func (p *processor) processed(ctx context.Context, it item, q *queue) (version s
 func (p *processor) cycle(ctx context.Context, c *cause, it item) (version string, err error) {
 	earlier := c.memory.remaining
 	c.memory.remaining = nil
-	defer c.beginSpawned()
+	defer c.letWrite()
 	clean := c.patch.empty()
 	delays, matched, err := p.handle(ctx, c, it)
 	for err == nil && it.Type != watching.Deleted {
 		var done application
 		done, err = p.applier.apply(ctx, c, delays)
-		c.beginSpawned()
+		c.letWrite()
 		if done.idle && matched {
 			c.log.debug("Handling cycle is finished, waiting for new changes.")
 		}
@@ -182,7 +182,7 @@ func (p *processor) handleState(ctx context.Context, c *cause, it item, clean bo
 	if err != nil || changed {
 		return delays, false, err
 	}
-	c.beginSpawned()
+	c.letWrite()
 	switch {
 	case change == nil:
 		// Nothing but daemons to wait for.

@@ -170,12 +170,12 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 	return delays
 }
 
-// spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
+// spawn starts a daemon or a timer, unless it runs already.
 func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
 	own := *c
 	own.raw, own.body, own.old, own.new, own.diff = nil, nil, nil, nil, nil
-	own.patch, own.verdicts, own.queue, own.eventType, own.edition, own.spawned = nil, nil, nil, nil, nil, nil
+	own.patch, own.verdicts, own.queue, own.eventType, own.edition, own.first = nil, nil, nil, nil, nil, nil
 	own.stopper = newStopper()
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
@@ -196,18 +196,21 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	}
 	p.edition.hold()
 	m.follow(c.raw)
-	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own}
+	if c.first == nil {
+		c.first = make(chan struct{})
+	}
+	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own, first: c.first}
 	p.tasks.Add(1) // Waited for by Operator.Run, unless it is abandoned.
-	c.spawned = append(c.spawned, func() { go b.live(working, b.begin) })
+	go b.live(working, b.begin)
 }
 
-// beginSpawned begins what was spawned in this cycle. A cycle that adds the finalizer
-// does it first: or else its patch and the first ones of the daemons outdate each other.
-func (c *cause) beginSpawned() {
-	for _, begin := range c.spawned {
-		begin()
+// letWrite lets those write that were spawned in this cycle. A cycle that adds the
+// finalizer has written it by then: or else the patches outdate each other.
+func (c *cause) letWrite() {
+	if c.first != nil {
+		close(c.first)
+		c.first = nil
 	}
-	c.spawned = nil
 }
 
 // editionNumber tells daemons of different editions apart.
