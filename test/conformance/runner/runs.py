@@ -17,6 +17,7 @@ from .cases import Case
 from .compare import compare_all
 
 OVERLOADED = 0.1  # the share of a case's time that the pace was slowed by
+FEW = 3           # failures that may be chance; more of them are none
 SHOWN = 4         # mismatches per case, unless verbose
 
 Result = collections.namedtuple('Result', 'path problems run')
@@ -107,22 +108,21 @@ def check_one(lab, path):
 
 def check(lab, paths):
     """
-    Check the cases; returns how many have passed and how many have failed. A case that failed while the machine was overloaded
-    says nothing about the operator: it is run once more, alone. Defects of the reference never fail.
+    Check the cases; returns how many have passed and how many have failed. What a case shows may depend on the pauses of the
+    machine: so those that failed while it was overloaded, and the others if they are few, are run once more, alone, and have to
+    pass then. Defects of the reference never fail.
     """
-    passed = failed = 0
-    again = []
+    verdicts, doubtful, failures = [], [], []
     for result in run_all(lab, paths, check_one):
-        if result.problems and result.run.overloaded:
-            again.append(result.path)
-            print(f'slow {os.path.basename(result.path)} ({result.run.seconds:.1f}s): the machine was overloaded; once more later, alone', flush=True)
-            continue
-        verdict = report(lab, result)
-        passed, failed = passed + (verdict == 'ok'), failed + (verdict == 'FAIL')
-    for path in sorted(again):
-        verdict = report(lab, attempt(check_one, lab, path))
-        passed, failed = passed + (verdict == 'ok'), failed + (verdict == 'FAIL')
-    return passed, failed
+        verdicts.append(report(lab, result))
+        if verdicts[-1] == 'FAIL':
+            (doubtful if result.run.overloaded else failures).append(result.path)
+    again = sorted(doubtful + failures if len(failures) <= FEW else doubtful)
+    for path in again:
+        print(f'once more, alone: {os.path.basename(path)}')
+        verdicts.remove('FAIL')
+        verdicts.append(report(lab, attempt(check_one, lab, path)))
+    return verdicts.count('ok'), verdicts.count('FAIL')
 
 
 def report(lab, result):
@@ -130,6 +130,7 @@ def report(lab, result):
     name, defect = os.path.basename(result.path), load(result.path).get('defect')
     verdict = 'ok' if not result.problems else 'DIFF' if defect else 'FAIL'
     note = f' (differs from a defect of the reference: {defect}; does not count)' if verdict == 'DIFF' else ''
+    note += ' (the machine was overloaded)' if verdict == 'FAIL' and result.run.overloaded else ''
     print(f'{verdict:4} {name} ({result.run.seconds:.1f}s){note}')
     shown = result.problems if lab.options.verbose else result.problems[:SHOWN]
     for problem in shown:

@@ -1,6 +1,10 @@
+import contextlib
+import io
 import os
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 from runner import operators, resources, runs
 
@@ -41,6 +45,34 @@ class Choosing(unittest.TestCase):
         self.assertEqual(self.finished('# nothing\n'), [])
         self.assertEqual(self.finished('errors # all\n'), ['021-three', '011-two'])
         self.assertEqual(self.finished('01\nchanging\n'), ['001-one', '011-two'])
+
+
+class Chances(unittest.TestCase):
+    """Which failed cases get a second chance."""
+
+    def checked(self, outcomes, overloaded=False):
+        """What comes of cases with these outcomes of their first and second runs: y, n."""
+        with tempfile.TemporaryDirectory() as folder:
+            runs_left = {}
+            for n, outcome in enumerate(outcomes):
+                make_case(folder, f'{n:03}', 'errors')
+                runs_left[os.path.join(folder, f'{n:03}')] = list(outcome)
+
+            def check_one(lab, path):
+                problems = [] if runs_left[path].pop(0) == 'y' else ['wrong']
+                return runs.Result(path, problems, runs.Run({}, 1.0, overloaded, os.devnull))
+
+            options = types.SimpleNamespace(jobs=2, verbose=False, dump=None)
+            with mock.patch.object(runs, 'check_one', check_one), contextlib.redirect_stdout(io.StringIO()):
+                return runs.check(types.SimpleNamespace(options=options), list(runs_left))
+
+    def test_chances(self):
+        self.assertEqual(self.checked(['y', 'y']), (2, 0))
+        self.assertEqual(self.checked(['y', 'ny']), (2, 0))
+        self.assertEqual(self.checked(['y', 'nn']), (1, 1))
+        self.assertEqual(self.checked(['ny'] * 3), (3, 0))
+        self.assertEqual(self.checked(['ny'] * 4 + ['y']), (1, 4))
+        self.assertEqual(self.checked(['ny'] * 4 + ['nn'], overloaded=True), (4, 1))
 
 
 class Resources(unittest.TestCase):
