@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -148,16 +147,6 @@ func (op *Operator) Run(ctx context.Context) error {
 	}
 	beside.Wait()
 	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
-}
-
-// trim gives back what loading took, several times the size of the modules, when
-// nobody waits for the operator to start any more.
-func (op *Operator) trim(ctx context.Context) {
-	select {
-	case <-op.ready:
-		debug.FreeOSMemory()
-	case <-ctx.Done():
-	}
 }
 
 // Ready is closed when the operator has begun to serve.

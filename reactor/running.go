@@ -88,7 +88,8 @@ type Operator struct {
 	leave     func()       // withdraws from the peering
 	exiting   atomic.Int64 // process.ultimate_exiting_timeout
 	streams   streamSet
-	serving   atomic.Bool // observing the cluster
+	serving   atomic.Bool   // observing the cluster
+	handled   atomic.Uint64 // events of objects
 	works     works
 	replacing replacing
 	cluster   string     // its URL

@@ -91,6 +91,7 @@ func (s *servedStream) sink(gate *gate) *queueSink {
 
 // process handles an event with the present handlers.
 func (s *servedStream) process(ctx context.Context, it item, q *queue) (version string) {
+	s.op.handled.Add(1)
 	return s.take(s.op.hold()).process(ctx, it, q)
 }
 

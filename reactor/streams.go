@@ -91,6 +91,9 @@ func (op *Operator) Streams() []StreamState {
 	return states
 }
 
+// Handled is how many events of objects the operator has begun to handle so far.
+func (op *Operator) Handled() uint64 { return op.handled.Load() }
+
 // Counts are numbers of what an operator has at the moment.
 type Counts struct {
 	Objects       int  // that are remembered, with their memos

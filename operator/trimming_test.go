@@ -1,0 +1,36 @@
+package operator
+
+import (
+	"testing"
+	"time"
+)
+
+// Memory is given back when many events have been handled and no more come, and not too often.
+func TestTrimming(t *testing.T) {
+	steps := []struct {
+		name    string
+		after   time.Duration
+		handled uint64
+		due     bool
+	}{
+		{"nothing has happened", trimIdle, 0, false},
+		{"a listing", trimIdle, 900, false},
+		{"which goes on", trimIdle, 10_000, false},
+		{"and is over", trimIdle, 10_000, true},
+		{"nothing more", time.Hour, 10_000, false},
+		{"a few", trimIdle, 10_500, false},
+		{"are too few", trimIdle, 10_500, false},
+		{"a few more", trimIdle, 11_000, false},
+		{"are enough", trimIdle, 11_000, true},
+		{"another burst", trimIdle, 20_000, false},
+		{"soon after", trimIdle, 20_000, false},
+		{"is waited for", trimPause, 20_000, true},
+	}
+	now, decided := time.Unix(1_800_000_000, 0), trimming{}
+	for _, step := range steps {
+		now = now.Add(step.after)
+		if due := decided.due(now, step.handled); due != step.due {
+			t.Errorf("%s: due = %t", step.name, due)
+		}
+	}
+}
