@@ -31,11 +31,11 @@ func readError(rsp *http.Response) error {
 	if status.Reason == "" {
 		status.Reason = reasonOf(rsp.StatusCode)
 	}
-	if after, err := strconv.ParseFloat(rsp.Header.Get("Retry-After"), 64); err == nil {
+	if after, ok := parseRetryAfter(rsp.Header.Get("Retry-After"), time.Now()); ok {
 		if status.Details == nil {
 			status.Details = &metav1.StatusDetails{}
 		}
-		status.Details.RetryAfterSeconds = int32(after)
+		status.Details.RetryAfterSeconds = int32(after / time.Second)
 	}
 	return &apierrors.StatusError{ErrStatus: status}
 }
@@ -89,5 +89,25 @@ func retryAfter(err error) (time.Duration, bool) {
 		return 0, false
 	}
 	seconds, ok := apierrors.SuggestsClientDelay(err)
-	return time.Duration(seconds) * time.Second, ok
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter), ok && seconds >= 0
+}
+
+// maxRetryAfter bounds what a server may ask for. Those that mean it ask for seconds.
+const maxRetryAfter = 10 * time.Minute
+
+// parseRetryAfter reads a number of seconds, or a date. What is neither, or lies in the
+// past, asks for nothing.
+//
+// See https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(seconds >= 0) { // not a number, or negative
+			return 0, false
+		}
+		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)), true
+	}
+	if date, err := http.ParseTime(text); err == nil && date.After(now) {
+		return min(date.Sub(now).Round(time.Second), maxRetryAfter), true
+	}
+	return 0, false
 }

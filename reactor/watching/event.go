@@ -11,6 +11,7 @@ package watching
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -51,9 +52,22 @@ func (m Meta) Key() string {
 	return fmt.Sprintf("%s//%s//%s", m.Namespace, m.Name, m.CreationTimestamp)
 }
 
+// errNoObject is about something in a stream that is no object at all.
+var errNoObject = errors.New("something in a stream is not an object: it has no name")
+
 // parseObject reads the identity of an object, and its kind, without decoding the
 // rest.
+//
+// Errors: errNoObject, and what is not JSON.
 func parseObject(object []byte) (meta Meta, kind string, err error) {
+	if meta, kind, err = parseMeta(object); err == nil && meta.Name == "" {
+		err = fmt.Errorf("%w: %.100s", errNoObject, object)
+	}
+	return meta, kind, err
+}
+
+// parseMeta is parseObject for what needs no name, such as bookmarks.
+func parseMeta(object []byte) (meta Meta, kind string, err error) {
 	ok := dicts.Scan(object, func(parent, key string, value []byte) {
 		switch {
 		case parent == "metadata":
@@ -101,7 +115,7 @@ func parseLine(line []byte) (Event, error) {
 		if ok && bytes.IndexByte(name, '"') < 0 {
 			event := Event{Type: string(name), Object: object[:len(object)-1]}
 			var err error
-			if event.Meta, _, err = parseObject(event.Object); err == nil {
+			if event.Meta, err = event.identify(); err == nil {
 				return event, nil
 			}
 		}
@@ -113,6 +127,31 @@ func parseLine(line []byte) (Event, error) {
 	if err := json.Unmarshal(line, &event); err != nil {
 		return Event{}, fmt.Errorf("a line of a watch: %w", err)
 	}
-	meta, _, err := parseObject(event.Object)
-	return Event{Type: event.Type, Object: event.Object, Meta: meta}, err
+	parsed := Event{Type: event.Type, Object: event.Object}
+	var err error
+	parsed.Meta, err = parsed.identify()
+	return parsed, err
+}
+
+// identify reads the identity of the object: of those types that have one.
+func (e *Event) identify() (meta Meta, err error) {
+	switch e.Type {
+	case Added, Modified, Deleted:
+		meta, _, err = parseObject(e.Object)
+	default:
+		meta, _, err = parseMeta(e.Object)
+	}
+	return meta, err
+}
+
+// endsInitial tells the bookmark after the last object of a streamed listing.
+//
+// See https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
+func endsInitial(bookmark []byte) bool {
+	var object struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	return json.Unmarshal(bookmark, &object) == nil && object.Metadata.Annotations["k8s.io/initial-events-end"] == "true"
 }

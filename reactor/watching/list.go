@@ -3,6 +3,7 @@ package watching
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -15,12 +16,17 @@ type listMeta struct {
 
 // decodeList reads a listing and hands on its items one by one, while it is
 // still arriving.
+//
+// Errors: whatever is no listing, even if it is JSON: an empty answer does not say that
+// all objects are gone.
 func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
 	var meta listMeta
-	dec := json.NewDecoder(r)
+	bounded := &boundedReader{r: r, left: maxLine}
+	dec := json.NewDecoder(bounded)
 	if err := expect(dec, '{'); err != nil {
 		return meta, err
 	}
+	whole := false
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
@@ -28,7 +34,11 @@ func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
 		}
 		switch key {
 		case "items":
-			err = decodeItems(dec, item)
+			whole = true
+			err = decodeItems(dec, func(object []byte) error {
+				bounded.left = maxLine
+				return item(object)
+			})
 		case "metadata":
 			err = dec.Decode(&meta)
 		default:
@@ -38,8 +48,33 @@ func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
 			return meta, fmt.Errorf("a listing: %w", err)
 		}
 	}
-	return meta, expect(dec, '}')
+	if err := expect(dec, '}'); err != nil {
+		return meta, err
+	}
+	if !whole && meta.ResourceVersion == "" {
+		return meta, errNoListing
+	}
+	return meta, nil
 }
+
+var errNoListing = errors.New("a listing: it has neither items nor a version")
+
+// boundedReader bounds what is read for one object.
+type boundedReader struct {
+	r    io.Reader
+	left int
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLongItem
+	}
+	n, err := b.r.Read(p)
+	b.left -= n
+	return n, err
+}
+
+var errLongItem = errors.New("an object in a listing is longer than 64 MiB")
 
 func decodeItems(dec *json.Decoder, item func(object []byte) error) error {
 	open, err := dec.Token()

@@ -21,6 +21,9 @@ import (
 // maxBackoff bounds the pauses of a stream that cannot be opened at all.
 const maxBackoff = 30 * time.Second
 
+// brief is how long a watch lasts at least, even without events, if all is well.
+const brief = time.Second
+
 // Options are the settings of a stream.
 type Options struct {
 	ServerTimeout     time.Duration
@@ -64,6 +67,7 @@ type Stream struct {
 	initial map[string]struct{}
 
 	unstreamable bool // the server cannot stream listings
+	fruitful     bool // a watch has lasted, or brought something, since the last listing
 	health       health
 }
 
@@ -81,10 +85,11 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.once(ctx, sink)
-		if err == nil || errors.Is(err, errExpired) || time.Since(began) > maxBackoff {
+		normal := err == nil || errors.Is(err, errExpired) && s.fruitful // or else it expires as soon as it is listed
+		if normal || time.Since(began) > maxBackoff {
 			backoff = 0
 		}
-		if err != nil && !errors.Is(err, errExpired) && ctx.Err() == nil {
+		if !normal && ctx.Err() == nil {
 			s.health.failed(err)
 			s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
 			backoff = min(max(2*backoff, time.Second/2), maxBackoff)
@@ -102,10 +107,19 @@ func (s *Stream) rest(ctx context.Context, d time.Duration) {
 
 // once lists once, then watches until the version expires or something fails.
 func (s *Stream) once(ctx context.Context, sink Sink) error {
+	s.fruitful = false
 	version, err := s.begin(ctx, sink)
+	pause := time.Duration(0)
 	for err == nil && ctx.Err() == nil {
-		if version, err = s.watch(ctx, version, sink); err == nil {
-			s.rest(ctx, s.Options().ReconnectBackoff)
+		began, before := time.Now(), s.Health().Events
+		version, err = s.watch(ctx, version, sink)
+		if s.Health().Events > before || time.Since(began) > brief {
+			s.fruitful, pause = true, 0
+		} else { // somebody closes what they have just opened
+			pause = min(max(2*pause, s.Options().ReconnectBackoff), maxBackoff)
+		}
+		if err == nil {
+			s.rest(ctx, max(pause, s.Options().ReconnectBackoff))
 		}
 	}
 	return err
@@ -326,6 +340,9 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 	if err != nil {
 		return version, err
 	}
+	if event.Type == failure {
+		return version, watchError(event.Object)
+	}
 	s.health.event()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,16 +353,16 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 		delete(s.known, event.Meta.Key())
 		delete(s.initial, event.Meta.Key())
 	case bookmark:
-		s.endInitial(sink)
-		return event.Meta.ResourceVersion, nil
-	case failure:
-		return version, watchError(event.Object)
+		if s.initial != nil && endsInitial(event.Object) {
+			s.endInitial(sink)
+		}
+		return cmp.Or(event.Meta.ResourceVersion, version), nil
 	default:
 		s.Log(30, fmt.Sprintf("Ignoring an unsupported event type: %q", event.Type))
 		return version, nil
 	}
 	sink.Event(event)
-	return event.Meta.ResourceVersion, nil
+	return cmp.Or(event.Meta.ResourceVersion, version), nil
 }
 
 // remember keeps what exists, and calls it listed while the listing is streamed.
@@ -361,11 +378,8 @@ func (s *Stream) remember(kind string, meta Meta) string {
 	return kind
 }
 
-// endInitial ends a streamed listing, which the first bookmark does.
+// endInitial ends a streamed listing.
 func (s *Stream) endInitial(sink Sink) {
-	if s.initial == nil {
-		return
-	}
 	s.missed(s.initial, sink)
 	s.initial = nil
 	s.listed(sink)

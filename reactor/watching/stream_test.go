@@ -35,6 +35,9 @@ func TestDecodeList(t *testing.T) {
 		{"no items", `{"metadata":{"resourceVersion":"5"}}`, nil, listMeta{"5", ""}, false},
 		{"cut in an item", `{"items":[{"a":1},{"b":`, []string{`{"a":1}`}, listMeta{}, true},
 		{"cut between items", `{"items":[{"a":1},`, []string{`{"a":1}`}, listMeta{}, true},
+		{"an empty object is not an empty list", `{}`, nil, listMeta{}, true},
+		{"a status", `{"kind":"Status","metadata":{},"status":"Success"}`, nil, listMeta{}, true},
+		{"cut after the items", `{"metadata":{"resourceVersion":"5"},"items":[]`, nil, listMeta{"5", ""}, true},
 		{"not a list", `[]`, nil, listMeta{}, true},
 		{"garbage", `hello`, nil, listMeta{}, true},
 		{"empty", ``, nil, listMeta{}, true},
@@ -80,17 +83,24 @@ func TestParseLine(t *testing.T) {
 		name, line, kind, object string
 		fails                    bool
 	}{
-		{"as the server writes", `{"type":"ADDED","object":{"a":{"b":1}}}` + "\n", "ADDED", `{"a":{"b":1}}`, false},
-		{"other order", `{"object":{"a":1},"type":"ADDED"}`, "ADDED", `{"a":1}`, false},
-		{"an object inside that looks alike", `{"type":"ADDED","object":{"x":"\",\"object\":{"}}`, "ADDED", `{"x":"\",\"object\":{"}`, false},
-		{"two objects in one", `{"type":"ADDED","object":{"a":1},"extra":{"b":2}}`, "ADDED", `{"a":1}`, false},
+		{"as the server writes", `{"type":"ADDED","object":{"metadata":{"name":"a"}}}` + "\n", "ADDED", `{"metadata":{"name":"a"}}`, false},
+		{"other order", `{"object":{"metadata":{"name":"a"}},"type":"ADDED"}`, "ADDED", `{"metadata":{"name":"a"}}`, false},
+		{"an object inside that looks alike", `{"type":"ADDED","object":{"metadata":{"name":"a"},"x":"\",\"object\":{"}}`, "ADDED", `{"metadata":{"name":"a"},"x":"\",\"object\":{"}`, false},
+		{"two objects in one", `{"type":"ADDED","object":{"metadata":{"name":"a"}},"extra":{"b":2}}`, "ADDED", `{"metadata":{"name":"a"}}`, false},
+		{"a bookmark", `{"type":"BOOKMARK","object":{"kind":"K"}}`, "BOOKMARK", `{"kind":"K"}`, false},
+		{"an error", `{"type":"ERROR","object":{"code":410}}`, "ERROR", `{"code":410}`, false},
+		{"an unknown type", `{"type":"NEW","object":null}`, "NEW", `null`, false},
+		{"no name", `{"type":"ADDED","object":{"metadata":{}}}`, "", "", true},
+		{"no object", `{"type":"DELETED","object":null}`, "", "", true},
+		{"a list", `{"type":"MODIFIED","object":[]}`, "", "", true},
+		{"only a type", `{"type":"MODIFIED"}`, "", "", true},
 		{"cut", `{"type":"ADDED","object":{"a":`, "", "", true},
 		{"garbage", `hello`, "", "", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := parseLine([]byte(tt.line))
-			if (err != nil) != tt.fails || got.Type != tt.kind || string(got.Object) != tt.object {
+			if (err != nil) != tt.fails || err == nil && (got.Type != tt.kind || string(got.Object) != tt.object) {
 				t.Errorf("got %q %s %v, want %q %s", got.Type, got.Object, err, tt.kind, tt.object)
 			}
 		})
