@@ -18,7 +18,7 @@ var benchBody = []byte(`{"metadata":{"name":"obj1","namespace":"ns1","labels":{"
 func plainGo(b *testing.B) *Module {
 	b.Helper()
 	m := bare(b, guestBytes(b))
-	if err := m.build(b.Context(), withCache(b, Options{}).CacheDir); err != nil {
+	if err := m.build(b.Context(), withCache(b, Options{}).CacheDir, m.prepared.Wasm); err != nil {
 		b.Fatal(err)
 	}
 	if err := m.first(b.Context()); err != nil {

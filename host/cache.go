@@ -64,7 +64,7 @@ func preparedFile(dir, digest string, limits prepare.Limits) string {
 }
 
 // savePrepared writes the file at once: others see all of it or nothing.
-func savePrepared(file string, p *prepare.Prepared) error {
+func savePrepared(file, digest string, p *prepare.Prepared) error {
 	if file == "" {
 		return nil
 	}
@@ -72,7 +72,7 @@ func savePrepared(file string, p *prepare.Prepared) error {
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(p.Save())
+	_, err = temp.Write(p.Save(digest))
 	err = errors.Join(err, temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), file)

@@ -32,7 +32,7 @@ func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Sourc
 		digest = digestOf(code)
 	}
 	file := preparedFile(dir, digest, limits)
-	if m.restore(file, source, limits) && m.build(compiler.OnlyCached(ctx), dir) == nil {
+	if m.restore(file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
 	if m.prepared, err = source.Prepare(limits); err != nil {
@@ -44,7 +44,7 @@ func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Sourc
 	}); err != nil {
 		return err
 	}
-	if err := savePrepared(file, m.prepared); err != nil {
+	if err := savePrepared(file, digest, m.prepared); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
 	return nil
@@ -80,11 +80,7 @@ func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) er
 	case err != nil:
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
-	err = m.build(compiler.OnlyCached(ctx), dir)
-	switch {
-	case errors.Is(err, context.Canceled): // for lack of memory the engine falls back to its interpreter
-		return m.refuse(fmt.Errorf("%w: the compiler left nothing behind", compiler.ErrLimit))
-	case err != nil:
+	if err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell); err != nil {
 		return fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
 	}
 	return nil
@@ -95,14 +91,14 @@ func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
 	if err := compiler.Validate(ctx, job); err != nil {
 		return m.refuse(err)
 	}
-	if err := m.build(compiler.WithWorkers(ctx), ""); err != nil {
+	if err := m.build(compiler.WithWorkers(ctx), "", m.prepared.Wasm); err != nil {
 		return m.refuse(err)
 	}
 	return nil
 }
 
-// build makes the runtime and loads the prepared module, through the cache in a folder, if any.
-func (m *Module) build(ctx context.Context, dir string) error {
+// build makes the runtime and loads the prepared module, or through the cache in a folder its shell.
+func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error
@@ -115,7 +111,7 @@ func (m *Module) build(ctx context.Context, dir string) error {
 	m.runtime = wazero.NewRuntimeWithConfig(whole, config)
 	err := instantiateHost(whole, m.runtime)
 	if err == nil {
-		m.compiled, err = m.runtime.CompileModule(ctx, m.prepared.Wasm)
+		m.compiled, err = m.runtime.CompileModule(ctx, wasm)
 	}
 	if err != nil {
 		return errors.Join(err, m.free(whole))
@@ -124,7 +120,7 @@ func (m *Module) build(ctx context.Context, dir string) error {
 }
 
 // restore takes the prepared module from the cache, if it is there and sound.
-func (m *Module) restore(file string, source *prepare.Source, limits prepare.Limits) bool {
+func (m *Module) restore(file, digest string, source *prepare.Source, limits prepare.Limits) bool {
 	if file == "" {
 		return false
 	}
@@ -132,6 +128,6 @@ func (m *Module) restore(file string, source *prepare.Source, limits prepare.Lim
 	if err != nil {
 		return false
 	}
-	m.prepared, err = source.Restore(saved, limits)
+	m.prepared, err = source.Restore(saved, digest, limits)
 	return err == nil
 }

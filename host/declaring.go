@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // Declare returns the module with a declaration of what it registers with the
@@ -13,6 +14,9 @@ import (
 //
 // Errors: those of Load.
 func Declare(ctx context.Context, name string, wasm []byte, o Options, dynamic bool, annotations map[string]string) ([]byte, error) {
+	if _, err := prepare.Parse(wasm); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)
+	}
 	bare, err := declaration.Remove(wasm)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)
@@ -32,6 +36,9 @@ func Declare(ctx context.Context, name string, wasm []byte, o Options, dynamic b
 //
 // Errors: those of Load; they wrap declaration.ErrMismatch if it does not.
 func Declared(ctx context.Context, name string, wasm []byte, o Options) ([]byte, *declaration.Declaration, error) {
+	if _, err := prepare.Parse(wasm); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)
+	}
 	d, err := declaration.Read(wasm)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)

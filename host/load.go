@@ -57,7 +57,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, errors.Join(err, m.free(ctx))
 	}
-	m.prepared.Wasm = nil // there is machine code of it
+	m.prepared.Wasm, m.prepared.Shell = nil, nil // there is machine code
 	if m.snapshot.Load() != nil {
 		m.prepared.Data = nil // only of instances that begin from the beginning
 	}

@@ -63,6 +63,9 @@ func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, er
 	}
 	loader := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, rules)
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, fmt.Errorf("no credentials: there is no configuration of a cluster in %s: set KUBECONFIG to the file that has one", strings.Join(rules.GetLoadingPrecedence(), ", "))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no credentials: %w", err)
 	}

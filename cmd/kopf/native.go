@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -26,7 +25,7 @@ func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	}
 	conn, err := net.FileConn(os.Stdin)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("- is for programs that the SDKs run natively, like `go run . -n default`: standard input is no connection with one: %w", err)}
+		return nil, usageError{errors.New("- is for programs that the SDKs run natively, like `go run . -n default`: standard input is no connection with one")}
 	}
 	o.modules = nil
 	return conn, nil

@@ -32,6 +32,14 @@ func (o *registryOptions) addPullFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.pull, "pull", string(modules.Always), "ask the registry about a tag: always, missing (from the store), or never")
 }
 
+func (o *registryOptions) checkPull() error {
+	switch modules.When(o.pull) {
+	case "", modules.Always, modules.Missing, modules.Never:
+		return nil
+	}
+	return usageError{fmt.Errorf("--pull %q: want always, missing, or never", o.pull)}
+}
+
 // client makes a client; nothing is connected yet.
 func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
 	from, err := sources.Read(o.sources)
@@ -43,17 +51,14 @@ func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
 
 // finder finds modules by name. Without a folder for caches nothing is kept.
 func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
-	when := modules.When(o.pull)
-	switch when {
-	case "", modules.Always, modules.Missing, modules.Never:
-	default:
-		return nil, usageError{fmt.Errorf("--pull %q: want always, missing, or never", o.pull)}
+	if err := o.checkPull(); err != nil {
+		return nil, err
 	}
 	client, err := o.client(stderr)
 	if err != nil {
 		return nil, err
 	}
-	f := &modules.Finder{Client: client, Pull: when, Warn: func(text string) { fmt.Fprintln(stderr, "Warning: "+text) }}
+	f := &modules.Finder{Client: client, Pull: modules.When(o.pull), Warn: func(text string) { fmt.Fprintln(stderr, "Warning: "+text) }}
 	if dir := store.DefaultDir(); dir != "" {
 		if f.Store, err = store.Open(dir); err != nil {
 			f.Warn(err.Error() + "; nothing is kept")
@@ -65,13 +70,16 @@ func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
 // opener reads modules for an operator, and tells which artifacts they are.
 func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log zerolog.Logger) func(ctx context.Context, name string) (string, []byte, error) {
 	return func(ctx context.Context, name string) (string, []byte, error) {
-		finder, err := o.finder(stderr)
-		if err != nil {
-			return "", nil, err
-		}
-		defer finder.Client.Close()
-		if err := v.guard(finder); err != nil {
-			return "", nil, err
+		finder := &modules.Finder{} // enough for files
+		if oci.IsReference(name) || v.demanded() {
+			var err error
+			if finder, err = o.finder(stderr); err != nil {
+				return "", nil, err
+			}
+			defer finder.Client.Close()
+			if err := v.guard(finder); err != nil {
+				return "", nil, err
+			}
 		}
 		found, err := finder.Open(ctx, name)
 		if err != nil {

@@ -92,8 +92,33 @@ run in a sandbox.`,
 		}
 		return nil
 	}
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	show := newVersionCmd(stdout)
+	asked := root.Flags().Bool("version", false, "the same as the command version")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked {
+			return show.RunE(cmd, args)
+		}
+		return cmd.Help()
+	}
+	root.SetHelpCommand(newHelpCmd(root))
 	return root
+}
+
+// newHelpCmd makes the command help, which refuses what is no command.
+func newHelpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Tell about a command",
+		Hidden: true, // --help is what is told of
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usageError{fmt.Errorf("unknown command %q%s", strings.Join(args, " "), meant(root.SuggestionsFor(args[0])))}
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
 }
 
 // meant asks whether one of the commands was meant; it says nothing if there are none.

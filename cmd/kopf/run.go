@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -178,6 +179,16 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
+	}
+	for _, name := range o.modules {
+		if oci.IsReference(name) {
+			if _, err := parseReference(name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := o.checkPull(); err != nil {
+		return err
 	}
 	if err := o.checkFollow(); err != nil {
 		return err

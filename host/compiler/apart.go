@@ -23,6 +23,10 @@ import (
 //
 // ErrInvalid; ErrLimit; ErrCrash; that of the context.
 func Apart(ctx context.Context, job Job) error {
+	return job.leave(func(work Job) error { return apart(ctx, work) })
+}
+
+func apart(ctx context.Context, job Job) error {
 	program, err := thisProgram()
 	if err != nil {
 		return fmt.Errorf("starting the compiler: %w", err)
@@ -58,7 +62,7 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 		return fmt.Errorf("compiling: %w", err)
 	case state.ExitCode() == exitInvalid:
 		return fmt.Errorf("%w: %s", ErrInvalid, strings.TrimPrefix(said, ErrInvalid.Error()+": "))
-	case state.UserTime()+state.SystemTime() >= j.Time-time.Second/10:
+	case state.ExitCode() == exitTime, state.UserTime()+state.SystemTime() >= j.Time: // or it was killed at the hard limit
 		return fmt.Errorf("%w: too complex: compiling it takes more than %v of computing", ErrLimit, j.Time)
 	case slices.ContainsFunc(starving, func(words string) bool { return strings.Contains(said, words) }):
 		return fmt.Errorf("%w: too complex: compiling it takes more than %d MiB of memory", ErrLimit, j.Memory>>20)

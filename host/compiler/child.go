@@ -44,13 +44,14 @@ func Offered() bool { return offered.Load() && limitable }
 const (
 	exitFailed  = 1 // not the fault of the module
 	exitInvalid = 3 // ErrInvalid
+	exitTime    = 4 // the limit of computing; nothing is said
 )
 
 // child is the process that compiles.
 func child(args []string, stdin io.Reader, stderr io.Writer) int {
 	job, err := receive(args, stdin)
 	if err == nil {
-		err = Here(context.Background(), job) //nolint:forbidigo // the limits of the process end it
+		err = validated(context.Background(), job) //nolint:forbidigo // the limits of the process end it
 	}
 	switch {
 	case err == nil:

@@ -22,13 +22,15 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // Job is a module to be compiled.
 type Job struct {
 	Dir         string // the engine's cache; absolute
 	Original    []byte // is validated: the prepared module of an invalid one may be valid
-	Prepared    []byte // is compiled
+	Prepared    []byte // is compiled; who has its shell finds the machine code in Dir
 	MemoryPages uint32 // of 64 KiB: what a memory may grow to
 
 	// Time and Memory are what Apart grants: time of all processors, in whole seconds,
@@ -53,15 +55,12 @@ var (
 //
 // Errors: ErrInvalid.
 func Here(ctx context.Context, job Job) error {
+	return job.leave(func(work Job) error { return validated(ctx, work) })
+}
+
+// validated compiles the module if it is valid.
+func validated(ctx context.Context, job Job) error {
 	if err := Validate(ctx, job); err != nil {
-		return err
-	}
-	err := fill(ctx, job)
-	if err == nil {
-		return nil
-	}
-	// The module is valid. So it is the cache that is broken, and the engine does not repair it.
-	if err := clearCache(job.Dir); err != nil {
 		return err
 	}
 	return fill(ctx, job)
@@ -79,14 +78,72 @@ func Validate(ctx context.Context, job Job) error {
 	return errors.Join(err, rt.Close(ctx))
 }
 
-// fill compiles the module through the cache.
-func fill(ctx context.Context, job Job) error {
-	cache, err := wazero.NewCompilationCacheWithDir(job.Dir)
+// Names of folders for what is half done.
+const (
+	codeDir  = "code"  // the engine's cache with the machine code of the module
+	shellDir = "shell" // that of its shell
+)
+
+// leave lets machine code be made in a folder of its own, which is removed, and moves it
+// to where the engine looks for that of the shell of the module: see prepare.Shell. Whatever was
+// there before, it is replaced at once.
+func (j Job) leave(made func(work Job) error) error {
+	work := j
+	var err error
+	if work.Dir, err = os.MkdirTemp(j.Dir, "compiling-*"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work.Dir) }() // what stays is in nobody's way
+	if err := made(work); err != nil {
+		return err
+	}
+	code, err := only(filepath.Join(work.Dir, codeDir))
 	if err != nil {
 		return err
 	}
-	rt := wazero.NewRuntimeWithConfig(ctx, Config(job.MemoryPages).WithCompilationCache(cache))
-	_, err = rt.CompileModule(WithWorkers(ctx), job.Prepared)
+	shell, err := only(filepath.Join(work.Dir, shellDir))
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(j.Dir, shell)
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(work.Dir, codeDir, code), to)
+}
+
+// only is the path of the only file of an engine's cache, from its folder on.
+func only(dir string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	switch {
+	case err != nil:
+		return "", err
+	case len(files) != 1: // for lack of memory the engine falls back to its interpreter
+		return "", fmt.Errorf("%w: the compiler has left %d files, not one", ErrLimit, len(files))
+	}
+	return filepath.Rel(dir, files[0])
+}
+
+// fill compiles the module and its shell through caches of their own.
+func fill(ctx context.Context, job Job) error {
+	shell, err := prepare.Shell(job.Prepared)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		compile(ctx, filepath.Join(job.Dir, codeDir), job.MemoryPages, job.Prepared),
+		compile(ctx, filepath.Join(job.Dir, shellDir), job.MemoryPages, shell),
+	)
+}
+
+// compile compiles a module through the cache in a folder.
+func compile(ctx context.Context, dir string, memoryPages uint32, wasm []byte) error {
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return err
+	}
+	rt := wazero.NewRuntimeWithConfig(ctx, Config(memoryPages).WithCompilationCache(cache))
+	_, err = rt.CompileModule(WithWorkers(ctx), wasm)
 	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
 }
 
@@ -114,13 +171,4 @@ func OnlyCached(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(experimental.WithCompilationWorkers(ctx, 2)) // one worker alone would not look
 	cancel()
 	return ctx
-}
-
-// clearCache removes the engine's files, which are in folders of their own.
-func clearCache(dir string) error {
-	folders, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
-	for _, folder := range folders {
-		err = errors.Join(err, os.RemoveAll(folder))
-	}
-	return err
 }

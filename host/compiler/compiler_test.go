@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,11 @@ func load(t *testing.T, job Job) error {
 	defer cache.Close(t.Context())
 	rt := wazero.NewRuntimeWithConfig(t.Context(), Config(job.MemoryPages).WithCompilationCache(cache))
 	defer rt.Close(t.Context())
-	_, err = rt.CompileModule(OnlyCached(t.Context()), job.Prepared)
+	shell, err := prepare.Shell(job.Prepared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = rt.CompileModule(OnlyCached(t.Context()), shell)
 	return err
 }
 

@@ -5,6 +5,7 @@ package compiler
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime/debug"
 	"syscall"
 )
@@ -16,20 +17,26 @@ func limit(seconds, memory int) error {
 	yieldToOthers()
 	debug.SetGCPercent(400)                     // this process is short-lived
 	debug.SetMemoryLimit(int64(memory) / 4 * 3) // but collect garbage more eagerly rather than fail
-	if err := lower(syscall.RLIMIT_CPU, uint64(seconds)); err != nil {
+	over := make(chan os.Signal, 1)
+	signal.Notify(over, syscall.SIGXCPU)
+	go func() { // Until the process ends.
+		<-over
+		os.Exit(exitTime) //nolint:forbidigo // this process is for nothing else
+	}()
+	if err := lower(syscall.RLIMIT_CPU, uint64(seconds), 1); err != nil { // a second to say so
 		return err
 	}
-	return lower(syscall.RLIMIT_DATA, dataNow()+uint64(memory))
+	return lower(syscall.RLIMIT_DATA, dataNow()+uint64(memory), 0)
 }
 
-// lower sets a limit, unless there is a stricter one.
-func lower(resource int, value uint64) error {
+// lower sets a limit, and a hard one so much above it, unless there are stricter ones.
+func lower(resource int, value, more uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(resource, &now); err != nil {
 		return err
 	}
-	value = min(value, now.Cur, now.Max)
-	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: value, Max: value})
+	hard := min(value+more, now.Max)
+	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: min(value, now.Cur, hard), Max: hard})
 }
 
 // niceness is the low priority of the compiler.

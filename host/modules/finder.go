@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/host/oci"
@@ -55,6 +57,9 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 			return nil, fmt.Errorf("%s: %w", name, ErrFile)
 		}
 		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w%s", err, meant(name))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +70,23 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 		return nil, err
 	}
 	return f.Fetch(ctx, r)
+}
+
+// meant says what a name that is no file may have been meant to be; nothing if it may
+// be a file's.
+func meant(name string) string {
+	scheme, rest, ok := strings.Cut(name, ":/")
+	switch {
+	case ok && scheme != "oci":
+		return ": only files and artifacts (oci://…) are run: download it first"
+	case ok:
+		name = strings.TrimLeft(rest, "/")
+	}
+	r, err := oci.Parse(name)
+	if err != nil || !strings.ContainsAny(r.Registry, ".:") && r.Registry != "localhost" {
+		return ""
+	}
+	return ": is it an artifact? " + r.String()
 }
 
 // Fetch gets a module from the store, and what is missing or broken there from

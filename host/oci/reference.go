@@ -36,7 +36,7 @@ func Parse(text string) (Reference, error) {
 	case strings.Contains(bare, "://"):
 		return refuse("no reference of an artifact")
 	case err != nil:
-		return Reference{}, fmt.Errorf("%s: %w", text, err)
+		return Reference{}, fmt.Errorf("%s: %w: want a name in lower case with a tag or a digest, like oci://ghcr.io/me/operator:v1", text, err)
 	case parsed.Reference == "":
 		return refuse("name a tag or a digest")
 	}

@@ -68,6 +68,9 @@ func FuzzPrepare(f *testing.F) {
 		if _, err := rt.CompileModule(ctx, p.Wasm); err != nil {
 			t.Errorf("a valid module became invalid: %v", err)
 		}
+		if _, err := rt.CompileModule(ctx, p.Shell); err != nil {
+			t.Errorf("its shell is invalid: %v", err)
+		}
 	})
 }
 

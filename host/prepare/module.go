@@ -94,13 +94,33 @@ func (m *module) importedFuncs() uint32 { return uint32(len(m.importTypes)) }
 // funcCount is the number of all functions, imported ones included.
 func (m *module) funcCount() uint32 { return m.importedFuncs() + uint32(len(m.funcs)) }
 
+// insteadOf says what somebody may have taken for a module; nothing if that is unknown.
+func insteadOf(bin []byte) string {
+	for _, known := range []struct{ begin, what string }{
+		{"\x7fELF", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
+		{"\xcf\xfa\xed\xfe", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
+		{"MZ", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
+		{"!<arch>", ", but a native library"},
+		{"(module", ", but WebAssembly as text"},
+		{"\x1f\x8b", ", but a compressed file"},
+	} {
+		if bytes.HasPrefix(bin, []byte(known.begin)) {
+			return known.what
+		}
+	}
+	if len(bin) == 0 {
+		return ": it is empty"
+	}
+	return ""
+}
+
 // parse takes a module apart.
 func parse(bin []byte) (*module, error) {
 	switch {
 	case bytes.HasPrefix(bin, magicComponent):
 		return nil, fmt.Errorf("%w: a WebAssembly component, not a core module", ErrFeature)
 	case !bytes.HasPrefix(bin, magicCore[:4]):
-		return nil, fmt.Errorf("%w: not a WebAssembly file", ErrMalformed)
+		return nil, fmt.Errorf("%w: not a WebAssembly file%s", ErrMalformed, insteadOf(bin))
 	case !bytes.HasPrefix(bin, magicCore):
 		return nil, fmt.Errorf("%w: unknown version of the binary format", ErrMalformed)
 	}

@@ -41,7 +41,8 @@ const (
 
 // Prepared is a rewritten module.
 type Prepared struct {
-	Wasm []byte // the rewritten module
+	Wasm  []byte // the rewritten module; nil if it was restored
+	Shell []byte // of it, for those who have its machine code
 
 	// Data are the active data segments, to be written into a fresh memory.
 	Data []Data
@@ -99,7 +100,8 @@ func (s *Source) Prepare(limits Limits) (*Prepared, error) {
 	if p.Wasm, err = w.assemble(bodies, globals, limits); err != nil {
 		return nil, err
 	}
-	return p, nil
+	p.Shell, err = Shell(p.Wasm)
+	return p, err
 }
 
 // begin checks the module against the limits, and finds what needs no look at the code.

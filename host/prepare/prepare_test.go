@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -298,22 +299,64 @@ func TestSavedModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved := want.Save()
-	got, err := s.Restore(saved, testLimits)
+	saved := want.Save("a")
+	got, err := s.Restore(saved, "a", testLimits)
 	if err != nil {
 		t.Fatal(err)
 	}
+	want.Wasm = nil // is not restored
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if _, err := s.Restore(saved, "b", testLimits); !errors.Is(err, ErrSaved) {
+		t.Errorf("what was saved of another module: %v", err)
 	}
 	for i := range saved {
 		broken := append([]byte{}, saved...)
 		broken[i] ^= 1
-		if _, err := s.Restore(broken, testLimits); !errors.Is(err, ErrSaved) {
+		if _, err := s.Restore(broken, "a", testLimits); !errors.Is(err, ErrSaved) {
 			t.Fatalf("a flipped bit at %d of %d: %v", i, len(saved), err)
 		}
 	}
-	if _, err := s.Restore(saved[:10], testLimits); !errors.Is(err, ErrSaved) {
+	if _, err := s.Restore(saved[:10], "a", testLimits); !errors.Is(err, ErrSaved) {
 		t.Errorf("a cut file: %v", err)
+	}
+}
+
+// TestShell: a shell has all but the code, and tells which code it is without.
+func TestShell(t *testing.T) {
+	wasm := program(asm.I32Const(0)).Encode()
+	full, err := prepared(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := prepared(program(asm.I32Const(1)).Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(full.Shell, other.Shell) {
+		t.Error("modules with other code have the same shell")
+	}
+	a, err := Parse(full.Wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Parse(full.Shell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a.exports, b.exports, cmp.AllowUnexported(Export{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(a.imports, b.imports, cmp.AllowUnexported(Import{})); diff != "" {
+		t.Error(diff)
+	}
+	if len(b.m.bodies) != len(a.m.bodies) || !bytes.Equal(b.m.bodies[0], []byte{0, opUnreachable, opEnd}) {
+		t.Errorf("%d bodies, the first one %x", len(b.m.bodies), b.m.bodies[0])
+	}
+	for _, broken := range [][]byte{nil, wasm[:4], wasm[:len(wasm)-1], append(bytes.Clone(magicCore), secCode, 1, 5)} {
+		if shell, err := Shell(broken); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%x: %x, %v", broken, shell, err)
+		}
 	}
 }

@@ -10,29 +10,38 @@ import (
 // module, so that what older versions saved is not used.
 const savedVersion = "kopf prepared module 5\n"
 
-// ErrSaved is the error of saved bytes that are broken, or from another version.
+// ErrSaved is the error of saved bytes that are broken, or from another version or module.
 var ErrSaved = errors.New("not a saved module of this version")
 
-// Save writes what Restore needs, to be kept on disk.
-func (p *Prepared) Save() []byte {
+// Save writes what Restore needs, to be kept on disk. The name identifies the module, as its
+// digest does.
+func (p *Prepared) Save(name string) []byte {
 	content := appendU32([]byte{boolByte(p.Cloneable)}, uint32(p.Globals))
-	content = append(content, p.Wasm...)
-	sum := sha256.Sum256(content)
+	content = append(content, p.Shell...)
+	sum := savedSum(name, content)
 	out := append([]byte(savedVersion), sum[:]...)
 	return append(out, content...)
 }
 
-// Restore is Prepare for a module whose result was saved, with equal limits. It
-// does not look at the code again.
+// savedSum is the digest of what was saved of a module.
+func savedSum(name string, content []byte) [sha256.Size]byte {
+	h := sha256.New()
+	h.Write([]byte(name))
+	h.Write(content)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// Restore is Prepare for a module whose result was saved, with equal limits, but for the
+// rewritten module itself. It does not look at the code again.
 //
 // Errors: ErrSaved, and those of Prepare that need no look at the code.
-func (s *Source) Restore(saved []byte, limits Limits) (*Prepared, error) {
+func (s *Source) Restore(saved []byte, name string, limits Limits) (*Prepared, error) {
 	rest, ok := bytes.CutPrefix(saved, []byte(savedVersion))
 	if !ok || len(rest) < sha256.Size {
 		return nil, ErrSaved
 	}
 	content := rest[sha256.Size:]
-	if sum := sha256.Sum256(content); !bytes.Equal(sum[:], rest[:sha256.Size]) {
+	if sum := savedSum(name, content); !bytes.Equal(sum[:], rest[:sha256.Size]) {
 		return nil, ErrSaved
 	}
 	p, err := s.begin(limits)
@@ -42,6 +51,6 @@ func (s *Source) Restore(saved []byte, limits Limits) (*Prepared, error) {
 	r := &reader{buf: content}
 	p.Cloneable = r.byte() == 1
 	p.Globals = int(r.u32())
-	p.Wasm = content[r.pos:]
+	p.Shell = content[r.pos:]
 	return p, r.err
 }

@@ -23,9 +23,12 @@ const (
 // engines are the names of the engines by the endings of scripts.
 var engines = map[string]string{".js": "javascript", ".mjs": "javascript"}
 
-// hints say what to do with what looks like a script, but cannot be run.
+// hints say what to do with what looks like a script or source code, but cannot be run.
 var hints = map[string]string{
 	".ts": "TypeScript is translated first: npx esbuild op.ts --outfile=op.js",
+	".go": "it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o operator.wasm .",
+	".rs": "it is source code, build it first: cargo build --release --target wasm32-unknown-unknown",
+	".c":  "it is source code, build it first: see docs/languages.md",
 	".py": "operators in Python are run by the reference; here it takes another language: see docs/languages.md",
 }
 

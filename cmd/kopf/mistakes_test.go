@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMistakes: what newcomers do is answered in one line that says what to do.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	for name, content := range map[string]string{
+		"main.go": "package main", "lib.rs": "fn main() {}", "native": "\x7fELF\x02", "mac": "\xcf\xfa\xed\xfe", "text.wat": "(module)",
+		"empty.wasm": "", "op.js": "x", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "component.wasm": "\x00asm\x0d\x00\x01\x00",
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		line string
+		code exitCode
+		says string
+	}{
+		{"run -n x", exitUsage, "name at least one file"},
+		{"run main.go -n x", exitError, "main.go: it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared"},
+		{"run lib.rs -n x", exitError, "lib.rs: it is source code, build it first: cargo build"},
+		{"run native -n x", exitError, "native: module refused: malformed module: not a WebAssembly file, but a native program"},
+		{"run mac -n x", exitError, "but a native program"},
+		{"push native oci://localhost:1/x:1", exitError, "but a native program"},
+		{"annotate native", exitError, "but a native program"},
+		{"run text.wat -n x", exitError, "but WebAssembly as text"},
+		{"run empty.wasm -n x", exitError, "it is empty"},
+		{"run foreign.wasm -n x", exitError, "it is no Kopf guest: it does not export kopf_abi_v1"},
+		{"run component.wasm -n x", exitError, "a WebAssembly component, not a core module"},
+		{"run . -n x", exitError, "is a directory"},
+		{"run missing.wasm -n x", exitError, "missing.wasm: no such file"},
+		{"run ghcr.io/me/op:v1 -n x", exitError, "is it an artifact? oci://ghcr.io/me/op:v1"},
+		{"run localhost/op:v1 -n x", exitError, "is it an artifact? oci://localhost/op:v1"},
+		{"run oci:/ghcr.io/me/op:v1 -n x", exitError, "is it an artifact? oci://ghcr.io/me/op:v1"},
+		{"run some/folder:v1 -n x", exitError, "some/folder:v1: no such file or directory\n"},
+		{"run https://example.com/op.wasm -n x", exitError, "only files and artifacts (oci://…) are run"},
+		{"run oci://ghcr.io/me/op -n x", exitUsage, "name a tag or a digest, like oci://ghcr.io/me/operator:v1"},
+		{"run oci://ghcr.io/Me/op:v1 -n x", exitUsage, "in lower case"},
+		{"run op.js -n x --engine oci://x", exitError, "the engine for op.js: oci://x: invalid reference"},
+		{"run foreign.wasm -n x -A", exitUsage, "not both"},
+		{"run foreign.wasm -n x --pull sometimes", exitUsage, "always, missing, or never"},
+		{"run foreign.wasm --namspace x", exitUsage, "unknown flag: --namspace"},
+		{"run foreign.wasm -m module", exitUsage, "Python modules"},
+		{"run - -n x", exitUsage, "standard input is no connection with one\n"},
+		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},
+		{"help rnu", exitUsage, `unknown command "rnu": did you mean run`},
+		{"annotate op.js --engine foreign.wasm", exitUsage, "name the module to be made of it: --output"},
+		{"pull x", exitUsage, "like oci://ghcr.io/me/operator:v1"},
+	}
+	for _, tt := range tests {
+		var stdout, stderr bytes.Buffer
+		if code := run(strings.Fields(tt.line), &stdout, &stderr); code != tt.code {
+			t.Errorf("kopf %s: exit code %d, want %d", tt.line, code, tt.code)
+		}
+		if !strings.Contains(stderr.String(), tt.says) || strings.Count(stderr.String(), "Error: ") != 1 {
+			t.Errorf("kopf %s: want %q in\n%s", tt.line, tt.says, &stderr)
+		}
+		if stdout.Len() > 0 {
+			t.Errorf("kopf %s prints\n%s", tt.line, &stdout)
+		}
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	var first string
+	for _, arg := range []string{"version", "--version"} {
+		var stdout, stderr bytes.Buffer
+		if code := run([]string{arg}, &stdout, &stderr); code != exitOK || !strings.HasPrefix(stdout.String(), "kopf ") {
+			t.Errorf("kopf %s: exit code %d\n%s%s", arg, code, &stdout, &stderr)
+		}
+		if first == "" {
+			first = stdout.String()
+		}
+		if stdout.String() != first {
+			t.Errorf("kopf %s prints\n%s", arg, &stdout)
+		}
+	}
+}
