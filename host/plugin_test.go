@@ -70,9 +70,9 @@ func user64(name string, params []byte) asm.Import {
 	return asm.Import{Module: pluginUser, Name: name, Params: params, Results: one}
 }
 
-func loadPlugin(t *testing.T, module asm.Module) *Module {
+func loadPlugin(t *testing.T, module asm.Module, compute time.Duration) *Module {
 	t.Helper()
-	m, err := Load(context.Background(), "plugin.wasm", module.Encode(), withCache(t, Options{MessageLimit: 1 << 16, ComputeLimit: 3 * time.Second}))
+	m, err := Load(context.Background(), "plugin.wasm", module.Encode(), withCache(t, Options{MessageLimit: 1 << 16, ComputeLimit: compute}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,11 @@ func TestPlugins(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := loadPlugin(t, pluginModule(tt.start, tt.imports...))
+			compute := time.Minute
+			if errors.Is(tt.fails, ErrCompute) {
+				compute = time.Second
+			}
+			m := loadPlugin(t, pluginModule(tt.start, tt.imports...), compute)
 			for range 2 { // the second time on a used or on a new instance
 				task, step, err := m.Start(context.Background(), invoke("x"), []byte(`{}`), &testEnv{})
 				switch {
@@ -168,7 +172,7 @@ func TestPluginRequests(t *testing.T) {
 		block64(`{"url":"https://x/y","headers":{"A":"b"}}`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), asm.Drop,
 		block64(`{"target":"kubernetes","method":"GET","path":"/api/v1/pods"}`), asm.Get(0), asm.Call(fnFirst+1), asm.Drop,
 		output(asm.Done), asm.I32Const(0))
-	m := loadPlugin(t, pluginModule(code, env64("http_request", two, one), user64("kopf_call", one)))
+	m := loadPlugin(t, pluginModule(code, env64("http_request", two, one), user64("kopf_call", one)), time.Minute)
 	env := &requestingEnv{}
 	task, _, err := m.Start(context.Background(), invoke("x"), []byte(`{}`), env)
 	if err != nil {
