@@ -39,7 +39,7 @@ func OnConvert[T Target](resource T, from, to string, fn ConvertFunc, opts ...Op
 // NewConversion makes the argument of a handler of a task. Tests use package kopftest.
 func NewConversion(t *guest.Task) *Conversion {
 	c := &Conversion{Call: newCall(t), Name: t.Call.Name, Namespace: t.Call.Namespace, Object: JSON(t.Body).Map()}
-	if step := t.Call.Conversion; step != nil {
+	if step := t.Conversion(); step != nil {
 		c.From, c.To = step.From, step.To
 	}
 	return c

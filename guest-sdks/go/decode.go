@@ -47,9 +47,11 @@ func (v View) DecodeInto(target any) error {
 //	spec, _ := kopf.Decode[VolumeSpec](c.Spec)
 func SpecOf[T any]() Option {
 	return func(d *declaration) {
-		d.check = func(t *guest.Task) error {
-			_, err := Decode[T](JSON(t.Body).Get("spec"))
-			return err
+		d.checked = func(run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done {
+			return checked(func(t *guest.Task) error {
+				_, err := Decode[T](JSON(t.Body).Get("spec"))
+				return err
+			}, run)
 		}
 	}
 }

@@ -123,22 +123,30 @@ func wireError(err error) *abi.Error {
 	return wire
 }
 
+// meaningful is an error that has a meaning by itself. It is an interface, so that types
+// of errors which a module never makes are not in it.
+type meaningful interface{ meaning() *abi.Error }
+
+func (e TemporaryError) meaning() *abi.Error {
+	return &abi.Error{Kind: abi.ErrorTemporary, Delay: e.Delay}
+}
+
+func (PermanentError) meaning() *abi.Error { return &abi.Error{Kind: abi.ErrorPermanent} }
+
+func (e AdmissionError) meaning() *abi.Error {
+	return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
+}
+
+func (e *RequestError) meaning() *abi.Error { return &abi.Error{Kind: e.kind} }
+
 // meaning is the kind of the outermost error in the chain that has one; nil if
 // there is none. errors.As would find an inner error of the type it is asked for.
 func meaning(err error) *abi.Error {
 	switch e := err.(type) { //nolint:errorlint // the chain is walked here, outermost first
-	case TemporaryError:
-		return &abi.Error{Kind: abi.ErrorTemporary, Delay: e.Delay}
-	case *TemporaryError:
-		return &abi.Error{Kind: abi.ErrorTemporary, Delay: e.Delay}
-	case PermanentError, *PermanentError, *DecodeError:
+	case meaningful:
+		return e.meaning()
+	case *DecodeError:
 		return &abi.Error{Kind: abi.ErrorPermanent}
-	case AdmissionError:
-		return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
-	case *AdmissionError:
-		return &abi.Error{Kind: abi.ErrorAdmission, Code: e.Code}
-	case *RequestError:
-		return &abi.Error{Kind: e.kind}
 	}
 	if err == ErrChildrenPending { //nolint:errorlint // likewise
 		return &abi.Error{Kind: abi.ErrorChildren}

@@ -30,8 +30,8 @@ func NewCause(t *guest.Task, value abi.Value) *Cause {
 	if t.Call.EventType != nil {
 		c.Type = *t.Call.EventType
 	}
-	if t.Call.Admission != nil {
-		c.Operation = t.Call.Admission.Operation
+	if a := t.Admission(); a != nil {
+		c.Operation = a.Operation
 	}
 	return c
 }
@@ -117,10 +117,7 @@ func (d *declaration) filter(option, key string, value any) abi.Raw {
 }
 
 func (d *declaration) callback(option, key string, fn guest.Callback) {
-	if d.callbacks == nil {
-		d.callbacks = map[guest.Option]guest.Callback{}
-	}
-	d.callbacks[guest.Option{Name: option, Key: key}] = fn
+	d.callbacks.Set(guest.Option{Name: option, Key: key}, fn)
 }
 
 // Not is true if the filter is not.

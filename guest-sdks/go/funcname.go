@@ -18,7 +18,13 @@ func plainName(full string) string {
 		full = full[i+1:]
 	}
 	_, name, _ := strings.Cut(full, ".")
-	if name == "init" || strings.ContainsAny(name, ".()[]-") {
+	for i := range len(name) {
+		switch name[i] {
+		case '.', '(', ')', '[', ']', '-':
+			return ""
+		}
+	}
+	if name == "init" {
 		return ""
 	}
 	return name

@@ -1,8 +1,6 @@
 package kopf
 
 import (
-	"strings"
-
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
@@ -71,8 +69,19 @@ func appendLogged(line []byte, value any) []byte {
 		}
 		return encoded
 	}
-	if text == "" || strings.ContainsAny(text, " \t\r\n\"=") {
+	if !isWord(text) {
 		return jsonlite.AppendString(line, text)
 	}
 	return append(line, text...)
+}
+
+// isWord tells whether a text shows where it begins and ends.
+func isWord(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n', '"', '=':
+			return false
+		}
+	}
+	return text != ""
 }

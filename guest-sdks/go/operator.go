@@ -31,12 +31,7 @@ type Capabilities = abi.Capabilities
 type KubernetesRule = abi.KubernetesRule
 
 // Want declares rights that the operator needs. Whoever runs it grants them or not.
-func Want(c Capabilities) {
-	all := &guest.Default.Capabilities
-	all.Kubernetes = append(all.Kubernetes, c.Kubernetes...)
-	all.HTTP = append(all.HTTP, c.HTTP...)
-	all.Config = append(all.Config, c.Config...)
-}
+func Want(c Capabilities) { guest.Default.Want(c) }
 
 // Setup declares a function that registers handlers when the configuration is
 // known: in init functions it is not. An error refuses the configuration, and the

@@ -25,9 +25,9 @@ type Option func(*declaration)
 // declaration is a handler while it is declared.
 type declaration struct {
 	abi.Handler
-	callbacks map[guest.Option]guest.Callback
-	check     func(*guest.Task) error // of the object, before the handler runs; nil for none
-	err       error                   // the first one
+	callbacks guest.Callbacks
+	checked   func(run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done // see checked; nil for no check
+	err       error                                                               // the first one
 }
 
 func (d *declaration) fail(err error) {

@@ -24,7 +24,7 @@ type Patch struct {
 	Labels, Annotations PatchView
 
 	root  Map
-	edits []guest.Transform
+	edits guest.Transforms
 }
 
 // PatchView is the part of a patch for a part of the object.
@@ -62,7 +62,7 @@ func (p *Patch) part(path []string) PatchView { return PatchView{p, path} }
 //		meta["finalizers"] = append(list, "example.com/mine")
 //		return nil
 //	})
-func (p *Patch) Edit(fn func(body Map) error) { p.edits = append(p.edits, fn) }
+func (p *Patch) Edit(fn func(body Map) error) { p.edits.Add(fn) }
 
 // In is the part of the patch at a path of keys below this one. Nothing is
 // patched before something is set there.

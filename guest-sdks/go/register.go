@@ -36,15 +36,15 @@ func build(kind abi.Kind, selector *Selector, pc uintptr, run func(*guest.Task) 
 	if selector != nil {
 		d.selector(*selector)
 	}
-	return &guest.Handler{Declaration: d.Handler, Run: checked(d.check, run), Callbacks: d.callbacks}, describe(d)
+	if d.checked != nil {
+		run = d.checked(run)
+	}
+	return &guest.Handler{Declaration: d.Handler, Run: run, Callbacks: d.callbacks}, describe(d)
 }
 
-// checked runs a handler only for objects that pass its check. The others get an event
+// checked runs a handler only for objects that pass a check. The others get an event
 // about that.
 func checked(check func(*guest.Task) error, run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done {
-	if check == nil {
-		return run
-	}
 	return func(t *guest.Task) guest.Done {
 		err := check(t)
 		if err == nil {
@@ -84,13 +84,7 @@ func (e *RegistrationError) Unwrap() error { return e.Err }
 // selector says what resources the handler is for.
 func (d *declaration) selector(s Selector) {
 	d.Resource = s.wire()
-	if s.Func == nil {
-		return
+	if s.asked != nil {
+		s.asked(d)
 	}
-	d.callback("resource", "", func(t *guest.Task, _ abi.Value) (any, error) {
-		if t.Call.Resource == nil {
-			return false, nil
-		}
-		return s.Func(*t.Call.Resource), nil
-	})
 }

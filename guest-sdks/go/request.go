@@ -1,7 +1,6 @@
 package kopf
 
 import (
-	"encoding/base64"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -68,7 +67,7 @@ func (c *Call) Fetch(r Request) (*Response, error) {
 
 // request hands a request to the host and waits for the answer.
 func request(t *guest.Task, call *abi.Call) (*Response, error) {
-	answer := t.Ask(&abi.Step{Step: abi.StepCall, Call: call})
+	answer := t.Request(call)
 	switch {
 	case answer.Error != nil:
 		return nil, &RequestError{Code: answer.Error.Type, Message: answer.Error.Message, kind: answer.Error.Kind}
@@ -81,7 +80,7 @@ func request(t *guest.Task, call *abi.Call) (*Response, error) {
 		if answer.Response.Encoding != abi.EncodingBase64 {
 			rsp.Body = []byte(text)
 		} else {
-			data, err := base64.StdEncoding.DecodeString(text)
+			data, err := jsonlite.DecodeBase64(text)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +99,7 @@ func bodyOf(body any) (text abi.Raw, encoding, contentType string, err error) {
 		text = jsonlite.AppendString(nil, body)
 	case []byte:
 		encoding = abi.EncodingBase64
-		text = jsonlite.AppendString(nil, base64.StdEncoding.EncodeToString(body))
+		text = jsonlite.AppendString(nil, jsonlite.EncodeBase64(body))
 	default:
 		contentType = "application/json"
 		if text, err = Encode(body); err == nil && text[0] == '"' {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
@@ -22,6 +23,7 @@ type Selector struct {
 	Func                   func(ResourceInfo) bool // asked for each resource of the cluster
 
 	parts []string
+	asked func(d *declaration) // declares Func; nil if there is none
 }
 
 // Target is what a handler can be registered for: the name of a resource
@@ -40,12 +42,21 @@ func Resource(parts ...string) Selector { return Selector{parts: parts} }
 
 // toSelector brings all forms of targets to one.
 func toSelector[T Target](target T) Selector {
-	switch target := any(target).(type) {
-	case Selector:
-		return target
-	default:
+	if guest.IsText[T]() { // known to the compiler: functions and what calls them are left out
 		return Resource(reflect.ValueOf(target).String()) // a string type of any name
 	}
+	s, _ := any(target).(Selector)
+	if fn := s.Func; fn != nil {
+		s.asked = func(d *declaration) {
+			d.callback("resource", "", func(t *guest.Task, _ abi.Value) (any, error) {
+				if t.Call.Resource == nil {
+					return false, nil
+				}
+				return fn(*t.Call.Resource), nil
+			})
+		}
+	}
+	return s
 }
 
 // wire is the selector in a message.

@@ -31,7 +31,7 @@ func NewReview(t *guest.Task) *Review {
 	r := &Review{Patch: newPatch()}
 	r.compare(t)
 	r.init(t)
-	if a := t.Call.Admission; a != nil {
+	if a := t.Admission(); a != nil {
 		r.Operation, r.Subresource, r.DryRun, r.Headers = a.Operation, a.Subresource, a.DryRun, a.Headers
 		r.UserInfo = View{&node{raw: a.UserInfo, key: "userinfo"}}
 		r.SSLPeer = View{&node{raw: a.SSLPeer, key: "sslpeer"}}

@@ -2,7 +2,6 @@ package kopf
 
 import (
 	"iter"
-	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
@@ -143,22 +142,16 @@ func (v View) String() string {
 
 // Int is the integer; 0 if the value is not one that fits into an int.
 func (v View) Int() int {
-	n, err := strconv.Atoi(string(v.raw()))
-	if err != nil {
+	n, ok := jsonlite.ParseInt(v.raw())
+	if !ok || int64(int(n)) != n {
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // Float is the number; 0 if the value is not a number.
 func (v View) Float() float64 {
-	if !v.IsNumber() {
-		return 0
-	}
-	f, err := strconv.ParseFloat(string(v.raw()), 64)
-	if err != nil {
-		return 0
-	}
+	f, _ := jsonlite.ParseFloat(v.raw(), 64)
 	return f
 }
 

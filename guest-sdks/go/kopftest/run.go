@@ -17,7 +17,7 @@ type Outcome struct {
 	// Children are the outcomes of sub-handlers, by their full ids.
 	Children map[string]Outcome
 
-	transforms []guest.Transform
+	transforms guest.Transforms
 }
 
 // Run calls a handler, and its sub-handlers once each, as a host does: with panics
@@ -87,7 +87,7 @@ func (o Outcome) Edited(body any) (kopf.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := guest.Transformed(o.transforms, text)
+	result := o.transforms.Apply(text)
 	if result.Error != nil {
 		return nil, kopf.Permanent(result.Error.Message)
 	}

@@ -10,28 +10,41 @@ import (
 
 // Ask answers kopf_ask: it evaluates options that are functions.
 func (m *Module) Ask(task uint32, frame []byte) []byte {
-	asked, body, err := unframe(frame, decodeQuestions)
-	answers := make([]abi.Verdict, len(asked.Questions))
-	t := &Task{ID: task, Call: asked.Invocation, Body: body, Host: m.Host}
-	for i, question := range asked.Questions {
+	head, body, err := unframe(frame)
+	t := &Task{ID: task, Header: head, Body: body, Host: m.Host}
+	var questions []abi.Question
+	if err == nil {
+		questions, err = m.decodeQuestions(head, &t.Call)
+	}
+	answers := make([]abi.Verdict, len(questions))
+	for i := range questions {
 		if err != nil {
 			answers[i].Error = arbitrary(err.Error())
 		} else {
-			answers[i] = m.judge(t, question)
+			answers[i] = m.answered(t, &questions[i])
 		}
 	}
 	return encodeAnswers(answers)
 }
 
-// judge evaluates the callbacks of one handler, up to the first that is not true.
-func (m *Module) judge(t *Task, question abi.Question) abi.Verdict {
+func (m *Module) answered(t *Task, question *abi.Question) abi.Verdict {
 	h := m.find(question.Handler, question.Parent)
-	if h == nil {
+	switch {
+	case h == nil:
 		return abi.Verdict{Error: arbitrary("no such handler")}
+	case len(question.Callbacks) == 0:
+		return abi.Verdict{Value: abi.Raw("true")}
+	case h.Callbacks.judge == nil:
+		return abi.Verdict{Error: arbitrary("no such callback: " + question.Callbacks[0].Option)}
 	}
+	return h.Callbacks.judge(h.Callbacks.functions, t, question.Callbacks)
+}
+
+// judge evaluates the callbacks of one handler, up to the first that is not true.
+func judge(functions map[Option]Callback, t *Task, asked []abi.Callback) abi.Verdict {
 	verdict := abi.Verdict{Value: abi.Raw("true")}
-	for _, callback := range question.Callbacks {
-		fn := h.Callbacks[Option{callback.Option, callback.Key}]
+	for _, callback := range asked {
+		fn := functions[Option{callback.Option, callback.Key}]
 		if fn == nil {
 			return abi.Verdict{Error: arbitrary("no such callback: " + callback.Option)}
 		}
@@ -79,10 +92,9 @@ func evaluateOne(t *Task, fn Callback, value abi.Value) (verdict abi.Verdict) {
 // errBody is a body that is not an object.
 var errBody = errors.New("the body is not an object")
 
-// Transformed applies transformations to a body, in order.
-func Transformed(transforms []Transform, raw []byte) (result abi.TransformResult) {
+func transformed(transforms []Transform, raw []byte) (result abi.TransformResult) {
 	var err error
-	failed := Try(func() { result.Body, err = transformed(transforms, raw) })
+	failed := Try(func() { result.Body, err = transform(transforms, raw) })
 	if err != nil {
 		failed = arbitrary(err.Error())
 	}
@@ -92,7 +104,7 @@ func Transformed(transforms []Transform, raw []byte) (result abi.TransformResult
 	return result
 }
 
-func transformed(transforms []Transform, raw []byte) (abi.Raw, error) {
+func transform(transforms []Transform, raw []byte) (abi.Raw, error) {
 	decoded, err := jsonlite.Any(raw)
 	if err != nil {
 		return nil, err
@@ -101,8 +113,8 @@ func transformed(transforms []Transform, raw []byte) (abi.Raw, error) {
 	if !ok {
 		return nil, errBody
 	}
-	for _, transform := range transforms {
-		if err := transform(body); err != nil {
+	for _, edit := range transforms {
+		if err := edit(body); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,7 @@
 package guest
 
 import (
-	"strconv"
+	"math"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
@@ -35,31 +35,29 @@ func each(raw []byte, item func(value []byte)) {
 }
 
 func toInt(raw []byte) int {
-	n, err := strconv.Atoi(string(raw))
-	if err != nil {
+	n, ok := jsonlite.ParseInt(raw)
+	if !ok || int64(int(n)) != n {
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 func toTask(raw []byte) uint32 {
-	n, err := strconv.ParseUint(string(raw), 10, 32)
-	if err != nil {
+	n, ok := jsonlite.ParseInt(raw)
+	if !ok || n < 0 || n > math.MaxUint32 {
 		return 0
 	}
 	return uint32(n)
 }
 
 func toFloat(raw []byte) float64 {
-	f, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil {
-		return 0
-	}
+	f, _ := jsonlite.ParseFloat(raw, 64)
 	return f
 }
 
 func toBool(raw []byte) bool { return string(raw) == "true" }
 
+//go:noinline // a copy at each place would be larger than the call
 func toStrings(raw []byte) (list []string) {
 	each(raw, func(value []byte) { list = append(list, jsonlite.Unquote(value)) })
 	return list
@@ -93,15 +91,8 @@ func decodeRequest(raw []byte) (req abi.RegisterRequest, err error) {
 	return req, err
 }
 
-func (m *Module) decodeInvocation(raw []byte) (call abi.Invocation, err error) {
-	err = members(raw, func(key, value []byte) {
-		if string(key) == "resource" {
-			call.Resource = m.resource.decode(value)
-		} else {
-			invocationField(&call, key, value)
-		}
-	})
-	return call, err
+func (m *Module) decodeInvocation(raw []byte, call *abi.Invocation) error {
+	return members(raw, func(key, value []byte) { m.invocationField(call, key, value) })
 }
 
 // decodedResource is the resource of the latest call, which is mostly that of the next one.
@@ -117,7 +108,11 @@ func (d *decodedResource) decode(raw []byte) *abi.ResourceInfo {
 	return d.info
 }
 
-func invocationField(call *abi.Invocation, key, value []byte) {
+func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
+	if text := invocationText(call, key); text != nil {
+		*text = jsonlite.Unquote(value)
+		return
+	}
 	switch string(key) {
 	case "handler":
 		call.Handler = toInt(value)
@@ -125,31 +120,40 @@ func invocationField(call *abi.Invocation, key, value []byte) {
 		call.Parent = toTask(value)
 	case "kind":
 		call.Kind = abi.Kind(jsonlite.Unquote(value))
-	case "id":
-		call.ID = jsonlite.Unquote(value)
 	case "param":
 		call.Param = value
 	case "retry":
 		call.Retry = toInt(value)
-	case "started":
-		call.Started = jsonlite.Unquote(value)
 	case "runtime":
 		call.Runtime = toFloat(value)
 	case "resource":
-		call.Resource = toResource(value)
-	case "name":
-		call.Name = jsonlite.Unquote(value)
-	case "namespace":
-		call.Namespace = jsonlite.Unquote(value)
-	case "uid":
-		call.UID = jsonlite.Unquote(value)
-	case "reason":
-		call.Reason = jsonlite.Unquote(value)
+		call.Resource = m.resource.decode(value)
 	case "field":
 		call.Field = toStrings(value)
 	default:
 		specialField(call, key, value)
 	}
+}
+
+// invocationText finds the fields that are texts; nil if it is none of them.
+func invocationText(call *abi.Invocation, key []byte) *string {
+	switch string(key) {
+	case "id":
+		return &call.ID
+	case "started":
+		return &call.Started
+	case "name":
+		return &call.Name
+	case "namespace":
+		return &call.Namespace
+	case "uid":
+		return &call.UID
+	case "reason":
+		return &call.Reason
+	case "activity":
+		return &call.Activity
+	}
+	return nil
 }
 
 // specialField takes the fields that only some kinds of handlers have.
@@ -160,16 +164,10 @@ func specialField(call *abi.Invocation, key, value []byte) {
 			eventType := jsonlite.Unquote(value)
 			call.EventType = &eventType
 		}
-	case "activity":
-		call.Activity = jsonlite.Unquote(value)
 	case "settings":
 		call.Settings = value
 	case "logins":
 		call.Logins = toStrings(value)
-	case "admission":
-		call.Admission = toAdmission(value)
-	case "conversion":
-		call.Conversion = toConversion(value)
 	case "indices":
 		call.Indices = toStrings(value)
 	}
@@ -178,29 +176,14 @@ func specialField(call *abi.Invocation, key, value []byte) {
 func toResource(raw []byte) *abi.ResourceInfo {
 	r := &abi.ResourceInfo{}
 	err := members(raw, func(key, value []byte) {
-		switch string(key) {
-		case "group":
-			r.Group = jsonlite.Unquote(value)
-		case "version":
-			r.Version = jsonlite.Unquote(value)
-		case "plural":
-			r.Plural = jsonlite.Unquote(value)
-		case "kind":
-			r.Kind = jsonlite.Unquote(value)
-		case "singular":
-			r.Singular = jsonlite.Unquote(value)
-		case "shortcuts":
-			r.Shortcuts = toStrings(value)
-		case "categories":
-			r.Categories = toStrings(value)
-		case "subresources":
-			r.Subresources = toStrings(value)
-		case "namespaced":
+		if text := resourceText(r, key); text != nil {
+			*text = jsonlite.Unquote(value)
+		} else if list := resourceList(r, key); list != nil {
+			*list = toStrings(value)
+		} else if string(key) == "namespaced" {
 			r.Namespaced = toBool(value)
-		case "preferred":
+		} else if string(key) == "preferred" {
 			r.Preferred = toBool(value)
-		case "verbs":
-			r.Verbs = toStrings(value)
 		}
 	})
 	if err != nil {
@@ -209,9 +192,41 @@ func toResource(raw []byte) *abi.ResourceInfo {
 	return r
 }
 
+// resourceText finds the fields that are texts; nil if it is none of them.
+func resourceText(r *abi.ResourceInfo, key []byte) *string {
+	switch string(key) {
+	case "group":
+		return &r.Group
+	case "version":
+		return &r.Version
+	case "plural":
+		return &r.Plural
+	case "kind":
+		return &r.Kind
+	case "singular":
+		return &r.Singular
+	}
+	return nil
+}
+
+// resourceList finds the fields that are lists of texts; nil if it is none of them.
+func resourceList(r *abi.ResourceInfo, key []byte) *[]string {
+	switch string(key) {
+	case "shortcuts":
+		return &r.Shortcuts
+	case "categories":
+		return &r.Categories
+	case "subresources":
+		return &r.Subresources
+	case "verbs":
+		return &r.Verbs
+	}
+	return nil
+}
+
 func toConversion(raw []byte) *abi.Conversion {
 	c := &abi.Conversion{}
-	_ = members(raw, func(key, value []byte) {
+	err := members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "from":
 			c.From = jsonlite.Unquote(value)
@@ -219,6 +234,9 @@ func toConversion(raw []byte) *abi.Conversion {
 			c.To = jsonlite.Unquote(value)
 		}
 	})
+	if err != nil {
+		return nil
+	}
 	return c
 }
 
@@ -246,7 +264,8 @@ func toAdmission(raw []byte) *abi.Admission {
 	return a
 }
 
-func decodeAnswer(raw []byte) (answer abi.Answer, err error) {
+// decodeAnswer reads an answer; what is about requests by a function, if there was one.
+func decodeAnswer(raw []byte, request func(answer *abi.Answer, key, value []byte)) (answer abi.Answer, err error) {
 	err = members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "stopped":
@@ -255,13 +274,23 @@ func decodeAnswer(raw []byte) (answer abi.Answer, err error) {
 			answer.Cancelled = toBool(value)
 		case "pending":
 			answer.Pending = toBool(value)
-		case "response":
-			answer.Response = toResponse(value)
-		case "error":
-			answer.Error = toError(value)
+		default:
+			if request != nil {
+				request(&answer, key, value)
+			}
 		}
 	})
 	return answer, err
+}
+
+// toRequestAnswer reads what only answers to requests have.
+func toRequestAnswer(answer *abi.Answer, key, value []byte) {
+	switch string(key) {
+	case "response":
+		answer.Response = toResponse(value)
+	case "error":
+		answer.Error = toError(value)
+	}
 }
 
 func toResponse(raw []byte) *abi.Response {
@@ -315,20 +344,21 @@ func toDelay(raw []byte) abi.Delay {
 	return abi.DelayOf(toFloat(raw))
 }
 
-func decodeQuestions(raw []byte) (asked abi.Questions, err error) {
+// decodeQuestions reads questions, and the invocation that they are about.
+func (m *Module) decodeQuestions(raw []byte, call *abi.Invocation) (list []abi.Question, err error) {
 	err = members(raw, func(key, value []byte) {
 		if string(key) != "questions" {
-			invocationField(&asked.Invocation, key, value)
+			m.invocationField(call, key, value)
 			return
 		}
 		each(value, func(item []byte) {
 			var question abi.Question
 			if question, err = toQuestion(item); err == nil {
-				asked.Questions = append(asked.Questions, question)
+				list = append(list, question)
 			}
 		})
 	})
-	return asked, err
+	return list, err
 }
 
 func toQuestion(raw []byte) (q abi.Question, err error) {

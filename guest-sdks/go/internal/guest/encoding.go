@@ -2,7 +2,8 @@ package guest
 
 import "github.com/kopf-wasm/kopf/abi"
 
-func encodeRegistration(r abi.Registration) []byte {
+// encodeRegistration writes a registration; the capabilities by a function, if there are any.
+func encodeRegistration(r abi.Registration, capabilities func(*writer, *abi.Capabilities)) []byte {
 	w := &writer{}
 	w.open()
 	w.text("sdk", r.SDK)
@@ -13,23 +14,23 @@ func encodeRegistration(r abi.Registration) []byte {
 		w.text("version", r.Operator.Version)
 		w.close()
 	}
-	list(w, "handlers", r.Handlers, w.handler)
+	w.handlers("handlers", r.Handlers)
 	w.text("lifecycle", r.Lifecycle)
 	w.yes("shared_tasks", r.SharedTasks)
-	w.capabilities(r.Capabilities)
+	if r.Capabilities != nil {
+		capabilities(w, r.Capabilities)
+	}
 	w.text("error", r.Error)
 	w.close()
 	return w.buf
 }
 
 func (w *writer) capabilities(c *abi.Capabilities) {
-	if c == nil {
-		return
-	}
 	w.key("capabilities")
 	w.open()
 	if len(c.Kubernetes) > 0 {
-		list(w, "kubernetes", c.Kubernetes, func(rule abi.KubernetesRule) {
+		w.list("kubernetes", len(c.Kubernetes), func(i int) {
+			rule := c.Kubernetes[i]
 			w.open()
 			w.texts("groups", rule.Groups)
 			w.texts("resources", rule.Resources)
@@ -43,7 +44,11 @@ func (w *writer) capabilities(c *abi.Capabilities) {
 	w.close()
 }
 
-func (w *writer) handler(h abi.Handler) {
+func (w *writer) handlers(key string, handlers []abi.Handler) {
+	w.list(key, len(handlers), func(i int) { w.handler(&handlers[i]) })
+}
+
+func (w *writer) handler(h *abi.Handler) {
 	w.open()
 	w.must("kind", string(h.Kind))
 	w.must("id", h.ID)
@@ -68,7 +73,7 @@ func (w *writer) handler(h abi.Handler) {
 }
 
 // special writes the options of handlers that do not change states.
-func (w *writer) special(h abi.Handler) {
+func (w *writer) special(h *abi.Handler) {
 	w.seconds("interval", h.Interval)
 	w.yes("sharp", h.Sharp)
 	w.seconds("idle", h.Idle)
@@ -92,7 +97,7 @@ func (w *writer) selector(s *abi.Selector) {
 	w.key("resource")
 	w.open()
 	if len(s.Args) > 0 {
-		list(w, "args", s.Args, func(arg abi.Raw) { w.buf = append(w.buf, arg...) })
+		w.list("args", len(s.Args), func(i int) { w.buf = append(w.buf, s.Args[i]...) })
 	}
 	w.text("group", s.Group)
 	w.text("version", s.Version)
@@ -108,7 +113,8 @@ func (w *writer) selector(s *abi.Selector) {
 // usualStep is the size that most steps fit into.
 const usualStep = 256
 
-func encodeStep(s *abi.Step) []byte {
+// encodeStep writes a step; a request in it by a function, if there is any.
+func encodeStep(s *abi.Step, call func(*writer, *abi.Call)) []byte {
 	w := &writer{make([]byte, 0, usualStep)}
 	w.open()
 	w.must("step", string(s.Step))
@@ -122,18 +128,17 @@ func encodeStep(s *abi.Step) []byte {
 	w.seconds("seconds", s.Seconds)
 	w.yes("stoppable", s.Stoppable)
 	if len(s.Children) > 0 {
-		list(w, "children", s.Children, w.handler)
+		w.handlers("children", s.Children)
 	}
 	w.text("lifecycle", s.Lifecycle)
-	w.call(s.Call)
+	if s.Call != nil {
+		call(w, s.Call)
+	}
 	w.close()
 	return w.buf
 }
 
 func (w *writer) call(c *abi.Call) {
-	if c == nil {
-		return
-	}
 	w.key("call")
 	w.open()
 	w.must("target", c.Target)
@@ -149,10 +154,10 @@ func (w *writer) call(c *abi.Call) {
 func encodeAnswers(answers []abi.Verdict) []byte {
 	w := &writer{}
 	w.open()
-	list(w, "answers", answers, func(v abi.Verdict) {
+	w.list("answers", len(answers), func(i int) {
 		w.open()
-		w.raw("value", v.Value)
-		w.fault("error", v.Error)
+		w.raw("value", answers[i].Value)
+		w.fault("error", answers[i].Error)
 		w.close()
 	})
 	w.close()

@@ -17,13 +17,11 @@ func exportRegister(ptr, size uint32) uint64 { return give(Default.Register(take
 
 //go:wasmexport kopf_start
 func exportStart(task, ptr, size uint32) uint64 {
-	defer tidy()
 	return give(Default.Start(task, take(ptr, size)))
 }
 
 //go:wasmexport kopf_resume
 func exportResume(task, ptr, size uint32) uint64 {
-	defer tidy()
 	return give(Default.Resume(task, take(ptr, size)))
 }
 
@@ -41,9 +39,13 @@ func exportTransform(task, ptr, size uint32) uint64 {
 	return give(Default.Transform(task, take(ptr, size)))
 }
 
-// tidy collects garbage earlier than the runtime would, see thrift.
-func tidy() {
+// give passes an answer to the host. It collects garbage earlier than the runtime
+// would, see thrift.
+//
+//go:noinline // a copy in each export would be larger
+func give(answer []byte) uint64 {
 	if Default.thrift.due(Default.Pending()) {
 		runtime.GC()
 	}
+	return given(answer)
 }

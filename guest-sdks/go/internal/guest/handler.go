@@ -10,7 +10,21 @@ type Handler struct {
 	Run func(*Task) Done
 
 	// Callbacks are the options that are functions.
-	Callbacks map[Option]Callback
+	Callbacks Callbacks
+}
+
+// Callbacks are the options of a handler that are functions.
+type Callbacks struct {
+	functions map[Option]Callback
+	judge     func(functions map[Option]Callback, t *Task, asked []abi.Callback) abi.Verdict
+}
+
+// Set sets an option. What evaluates it is in modules with such options only.
+func (c *Callbacks) Set(option Option, fn Callback) {
+	if c.functions == nil {
+		c.functions, c.judge = map[Option]Callback{}, judge
+	}
+	c.functions[option] = fn
 }
 
 // Option names an option that is a function: labels and annotations with the
@@ -26,7 +40,24 @@ type Done struct {
 	abi.Outcome
 	Children   []*Handler // to be run after the handler
 	Lifecycle  string     // of the children; "" for that of the operator
-	Transforms []Transform
+	Transforms Transforms
+}
+
+// Transforms are what a handler has left to be done with the body.
+type Transforms struct {
+	list  []Transform
+	apply func(list []Transform, raw []byte) abi.TransformResult
+}
+
+// Add adds a transformation. What applies it is in modules with transformations only.
+func (t *Transforms) Add(fn Transform) { t.list, t.apply = append(t.list, fn), transformed }
+
+// Apply applies the transformations to a body, in order.
+func (t *Transforms) Apply(raw []byte) abi.TransformResult {
+	if t.apply == nil {
+		return abi.TransformResult{Body: raw}
+	}
+	return t.apply(t.list, raw)
 }
 
 // Transform edits a body in place.

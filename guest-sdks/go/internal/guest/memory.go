@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// This is the only file with unsafe: the border speaks of addresses in the memory
+// This is the only file of this package with unsafe: the border speaks of addresses in the memory
 // of the module, and they have to be made of slices. Addresses become slices again
 // through the table of given buffers, never by arithmetic.
 
-// given are the buffers that the host asked for and has not passed back yet. The
+// lent are the buffers that the host asked for and has not passed back yet. The
 // table keeps them alive.
-var given = map[uint32][]byte{}
+var lent = map[uint32][]byte{}
 
 // latest is the one of them that was asked for last, mostly the only one. It is not in the table.
 var latest struct {
@@ -31,7 +31,7 @@ func address(b []byte) uint32 {
 func alloc(size uint32) uint32 {
 	b := make([]byte, size, max(size, 1)) // empty slices have no address of their own
 	if latest.buf != nil {
-		given[latest.ptr] = latest.buf
+		lent[latest.ptr] = latest.buf
 	}
 	latest.ptr, latest.buf = address(b[:1:1]), b
 	return latest.ptr
@@ -39,13 +39,15 @@ func alloc(size uint32) uint32 {
 
 // take gets a buffer back from the host, which has filled it. Of a buffer that
 // was never given, nothing is read.
+//
+//go:noinline // a copy in each export would be larger
 func take(ptr, size uint32) []byte {
 	var b []byte
 	if latest.buf != nil && latest.ptr == ptr {
 		b, latest.buf = latest.buf, nil
 	} else {
-		b = given[ptr]
-		delete(given, ptr)
+		b = lent[ptr]
+		delete(lent, ptr)
 	}
 	if uint64(size) > uint64(len(b)) {
 		return nil
@@ -53,8 +55,8 @@ func take(ptr, size uint32) []byte {
 	return b[:size]
 }
 
-// give passes an answer to the host.
-func give(answer []byte) uint64 {
+// given is where an answer is, for the host.
+func given(answer []byte) uint64 {
 	returned = answer
 	return uint64(address(answer))<<32 | uint64(len(answer))
 }
@@ -75,6 +77,13 @@ func PC[F any](fn F) uintptr {
 		return 0
 	}
 	return *code
+}
+
+// IsText tells whether a type is one of strings, of those that are strings or larger
+// structs. Compilers know it already, and leave out what is behind the wrong answer.
+func IsText[T any]() bool {
+	var value T
+	return unsafe.Sizeof(value) == unsafe.Sizeof("")
 }
 
 // bytesOf are the bytes of a string, which must not be changed.

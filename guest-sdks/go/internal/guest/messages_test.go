@@ -21,11 +21,11 @@ type message struct {
 // messages are all messages, by the names of the golden files.
 var messages = map[string]message{
 	"RegisterRequest": {func() any { return new(abi.RegisterRequest) }, reader(decodeRequest), nil},
-	"Invocation":      {func() any { return new(abi.Invocation) }, reader(new(Module).decodeInvocation), nil},
-	"Questions":       {func() any { return new(abi.Questions) }, reader(decodeQuestions), nil},
-	"Answer":          {func() any { return new(abi.Answer) }, reader(decodeAnswer), nil},
-	"Registration":    {func() any { return new(abi.Registration) }, nil, writerOf(encodeRegistration)},
-	"Step":            {func() any { return new(abi.Step) }, nil, func(m any) []byte { return encodeStep(m.(*abi.Step)) }},
+	"Invocation":      {func() any { return new(abi.Invocation) }, reader(decodeWhole), nil},
+	"Questions":       {func() any { return new(abi.Questions) }, reader(decodeWholeQuestions), nil},
+	"Answer":          {func() any { return new(abi.Answer) }, reader(decodeRequestAnswer), nil},
+	"Registration":    {func() any { return new(abi.Registration) }, nil, writerOf(func(r abi.Registration) []byte { return encodeRegistration(r, (*writer).capabilities) })},
+	"Step":            {func() any { return new(abi.Step) }, nil, func(m any) []byte { return encodeStep(m.(*abi.Step), (*writer).call) }},
 	"Event":           {func() any { return new(abi.Event) }, nil, writerOf(EncodeEvent)},
 	"TransformResult": {func() any { return new(abi.TransformResult) }, nil, writerOf(encodeTransformed)},
 	"Answers": {
@@ -33,6 +33,29 @@ var messages = map[string]message{
 		writerOf(func(a abi.Answers) []byte { return encodeAnswers(a.Answers) }),
 	},
 }
+
+// decodeWhole reads an invocation, and what is read later.
+func decodeWhole(text []byte) (abi.Invocation, error) {
+	var call abi.Invocation
+	err := new(Module).decodeInvocation(text, &call)
+	later(&call, text)
+	return call, err
+}
+
+func decodeWholeQuestions(text []byte) (abi.Questions, error) {
+	var asked abi.Questions
+	var err error
+	asked.Questions, err = new(Module).decodeQuestions(text, &asked.Invocation)
+	later(&asked.Invocation, text)
+	return asked, err
+}
+
+func later(call *abi.Invocation, text []byte) {
+	t := &Task{Call: *call, Header: text}
+	call.Admission, call.Conversion = t.Admission(), t.Conversion()
+}
+
+func decodeRequestAnswer(text []byte) (abi.Answer, error) { return decodeAnswer(text, toRequestAnswer) }
 
 func reader[M any](decode func([]byte) (M, error)) func([]byte) (any, error) {
 	return func(text []byte) (any, error) {

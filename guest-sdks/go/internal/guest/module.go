@@ -21,22 +21,25 @@ type Module struct {
 func (m *Module) Register(request []byte) []byte {
 	req, err := decodeRequest(request)
 	if err != nil {
-		return encodeRegistration(abi.Registration{Error: err.Error()})
+		return encodeRegistration(abi.Registration{Error: err.Error()}, nil)
 	}
-	return encodeRegistration(m.register(req))
+	return encodeRegistration(m.register(req), m.describe)
 }
 
 // Start answers kopf_start: it begins a task.
 func (m *Module) Start(task uint32, frame []byte) []byte {
-	call, body, err := unframe(frame, m.decodeInvocation)
+	head, body, err := unframe(frame)
 	if err != nil {
 		return failure(err.Error())
 	}
-	h := m.find(call.Handler, call.Parent)
-	if h == nil {
-		return failure("no such handler: " + call.ID)
+	r := &running{Task: Task{ID: task, Header: head, Body: body, Host: m.Host}}
+	if err := m.decodeInvocation(head, &r.Call); err != nil {
+		return failure(err.Error())
 	}
-	r := &running{Task: Task{ID: task, Call: call, Body: body, Host: m.Host}}
+	h := m.find(r.Call.Handler, r.Call.Parent)
+	if h == nil {
+		return failure("no such handler: " + r.Call.ID)
+	}
 	step := m.worker().start(r, h)
 	if step.Step != abi.StepDone || r.leaves() {
 		if m.tasks == nil {
@@ -53,7 +56,7 @@ func (m *Module) Resume(task uint32, message []byte) []byte {
 	if r == nil || r.done() {
 		return failure("no such task to resume")
 	}
-	answer, err := decodeAnswer(message)
+	answer, err := decodeAnswer(message, r.requests.read)
 	if err != nil {
 		return failure(err.Error())
 	}
@@ -76,7 +79,7 @@ func (m *Module) Transform(task uint32, body []byte) []byte {
 	if r == nil {
 		return encodeTransformed(abi.TransformResult{Error: arbitrary("no such task to transform")})
 	}
-	return encodeTransformed(Transformed(r.transforms, body))
+	return encodeTransformed(r.transforms.Apply(body))
 }
 
 // Pending is the number of tasks that are kept.
@@ -105,7 +108,7 @@ func (m *Module) answer(r *running, step *abi.Step) []byte {
 			delete(m.tasks, r.ID)
 		}
 	}
-	return encodeStep(step)
+	return encodeStep(step, r.requests.write)
 }
 
 // find is a handler of the registration, or a child of a task.
@@ -119,22 +122,17 @@ func (m *Module) find(index int, parent uint32) *Handler {
 	return nil
 }
 
-// unframe decodes the header of a frame, and finds the body.
-func unframe[H any](frame []byte, decode func([]byte) (H, error)) (h H, body []byte, err error) {
-	head, err := abi.FindSegment(frame, abi.TagHeader)
-	if err != nil {
-		return h, nil, err
+// unframe finds the header of a frame, and the body.
+func unframe(frame []byte) (head, body []byte, err error) {
+	if head, err = abi.FindSegment(frame, abi.TagHeader); err == nil {
+		body, err = abi.FindSegment(frame, abi.TagBody)
 	}
-	if h, err = decode(head); err != nil {
-		return h, nil, err
-	}
-	body, err = abi.FindSegment(frame, abi.TagBody)
-	return h, body, err
+	return head, body, err
 }
 
 // failure is the last step of a task that could not run.
 func failure(message string) []byte {
-	return encodeStep(&abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}})
+	return encodeStep(&abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Error: arbitrary(message)}}, nil)
 }
 
 func arbitrary(message string) *abi.Error {

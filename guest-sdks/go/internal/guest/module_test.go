@@ -60,10 +60,12 @@ func TestTaskIsForgottenAtItsEnd(t *testing.T) {
 
 func TestTaskLivesOnWithTransformations(t *testing.T) {
 	m := newModule(func(*Task) Done {
-		return Done{Transforms: []Transform{func(body map[string]any) error {
+		var edits Transforms
+		edits.Add(func(body map[string]any) error {
 			body["n"] = body["n"].(int64) + 1
 			return nil
-		}}}
+		})
+		return Done{Transforms: edits}
 	})
 	want(t, m.Start(1, frame(`{}`, ``)), `{"step": "done", "transforms": 1}`)
 	want(t, m.Transform(1, []byte(`{"n": 1}`)), `{"body": {"n": 2}}`)
@@ -188,7 +190,7 @@ func TestCallsAgainstTheContract(t *testing.T) {
 func TestRegister(t *testing.T) {
 	m := newModule(nil)
 	m.Lifecycle, m.Operator = "shuffled", abi.OperatorInfo{Name: "demo"}
-	m.Capabilities.HTTP = []string{"example.com"}
+	m.Want(abi.Capabilities{HTTP: []string{"example.com"}})
 	m.Setup(func() error {
 		if greeting, _ := m.Config("greeting"); greeting != "hello" {
 			return errors.New("no greeting")
@@ -217,11 +219,13 @@ func TestRegisterTellsAllProblems(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	m := newModule(nil)
-	m.handlers[0].Callbacks = map[Option]Callback{
+	for option, fn := range map[Option]Callback{
 		{"value", ""}:         func(_ *Task, v abi.Value) (any, error) { return string(v.Value) == "1", nil },
 		{"labels", "app"}:     func(t *Task, _ abi.Value) (any, error) { return t.Call.Name == "obj", nil },
 		{"when", ""}:          func(*Task, abi.Value) (any, error) { return nil, errors.New("boo") },
 		{"initial_delay", ""}: func(*Task, abi.Value) (any, error) { return 0.5, nil },
+	} {
+		m.handlers[0].Callbacks.Set(option, fn)
 	}
 	tests := []struct{ name, callbacks, want string }{
 		{"no callbacks", ``, `{"value": true}`},

@@ -2,29 +2,49 @@ package guest
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
 
 // Registry collects what an operator declares before it is asked for it.
 type Registry struct {
-	Operator     abi.OperatorInfo
-	Lifecycle    string
-	Capabilities abi.Capabilities
+	Operator  abi.OperatorInfo
+	Lifecycle string
+
+	capabilities abi.Capabilities
+	describe     func(*writer, *abi.Capabilities) // writes them; nil if there are none
 
 	handlers []*Handler
 	setups   []func() error
-	problems []string
+	problems string // of registrations
 	config   map[string]string
 }
 
 // Add declares a handler. What is wrong with it is told at registration.
 func (r *Registry) Add(h *Handler, err error) {
 	if err != nil {
-		r.problems = append(r.problems, "handler "+strconv.Itoa(len(r.handlers)+1)+": "+err.Error())
+		r.problem("handler " + strconv.Itoa(len(r.handlers)+1) + ": " + err.Error())
 	}
 	r.handlers = append(r.handlers, h)
+}
+
+// problem adds to what is told at registration.
+func (r *Registry) problem(text string) {
+	if r.problems != "" {
+		r.problems += "; "
+	}
+	r.problems += text
+}
+
+// Want adds to the rights that the operator needs.
+func (r *Registry) Want(c abi.Capabilities) {
+	all := &r.capabilities
+	all.Kubernetes = append(all.Kubernetes, c.Kubernetes...)
+	all.HTTP = append(all.HTTP, c.HTTP...)
+	all.Config = append(all.Config, c.Config...)
+	if len(all.Kubernetes)+len(all.HTTP)+len(all.Config) > 0 {
+		r.describe = (*writer).capabilities
+	}
 }
 
 // Setup declares a function that is run at registration, when the configuration is known.
@@ -44,9 +64,9 @@ func (r *Registry) register(req abi.RegisterRequest) abi.Registration {
 	for _, setup := range setups {
 		var err error
 		if failed := Try(func() { err = setup() }); failed != nil {
-			r.problems = append(r.problems, failed.Message)
+			r.problem(failed.Message)
 		} else if err != nil {
-			r.problems = append(r.problems, err.Error())
+			r.problem(err.Error())
 		}
 	}
 	answer := abi.Registration{
@@ -55,10 +75,10 @@ func (r *Registry) register(req abi.RegisterRequest) abi.Registration {
 		Handlers:    Declare(r.handlers),
 		Lifecycle:   r.Lifecycle,
 		SharedTasks: true, // each task is a goroutine
-		Error:       strings.Join(r.problems, "; "),
+		Error:       r.problems,
 	}
-	if c := r.Capabilities; len(c.Kubernetes)+len(c.HTTP)+len(c.Config) > 0 {
-		answer.Capabilities = &c
+	if r.describe != nil {
+		answer.Capabilities = &r.capabilities
 	}
 	return answer
 }

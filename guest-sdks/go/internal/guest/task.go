@@ -4,14 +4,18 @@ import (
 	"context"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
 // Task is one attempt of a handler, or the evaluation of its filters.
 type Task struct {
 	ID   uint32
-	Call abi.Invocation
-	Body []byte // nil if the handler has no object
+	Call abi.Invocation // but for what has a method below
+	Body []byte         // nil if the handler has no object
 	Host Host
+
+	// Header is the message that Call is from; nil in tests, whose Call is complete.
+	Header []byte
 
 	// Suspend hands a wish to the host, and waits for its answer. It is nil
 	// where nothing can be waited for: in filters.
@@ -20,9 +24,44 @@ type Task struct {
 	// Cancelled says that the task is to end.
 	Cancelled bool
 
-	ctx      context.Context
-	cancel   context.CancelFunc
+	// A context.Context, if it was asked for. A field of that type would bring the times
+	// of deadlines with all their methods into each module: 150 KB.
+	context  any
+	cancel   func()
 	children []*Handler
+	requests requests
+}
+
+// What only some kinds of handlers need is read when they ask for it, so that the linker
+// leaves it out of modules without such handlers.
+
+// Admission are the arguments of a review; nil if the task is none.
+func (t *Task) Admission() *abi.Admission {
+	if t.Call.Admission == nil {
+		t.Call.Admission = toAdmission(jsonlite.Find(t.Header, "admission"))
+	}
+	return t.Call.Admission
+}
+
+// Conversion are the versions of a conversion; nil if the task is none.
+func (t *Task) Conversion() *abi.Conversion {
+	if t.Call.Conversion == nil {
+		t.Call.Conversion = toConversion(jsonlite.Find(t.Header, "conversion"))
+	}
+	return t.Call.Conversion
+}
+
+// requests knows how requests are written, and how their answers are read: for the
+// same reason, only in tasks that have made one.
+type requests struct {
+	write func(*writer, *abi.Call)
+	read  func(answer *abi.Answer, key, value []byte)
+}
+
+// Request hands a request to the host, and waits for the answer.
+func (t *Task) Request(call *abi.Call) abi.Answer {
+	t.requests = requests{(*writer).call, toRequestAnswer}
+	return t.Ask(&abi.Step{Step: abi.StepCall, Call: call})
 }
 
 // taskKey is the key of the task in its context.
@@ -30,15 +69,16 @@ type taskKey struct{}
 
 // Context ends when the task is cancelled. It is made when it is first asked for.
 func (t *Task) Context() context.Context {
-	if t.ctx == nil {
-		root := context.Background() //nolint:forbidigo // the host has no context to hand over
-		ctx := context.WithValue(root, taskKey{}, t)
-		t.ctx, t.cancel = context.WithCancel(ctx)
-		if t.Cancelled {
-			t.cancel()
-		}
+	if ctx, ok := t.context.(context.Context); ok {
+		return ctx
 	}
-	return t.ctx
+	root := context.Background() //nolint:forbidigo // the host has no context to hand over
+	ctx, cancel := context.WithCancel(context.WithValue(root, taskKey{}, t))
+	t.context, t.cancel = ctx, cancel
+	if t.Cancelled {
+		cancel()
+	}
+	return ctx
 }
 
 // FromContext is the task that a context was made for; nil if for none.
@@ -89,7 +129,7 @@ func (t *Task) Child(index int) *Handler {
 type running struct {
 	Task
 	worker     *worker // nil after the last step
-	transforms []Transform
+	transforms Transforms
 }
 
 // finish makes the last step of what the handler left.
@@ -98,7 +138,7 @@ func (r *running) finish(d Done) *abi.Step {
 	if r.cancel != nil {
 		r.cancel() // lets go of what derives from the context
 	}
-	d.Outcome.Transforms = len(d.Transforms)
+	d.Outcome.Transforms = len(d.Transforms.list)
 	step := &abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
 	if len(d.Children) > 0 {
 		step.Children, step.Lifecycle = Declare(d.Children), d.Lifecycle
@@ -110,4 +150,4 @@ func (r *running) finish(d Done) *abi.Step {
 func (r *running) done() bool { return r.worker == nil }
 
 // leaves tells whether the task left something that is needed after its last step.
-func (r *running) leaves() bool { return len(r.children) > 0 || len(r.transforms) > 0 }
+func (r *running) leaves() bool { return len(r.children) > 0 || len(r.transforms.list) > 0 }

@@ -8,12 +8,16 @@ import (
 )
 
 // writer writes messages by hand, for the reasons that they are decoded by hand.
-// Its methods leave out what has the zero value, but for those that say otherwise.
+// Its methods leave out what has the zero value, but for those that say otherwise. They
+// are not inlined: there are many calls, which would be larger than the methods.
 type writer struct{ buf []byte }
 
 // open begins an object; it is ended with close.
+//
+//go:noinline
 func (w *writer) open() { w.buf = append(w.buf, '{') }
 
+//go:noinline
 func (w *writer) close() { w.buf = append(w.buf, '}') }
 
 // key writes a comma, if needed, and the key.
@@ -25,23 +29,28 @@ func (w *writer) key(key string) {
 }
 
 // must writes a string, the empty one too.
+//
+//go:noinline
 func (w *writer) must(key, value string) {
 	w.key(key)
 	w.buf = jsonlite.AppendString(w.buf, value)
 }
 
+//go:noinline
 func (w *writer) text(key, value string) {
 	if value != "" {
 		w.must(key, value)
 	}
 }
 
+//go:noinline
 func (w *writer) yes(key string, value bool) {
 	if value {
 		w.raw(key, abi.Raw("true"))
 	}
 }
 
+//go:noinline
 func (w *writer) number(key string, value int) {
 	if value != 0 {
 		w.key(key)
@@ -49,6 +58,7 @@ func (w *writer) number(key string, value int) {
 	}
 }
 
+//go:noinline
 func (w *writer) count(key string, value *int) {
 	if value != nil {
 		w.key(key)
@@ -56,6 +66,7 @@ func (w *writer) count(key string, value *int) {
 	}
 }
 
+//go:noinline
 func (w *writer) seconds(key string, value *float64) {
 	if value != nil {
 		w.key(key)
@@ -63,6 +74,7 @@ func (w *writer) seconds(key string, value *float64) {
 	}
 }
 
+//go:noinline
 func (w *writer) raw(key string, value abi.Raw) {
 	if len(value) > 0 {
 		w.key(key)
@@ -70,22 +82,23 @@ func (w *writer) raw(key string, value abi.Raw) {
 	}
 }
 
-// list writes items with an own function; a list of none too.
-func list[T any](w *writer, key string, items []T, item func(T)) {
+// list writes items with a function; a list of none too.
+func (w *writer) list(key string, items int, item func(i int)) {
 	w.key(key)
 	w.buf = append(w.buf, '[')
 	for i := range items {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		item(items[i])
+		item(i)
 	}
 	w.buf = append(w.buf, ']')
 }
 
+//go:noinline
 func (w *writer) texts(key string, values []string) {
 	if len(values) > 0 {
-		list(w, key, values, func(value string) { w.buf = jsonlite.AppendString(w.buf, value) })
+		w.list(key, len(values), func(i int) { w.buf = jsonlite.AppendString(w.buf, values[i]) })
 	}
 }
 
@@ -109,7 +122,7 @@ func (w *writer) headers(key string, values map[string][]string) {
 	w.key(key)
 	w.open()
 	for _, name := range jsonlite.SortedKeys(values) {
-		list(w, name, values[name], func(value string) { w.buf = jsonlite.AppendString(w.buf, value) })
+		w.texts(name, values[name])
 	}
 	w.close()
 }

@@ -1,7 +1,5 @@
 package jsonlite
 
-import "strconv"
-
 // Any decodes a whole text: objects into map[string]any, lists into []any, integers
 // into int64, other numbers (and integers beyond 64 bits) into float64.
 func Any(raw []byte) (any, error) {
@@ -163,20 +161,20 @@ func (p *parser) scalar() (any, error) {
 	case "false":
 		return false, nil
 	default:
-		return parseNumber(word)
+		return parseNumber(p.b[start:p.i])
 	}
 }
 
 // parseNumber decodes a number of JSON, which is stricter than one of Go.
-func parseNumber(word string) (any, error) {
-	if !validNumber(word) {
+func parseNumber(word []byte) (any, error) {
+	if !validNumber(string(word)) {
 		return nil, ErrSyntax
 	}
-	if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+	if n, ok := ParseInt(word); ok {
 		return n, nil
 	}
-	f, err := strconv.ParseFloat(word, 64)
-	if err != nil {
+	f, ok := ParseFloat(word, 64)
+	if !ok {
 		return nil, ErrSyntax
 	}
 	return f, nil

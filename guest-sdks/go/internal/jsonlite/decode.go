@@ -1,10 +1,8 @@
 package jsonlite
 
 import (
-	"encoding/base64"
 	"errors"
 	"reflect"
-	"strconv"
 )
 
 // DecodeError is a value that does not fit the type it is decoded into.
@@ -136,20 +134,20 @@ func (d *decoder) scalar(raw []byte, kind Kind, v reflect.Value) error {
 		}
 		v.SetBool(text == "true")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
-		if err != nil {
+		n, ok := ParseInt(text)
+		if !ok || v.OverflowInt(n) {
 			return d.badNumber("an integer", kind, text)
 		}
 		v.SetInt(n)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
-		if err != nil {
+		n, ok := ParseUint(text)
+		if !ok || v.OverflowUint(n) {
 			return d.badNumber("an integer that is not negative", kind, text)
 		}
 		v.SetUint(n)
 	case reflect.Float32, reflect.Float64:
-		f, err := strconv.ParseFloat(text, v.Type().Bits())
-		if err != nil || kind != Number {
+		f, ok := ParseFloat(raw, v.Type().Bits())
+		if !ok {
 			return d.badNumber("a number", kind, text)
 		}
 		v.SetFloat(f)
@@ -171,7 +169,7 @@ func (d *decoder) bytes(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != String {
 		return d.mismatch("a string in base64", kind)
 	}
-	data, err := base64.StdEncoding.DecodeString(Unquote(raw))
+	data, err := DecodeBase64(Unquote(raw))
 	if err != nil {
 		return d.wrap(err)
 	}

@@ -1,11 +1,9 @@
 package jsonlite
 
 import (
-	"encoding/base64"
 	"errors"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -84,7 +82,7 @@ func sortKeys[V any](keys []string, m map[string]V) []string {
 		keys = append(keys, key)
 	}
 	if len(keys) > 1 {
-		slices.Sort(keys)
+		sortKeysOf(keys, nil)
 	}
 	return keys
 }
@@ -149,9 +147,9 @@ func appendOwn(buf []byte, v reflect.Value) (out []byte, done bool, err error) {
 	if !v.CanInterface() || v.Kind() == reflect.Pointer && v.IsNil() || v.Kind() == reflect.Interface {
 		return buf, false, nil
 	}
-	own := v.Interface()
+	own := held(v)
 	if v.CanAddr() && v.Kind() != reflect.Pointer { // also methods of the pointer
-		own = v.Addr().Interface()
+		own = held(v.Addr())
 	}
 	switch own := own.(type) {
 	case *abi.Raw: // made by the host or by this package
@@ -224,11 +222,23 @@ func appendMapping(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	if v.Type().Key().Kind() != reflect.String {
 		return buf, &EncodeError{Type: v.Type().String()}
 	}
-	m := make(map[string]any, v.Len())
+	keys, values := make([]string, 0, v.Len()), make([]reflect.Value, 0, v.Len())
 	for it := v.MapRange(); it.Next(); {
-		m[it.Key().String()] = it.Value().Interface()
+		keys, values = append(keys, it.Key().String()), append(values, it.Value())
 	}
-	return appendMap(buf, m, depth)
+	sortKeysOf(keys, values)
+	buf = append(buf, '{')
+	for i, key := range keys {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = append(AppendString(buf, key), ':')
+		var err error
+		if buf, err = appendValue(buf, values[i], depth+1); err != nil {
+			return buf, err
+		}
+	}
+	return append(buf, '}'), nil
 }
 
 func appendItems(buf []byte, v reflect.Value, depth int) ([]byte, error) {
@@ -236,7 +246,7 @@ func appendItems(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 		return append(buf, "null"...), nil
 	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
-		return AppendString(buf, base64.StdEncoding.EncodeToString(v.Bytes())), nil
+		return AppendString(buf, EncodeBase64(v.Bytes())), nil
 	}
 	buf = append(buf, '[')
 	for i := 0; i < v.Len(); i++ {
@@ -265,7 +275,7 @@ func isEmpty(v reflect.Value) bool {
 // isZero is the rule of omitzero: the method IsZero decides, if there is one.
 func isZero(v reflect.Value) bool {
 	if v.CanInterface() && !(v.Kind() == reflect.Pointer && v.IsNil()) {
-		if own, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		if own, ok := held(v).(interface{ IsZero() bool }); ok {
 			return own.IsZero()
 		}
 	}

@@ -14,21 +14,29 @@ type field struct {
 	omitZero  bool
 }
 
-// fieldCache keeps the fields of the types that were met.
-var fieldCache = struct {
+// fieldCache keeps the fields of the types that were met. There are few of them, so it is
+// a list: a map with such keys would add more code than this package.
+var fieldCache struct {
 	sync.Mutex
-	byType map[reflect.Type][]field
-}{byType: map[reflect.Type][]field{}}
+	known []known
+}
+
+type known struct {
+	t      reflect.Type
+	fields []field
+}
 
 // fieldsOf lists the fields of a struct type, those of embedded structs included.
 func fieldsOf(t reflect.Type) []field {
 	fieldCache.Lock()
 	defer fieldCache.Unlock()
-	fields, ok := fieldCache.byType[t]
-	if !ok {
-		fields = appendFields(nil, t, nil)
-		fieldCache.byType[t] = fields
+	for i := range fieldCache.known {
+		if fieldCache.known[i].t == t {
+			return fieldCache.known[i].fields
+		}
 	}
+	fields := appendFields(nil, t, nil)
+	fieldCache.known = append(fieldCache.known, known{t, fields})
 	return fields
 }
 
@@ -37,7 +45,7 @@ func appendFields(fields []field, t reflect.Type, prefix []int) []field {
 	var embedded []reflect.StructField
 	for i := 0; i < t.NumField(); i++ {
 		sf := t.Field(i)
-		tag := sf.Tag.Get("json")
+		tag := jsonTag(string(sf.Tag))
 		name, options, _ := strings.Cut(tag, ",")
 		switch {
 		case tag == "-":
@@ -49,8 +57,8 @@ func appendFields(fields []field, t reflect.Type, prefix []int) []field {
 			}
 			fields = addField(fields, field{
 				name: name, index: join(prefix, sf.Index),
-				omitEmpty: strings.Contains(options, "omitempty"),
-				omitZero:  strings.Contains(options, "omitzero"),
+				omitEmpty: hasOption(options, "omitempty"),
+				omitZero:  hasOption(options, "omitzero"),
 			})
 		}
 	}
