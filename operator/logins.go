@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/kopf-wasm/kopf/reactor"
@@ -34,47 +33,10 @@ func logins(own func(context.Context) (*reactor.Connection, error)) []reactor.Lo
 	if own != nil {
 		return []reactor.Login{{Name: "host", Get: own}}
 	}
-	return []reactor.Login{{Name: "kubeconfig", Get: Kubeconfig}, {Name: "service_account", Get: ServiceAccount}}
-}
-
-// Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the
-// current context. It returns nil if there is neither.
-//
-// Kopf: kopf.login_with_kubeconfig (v1.45).
-func Kubeconfig(context.Context) (*reactor.Connection, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	if _, err := os.Stat(clientcmd.RecommendedHomeFile); err != nil && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		return nil, nil
+	return []reactor.Login{
+		{Name: "kubeconfig", Where: "$KUBECONFIG or ~/.kube/config", Get: Kubeconfig},
+		{Name: "service_account", Where: "the service account of a pod", Get: ServiceAccount},
 	}
-	return connect(rules)
-}
-
-// KubeconfigAt logs in with the current context of one file.
-func KubeconfigAt(path string) func(context.Context) (*reactor.Connection, error) {
-	return func(context.Context) (*reactor.Connection, error) {
-		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
-	}
-}
-
-func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error) {
-	raw, err := rules.Load()
-	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
-	}
-	loader := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, rules)
-	config, err := loader.ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("no credentials: there is no configuration of a cluster in %s: set KUBECONFIG to the file that has one", strings.Join(rules.GetLoadingPrecedence(), ", "))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("no credentials: %w", err)
-	}
-	config.QPS = -1 // our own limits hold
-	return &reactor.Connection{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
 }
 
 // ServiceAccount logs in with the service account of the pod, whose token may be

@@ -1,9 +1,11 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -19,6 +21,9 @@ type Connection = credentials.Info
 type Login struct {
 	// Name is what login handlers know it by.
 	Name string
+
+	// Where says to people where it looks; may be empty.
+	Where string
 
 	// Get gives the credentials as they are now; nil if there are none, such as the
 	// service account outside of a cluster.
@@ -51,10 +56,22 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	}
 	if len(found) == 0 {
 		log.Warn().Msg(title + " has failed: no credentials were retrieved from the login handlers.")
+		if len(e.registry.activities[abi.KindLogin]) == 0 {
+			return nil, fmt.Errorf("%w: there are none in %s", credentials.ErrDepleted, op.places()) // nobody else will find any
+		}
 	} else {
 		log.Info().Msg(title + " has finished.")
 	}
 	return found, nil
+}
+
+// places are where the host has looked for its own credentials.
+func (op *Operator) places() string {
+	var all []string
+	for _, login := range op.Logins {
+		all = append(all, cmp.Or(login.Where, login.Name))
+	}
+	return strings.Join(all, ", nor in ")
 }
 
 // askLogins gets the credentials from the login handlers.

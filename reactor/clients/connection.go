@@ -20,6 +20,7 @@ const discoveryTimeout = 32 * time.Second
 type connection struct {
 	base          *url.URL
 	authorization string       // takes the place of what the transports send
+	plugin        string       // the program that gives credentials, if any
 	watch         *http.Client // HTTP/2: its pings notice dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
 }
@@ -37,6 +38,9 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	writing := connecting(info.Config, o.ConnectTimeout, o.TrustEnv)
 	writing.NextProtos = []string{"http/1.1"}
 	conn := &connection{base: base, authorization: info.Authorization}
+	if exec := info.Config.ExecProvider; exec != nil {
+		conn.plugin = exec.Command
+	}
 	if conn.watch, err = rest.HTTPClientFor(reading); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
@@ -113,14 +117,43 @@ func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials
 		}
 		conn, err := c.connection(item)
 		if err != nil {
-			c.vault.Invalidate(item, err)
+			c.vault.Invalidate(item, fmt.Errorf("%s: %w", item.Config.Host, err))
 			continue
 		}
 		rsp, refusal, err := c.authenticated(request, item, conn, by)
 		if refusal == nil {
 			return rsp, item, err
 		}
-		c.vault.Invalidate(item, refusal)
+		c.vault.Invalidate(item, fmt.Errorf("%w, says %s", refusal, item.Config.Host))
+	}
+}
+
+// send sends a request. A program that gives credentials knows nothing of the context,
+// and others wait for it, too: if it hangs, the request is given up.
+func (conn *connection) send(by via, req *http.Request) (*http.Response, error) {
+	if conn.plugin == "" {
+		return by(conn).Do(req)
+	}
+	type answer struct {
+		rsp *http.Response
+		err error
+	}
+	answers := make(chan answer)
+	go func() { // Ends with the program at the latest.
+		rsp, err := by(conn).Do(req)
+		select {
+		case answers <- answer{rsp, err}:
+		case <-req.Context().Done():
+			if err == nil {
+				rsp.Body.Close()
+			}
+		}
+	}()
+	select {
+	case got := <-answers:
+		return got.rsp, got.err
+	case <-req.Context().Done():
+		return nil, fmt.Errorf("given up, as the server or the credential plugin %s does not answer: %w", conn.plugin, req.Context().Err())
 	}
 }
 
@@ -132,7 +165,7 @@ func (c *Client) authenticated(request *http.Request, item *credentials.Item, co
 		if err != nil {
 			return nil, nil, err
 		}
-		rsp, err := by(conn).Do(req)
+		rsp, err := conn.send(by, req)
 		if err != nil || rsp.StatusCode != http.StatusUnauthorized {
 			return rsp, nil, err
 		}

@@ -32,7 +32,7 @@ func TestBrokenKubeconfig(t *testing.T) {
 	}{
 		{"not YAML", "{apiVersion: v1, kind: [", []string{"kubeconfig", "yaml"}},
 		{"not a kubeconfig", "{apiVersion: v1, kind: Pod}", []string{"kubeconfig"}},
-		{"empty", "", []string{"no configuration"}},
+		{"empty", "", []string{"no configuration of a cluster"}},
 	}
 	module := guest(t, "scripted")
 	for _, test := range tests {

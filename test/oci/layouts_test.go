@@ -45,7 +45,7 @@ func TestLayoutsOfOthers(t *testing.T) {
 		if err := client.Put(t.Context(), ref, []byte(manifest), parts); err != nil {
 			t.Fatal(err)
 		}
-		b.refused(1, []string{"no configuration has been provided"}, "run", ref.String(), "-n", "default") // it came as far as the cluster
+		b.refused(1, []string{"no configuration of a cluster"}, "run", ref.String(), "-n", "default") // it came as far as the cluster
 		if pulled := b.must("pull", ref.String(), "-o", tt.name+".wasm"); pulled != ref.String()+"@"+layout.Digest([]byte(manifest)) {
 			t.Errorf("%s: pulled %s", tt.name, pulled)
 		}

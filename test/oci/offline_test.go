@@ -30,7 +30,7 @@ func TestAirGap(t *testing.T) {
 				if loaded := away.must("load", "operators.tar"); loaded != pushed {
 					t.Errorf("loaded %q, want %q", loaded, pushed)
 				}
-				const cluster = "no configuration has been provided" // it came as far as the cluster
+				const cluster = "no configuration of a cluster" // it came as far as the cluster
 				away.refused(1, []string{cluster}, "run", ref, "--pull", "never", "-n", "default", "-k", "mine.pub")
 				away.refused(3, []string{pushed}, "run", ref, "--pull", "never", "-n", "default", "-k", "other.pub")
 				away.refused(1, []string{ref, "unavailable"}, "run", ref, "-n", "default")

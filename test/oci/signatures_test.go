@@ -94,7 +94,7 @@ func TestRunVerified(t *testing.T) {
 	b.key("other", "ECDSA")
 	pushed := b.must("push", b.module(), ref)
 	b.must("sign", ref, "--key", "mine.key")
-	const cluster = "no configuration has been provided" // it came as far as the cluster
+	const cluster = "no configuration of a cluster" // it came as far as the cluster
 
 	b.refused(3, []string{pushed, "not verified"}, "run", ref, "-n", "default", "-k", "other.pub")
 	b.refused(1, []string{cluster}, "run", ref, "-n", "default", "-k", "mine.pub")
