@@ -235,7 +235,7 @@ func TestReloadOfRunningHandlers(t *testing.T) {
 	next := version(t, "version=2")
 	compileFirst(t, next)
 	op := s.developed(t, version(t), nil)
-	s.create(t, "slow", "{seconds: 5}")
+	s.create(t, "slow", "{seconds: 20}")
 	s.create(t, "failing", "{do: fail}")
 	op.said(t, 1, "create", "slow")
 	op.said(t, 1, "create", "failing")

@@ -40,6 +40,8 @@ func register() error {
 			kopf.OnDaemon(resource, daemonFn)
 		case "timer":
 			kopf.OnTimer(resource, timerFn, kopf.Interval(100*time.Millisecond))
+		case "check", "recheck":
+			kopf.OnValidate(resource, checkFn, kopf.ID(kind))
 		case "background":
 			kopf.OnBackground(backgroundFn)
 		case "startup":
@@ -112,6 +114,11 @@ func daemonFn(d *kopf.Daemon) (any, error) {
 		say("lingered", d.Name)
 	}
 	return nil, nil
+}
+
+func checkFn(r *kopf.Review) error {
+	say("check", r.Name)
+	return nil
 }
 
 func timerFn(t *kopf.Timer) (any, error) {
