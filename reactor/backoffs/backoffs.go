@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -26,12 +27,27 @@ type Backoffs struct {
 func Seconds(numbers ...float64) Backoffs {
 	b := Backoffs{List: make([]time.Duration, len(numbers))}
 	for i, n := range numbers {
-		b.List[i] = seconds(n)
+		b.List[i] = Duration(n)
 	}
 	return b
 }
 
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+// century is for ever.
+const century = 100 * 365 * 24 * time.Hour
+
+// Duration is so many seconds, at most a century in both directions: guests may say any
+// number, and sums of two still are durations. What is no number is nothing.
+func Duration(seconds float64) time.Duration {
+	switch {
+	case seconds >= century.Seconds():
+		return century
+	case seconds <= -century.Seconds():
+		return -century
+	case math.IsNaN(seconds):
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
 
 // Pause is the pause after so many failures, from 1 on; none if that was the last
 // attempt.
@@ -101,7 +117,7 @@ func (b *Backoffs) read(o object) error {
 		return fmt.Errorf("jitter: %v is negative", o.Jitter)
 	}
 	*b = Seconds(*o.List...)
-	b.RepeatLast, b.Jitter = o.RepeatLast, seconds(o.Jitter)
+	b.RepeatLast, b.Jitter = o.RepeatLast, Duration(o.Jitter)
 	return nil
 }
 

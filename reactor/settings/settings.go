@@ -173,5 +173,5 @@ func Default() *Settings {
 	}
 }
 
-// Seconds converts a number of seconds, as all settings and options have them.
-func Seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+// Seconds converts a number of seconds, as all settings and options have them; see backoffs.Duration.
+func Seconds(n float64) time.Duration { return backoffs.Duration(n) }
