@@ -1,6 +1,9 @@
 package prepare
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // assemble writes the new module.
 func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]byte, error) {
@@ -24,6 +27,9 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	out = appendVector(out, secGlobal, len(m.globals)+1, inits)
 	out = w.appendExports(out, globals, enter)
 	out = appendVector(out, secElement, int(m.elementsN), elements)
+	if w.usesData && len(m.data) > maxSegments {
+		return nil, fmt.Errorf("%w: %d data segments; at most %d", ErrLimit, len(m.data), maxSegments)
+	}
 	if w.usesData {
 		out = appendSection(out, secDataCount, appendU32(nil, uint32(len(m.data))))
 	}
@@ -79,7 +85,7 @@ func (w *rewriter) functions() []byte {
 func (w *rewriter) tables() []byte {
 	var out []byte
 	for _, t := range w.m.tables {
-		out = appendLimits(append(out, t.elemType), t.min, atMost(t.max, maxElements))
+		out = appendLimits(append(out, t.elemType), t.min, atMost(t.max, w.m.maxElements()))
 	}
 	return out
 }

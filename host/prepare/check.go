@@ -20,6 +20,9 @@ func (m *module) check(limits Limits) error {
 			return fmt.Errorf("%w: reserved name of an export: %s", ErrFeature, e.Name)
 		}
 	}
+	if err := m.checkCounts(); err != nil {
+		return err
+	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}
@@ -27,6 +30,19 @@ func (m *module) check(limits Limits) error {
 		return err
 	}
 	return m.checkMemory(limits)
+}
+
+// checkCounts bounds what an instance takes of the host beside its memory.
+func (m *module) checkCounts() error {
+	for _, c := range []struct {
+		what       string
+		count, max int
+	}{{"globals", len(m.globals), maxGlobals}, {"imports", len(m.imports), maxImports}} {
+		if c.count > c.max {
+			return fmt.Errorf("%w: %d %s; at most %d", ErrLimit, c.count, c.what, c.max)
+		}
+	}
+	return nil
 }
 
 func (m *module) checkTypes() error {
@@ -57,12 +73,15 @@ func (m *module) checkTables() error {
 		return fmt.Errorf("%w: %d tables; at most %d", ErrLimit, len(m.tables), maxTables)
 	}
 	for i, t := range m.tables {
-		if t.min > maxElements {
-			return fmt.Errorf("%w: table %d has %d elements; at most %d", ErrLimit, i, t.min, maxElements)
+		if most := m.maxElements(); t.min > most {
+			return fmt.Errorf("%w: table %d has %d elements; at most %d", ErrLimit, i, t.min, most)
 		}
 	}
 	return nil
 }
+
+// maxElements is what a table may have: all of them share the limit.
+func (m *module) maxElements() uint32 { return maxElements / uint32(max(1, len(m.tables))) }
 
 func (m *module) checkMemory(limits Limits) error {
 	switch len(m.memories) {

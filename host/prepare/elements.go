@@ -13,6 +13,9 @@ func (w *rewriter) elements() ([]byte, error) {
 		if out, err = w.element(out, r); err != nil {
 			return nil, err
 		}
+		if w.references > maxReferences {
+			return nil, fmt.Errorf("%w: more than %d references in element segments", ErrLimit, maxReferences)
+		}
 	}
 	if r.err == nil && r.pos != len(r.buf) {
 		r.fail("bytes left in the element section")
@@ -39,6 +42,7 @@ func (w *rewriter) element(out []byte, r *reader) ([]byte, error) {
 	}
 	out = append(out, r.since(start)...)
 	count := r.count()
+	w.references += int(count) + 1 // an empty segment takes something, too
 	out = appendU32(out, count)
 	for ; count > 0 && r.err == nil; count-- {
 		if !expressions {

@@ -33,7 +33,11 @@ type Limits struct {
 // Static bounds. They are far beyond what compilers make, and keep the engine's compiler and the instances small.
 const (
 	maxTables     = 8
-	maxElements   = 1 << 20 // of one table
+	maxElements   = 1 << 20 // of all tables
+	maxReferences = 1 << 18 // in all element segments: each takes 40 bytes of each instance
+	maxGlobals    = 10_000
+	maxImports    = 1_000
+	maxSegments   = 1 << 16 // of data, if instructions use them
 	maxLocals     = 50_000  // of one function
 	maxParams     = 256     // of one type, and as many results
 	maxExportable = 1000    // globals of a module that can be cloned

@@ -14,11 +14,12 @@ type rewriter struct {
 	helpers     []helper
 	helperIndex map[helperKey]uint32
 
-	effort    uint64 // of compiling, so far
-	unrolled  uint64 // beside it, what short loops add that are written several times
-	locals    uint64 // of all functions, so far
-	usesData  bool   // an instruction refers to data segments
-	cloneable bool   // until an instruction is found that changes more than memory and globals
+	effort     uint64 // of compiling, so far
+	unrolled   uint64 // beside it, what short loops add that are written several times
+	locals     uint64 // of all functions, so far
+	references int    // in element segments, so far
+	usesData   bool   // an instruction refers to data segments
+	cloneable  bool   // until an instruction is found that changes more than memory and globals
 }
 
 func newRewriter(m *module) *rewriter {

@@ -1,0 +1,72 @@
+package prepare
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+)
+
+// TestMemoryBesideTheMemory: what the engine keeps for each instance is bounded, too. A few
+// bytes of a module can ask for a lot of it.
+func TestMemoryBesideTheMemory(t *testing.T) {
+	segment := func(n int) []byte { return asm.Cat([]byte{1, 0}, asm.U32(uint32(n)), make([]byte, n)) } // passive
+	zero := asm.Cat([]byte{asm.I32, 0}, asm.I32Const(0), asm.End)
+	table := func(n uint32) []byte { return asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(n)) }
+	repeat := func(n int, item []byte) (all [][]byte) {
+		for range n {
+			all = append(all, item)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name   string
+		change func(m *asm.Module)
+		want   string // empty: it is not refused
+	}{
+		{"globals", func(m *asm.Module) { m.Globals = repeat(maxGlobals, zero) }, ""},
+		{"too many globals", func(m *asm.Module) { m.Globals = repeat(maxGlobals+1, zero) }, "10001 globals; at most 10000"},
+		{"too many imports", func(m *asm.Module) {
+			m.Imports = make([]asm.Import, maxImports+1)
+		}, "1001 imports; at most 1000"},
+		{"references", func(m *asm.Module) { m.Elements = [][]byte{segment(maxReferences - 1)} }, ""},
+		{"too many references", func(m *asm.Module) { m.Elements = [][]byte{segment(maxReferences)} }, "more than 262144 references"},
+		{"too many references in all", func(m *asm.Module) { m.Elements = repeat(2, segment(maxReferences/2)) }, "more than 262144 references"},
+		{"too many empty segments", func(m *asm.Module) { m.Elements = repeat(maxReferences+1, segment(0)) }, "more than 262144 references"},
+		{"tables", func(m *asm.Module) { m.Tables = repeat(4, table(maxElements/4)) }, ""},
+		{"too large tables", func(m *asm.Module) { m.Tables = repeat(4, table(maxElements/4+1)) }, "table 0 has 262145 elements; at most 262144"},
+		{"data segments that are not used", func(m *asm.Module) { m.Passive = make([][]byte, maxSegments+1) }, ""},
+		{"too many data segments", func(m *asm.Module) {
+			m.Passive, m.DataCount = make([][]byte, maxSegments+1), true
+			m.Funcs[0].Code = asm.Cat(asm.Bulk(9, 0), asm.I32Const(0)) // data.drop
+		}, "data segments; at most 65536"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := program(asm.I32Const(0))
+			test.change(&m)
+			_, err := prepared(m.Encode())
+			if test.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestTablesShareTheirLimit also when they grow.
+func TestTablesShareTheirLimit(t *testing.T) {
+	grow := asm.Cat([]byte{0xd0, asm.FuncRef}, asm.Get(0), asm.Bulk(15, 1)) // ref.null, table.grow of the second table
+	m := program(grow)
+	m.Tables = [][]byte{{asm.FuncRef, 0, 0}, {asm.FuncRef, 0, 0}}
+	for n, want := range map[uint64]uint64{maxElements / 2: 0, maxElements/2 + 1: 1<<32 - 1} {
+		if _, got := both(t, m, "f", n, 0, 0); len(got.Results) != 1 || got.Results[0] != want {
+			t.Errorf("growing by %d: %v %s", n, got.Results, got.Trap)
+		}
+	}
+}
