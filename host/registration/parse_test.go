@@ -3,6 +3,7 @@ package registration
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -204,4 +205,43 @@ func fillHandler(h abi.Handler) abi.Handler {
 	h.Operations, h.Subresource, h.Persistent, h.SideEffects, h.IgnoreFailures = []string{"CREATE"}, "s", true, true, true
 	h.From, h.To = "v1", "v2"
 	return h
+}
+
+// TestManyNamesakes: comparing handlers of one id is bounded, however many there are.
+func TestManyNamesakes(t *testing.T) {
+	document := func(count int, handler func(i int) string) []byte {
+		all := make([]string, count)
+		for i := range all {
+			all[i] = handler(i)
+		}
+		return []byte(`{"handlers":[` + strings.Join(all, ",") + `]}`)
+	}
+	exclusive := func(value string) func(i int) string {
+		return func(i int) string {
+			return fmt.Sprintf(`{"kind":"create","id":"x","fn":"f%d","resource":{"args":["pods"]},"labels":{"a":"%d%s"}}`, i, i, value)
+		}
+	}
+	same := func(int) string {
+		return `{"kind":"create","id":"x","fn":"f","resource":{"args":["pods"]}}`
+	}
+	for _, test := range []struct {
+		name string
+		doc  []byte
+		want string // of the error; empty: there is none
+	}{
+		{"of one function", document(maxHandlers, same), ""},
+		{"that exclude each other", document(300, exclusive("")), ""},
+		{"many that exclude each other", document(maxHandlers, exclusive("")), `too many handlers with the id "x"`},
+		{"with long filters", document(100, exclusive(strings.Repeat("x", 50_000))), `too many handlers with the id "x"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse(test.doc)
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+		})
+	}
 }

@@ -11,9 +11,12 @@ import (
 // cause of one resource: they would share one record of progress, and only the first
 // would be called. Which resources a selector selects is only known in the cluster,
 // so only equal selectors are compared here.
+//
+// Handlers of one id are compared in pairs. If that were too much work, it is refused, too.
 func CheckTwins(handlers []abi.Handler) error {
 	type key struct{ id, resource, cause string }
-	seen := map[key][]*abi.Handler{}
+	seen := map[key]*namesakes{}
+	work := maxWork
 	for i := range handlers {
 		h := &handlers[i]
 		resource, err := json.Marshal(h.Resource)
@@ -22,20 +25,72 @@ func CheckTwins(handlers []abi.Handler) error {
 		}
 		for _, cause := range causesOf(h) {
 			k := key{fullID(h), string(resource), cause}
-			for _, other := range seen[k] {
-				if !sameFunction(other, h) && !exclusive(other, h) {
-					return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s", h.ID, cause, function(other), function(h))
-				}
+			if seen[k] == nil {
+				seen[k] = &namesakes{}
 			}
-			seen[k] = append(seen[k], h)
+			other := seen[k].add(h, &work)
+			switch {
+			case work < 0:
+				return fmt.Errorf("too many handlers with the id %q", h.ID)
+			case other != nil:
+				return fmt.Errorf("two functions with the id %q meet in one cause (%s): %s and %s", h.ID, cause, function(other), function(h))
+			}
 		}
 	}
 	return nil
 }
 
-// sameFunction tells whether two registrations are of one function; one without
-// a name is used nowhere else.
-func sameFunction(a, b *abi.Handler) bool { return a.Fn != "" && a.Fn == b.Fn }
+// namesakes are handlers with one id in one cause of one resource, by their functions.
+type namesakes struct {
+	functions [][]*abi.Handler
+	positions map[string]int // of functions with a name: one without is used nowhere else
+}
+
+// add adds a handler, and returns one of another function that it can meet, if any. It takes
+// what that costs from the work that is left.
+func (n *namesakes) add(h *abi.Handler, work *int) *abi.Handler {
+	position, known := n.positions[h.Fn]
+	for i, others := range n.functions {
+		if known && i == position {
+			continue
+		}
+		for _, other := range others {
+			if *work -= weight(other) + weight(h); *work < 0 {
+				return nil
+			}
+			if !exclusive(other, h) {
+				return other
+			}
+		}
+	}
+	if known {
+		n.functions[position] = append(n.functions[position], h)
+		return nil
+	}
+	if n.positions == nil {
+		n.positions = map[string]int{}
+	}
+	if h.Fn != "" {
+		n.positions[h.Fn] = len(n.functions)
+	}
+	n.functions = append(n.functions, []*abi.Handler{h})
+	return nil
+}
+
+// maxWork bounds comparing, in bytes of filters: some tenths of a second. Guests that mean no
+// harm are far below.
+const maxWork = 16 << 20
+
+// weight is what comparing the filters of a handler costs.
+func weight(h *abi.Handler) int {
+	total := 64 + len(h.Value) + len(h.Old) + len(h.New)
+	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
+		for key, filter := range filters {
+			total += len(key) + len(filter)
+		}
+	}
+	return total
+}
 
 // function names the function of a handler in errors.
 func function(h *abi.Handler) string {
