@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/kopf-wasm/kopf/host/linear"
@@ -14,10 +13,7 @@ import (
 
 // newInstance makes an instance that is still to be created.
 func (m *Module) newInstance() *instance {
-	in := &instance{
-		m: m, busy: make(chan struct{}, 1),
-		exports: map[string]api.Function{}, tasks: map[uint32]*Task{},
-	}
+	in := &instance{m: m, busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
 	if m.plugin {
 		in.kernel = &kernel{limit: 4*m.options.MessageLimit + m.options.PluginResponse, maxVars: m.options.PluginVariables}
 	}
@@ -52,6 +48,7 @@ func (in *instance) create(ctx context.Context) error {
 // instantiate makes the instance on a memory that it owns from now on.
 func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
+	in.memory = memory
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 	var err error
@@ -70,6 +67,7 @@ func (noRandom) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // close frees the instance. No call of it runs, and none will.
 func (in *instance) close() {
+	in.m.pool.stacks.revoke(in)
 	for i := range in.streams {
 		in.streams[i].end()
 	}

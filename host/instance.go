@@ -3,19 +3,22 @@ package host
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/linear"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // instance is one copy of the guest: its memory and the tasks in it. Only one
 // call runs in it at a time; overlapping calls would corrupt the guest's stack.
 type instance struct {
-	m   *Module
-	mod api.Module
+	m      *Module
+	mod    api.Module
+	memory *linear.Memory // nil for programs
 
 	// busy holds a token while somebody uses the instance. All fields below belong
 	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
@@ -24,18 +27,17 @@ type instance struct {
 	permits chan struct{} // where its permit is from
 	load    int           // tasks that share it, or are about to; guarded by pool.mu
 
-	enter     api.Function            // prepare.Enter, once it was used
-	exports   map[string]api.Function // others, as far as used
-	streams   [2]lineWriter           // standard output and error
-	tasks     map[uint32]*Task        // that are not released
-	last      uint32                  // the latest number of a task
-	calls     int                     // invocations so far
-	idleSince time.Time               // belongs to the pool
-	dead      error                   // why nothing runs here any more
-	kernel    *kernel                 // of plugins; nil for others
-	program   *program                // that runs natively; nil for modules
-	tainted   bool                    // it must not be used for other tasks
-	skew      time.Duration           // how far its monotonic clock was put forward
+	functions atomic.Pointer[functions] // nil: it was not called lately; see stacks
+	streams   [2]lineWriter             // standard output and error
+	tasks     map[uint32]*Task          // that are not released
+	last      uint32                    // the latest number of a task
+	calls     int                       // invocations so far
+	idleSince time.Time                 // belongs to the pool
+	dead      error                     // why nothing runs here any more
+	kernel    *kernel                   // of plugins; nil for others
+	program   *program                  // that runs natively; nil for modules
+	tainted   bool                      // it must not be used for other tasks
+	skew      time.Duration             // how far its monotonic clock was put forward
 }
 
 // lock takes the instance, and a core to compute on, or gives up with the context.
@@ -92,11 +94,15 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 	if err := c.ctx.Err(); err != nil && !c.registering {
 		return 0, fmt.Errorf("%s: %s is not called: %w", c.in.m.name, c.export, context.Cause(c.ctx))
 	}
+	c.in.unfold()
 	fn, stack := c.in.function(export, params)
 	if fn == nil {
 		return 0, c.fail(fmt.Errorf("%w: %s", ErrExport, export))
 	}
 	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
+	if c.yields > 0 {
+		c.in.m.pool.stacks.revoke(c.in) // it computed for long: the stack may have grown
+	}
 	c.settle()
 	if err != nil {
 		return 0, c.fail(err)
@@ -107,18 +113,22 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 // function finds an export, or the one that calls it, and makes the stack for a call:
 // first the parameters, then the result.
 func (in *instance) function(export string, params []uint64) (api.Function, []uint64) {
+	fns := in.functions.Load()
+	if fns == nil {
+		fns = in.m.pool.stacks.grant(in)
+	}
 	if number, ok := in.m.entries[export]; ok {
-		if in.enter == nil {
-			in.enter = in.mod.ExportedFunction(prepare.Enter)
+		if fns.enter == nil {
+			fns.enter = in.mod.ExportedFunction(prepare.Enter)
 		}
 		stack := [4]uint64{number}
 		copy(stack[1:], params)
-		return in.enter, stack[:]
+		return fns.enter, stack[:]
 	}
-	fn := in.exports[export]
+	fn := fns.others[export]
 	if fn == nil {
 		if fn = in.mod.ExportedFunction(export); fn != nil {
-			in.exports[export] = fn
+			fns.others[export] = fn
 		}
 	}
 	return fn, append(params, 0)

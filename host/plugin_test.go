@@ -70,6 +70,18 @@ func user64(name string, params []byte) asm.Import {
 	return asm.Import{Module: pluginUser, Name: name, Params: params, Results: one}
 }
 
+// TestPluginWithoutMemory: what a plugin needs may all be the host's.
+func TestPluginWithoutMemory(t *testing.T) {
+	plugin := pluginModule(asm.Cat(output(asm.Done), asm.I32Const(0)))
+	plugin.Memory = []uint32{0}
+	m := loadPlugin(t, plugin, time.Minute)
+	for range 2 {
+		if got := result(t, m, "", &testEnv{}); got != "1" {
+			t.Errorf("result = %s", got)
+		}
+	}
+}
+
 func loadPlugin(t *testing.T, module asm.Module, compute time.Duration) *Module {
 	t.Helper()
 	m, err := Load(context.Background(), "plugin.wasm", module.Encode(), withCache(t, Options{MessageLimit: 1 << 16, ComputeLimit: compute}))

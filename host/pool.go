@@ -14,6 +14,8 @@ type pool struct {
 	daemons chan struct{} // the same for instances of daemons
 	reviews chan struct{} // the same for instances that answer the API server
 
+	stacks *stacks
+
 	mu       sync.Mutex
 	idle     []*instance // the latest used one at the end: its memory is warm
 	shared   []*instance // with daemons, and room for more
@@ -27,8 +29,8 @@ type pool struct {
 func newPool(o *Options) *pool {
 	return &pool{
 		permits: make(chan struct{}, o.MaxInstances), daemons: make(chan struct{}, o.MaxDaemons),
-		reviews: make(chan struct{}, o.MaxReviews),
-		living:  map[*instance]bool{},
+		reviews: make(chan struct{}, o.MaxReviews), stacks: newStacks(),
+		living: map[*instance]bool{},
 	}
 }
 

@@ -77,8 +77,9 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	if err != nil {
 		return nil, c.fail(err)
 	}
-	if t.waits = step.Step != abi.StepDone; t.waits && t.in.permits == t.in.m.pool.daemons && !t.in.m.sharesTasks() {
-		t.in.enter = nil // it has a stack of 10 KB, and a daemon waits most of its life
+	t.waits = step.Step != abi.StepDone
+	if t.in.rests(step) {
+		t.in.fold()
 	}
 	t.changes = !t.waits && step.Transforms > 0
 	t.lives = t.changes || !t.waits && len(step.Children) > 0

@@ -4,9 +4,11 @@ package linear
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -16,12 +18,21 @@ const Supported = true
 
 // Image is the contents of a memory, to be cloned. It lies in a file without a name.
 type Image struct {
-	file *os.File
-	size int
+	file    *os.File
+	size    int
+	pagemap *os.File // nil: clones are not folded
+
+	mu       sync.RWMutex // guards contents
+	contents []byte       // read-only; nil after Close
 }
 
 // NewImage copies a memory, whose size is a multiple of that of a page.
+//
+// Errors: ErrUnsupported, also for an empty one.
 func NewImage(contents []byte) (*Image, error) {
+	if len(contents) == 0 {
+		return nil, ErrUnsupported
+	}
 	file, err := memfd()
 	if err != nil {
 		return nil, err
@@ -30,7 +41,12 @@ func NewImage(contents []byte) (*Image, error) {
 		file.Close()
 		return nil, fmt.Errorf("memory image: %w", err)
 	}
-	return &Image{file: file, size: len(contents)}, nil
+	view, err := syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("memory image: %w", err)
+	}
+	return &Image{file: file, size: len(contents), pagemap: openPagemap(), contents: view}, nil
 }
 
 // memfd makes a file in memory.
@@ -73,10 +89,11 @@ func (i *Image) Size() int { return i.size }
 
 // Clone makes a memory that begins as the image and can grow up to max bytes.
 func (i *Image) Clone(max int) (*Memory, error) {
-	m, err := Reserve(0, max)
+	m, err := Reserve(0, max+foldedRoom)
 	if err != nil {
 		return nil, err
 	}
+	m.max, m.image = max, i
 	_, _, errno := syscall.Syscall6(syscall.SYS_MMAP, uintptr(unsafe.Pointer(&m.buf[0])), uintptr(i.size),
 		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_FIXED, i.file.Fd(), 0)
 	if errno != 0 {
@@ -90,5 +107,14 @@ func (i *Image) Clone(max int) (*Memory, error) {
 	return m, nil
 }
 
-// Close gives the image back. Clones of it stay.
-func (i *Image) Close() error { return i.file.Close() }
+// Close gives the image back. Clones of it stay. It may be called once.
+func (i *Image) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	err := errors.Join(i.file.Close(), syscall.Munmap(i.contents))
+	i.contents = nil
+	if i.pagemap != nil {
+		err = errors.Join(err, i.pagemap.Close())
+	}
+	return err
+}

@@ -23,8 +23,14 @@ var ErrUnsupported = errors.New("copy-on-write images are not supported on this 
 //   - After Free, any use of a slice of it ends the process.
 type Memory struct {
 	buf       []byte // all that is reserved; nil after Free
+	max       int    // what can be used of it
 	committed int    // bytes at its beginning that can be used
 	populated int    // up to here the system was asked to provide what is not lazy
+
+	image  *Image // that it is a clone of, as long as it can be folded
+	folded int    // bytes behind what is committed, in which it is kept; 0: it is not folded
+	room   int    // where there was room for that the last time; 0: nowhere yet
+	used   int    // bytes there that may not be zero
 }
 
 // How much of a memory is provided when it is touched, and not before: of an image
@@ -38,7 +44,7 @@ const (
 
 // Reallocate makes the memory so large, and returns all of it; nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {
-	if size > uint64(len(m.buf)) || m.commit(int(size)) != nil {
+	if size > uint64(m.max) || m.commit(int(size)) != nil {
 		return nil
 	}
 	return m.buf[:size:size]
@@ -48,6 +54,6 @@ func (m *Memory) Reallocate(size uint64) []byte {
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
-		m.buf, m.committed = nil, 0
+		m.buf, m.max, m.committed, m.image, m.folded, m.used = nil, 0, 0, nil, 0, 0
 	}
 }

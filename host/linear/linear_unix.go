@@ -13,7 +13,7 @@ func Reserve(min, max int) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reserving %d bytes of memory: %w", max, err)
 	}
-	m := &Memory{buf: buf}
+	m := &Memory{buf: buf, max: max}
 	if err := m.commit(min); err != nil {
 		m.Free()
 		return nil, err
@@ -25,6 +25,9 @@ func Reserve(min, max int) (*Memory, error) {
 func (m *Memory) commit(size int) error {
 	if size <= m.committed {
 		return nil
+	}
+	if m.used > 0 {
+		m.clearRoom() // the memory grows into it, and must find zeros
 	}
 	if err := syscall.Mprotect(m.buf[m.committed:size], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
 		return fmt.Errorf("committing %d bytes of memory: %w", size, err)
