@@ -98,8 +98,15 @@ func TestDuration(t *testing.T) {
 		seconds float64
 		want    time.Duration
 	}{
-		{0, 0}, {1.5, 1500 * time.Millisecond}, {-2, -2 * time.Second}, {86400, 24 * time.Hour},
-		{1e10, century}, {1e300, century}, {math.Inf(1), century}, {-1e300, -century}, {math.NaN(), 0},
+		{0, 0},
+		{1.5, 1500 * time.Millisecond},
+		{-2, -2 * time.Second},
+		{86400, 24 * time.Hour},
+		{1e10, century},
+		{1e300, century},
+		{math.Inf(1), century},
+		{-1e300, -century},
+		{math.NaN(), 0},
 	} {
 		if got := backoffs.Duration(test.seconds); got != test.want {
 			t.Errorf("Duration(%v) = %v, want %v", test.seconds, got, test.want)
