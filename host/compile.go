@@ -10,27 +10,17 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/host/compiler"
-	"github.com/kopf-wasm/kopf/host/configuration"
-	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
-	"github.com/kopf-wasm/kopf/host/sections"
 )
 
-// compile validates, prepares and compiles the module, or finds all that in the cache.
-func (m *Module) compile(ctx context.Context, wasm []byte, source *prepare.Source) error {
+// compile validates, prepares and compiles the module, or finds all that in the cache. What
+// is declared and configured is no code: an engine is compiled once for all scripts.
+func (m *Module) compile(ctx context.Context, code []byte, digest string, source *prepare.Source) error {
 	dir, err := cacheDir(m.options.CacheDir)
 	if err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
 	}
 	limits := m.limits()
-	code, err := sections.Remove(wasm, declaration.Section, configuration.Section)
-	if err != nil {
-		return m.refuse(err)
-	}
-	digest := m.digest
-	if len(code) < len(wasm) { // what is declared and configured changes no code: an engine is compiled once for all scripts
-		digest = digestOf(code)
-	}
 	file := preparedFile(dir, digest, limits)
 	if m.restore(file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil

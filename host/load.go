@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -13,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/host/sections"
 )
 
 // Load makes a module out of the bytes of a WebAssembly file: it refuses what is
@@ -25,7 +28,7 @@ import (
 // Errors: they wrap ErrModule if the file is to blame, and are a GuestError if
 // the guest failed to register.
 func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, error) {
-	m := &Module{name: name, digest: digestOf(wasm), options: o.withDefaults()}
+	m := &Module{name: name, options: o.withDefaults()}
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	m.pool = newPool(&m.options)
 	source, err := prepare.Parse(wasm)
@@ -48,7 +51,13 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err := m.configure(wasm); err != nil {
 		return nil, err
 	}
-	if err := m.compile(ctx, wasm, source); err != nil {
+	code, err := sections.Remove(wasm, declaration.Section, configuration.Section)
+	if err != nil {
+		return nil, m.refuse(err)
+	}
+	var codeDigest string
+	m.digest, codeDigest = digestsOf(wasm, code)
+	if err := m.compile(ctx, code, codeDigest, source); err != nil {
 		return nil, err
 	}
 	if err = m.first(ctx); err == nil && declared != nil {
@@ -64,10 +73,20 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	return m, nil
 }
 
-// digestOf identifies bytes, as in OCI descriptors.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
+// digestsOf identifies a module, and what of it is code, as in OCI descriptors. It looks at
+// all once, if what is no code is at the end.
+func digestsOf(wasm, code []byte) (whole, ofCode string) {
+	text := func(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
+	h := sha256.New()
+	h.Write(code)
+	ofCode = text(h)
+	if bytes.HasPrefix(wasm, code) {
+		h.Write(wasm[len(code):])
+	} else {
+		h.Reset()
+		h.Write(wasm)
+	}
+	return text(h), ofCode
 }
 
 // configure adds the configuration that is embedded in the module, below that of the options.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +151,26 @@ func TestBadArtifacts(t *testing.T) {
 		{"a layer that is no WebAssembly", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { replaceLayer(r, m, []byte("#!/bin/sh\necho")) }))
 		}, oci.ErrLayout, "its layer is not WebAssembly"},
+		{"10,000 layers", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Layers = slices.Repeat(m.Layers, 10_000) }))
+		}, oci.ErrLayout, "it has 10000 layers, not one"},
+		{"a type of 1 MB", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Layers[0].MediaType = strings.Repeat("type", 1<<18) }))
+		}, oci.ErrLayout, "typetypetype"},
+		{"a number of 1 MB", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, []byte(`{"schemaVersion":`+strings.Repeat("9", 1<<20)+`}`))
+		}, oci.ErrLayout, "cannot unmarshal number 999"},
+		{"a digest that leads elsewhere", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Config.Digest = "sha256:../../../../../../etc/passwd" }))
+		}, oci.ErrLayout, "not of sha256"},
+		{"a config that tells 1 MB", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) {
+				m.Config = r.Put(layout.MediaConfig, []byte(`{"layerDigests":["\u001b[31m`+strings.Repeat("x", 900_000)+`"]}`))
+			}))
+		}, oci.ErrLayout, "its config says that the layer is"},
+		{"annotations of 10 MB", func(r *ocitest.Registry) {
+			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Annotations = map[string]string{"a": strings.Repeat("x", 10<<20)} }))
+		}, oci.ErrLayout, "its manifest is larger than"},
 		{"a component", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { replaceLayer(r, m, []byte("\x00asm\x0d\x00\x01\x00")) }))
 		}, oci.ErrLayout, "a WebAssembly component"},
@@ -179,6 +201,9 @@ func refused(t *testing.T, f *modules.Finder, ref oci.Reference, want error, wor
 		t.Fatalf("found %v, error %v", found, err)
 	}
 	text := err.Error()
+	if len(text) > 1100 || strings.ContainsRune(text, '\x1b') {
+		t.Errorf("the error has %d bytes: %.200q", len(text), text)
+	}
 	if !errors.Is(err, want) || !strings.Contains(text, words) || !strings.Contains(text, ref.Name()) || strings.Contains(text, "\n") {
 		t.Errorf("the error is %q, want one line of %v with the reference and %q", text, want, words)
 	}
@@ -194,6 +219,13 @@ func TestBadRegistries(t *testing.T) {
 		digest := layout.Digest(wasm("module"))
 		return func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, digest) {
+				then(w, r)
+			}
+		}
+	}
+	manifests := func(then http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, "/manifests/") {
 				then(w, r)
 			}
 		}
@@ -225,6 +257,58 @@ func TestBadRegistries(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}), oci.ErrUnavailable, "broke off after 8 of 14 bytes"},
+		{"a layer without an end", layer(func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+					return
+				}
+			}
+		}), oci.ErrTampered, "instead of the announced 14"},
+		{"a layer with another length", layer(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9000000000")
+			_, _ = w.Write(wasm("module"))
+		}), oci.ErrUnavailable, "mismatch Content-Length"},
+		{"a layer of other bytes", layer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(wasm("MODULE")) }), oci.ErrTampered, "was tampered with"},
+		{"a manifest of 100 MB", manifests(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", layout.MediaManifest)
+			w.Header().Set("Content-Length", "104857600")
+			w.Header().Set("Docker-Content-Digest", layout.Digest(nil))
+			for i := 0; i < 1600 && r.Context().Err() == nil; i++ {
+				if _, err := w.Write(bytes.Repeat([]byte(" "), 64<<10)); err != nil {
+					return
+				}
+			}
+		}), oci.ErrLayout, "its manifest is larger than 4194304 bytes"},
+		{"a manifest of no type", manifests(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset")
+			fmt.Fprint(w, "<html>")
+		}), oci.ErrUnavailable, "invalid media parameter"},
+		{"a digest that lies", manifests(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", layout.MediaManifest)
+			w.Header().Set("Docker-Content-Digest", layout.Digest([]byte("something else")))
+			fmt.Fprint(w, "{}")
+		}), oci.ErrTampered, "the manifest should be sha256:"},
+		{"a digest that is none", manifests(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", layout.MediaManifest)
+			w.Header().Set("Docker-Content-Digest", "sha256:../../etc/passwd")
+			fmt.Fprint(w, "{}")
+		}), oci.ErrUnavailable, "digest"},
+		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n"))
+				_ = conn.Close()
+			}
+			panic(http.ErrAbortHandler)
+		}, oci.ErrUnavailable, ""},
+		{"a token service without TLS", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="http://auth.example.com/token",service="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}, oci.ErrUnavailable, "auth.example.com is not to be reached without TLS"},
+		{"a token service that asks for a token", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+r.Host+`/token",service="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}, oci.ErrDenied, "401"},
 		{"redirecting in a circle", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, oci.ErrUnavailable, "redirects"},
 		{"redirecting to plain HTTP elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://registry.example.com/", http.StatusFound)
@@ -238,5 +322,31 @@ func TestBadRegistries(t *testing.T) {
 			r.Override(tt.how)
 			refused(t, f, r.Ref("v1"), tt.want, tt.words)
 		})
+	}
+}
+
+// What belongs to an artifact does not fill the disk when it is saved.
+func TestSaveBoundsAttachments(t *testing.T) {
+	f, r := finder(t), ocitest.New(t)
+	digest := r.Pack(t, "v1", wasm("module"))
+	small := r.Put("application/json", []byte("{}"))
+	large := small
+	large.Size = 65 << 20
+	for _, tt := range []struct {
+		layers []layout.Descriptor
+		words  string
+	}{
+		{slices.Repeat([]layout.Descriptor{small}, 101), "has 101 layers; at most 100"},
+		{[]layout.Descriptor{small, large}, "of 68157440 bytes is announced, and the limit is"},
+	} {
+		text, err := json.Marshal(layout.Manifest{SchemaVersion: 2, MediaType: layout.MediaManifest, Config: small, Layers: tt.layers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Tag(oci.SignatureTag(digest), layout.MediaManifest, text)
+		err = f.Save(t.Context(), &bytes.Buffer{}, []oci.Reference{r.Ref("v1")})
+		if !errors.Is(err, oci.ErrLayout) || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("error %v, want %q", err, tt.words)
+		}
 	}
 }

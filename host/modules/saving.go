@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/kopf-wasm/kopf/host/oci"
@@ -11,8 +12,11 @@ import (
 	"github.com/kopf-wasm/kopf/host/oci/store"
 )
 
-// maxAttachment bounds what belongs to an artifact, in bytes: an SBOM can be large.
-const maxAttachment = 32 << 20
+// Bounds of what belongs to an artifact.
+const (
+	maxAttachment = 64 << 20 // bytes of all of it: SBOMs can be large
+	maxParts      = 100      // of one of them: cosign keeps a layer for each signature
+)
 
 // errNoStore is of what cannot be done without a store.
 var errNoStore = errors.New("there is no store on this machine: set HOME or XDG_CACHE_HOME")
@@ -67,6 +71,7 @@ func attached(ctx context.Context, from Attachments, r oci.Reference, content bo
 	if content {
 		at = append(at, r.Tagged(oci.SignatureTag(r.Digest)))
 	}
+	read := int64(0)
 	for i, ref := range at {
 		m, _, err := from.Attached(ctx, ref)
 		if errors.Is(err, oci.ErrNotFound) && ref.Tag != "" {
@@ -78,13 +83,17 @@ func attached(ctx context.Context, from Attachments, r oci.Reference, content bo
 		if i < len(found) && m.ArtifactType != "" {
 			found[i].ArtifactType = m.ArtifactType // some registries tell the type of the config
 		}
+		if !content {
+			continue
+		}
+		if len(m.Layers) > maxParts {
+			return nil, fmt.Errorf("%s: %w: what belongs to it has %d layers; at most %d", ref, oci.ErrLayout, len(m.Layers), maxParts)
+		}
 		for _, part := range append(m.Layers, m.Config) {
-			if !content {
-				break
-			}
-			if _, err := from.Blob(ctx, ref, part, maxAttachment); err != nil {
+			if _, err := from.Blob(ctx, ref, part, maxAttachment-read); err != nil {
 				return nil, err
 			}
+			read += part.Size
 		}
 	}
 	return found, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -32,11 +33,25 @@ var (
 	ErrLayout = layout.ErrLayout
 )
 
+// maxExplained bounds what an error says of what a registry has sent, in bytes.
+const maxExplained = 1000
+
+// clippedError is an error whose text quotes what somebody else has written.
+type clippedError struct{ error }
+
+func (e clippedError) Error() string { return Clipped(e.error.Error(), maxExplained) }
+
+func (e clippedError) Unwrap() error { return e.error }
+
 // explained says in one line what went wrong with a reference.
 func explained(r Reference, err error) error {
 	if err == nil {
 		return nil
 	}
+	return clippedError{reason(r, err)}
+}
+
+func reason(r Reference, err error) error {
 	var response *errcode.ErrorResponse
 	switch {
 	case errors.Is(err, ErrLayout), errors.Is(err, ErrTampered):
@@ -74,16 +89,17 @@ func answered(r Reference, e *errcode.ErrorResponse) error {
 	return fmt.Errorf("%w: it answers %s", ErrUnavailable, said)
 }
 
-// Clipped bounds a text that somebody else has written, in bytes, and keeps it on its line.
+// Clipped bounds a text that somebody else has written, in bytes, and keeps it on its
+// line, and from controlling a terminal.
 func Clipped(text string, limit int) string {
-	text = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
+	clipped := text[:min(limit, len(text))]
+	if len(clipped) < len(text) {
+		clipped = strings.ToValidUTF8(clipped, "") + "…"
+	}
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
 			return ' '
 		}
 		return c
-	}, text)
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
+	}, clipped)
 }

@@ -81,6 +81,9 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one document: only one says what is demanded")
+	}
 	if c.APIVersion != "v1" {
 		return nil, fmt.Errorf("apiVersion %q: want v1", c.APIVersion)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kopf-wasm/kopf/host/oci"
 )
 
 // Keys are the keys that the configuration names.
@@ -154,7 +156,7 @@ func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, pr
 		switch {
 		case errors.Is(err, errOtherKey), certificates && errors.Is(err, errByCertificate):
 		case err != nil:
-			problems = append(problems, found[i].Where+": "+err.Error())
+			problems = append(problems, found[i].Where+": "+oci.Clipped(err.Error(), maxSaid))
 		default:
 			signers = append(signers, s)
 		}

@@ -12,6 +12,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+
+	"github.com/kopf-wasm/kopf/host/oci"
 )
 
 // PublicKey checks signatures by one key: ECDSA, RSA of at least 2048 bits (PKCS #1), or
@@ -26,9 +28,15 @@ func (k *PublicKey) Fingerprint() string { return k.fingerprint }
 
 // ParsePublicKey reads a key in PEM.
 func ParsePublicKey(text []byte) (*PublicKey, error) {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "PUBLIC KEY" {
+	block, rest := pem.Decode(text)
+	switch {
+	case block == nil:
 		return nil, errors.New("no public key in PEM (BEGIN PUBLIC KEY)")
+	case block.Type != "PUBLIC KEY":
+		return nil, fmt.Errorf("no public key in PEM (BEGIN PUBLIC KEY), but %q", oci.Clipped(block.Type, 40))
+	}
+	if more, _ := pem.Decode(rest); more != nil {
+		return nil, errors.New("more than one key: each is demanded by an entry or a file of its own")
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {

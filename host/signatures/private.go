@@ -30,7 +30,7 @@ func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey,
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("private key: PEM of %q is neither PRIVATE KEY (PKCS #8) nor that of cosign", block.Type)
+		return nil, fmt.Errorf("private key: PEM of %q is neither PRIVATE KEY (PKCS #8: openssl pkcs8 -topk8 -nocrypt) nor that of cosign", block.Type)
 	}
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
@@ -59,6 +59,10 @@ type sealed struct {
 	Ciphertext []byte `json:"ciphertext"`
 }
 
+// maxDerivation bounds N·r·p of scrypt, which takes 128 times as many bytes, or as much
+// time; cosign has 2^19.
+const maxDerivation = 1 << 22
+
 func decrypted(data, password []byte) ([]byte, error) {
 	var s sealed
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -68,7 +72,7 @@ func decrypted(data, password []byte) ([]byte, error) {
 	switch {
 	case s.KDF.Name != "scrypt" || s.Cipher.Name != "nacl/secretbox" || len(s.Cipher.Nonce) != 24:
 		return nil, fmt.Errorf("private key: encrypted with %q and %q, not with scrypt and nacl/secretbox", s.KDF.Name, s.Cipher.Name)
-	case params.N > 1<<20 || params.R > 64 || params.P > 64:
+	case params.N < 0 || params.N > maxDerivation || params.R < 1 || params.P < 1 || params.R > maxDerivation || params.P > maxDerivation || params.N*params.R*params.P > maxDerivation:
 		return nil, errors.New("private key: the parameters of scrypt are out of bounds")
 	}
 	derived, err := scrypt.Key(password, s.KDF.Salt, params.N, params.R, params.P, 32)

@@ -19,7 +19,7 @@ import (
 var digest = "sha256:" + strings.Repeat("0a", 32)
 
 // newKey makes a key, and its public part in PEM.
-func newKey(t *testing.T) (*PrivateKey, string) {
+func newKey(t testing.TB) (*PrivateKey, string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -170,9 +170,13 @@ func TestParseConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	twice, err := json.Marshal(key + key)
+	if err != nil {
+		t.Fatal(err)
+	}
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
-		t.Skip(err) // refused already by the library
+		t.Fatal(err)
 	}
 	der, err := x509.MarshalPKIXPublicKey(weak.Public())
 	if err != nil {
@@ -192,6 +196,13 @@ func TestParseConfig(t *testing.T) {
 		{"apiVersion: v1\nallOf: [{kind: pubKey, key: WEAK}]", "1024 bits is too weak"},
 		{"apiVersion: v1\nallOf: [{kind: pubKey, key: KEY, issuer: https://i}]", "pubKey has no issuer"},
 		{"apiVersion: v1\nallOf: [{kind: other}]", `kind "other"`},
+		{"apiVersion: v1\nallOf: [{kind: pubKey, key: KEY}]\n---\n", "more than one document"},
+		{"apiVersion: v1\nallOf: [{kind: pubKey, key: KEY}]\n---\nallOf: [{kind: githubAction, owner: me}]", "more than one document"},
+		{"apiVersion: v1\nallOf: [{kind: pubKey, key: TWICE}]", "more than one key"},
+		{"apiVersion: v1\nallOf: [{kind: pubKey, key: KEY}]\nallOf: []", "already defined"},
+		{"apiVersion: v1\nallOf: {kind: pubKey, key: KEY}", "cannot unmarshal"},
+		{"allOf: &a [*a]", "cannot unmarshal"},
+		{"\x00", "control characters"},
 		{"apiVersion: v1\nallOf: [{kind: genericIssuer, issuer: https://i}]", "needs subject"},
 		{"apiVersion: v1\nallOf: [{kind: genericIssuer, issuer: https://i, subject: {}}]", "either equal or urlPrefix"},
 		{"apiVersion: v1\nallOf: [{kind: genericIssuer, issuer: https://i, subject: {equal: a, urlPrefix: https://b}}]", "either equal or urlPrefix"},
@@ -201,7 +212,7 @@ func TestParseConfig(t *testing.T) {
 		{"apiVersion: v1\nanyOf: {minimumMatches: 0, signatures: [{kind: githubAction, owner: me}]}", "want at least 1"},
 	}
 	for _, tt := range tests {
-		text := strings.NewReplacer("WEAK", string(weakPEM), "KEY", string(quoted)).Replace(tt.text)
+		text := strings.NewReplacer("WEAK", string(weakPEM), "TWICE", string(twice), "KEY", string(quoted)).Replace(tt.text)
 		_, err := ParseConfig([]byte(text))
 		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%s: error %v, want %q", tt.text, err, tt.words)
@@ -246,6 +257,8 @@ func TestEncryptedKey(t *testing.T) {
 		{"the password", "secret", seal(1024, "scrypt"), ""},
 		{"another one", "wrong", seal(1024, "scrypt"), "wrong password"},
 		{"a bomb", "secret", seal(1<<30, "scrypt"), "out of bounds"},
+		{"a smaller bomb", "secret", seal(1<<20, "scrypt"), "out of bounds"},
+		{"no parameters", "secret", seal(0, "scrypt"), "private key: "},
 		{"another derivation", "secret", seal(1024, "argon2"), `"argon2"`},
 		{"no PEM", "", []byte("text"), "no private key in PEM"},
 		{"a certificate", "", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE"}), "CERTIFICATE"},

@@ -25,8 +25,9 @@ const (
 
 // Bounds of what is read.
 const (
-	maxEntries = 10_000
-	maxBlob    = 256 << 20
+	maxEntries   = 10_000
+	maxArtifacts = 1000
+	maxBlob      = 256 << 20
 )
 
 // index is index.json.

@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,6 +172,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"a name that leads elsewhere", index("example.com/op:v1", "../../op:v1"), "has no good name"},
 		{"another size", index(`"size":`, `"size":1`), "instead of the announced"},
 		{"an unknown manifest", index("sha256:", "sha256:00"), "no digest"},
+		{"two indices", appended(t, good, "index.json", []byte("{}")), "more than one index.json"},
+		{"a file with holes", holes(t, good), "a file with holes"},
+		{"an index of everything", index(`"manifests":[`, `"manifests":[`+strings.Repeat("{},", 1000)), "names 1002 artifacts; at most 1000"},
 	}
 	for _, tt := range tests {
 		s := open(t)
@@ -180,5 +185,80 @@ func TestLoadRefuses(t *testing.T) {
 		if entries, err := s.List(); err != nil || len(entries) > 0 {
 			t.Errorf("%s: in the store: %v, %v", tt.name, entries, err)
 		}
+		if left, err := os.ReadDir(filepath.Join(s.Dir(), "blobs", "sha256")); err != nil || len(left) > 0 {
+			t.Errorf("%s: it has left %v, %v", tt.name, left, err)
+		}
 	}
+}
+
+// Names that lead elsewhere, links and devices are not looked at.
+func TestLoadIgnoresNames(t *testing.T) {
+	good := saved(t)
+	for name, header := range map[string]tar.Header{
+		"a path above":   {Name: "../../evil", Typeflag: tar.TypeReg, Size: 4},
+		"a blob above":   {Name: "blobs/../../evil", Typeflag: tar.TypeReg, Size: 4},
+		"a link":         {Name: "blobs/sha256/evil", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+		"a linked index": {Name: "index.json", Typeflag: tar.TypeLink, Linkname: "blobs/sha256/evil"},
+		"a device":       {Name: "evil", Typeflag: tar.TypeChar},
+	} {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		if err := w.WriteHeader(&header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte("evil")[:header.Size]); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t)
+		if got, err := archive.Load(bytes.NewReader(append(out.Bytes(), good...)), s); err != nil || len(got) != 1 {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if found, err := filepath.Glob(filepath.Join(filepath.Dir(s.Dir()), "*evil*")); err != nil || found != nil {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+}
+
+// appended is an archive with one more file at the end.
+func appended(t *testing.T, from []byte, name string, content []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Format: tar.FormatGNU}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return append(withoutEnd(from), out.Bytes()...)
+}
+
+// holes is an archive with a file of 8 GB that is nothing but holes.
+func holes(t *testing.T, from []byte) []byte {
+	t.Helper()
+	out := appended(t, from, "blobs/sha256/x", nil)
+	header := out[len(withoutEnd(from)):][:512]
+	header[156] = tar.TypeGNUSparse
+	copy(header[483:], "77777777777")
+	copy(header[148:], "        ")
+	sum := 0
+	for _, b := range header {
+		sum += int(b)
+	}
+	copy(header[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return out
+}
+
+// withoutEnd cuts the empty blocks at the end of an archive.
+func withoutEnd(from []byte) []byte {
+	for len(from) >= 512 && len(bytes.Trim(from[len(from)-512:], "\x00")) == 0 {
+		from = from[:len(from)-512]
+	}
+	return bytes.Clone(from)
 }

@@ -15,10 +15,19 @@ import (
 )
 
 // Load puts the artifacts of an archive into a store, and returns the entries of the
-// modules. Nothing stands for anything before all of it was read and checked.
+// modules. Nothing stands for anything before all of it was read and checked, and
+// nothing stays of an archive that is refused.
 //
 // Errors: ErrArchive.
 func Load(from io.Reader, s *store.Store) ([]store.Entry, error) {
+	modules, err := load(from, s)
+	if err != nil {
+		return nil, errors.Join(err, s.Sweep())
+	}
+	return modules, nil
+}
+
+func load(from io.Reader, s *store.Store) ([]store.Entry, error) {
 	done, err := s.Share()
 	if err != nil {
 		return nil, err
@@ -62,6 +71,10 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 		case n > maxEntries:
 			return nil, fmt.Errorf("%w: more than %d files", ErrArchive, maxEntries)
+		case isSparse(header):
+			return nil, fmt.Errorf("%w: %q is a file with holes, which is larger than what is read of it", ErrArchive, header.Name)
+		case header.Name == indexFile && list != nil:
+			return nil, fmt.Errorf("%w: it has more than one %s", ErrArchive, indexFile)
 		}
 		sum, isBlob := strings.CutPrefix(header.Name, blobsDir)
 		if header.Typeflag != tar.TypeReg || !isBlob && header.Name != indexFile {
@@ -85,12 +98,25 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 			list = &index{}
 			if err = json.Unmarshal(content, list); err != nil {
 				err = fmt.Errorf("%w: %s: %w", ErrArchive, indexFile, err)
+			} else if len(list.Manifests) > maxArtifacts {
+				err = fmt.Errorf("%w: %s names %d artifacts; at most %d", ErrArchive, indexFile, len(list.Manifests), maxArtifacts)
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// isSparse tells a file that is written with less than it holds: a few bytes could
+// fill a disk.
+func isSparse(header *tar.Header) bool {
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return header.Typeflag == tar.TypeGNUSparse
 }
 
 // check checks that an artifact is complete, and is what it says.

@@ -28,8 +28,16 @@ type Entry struct {
 	Subject string `json:"subject,omitempty"`
 }
 
+// maxFileName bounds the part of a file's name that tells the reference.
+const maxFileName = 150
+
+// entry is the file of a reference. Names that are too long for a file end with a digest.
 func (s *Store) entry(name string) string {
-	return filepath.Join(s.dir, "refs", url.QueryEscape(name)+".json")
+	file := url.QueryEscape(name)
+	if len(file) > maxFileName {
+		file = file[:maxFileName] + "-" + strings.TrimPrefix(layout.Digest([]byte(name)), "sha256:")
+	}
+	return filepath.Join(s.dir, "refs", file+".json")
 }
 
 // Set lets a reference stand for a digest.
@@ -48,16 +56,28 @@ func (s *Store) Set(e Entry) error {
 //
 // Errors: ErrAbsent.
 func (s *Store) Find(name string) (Entry, error) {
-	var e Entry
-	content, err := os.ReadFile(s.entry(name))
-	if errors.Is(err, fs.ErrNotExist) {
+	e, err := s.read(s.entry(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return e, fmt.Errorf("%s: %w", name, ErrAbsent)
+	case errors.Is(err, errBroken) || err == nil && e.Name != name:
+		return Entry{}, fmt.Errorf("%s: %w: its entry is broken, it has to be pulled again", name, ErrAbsent)
 	}
+	return e, err
+}
+
+// errBroken is the error of files that are no entries.
+var errBroken = errors.New("broken")
+
+// read reads the entry in a file.
+func (s *Store) read(path string) (Entry, error) {
+	var e Entry
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return e, err
 	}
-	if err := json.Unmarshal(content, &e); err != nil || !layout.ValidDigest(e.Digest) || e.Name != name {
-		return Entry{}, fmt.Errorf("%s: %w: its entry is broken, it has to be pulled again", name, ErrAbsent)
+	if err := json.Unmarshal(content, &e); err != nil || !layout.ValidDigest(e.Digest) || s.entry(e.Name) != path {
+		return Entry{}, errBroken
 	}
 	return e, nil
 }
@@ -82,11 +102,7 @@ func (s *Store) all() ([]Entry, error) {
 	}
 	var found []Entry
 	for _, f := range files {
-		name, err := url.QueryUnescape(strings.TrimSuffix(f.Name(), ".json"))
-		if err != nil || strings.HasPrefix(f.Name(), ".") {
-			continue
-		}
-		if e, err := s.Find(name); err == nil {
+		if e, err := s.read(filepath.Join(s.dir, "refs", f.Name())); err == nil {
 			found = append(found, e)
 		}
 	}

@@ -59,6 +59,16 @@ func (s *Store) detach() error {
 	return err
 }
 
+// Sweep removes content that no reference needs: what is left of something that failed.
+func (s *Store) Sweep() error {
+	unlock, err := s.lock(true)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.sweep()
+}
+
 // sweep removes content without references, and what killed processes have left.
 // The store is locked.
 func (s *Store) sweep() error {

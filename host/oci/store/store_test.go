@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -163,5 +164,34 @@ func TestOpenWhereItCannotBe(t *testing.T) {
 	}
 	if s, err := Open(path); err == nil || s != nil {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// A reference that is longer than names of files may be is kept, found, listed and removed.
+func TestLongNames(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := s.Put([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"example.com/" + strings.Repeat("long/", 60) + "a:v1", "example.com/" + strings.Repeat("long/", 60) + "b:v1"}
+	for _, name := range names {
+		if err := s.Set(Entry{Name: name, Digest: digest}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		if e, err := s.Find(name); err != nil || e.Name != name {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	if all, err := s.List(); err != nil || len(all) != 2 || all[0].Name != names[0] || all[1].Name != names[1] {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if gone, err := s.Remove(names[0]); err != nil || len(gone) != 1 {
+		t.Errorf("%v, %v", gone, err)
 	}
 }
