@@ -184,7 +184,7 @@ func run(task uint32, inv invocation, body []byte) uint64 {
 		}
 	case "sleep":
 		start := time.Now()
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(1200 * time.Millisecond)
 		return done(time.Since(start).Milliseconds())
 	case "sleep long":
 		start := time.Now()
