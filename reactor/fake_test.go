@@ -125,7 +125,7 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 	log := zerolog.New(&s.log)
 	config := settings.Default()
 	s.cause = &cause{
-		raw: []byte(body), body: object, memory: &memory{memo: newMemo(nil)}, base: newMemo(nil),
+		raw: []byte(body), body: object, memory: newMemories().recall("1", false), base: newMemo(nil),
 		patch: newPatch(nil), log: logger{Logger: &log}, events: newEvents(config), indices: indexing.New(nil),
 		changing: true, reason: causes.Create, new: object,
 	}

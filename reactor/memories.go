@@ -62,6 +62,7 @@ func (m *memories) recall(key string, byListing bool) *memory {
 		if item.memo == nil {
 			item.memo = newMemo(m.base)
 		}
+		item.background.noteChange() // idle times begin when an object is first seen
 		m.items[key] = item
 	}
 	return item

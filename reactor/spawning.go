@@ -91,9 +91,6 @@ func (m *backgroundMemory) add(d *daemon) bool {
 	if found {
 		return false
 	}
-	if m.changed.IsZero() {
-		m.changed = time.Now()
-	}
 	m.running = slices.Insert(m.running, i, d)
 	return true
 }

@@ -91,3 +91,19 @@ func TestTimers(t *testing.T) {
 		})
 	}
 }
+
+// TestIdleBeginsWithTheObject: a timer that begins later has no idle time of its own.
+func TestIdleBeginsWithTheObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, &scripted{begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+		time.Sleep(5 * time.Second)
+		b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"interval":100,"idle":7}`)
+		b.start(t.Context())
+		time.Sleep(20 * time.Second)
+		b.signal(abi.StopOperatorExiting)
+		<-b.done
+		if got, want := s.times(t), []float64{7}; !slices.Equal(got, want) {
+			t.Errorf("called at %v, want %v", got, want)
+		}
+	})
+}
