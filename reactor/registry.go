@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -101,7 +100,7 @@ func newHandler(spec abi.Handler) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{ID: ids.Generate("", &spec.ID, "", strings.Join(spec.Field, ".")), Spec: spec, Criteria: criteria}
+	h := &Handler{ID: ids.Registered(spec), Spec: spec, Criteria: criteria}
 	if spec.Resource != nil {
 		selector, err := selectors.Parse(*spec.Resource)
 		if err != nil {

@@ -3,6 +3,7 @@ package ids_test
 import (
 	"testing"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/ids"
 )
 
@@ -26,5 +27,22 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestRegistered(t *testing.T) {
+	tests := []struct {
+		kind  abi.Kind
+		field []string
+		want  string
+	}{
+		{abi.KindUpdate, nil, "fn"},
+		{abi.KindUpdate, []string{"spec", "a.b"}, "fn/spec.a.b"},
+		{abi.KindIndex, []string{"spec", "field"}, "fn"},
+	}
+	for _, test := range tests {
+		if got := ids.Registered(abi.Handler{ID: "fn", Kind: test.kind, Field: test.field}); got != test.want {
+			t.Errorf("%s of %q: got %q, want %q", test.kind, test.field, got, test.want)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -178,7 +177,7 @@ func declare(c Case) (any, error) {
 	if _, err := filters.Parse(h); err != nil {
 		return nil, err
 	}
-	parts := dicts.Object{"id": ids.Generate("", &h.ID, "", strings.Join(h.Field, "."))}
+	parts := dicts.Object{"id": ids.Registered(h)}
 	if len(h.Field) > 0 {
 		parts["field"] = texts(h.Field)
 	}
