@@ -49,6 +49,7 @@ func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration) (
 		}
 	}
 	done, err := a.patch(ctx, c, c.patch)
+	c.spawned.release()
 	if err != nil || len(delays) == 0 {
 		done.idle = !patched
 		return done, err
@@ -111,6 +112,7 @@ func (a *applier) read(ctx context.Context, c *cause, kept func(parent, key stri
 	if err != nil {
 		return nil, err
 	}
+	c.queue.rest()
 	raw, err := a.client.Get(ctx, path)
 	switch code, _ := clients.Code(err); {
 	case code == http.StatusNotFound:
@@ -133,6 +135,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	if p.empty() {
 		return application{}, nil
 	}
+	c.queue.rest()
 	w := &writing{client: a.client, resource: *c.resource, before: document{c.raw, c.body}, merged: p.merge.Object(), log: c.log}
 	remaining, err := w.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {

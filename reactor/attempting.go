@@ -52,6 +52,10 @@ func (b *background) converse(ctx context.Context, step *abi.Step, err error) (*
 		if step.Step == abi.StepWait {
 			return b.doze(step), nil
 		}
+		if step.Step == abi.StepCall {
+			b.stopper.away(func() { step, err = b.talk.next(ctx, step) })
+			continue
+		}
 		step, err = b.talk.next(ctx, step)
 	}
 	return b.conclude(ctx, step, err)
@@ -117,15 +121,16 @@ func (b *background) take(ctx context.Context, c *cause, done outcome) (*lull, e
 // apply writes the patch of an attempt. What lost against newer changes is kept
 // for the next one; requests that fail are logged, and do not end the daemon.
 func (b *background) apply(ctx context.Context, c *cause) error {
-	if b.first != nil && !c.patch.empty() {
-		select {
-		case <-b.first:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if b.patched = false; c.patch.empty() {
+		return nil
 	}
-	b.first = nil
-	done, err := b.p.applier.patch(ctx, c, c.patch)
+	var done application
+	var err error
+	b.stopper.away(func() {
+		if err = b.mayPatch(ctx); err == nil {
+			done, err = b.p.applier.patch(ctx, c, c.patch)
+		}
+	})
 	b.patched = done.version != ""
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -138,4 +143,18 @@ func (b *background) apply(ctx context.Context, c *cause) error {
 	}
 	b.remaining = done.remaining
 	return nil
+}
+
+// mayPatch waits until the cycle that has spawned it has patched the object.
+func (b *background) mayPatch(ctx context.Context) error {
+	if b.patching == nil {
+		return nil
+	}
+	select {
+	case <-b.patching:
+		b.patching = nil
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

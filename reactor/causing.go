@@ -50,7 +50,7 @@ type cause struct {
 	logins     []string // of the host; for login handlers
 
 	verdicts map[verdictKey]bool // of filters that were asked in this cycle
-	first    chan struct{}       // closed when the cycle's patch is written, which is before those of what it spawns; nil: it spawns nothing
+	spawned  *spawned            // the daemons and timers of this cycle; nil: there are none
 }
 
 // adjusted is the cause as a handler sees it: with a field, old, new and diff are

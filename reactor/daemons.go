@@ -9,18 +9,30 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// zeroTimeCycle is what a cycle of the event loop of the reference is here.
-const zeroTimeCycle = 10 * time.Millisecond
+// zeroTimeCycle is how long a cycle of the event loop of the reference may take here:
+// others compute in the meantime.
+const zeroTimeCycle = 100 * time.Millisecond
 
-// instantExit is how long a stopped daemon gets to end before anything else is
-// done about it: the well-behaved ones need no other cycle of handling.
+// restPatience is how long a cycle waits for what it has begun to come to a rest.
+const restPatience = time.Second
+
+// instantExit is how long a stopped daemon gets to end before anything else is done
+// about it: the well-behaved ones need no other cycle of handling. Without a timeout,
+// it is over as soon as the daemon waits for something else: it would not have ended
+// in the zero-time cycles of the reference either.
 //
 // Kopf: settings.background.instant_exit_timeout, instant_exit_zero_time_cycles (v1.45).
-func instantExit(b settings.Background) time.Duration {
+func instantExit(b settings.Background) exitGrace {
 	if b.InstantExitTimeout != nil {
-		return *b.InstantExitTimeout
+		return exitGrace{*b.InstantExitTimeout, false}
 	}
-	return time.Duration(b.InstantExitCycles) * zeroTimeCycle
+	return exitGrace{time.Duration(b.InstantExitCycles) * zeroTimeCycle, true}
+}
+
+// exitGrace is the time that a stopped daemon gets.
+type exitGrace struct {
+	limit time.Duration
+	rest  bool // it is over when the daemon waits for something
 }
 
 // abandonGrace is how long an abandoned daemon may go on; then its next wait ends
@@ -36,7 +48,7 @@ type daemon struct {
 	done    chan struct{}      // closed when it has ended
 	kill    context.CancelFunc // ends it by force
 	log     *logger            // of the object
-	instant time.Duration      // see instantExit
+	instant exitGrace          // see instantExit
 	edition uint32             // that the handler is of
 }
 
@@ -62,11 +74,34 @@ func (d *daemon) waitFor(limit time.Duration) {
 	}
 }
 
+// settle gives the daemon a moment to end.
+func (d *daemon) settle() {
+	if !d.instant.rest {
+		d.waitFor(d.instant.limit)
+		return
+	}
+	patience := time.NewTimer(d.instant.limit)
+	defer patience.Stop()
+	d.untilRest(patience.C)
+}
+
+// untilRest waits until the daemon waits for something, or ends; it returns false if the
+// patience was over earlier.
+func (d *daemon) untilRest(patience <-chan time.Time) bool {
+	select {
+	case <-d.stopper.resting():
+	case <-d.done:
+	case <-patience:
+		return false
+	}
+	return true
+}
+
 // signal adds a reason to stop, and gives the daemon a moment to end, unless the
 // reason was there before.
 func (d *daemon) signal(reason int) {
 	if d.stopper.set(reason) {
-		d.waitFor(d.instant)
+		d.settle()
 	}
 }
 
@@ -103,13 +138,13 @@ func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	case backoff != nil && age < grace:
 		if d.stopper.set(abi.StopDaemonSignalled) {
 			d.debug(" is signalled to exit gracefully.")
-			d.waitFor(d.instant)
+			d.settle()
 		}
 		return d.unlessDone(grace - age)
 	case timeout != nil && age < grace+settings.Seconds(*timeout):
 		if d.stopper.set(abi.StopDaemonCancelled) {
 			d.debug(" is signalled to exit by force.")
-			d.waitFor(d.instant)
+			d.settle()
 		}
 		return d.unlessDone(grace + settings.Seconds(*timeout) - age)
 	case timeout != nil:

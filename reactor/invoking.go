@@ -140,6 +140,7 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
 		t.cause.queue.leave(ctx)
+		t.cause.spawned.free()
 		return t.request(ctx, step.Call)
 	}
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
@@ -149,6 +150,7 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 // know, until it is cancelled, or until the operator gives up on the handler.
 func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
 	t.cause.queue.leave(ctx)
+	t.cause.spawned.free()
 	over := make(chan struct{})
 	limit, reasons := t.bounds(step)
 	s := t.cause.stopper

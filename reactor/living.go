@@ -24,7 +24,7 @@ type background struct {
 	key    string  // of the object
 	cause  *cause  // without body and patch: attempts have copies
 
-	first <-chan struct{} // closed when the patch of the cycle that spawned it is written; nil: known to be
+	patching <-chan struct{} // closed when it may patch; nil: at once
 
 	state     progression.HandlerState
 	began     time.Time        // of the last attempt

@@ -86,7 +86,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		add := func(key string) *daemon {
 			d := &daemon{
 				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
-				done: make(chan struct{}), kill: func() {}, instant: 100 * time.Millisecond, log: &logger{Logger: new(zerolog.Nop())},
+				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
 			}
 			op.memories.recall(key, false).background.add(d)
 			go func() {

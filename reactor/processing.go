@@ -102,7 +102,7 @@ func (p *processor) processed(ctx context.Context, it item, q *queue) (version s
 		if err != nil {
 			return err
 		}
-		switch err := q.unhurried(ctx, p.indexed.wait); {
+		switch err := q.unhurried(ctx, p.indexed.isOpen(), p.indexed.wait); {
 		case errors.Is(err, errReplaced):
 			replaced = err
 			return nil
@@ -124,13 +124,16 @@ func (p *processor) processed(ctx context.Context, it item, q *queue) (version s
 func (p *processor) cycle(ctx context.Context, c *cause, it item) (version string, err error) {
 	earlier := c.memory.remaining
 	c.memory.remaining = nil
-	defer c.letWrite()
+	if len(p.handlers.spawning) > 0 {
+		c.spawned = &spawned{}
+		defer c.spawned.free()
+	}
 	clean := c.patch.empty()
 	delays, matched, err := p.handle(ctx, c, it)
 	for err == nil && it.Type != watching.Deleted {
 		var done application
+		c.spawned.start()
 		done, err = p.applier.apply(ctx, c, delays)
-		c.letWrite()
 		if done.idle && matched {
 			c.log.debug("Handling cycle is finished, waiting for new changes.")
 		}
@@ -182,7 +185,6 @@ func (p *processor) handleState(ctx context.Context, c *cause, it item, clean bo
 	if err != nil || changed {
 		return delays, false, err
 	}
-	c.letWrite()
 	switch {
 	case change == nil:
 		// Nothing but daemons to wait for.
@@ -209,7 +211,11 @@ func (p *processor) handleState(ctx context.Context, c *cause, it item, clean bo
 // the watch may be late for long. If something is to be patched anyway, that is
 // done first.
 func (p *processor) handleLater(ctx context.Context, c *cause, it item, clean bool, delays []time.Duration) ([]time.Duration, bool, error) {
-	if !c.patch.empty() || c.queue.sleep(ctx, time.Until(it.consistentAt)) > 0 {
+	if !c.patch.empty() {
+		return delays, false, nil
+	}
+	c.spawned.free()
+	if c.queue.sleep(ctx, time.Until(it.consistentAt)) > 0 {
 		return delays, false, nil
 	}
 	fresh, err := p.applier.read(ctx, c, p.handlers.kept)

@@ -41,6 +41,9 @@ type queues struct {
 	every    bool          // each raw event counts: do not merge them
 	limit    int           // of objects with workers, even if they wait; 0: none
 
+	beginning turns // of the objects with new events
+	gathered  turns // of those that have waited for all others
+
 	workers sync.WaitGroup
 	offers  chan *queue   // taken by workers without objects
 	closing chan struct{} // closed when these are to end
@@ -91,6 +94,7 @@ type queue struct {
 	arrived chan struct{} // has a token when something has been added
 	nudged  bool          // the next sleep is over at once
 	seated  bool          // has a worker that does not wait for anything
+	turn    *turn         // of its worker; written before there is one, then by it alone
 }
 
 func newQueues(limit int) *queues {
@@ -119,7 +123,7 @@ func (qs *queues) put(ctx context.Context, it item) {
 	key := it.Meta.Key()
 	q, ok := qs.objects[key]
 	if !ok {
-		q = &queue{owner: qs, key: key, arrived: make(chan struct{}, 1)}
+		q = &queue{owner: qs, key: key, arrived: make(chan struct{}, 1), turn: qs.beginning.join()}
 		qs.objects[key] = q
 		qs.ready = append(qs.ready, q)
 	}
@@ -189,13 +193,26 @@ func (qs *queues) seat(ctx context.Context) *queue {
 	return q
 }
 
-// leave gives up the seat of an object while its worker waits for something, be it
-// for time or for others. It does not come back: so nobody ever waits for a seat
-// with something in hands.
+// leave gives up the seat of an object, and its turn, while its worker waits for
+// something, be it for time or for others. It does not come back: so nobody ever
+// waits for a seat with something in hands.
 func (q *queue) leave(ctx context.Context) {
 	if q == nil {
 		return
 	}
+	q.rest()
+	q.offer(ctx)
+}
+
+// rest lets the next object begin; the seat is kept.
+func (q *queue) rest() {
+	if q != nil {
+		q.turn.over()
+	}
+}
+
+// offer gives up the seat.
+func (q *queue) offer(ctx context.Context) {
 	q.owner.mu.Lock()
 	defer q.owner.mu.Unlock()
 	q.stand()
@@ -231,6 +248,8 @@ func (qs *queues) work(ctx context.Context, q *queue) {
 // handle handles the next event of an object.
 func (qs *queues) handle(ctx context.Context, q *queue) {
 	it := qs.take(q)
+	q.turn.wait(ctx)
+	defer q.rest()
 	leave := func() { q.leave(ctx) }
 	version := qs.process(clients.BeforePauses(ctx, leave), it, q)
 	qs.mu.Lock()
@@ -268,6 +287,7 @@ func (qs *queues) next(ctx context.Context, q *queue) *queue {
 	q.stand()
 	qs.busy--
 	if len(q.pending) > 0 {
+		q.turn = qs.beginning.join()
 		qs.ready = append(qs.ready, q)
 	} else {
 		delete(qs.objects, q.key)
@@ -278,12 +298,21 @@ func (qs *queues) next(ctx context.Context, q *queue) *queue {
 }
 
 // unhurried waits for something that concerns all objects, without keeping the
-// place of a worker from them, even if there is a limit.
-func (q *queue) unhurried(ctx context.Context, wait func(context.Context) error) error {
-	q.leave(ctx)
+// place of a worker from them, even if there is a limit. They go on in the order in
+// which they came; if there is nothing to wait for, in their turn.
+func (q *queue) unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
+	q.offer(ctx)
+	if over {
+		return nil
+	}
+	again := q.owner.gathered.join()
+	q.rest()
 	q.owner.occupy(ctx, -1)
-	defer q.owner.occupy(ctx, 1)
-	return wait(ctx)
+	err := wait(ctx)
+	q.owner.occupy(ctx, 1)
+	q.turn = again
+	again.wait(ctx)
+	return err
 }
 
 func (qs *queues) occupy(ctx context.Context, places int) {

@@ -72,7 +72,7 @@ func TestQueueHandlesEventsOfAnObjectInOrder(t *testing.T) {
 		}
 		qs.put(ctx, event("b", 7, watching.Added))
 		time.Sleep(10 * time.Second)
-		want := map[string][]time.Duration{"a": {0, time.Second, 2 * time.Second}, "b": {0}}
+		want := map[string][]time.Duration{"a": {0, time.Second, 2 * time.Second}, "b": {turnPatience}}
 		got := map[string][]time.Duration{}
 		seen, times := r.snapshot()
 		for i, name := range seen {
@@ -131,7 +131,7 @@ func TestQueueSeats(t *testing.T) {
 		"working":  func(context.Context, *queue) { time.Sleep(time.Second) },
 		"sleeping": func(ctx context.Context, q *queue) { q.sleep(ctx, time.Second) },
 		"for all objects": func(ctx context.Context, q *queue) {
-			_ = q.unhurried(ctx, func(context.Context) error { time.Sleep(time.Second); return nil })
+			_ = q.unhurried(ctx, false, func(context.Context) error { time.Sleep(time.Second); return nil })
 		},
 	}
 	const objects = 3 * maxSeats

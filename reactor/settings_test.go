@@ -354,11 +354,11 @@ func TestDaemonsBySettings(t *testing.T) {
 		told     time.Duration // until the stopping has been told
 		polling  time.Duration
 	}{
-		{"defaults", nil, 100 * time.Millisecond, time.Minute},
+		{"defaults", nil, time.Second, time.Minute},
 		{"a timeout", map[string]string{"background.instant_exit_timeout": "0.5", "background.cancellation_polling": "7"}, 500 * time.Millisecond, 7 * time.Second},
-		{"cycles", map[string]string{"background.instant_exit_zero_time_cycles": "3"}, 30 * time.Millisecond, time.Minute},
+		{"cycles", map[string]string{"background.instant_exit_zero_time_cycles": "3"}, 300 * time.Millisecond, time.Minute},
 		{"none", map[string]string{"background.instant_exit_zero_time_cycles": "null"}, 0, time.Minute},
-		{"no timeout", map[string]string{"background.instant_exit_timeout": "null"}, 100 * time.Millisecond, time.Minute},
+		{"no timeout", map[string]string{"background.instant_exit_timeout": "null"}, time.Second, time.Minute},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -167,12 +167,12 @@ func (p *processor) stopAll(daemons []*daemon, reason int) []time.Duration {
 	return delays
 }
 
-// spawn starts a daemon or a timer, unless it runs already.
+// spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
 func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	m := &c.memory.background
 	own := *c
 	own.raw, own.body, own.old, own.new, own.diff = nil, nil, nil, nil, nil
-	own.patch, own.verdicts, own.queue, own.eventType, own.edition, own.first = nil, nil, nil, nil, nil, nil
+	own.patch, own.verdicts, own.queue, own.eventType, own.edition, own.spawned = nil, nil, nil, nil, nil, nil
 	own.stopper = newStopper()
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
@@ -193,21 +193,9 @@ func (p *processor) spawn(ctx context.Context, c *cause, h *Handler) {
 	}
 	p.edition.hold()
 	m.follow(c.raw)
-	if c.first == nil {
-		c.first = make(chan struct{})
-	}
-	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own, first: c.first}
+	b := &background{daemon: d, p: p, memory: c.memory, queues: c.queue.owner, key: c.queue.key, cause: &own}
 	p.tasks.Add(1) // Waited for by Operator.Run, unless it is abandoned.
-	go b.live(working, b.begin)
-}
-
-// letWrite lets those write that were spawned in this cycle. A cycle that adds the
-// finalizer has written it by then: or else the patches outdate each other.
-func (c *cause) letWrite() {
-	if c.first != nil {
-		close(c.first)
-		c.first = nil
-	}
+	b.patching = c.spawned.add(d, func() { go b.live(working, b.begin) })
 }
 
 // editionNumber tells daemons of different editions apart.

@@ -19,8 +19,10 @@ type stopper struct {
 	mu      sync.Mutex // guards all below
 	reasons int
 	when    time.Time
-	forced  bool   // nothing is waited for any more
-	naps    []*nap // that are not over; mostly one
+	forced  bool          // nothing is waited for any more
+	naps    []*nap        // that are not over; mostly one
+	outside bool          // waits for the API server, or for others
+	rest    chan struct{} // closed when it waits for something; nil: nobody wants to know
 }
 
 func newStopper() *stopper { return &stopper{} }
@@ -95,7 +97,43 @@ func (s *stopper) nap(limit *time.Duration, reasons int, wake func()) *nap {
 		})
 	}
 	s.naps = append(s.naps, n)
+	s.rested()
 	return n
+}
+
+// away does something that waits for others.
+func (s *stopper) away(work func()) {
+	s.mu.Lock()
+	s.outside = true
+	s.rested()
+	s.mu.Unlock()
+	work()
+	s.mu.Lock()
+	s.outside = false
+	s.mu.Unlock()
+}
+
+// rested tells those who want to know it. The lock is held.
+func (s *stopper) rested() {
+	if s.rest != nil {
+		close(s.rest)
+		s.rest = nil
+	}
+}
+
+// resting is closed as soon as whoever is to be stopped waits for something: it does
+// not react to anything then, but to what it waits for.
+func (s *stopper) resting() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rest == nil {
+		s.rest = make(chan struct{})
+	}
+	rest := s.rest
+	if s.outside || len(s.naps) > 0 {
+		s.rested()
+	}
+	return rest
 }
 
 // forget ends a nap without waking anybody; it returns false if it is over.

@@ -90,7 +90,7 @@ type Scanning struct {
 type Background struct {
 	CancellationPolling time.Duration  // how often ending daemons are looked at; 60 s
 	InstantExitTimeout  *time.Duration // how long a stopped daemon is waited for before that; nil: InstantExitCycles
-	InstantExitCycles   int            // the same in cycles of 10 ms; 10
+	InstantExitCycles   int            // the same in cycles of 100 ms, at most until it waits; 10
 }
 
 // Posting is about Kubernetes events.

@@ -1,0 +1,108 @@
+package reactor
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxTurns is how many begin in their order. If there are more at once, the rest
+	// begin whenever they can: then it counts how fast all of them are done.
+	maxTurns = 16
+
+	// turnPatience is how long the others wait for one that computes and computes.
+	turnPatience = 100 * time.Millisecond
+)
+
+// turns lets those who come together begin in their order, each as soon as the one
+// before it rests: when it waits for something, sends a request, or is done.
+//
+// In the reference, everything runs in one thread until it waits for something. So the
+// objects of a listing are handled in the order of the listing there, and logs and
+// numbers in memos tell of it.
+type turns struct {
+	mu   sync.Mutex // guards line, and all turns
+	line []*turn    // those that do not rest yet
+}
+
+// turn is a place in the line. A nil one is no place: it never waits.
+type turn struct {
+	owner *turns
+	came  chan struct{} // closed when it is the first one; nil: it was from the beginning
+	since time.Time     // when it began; zero: not yet
+	timer *time.Timer   // that ends it, once another one waits
+}
+
+// join takes the last place in the line.
+func (ts *turns) join() *turn {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.line) >= maxTurns {
+		return nil
+	}
+	t := &turn{owner: ts}
+	if len(ts.line) > 0 {
+		t.came = make(chan struct{})
+	}
+	ts.line = append(ts.line, t)
+	return t
+}
+
+// wait waits until everybody before has had their turn.
+func (t *turn) wait(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	if t.came != nil {
+		t.owner.hurry()
+		select {
+		case <-t.came:
+		case <-ctx.Done():
+		}
+	}
+	t.owner.mu.Lock()
+	defer t.owner.mu.Unlock()
+	t.since = time.Now()
+}
+
+// hurry bounds the turn of the first one, as somebody waits for its end.
+func (ts *turns) hurry() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.line) == 0 || ts.line[0].timer != nil {
+		return
+	}
+	first, left := ts.line[0], turnPatience
+	if !first.since.IsZero() {
+		left -= time.Since(first.since)
+	}
+	first.timer = time.AfterFunc(left, first.over)
+}
+
+// over is the end of the turn; it may be told again.
+func (t *turn) over() {
+	if t == nil {
+		return
+	}
+	ts := t.owner
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	i := slices.Index(ts.line, t)
+	if i < 0 {
+		return
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	ts.line = slices.Delete(ts.line, i, i+1)
+	if i > 0 || len(ts.line) == 0 {
+		return
+	}
+	next := ts.line[0]
+	close(next.came)
+	if len(ts.line) > 1 {
+		next.timer = time.AfterFunc(turnPatience, next.over)
+	}
+}
