@@ -112,8 +112,7 @@ func (a *applier) read(ctx context.Context, c *cause, kept func(parent, key stri
 	if err != nil {
 		return nil, err
 	}
-	c.queue.rest()
-	raw, err := a.client.Get(ctx, path)
+	raw, err := a.client.Get(c.queue.untilSent(ctx), path)
 	switch code, _ := clients.Code(err); {
 	case code == http.StatusNotFound:
 		return nil, nil
@@ -135,7 +134,7 @@ func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, e
 	if p.empty() {
 		return application{}, nil
 	}
-	c.queue.rest()
+	ctx = c.queue.untilSent(ctx)
 	w := &writing{client: a.client, resource: *c.resource, before: document{c.raw, c.body}, merged: p.merge.Object(), log: c.log}
 	remaining, err := w.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {

@@ -211,6 +211,14 @@ func (q *queue) rest() {
 	}
 }
 
+// untilSent is for a request that lets the next object begin.
+func (q *queue) untilSent(ctx context.Context) context.Context {
+	if q == nil {
+		return ctx
+	}
+	return q.turn.untilSent(ctx)
+}
+
 // offer gives up the seat.
 func (q *queue) offer(ctx context.Context) {
 	q.owner.mu.Lock()

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"net/http/httptrace"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ const (
 )
 
 // turns lets those who come together begin in their order, each as soon as the one
-// before it rests: when it waits for something, sends a request, or is done.
+// before it rests: when it waits for something, has sent a request, or is done.
 //
 // In the reference, everything runs in one thread until it waits for something. So the
 // objects of a listing are handled in the order of the listing there, and logs and
@@ -105,4 +106,13 @@ func (t *turn) over() {
 	if len(ts.line) > 1 {
 		next.timer = time.AfterFunc(turnPatience, next.over)
 	}
+}
+
+// untilSent is for a request whose sending ends the turn: those that follow are sent
+// later then, whatever connections they get.
+func (t *turn) untilSent(ctx context.Context) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { t.over() }})
 }

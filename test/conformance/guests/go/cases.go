@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -42,7 +43,48 @@ func (h *handlerSpec) UnmarshalJSON(data []byte) error {
 	if h.Name == "" {
 		h.Name = "fn"
 	}
-	return json.Unmarshal(data, &h.options)
+	all, err := exact(data)
+	if err != nil {
+		return err
+	}
+	h.options, _ = all.(object)
+	if script, ok := h.options["do"].([]any); ok {
+		for i := range h.Do {
+			h.Do[i], _ = script[i].(object)
+		}
+	}
+	return nil
+}
+
+// exact decodes a value as encoding/json does, but keeps integers that are too large
+// for its numbers.
+func exact(text []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	return rounded(value), err
+}
+
+func rounded(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		const exactly = 1 << 53
+		if whole, err := value.Int64(); err == nil && (whole > exactly || whole < -exactly) {
+			return whole
+		}
+		number, _ := value.Float64() // too large: infinite
+		return number
+	case []any:
+		for i := range value {
+			value[i] = rounded(value[i])
+		}
+	case object:
+		for key := range value {
+			value[key] = rounded(value[key])
+		}
+	}
+	return value
 }
 
 // loadOperator picks an operator of a case.
@@ -67,8 +109,8 @@ func normal(value any) any {
 	if err != nil {
 		return nil
 	}
-	var out any
-	if json.Unmarshal(text, &out) != nil {
+	out, err := exact(text)
+	if err != nil {
 		return nil
 	}
 	return out

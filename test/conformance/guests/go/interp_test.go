@@ -43,6 +43,10 @@ func TestScriptsOfChanges(t *testing.T) {
 		{"nothing", `{}`, []string{created}, ``, ``, ``},
 		{"silent", `{"silent": true, "do": [{"mark": "m"}]}`, []string{`{"handler":"fn","mark":"m","name":"obj1"}`}, ``, ``, ``},
 		{"return", `{"silent": true, "do": [{"return": {"a": 1}}, {"mark": "never"}]}`, nil, `{"a":1}`, ``, ``},
+		{
+			"large numbers", `{"silent": true, "do": [{"patch_status": {"x": 9223372036854775807, "y": -9223372036854775808, "z": 9007199254740992}}, {"return": [9007199254740993, 0.5]}]}`,
+			nil, `[9007199254740993,0.5]`, `{"status":{"x":9223372036854775807,"y":-9223372036854775808,"z":9007199254740992}}`, ``,
+		},
 		{"return nothing", `{"silent": true, "do": [{"return": null}]}`, nil, ``, ``, ``},
 		{"conditions", `{"silent": true, "do": [{"if": {"retry_lt": 1, "name_is": "obj1", "spec_is": ["field", "one"]},
 			"do": [{"if": {"spec_has": "other"}, "do": [{"return": 1}], "else": [{"return": 2}]}]}, {"return": 3}]}`, nil, `2`, ``, ``},
