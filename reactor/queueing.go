@@ -42,7 +42,6 @@ type queues struct {
 	limit    int           // of objects with workers, even if they wait; 0: none
 
 	beginning turns // of the objects with new events
-	gathered  turns // of those that have waited for all others
 
 	workers sync.WaitGroup
 	offers  chan *queue   // taken by workers without objects
@@ -306,21 +305,17 @@ func (qs *queues) next(ctx context.Context, q *queue) *queue {
 }
 
 // unhurried waits for something that concerns all objects, without keeping the
-// place of a worker from them, even if there is a limit. They go on in the order in
-// which they came; if there is nothing to wait for, in their turn.
+// place of a worker from them, even if there is a limit. If there is nothing to wait
+// for, the object keeps its turn.
 func (q *queue) unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
 	q.offer(ctx)
 	if over {
 		return nil
 	}
-	again := q.owner.gathered.join()
 	q.rest()
 	q.owner.occupy(ctx, -1)
-	err := wait(ctx)
-	q.owner.occupy(ctx, 1)
-	q.turn = again
-	again.wait(ctx)
-	return err
+	defer q.owner.occupy(ctx, 1)
+	return wait(ctx)
 }
 
 func (qs *queues) occupy(ctx context.Context, places int) {

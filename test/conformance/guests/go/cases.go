@@ -48,12 +48,20 @@ func (h *handlerSpec) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	h.options, _ = all.(object)
-	if script, ok := h.options["do"].([]any); ok {
-		for i := range h.Do {
-			h.Do[i], _ = script[i].(object)
+	h.Do, h.Decorators = objects(h.options["do"]), objects(h.options["decorators"])
+	return nil
+}
+
+// objects are the objects of a list.
+func objects(list any) []object {
+	items, _ := list.([]any)
+	found := make([]object, 0, len(items))
+	for _, item := range items {
+		if o, ok := item.(object); ok {
+			found = append(found, o)
 		}
 	}
-	return nil
+	return found
 }
 
 // exact decodes a value as encoding/json does, but keeps integers that are too large
