@@ -73,7 +73,7 @@ type section struct {
 func custom(wasm []byte, names ...string) ([]section, error) {
 	const header = "\x00asm\x01\x00\x00\x00"
 	if !bytes.HasPrefix(wasm, []byte(header)) {
-		return nil, errors.New("not a WebAssembly module")
+		return nil, errors.New("not a WebAssembly file")
 	}
 	var found []section
 	for at := len(header); at < len(wasm); {
