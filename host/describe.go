@@ -27,7 +27,7 @@ func Describe(wasm []byte) (*Description, error) {
 		err = checkContract(source)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, &legibleError{err})
 	}
 	d := &Description{}
 	d.Imports, d.Exports = functionsOf(source)
@@ -38,7 +38,7 @@ func Describe(wasm []byte) (*Description, error) {
 		d.Config, err = configuration.Read(wasm)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, &legibleError{err})
 	}
 	return d, nil
 }

@@ -125,7 +125,7 @@ func (m *Module) mismatch(err error) error {
 }
 
 // refuse is the error of a file that is no guest.
-func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.name, ErrModule, err) }
+func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.name, ErrModule, &legibleError{err}) }
 
 // first makes the first instance, whose registration is that of the module. It is
 // kept for work only if there are no clones.
@@ -154,7 +154,7 @@ func (m *Module) parseRegistration() error {
 		m.registration.Capabilities.HTTP = append(m.registration.Capabilities.HTTP, hosts...)
 	}
 	if m.registration.Error != "" {
-		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, m.registration.Error)
+		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, legible(m.registration.Error))
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Handler struct {
 	asker   asker   // answers its open filters
 	fn      string  // identifies the function within the operator
 	index   int     // where it is declared
+	depth   int     // how many parents it has
 
 	reason            causes.Reason // empty: any
 	initial           bool          // resuming

@@ -40,9 +40,16 @@ func (t *conversation) runChildren(ctx context.Context, specs []abi.Handler, lif
 	return nil
 }
 
+// maxDepth bounds how deep sub-handlers nest: their ids grow with each level, and so does the
+// stack of the process. A handler that declares itself as its child would never end.
+const maxDepth = 50
+
 // declare makes handlers of the children: they live under the id of the parent,
 // on the instance of the parent.
 func (t *conversation) declare(specs []abi.Handler) ([]*Handler, error) {
+	if t.handler.depth == maxDepth {
+		return nil, fmt.Errorf("nested deeper than %d levels", maxDepth)
+	}
 	children := make([]*Handler, len(specs))
 	for i, spec := range specs {
 		criteria, err := filters.ParseChild(spec, t.handler.Criteria)
@@ -50,7 +57,7 @@ func (t *conversation) declare(specs []abi.Handler) ([]*Handler, error) {
 			return nil, fmt.Errorf("%q: %w", spec.ID, err)
 		}
 		child := &Handler{ID: ids.Generate("", &spec.ID, t.handler.ID, ""), Spec: spec, Criteria: criteria}
-		child.starter, child.asker, child.index = t.task, t.task, i
+		child.starter, child.asker, child.index, child.depth = t.task, t.task, i, t.handler.depth+1
 		child.fn = fmt.Sprintf("%s/%s", t.handler.fn, spec.Fn)
 		children[i] = child
 	}

@@ -188,3 +188,17 @@ func TestChildrenThatCannotBeCalledFailTheParent(t *testing.T) {
 		})
 	}
 }
+
+// TestEndlessChildren: a handler whose children have children, and so on, ends.
+func TestEndlessChildren(t *testing.T) {
+	const declares = `{"step":"done","children":[{"kind":"sub","id":"a"}]}`
+	guest := &scripted{attempts: slices.Repeat([]string{declares}, 10*maxDepth)}
+	s := newStage(t, guest, `{}`)
+	got, err := s.x.attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
+	if err != nil || got.final || guest.alive != 0 {
+		t.Errorf("got %+v, %v, %d tasks are alive", got, err, guest.alive)
+	}
+	if n := len(guest.invocations); n != maxDepth+1 {
+		t.Errorf("%d handlers were called", n)
+	}
+}

@@ -3,6 +3,9 @@ package prepare
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Subsections of the name section.
@@ -46,6 +49,22 @@ func (m *module) readNames(data []byte) []naming {
 	return names
 }
 
+// maxName bounds the names of functions in stack traces, in bytes. Compilers make them long.
+const maxName = 500
+
+// legible is a name as it may be in a line of a log.
+func legible(name string) string {
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "")
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, name)
+}
+
 // funcName is the name of a function for error messages: that of the name
 // section or of an export, or else its index.
 func (m *module) funcName(fn uint32) string {
@@ -74,7 +93,7 @@ func (w *rewriter) appendNames(out []byte) []byte {
 			items = appendName(appendU32(items, w.yield), HostModule)
 			yieldDone = true
 		}
-		items = appendName(appendU32(items, w.shift(f.fn)), f.name)
+		items = appendName(appendU32(items, w.shift(f.fn)), legible(f.name))
 	}
 	if !yieldDone {
 		items = appendName(appendU32(items, w.yield), HostModule)
