@@ -22,19 +22,20 @@ func (m *Module) compile(ctx context.Context, code []byte, digest string, source
 	}
 	limits := m.limits()
 	file := preparedFile(dir, digest, limits)
-	if m.restore(file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
+	if m.restore(dir, file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
 	if m.prepared, err = source.Prepare(limits); err != nil {
 		return m.refuse(err)
 	}
-	if err := m.translate(ctx, dir, compiler.Job{
+	machineCode, err := m.translate(ctx, dir, compiler.Job{
 		Original: code, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
 		Time: m.options.CompileTime, Memory: m.options.CompileMemory,
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := savePrepared(file, digest, m.prepared); err != nil {
+	if err := saveLoadable(file, machineCode, m.prepared.Save(digest)); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
 	return nil
@@ -46,34 +47,34 @@ func (m *Module) limits() prepare.Limits {
 
 // translate makes machine code: in a process of its own, if the program offers
 // that, which leaves it in the folder of the cache, or in one for the moment.
-func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) error {
+// It returns where that is, below the folder.
+func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) (file string, err error) {
 	if dir == "" {
 		temporary, err := exchangeDir()
 		if err != nil {
-			return m.translateHere(ctx, job)
+			return "", m.translateHere(ctx, job)
 		}
 		defer func() { _ = os.RemoveAll(temporary) }() // what stays is the system's to remove
 		dir = temporary
 	}
-	var err error
 	if job.Dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("compilation cache: %w", err)
+		return "", fmt.Errorf("compilation cache: %w", err)
 	}
 	if compiler.Offered() {
-		err = compiler.Apart(ctx, job)
+		file, err = compiler.Apart(ctx, job)
 	} else {
-		err = compiler.Here(ctx, job)
+		file, err = compiler.Here(ctx, job)
 	}
 	switch {
 	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit), errors.Is(err, compiler.ErrCrash):
-		return m.refuse(err)
+		return "", m.refuse(err)
 	case err != nil:
-		return fmt.Errorf("%s: %w", m.name, err)
+		return "", fmt.Errorf("%s: %w", m.name, err)
 	}
 	if err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell); err != nil {
-		return fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
+		return "", fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
 	}
-	return nil
+	return file, nil
 }
 
 // translateHere is for systems where no file can be written at all.
@@ -109,12 +110,12 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	return nil
 }
 
-// restore takes the prepared module from the cache, if it is there and sound.
-func (m *Module) restore(file, digest string, source *prepare.Source, limits prepare.Limits) bool {
+// restore takes the prepared module from the cache, if it is there and sound, and so is its machine code.
+func (m *Module) restore(dir, file, digest string, source *prepare.Source, limits prepare.Limits) bool {
 	if file == "" {
 		return false
 	}
-	saved, err := os.ReadFile(file)
+	saved, err := readLoadable(dir, file)
 	if err != nil {
 		return false
 	}

@@ -125,7 +125,9 @@ func (m *Module) mismatch(err error) error {
 }
 
 // refuse is the error of a file that is no guest.
-func (m *Module) refuse(err error) error { return fmt.Errorf("%s: %w: %w", m.name, ErrModule, &legibleError{err}) }
+func (m *Module) refuse(err error) error {
+	return fmt.Errorf("%s: %w: %w", m.name, ErrModule, &legibleError{err})
+}
 
 // first makes the first instance, whose registration is that of the module. It is
 // kept for work only if there are no clones.

@@ -22,7 +22,7 @@ import (
 // # Errors
 //
 // ErrInvalid; ErrLimit; ErrCrash; that of the context.
-func Apart(ctx context.Context, job Job) error {
+func Apart(ctx context.Context, job Job) (file string, err error) {
 	return job.leave(func(work Job) error { return apart(ctx, work) })
 }
 

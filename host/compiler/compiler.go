@@ -51,10 +51,11 @@ var (
 	ErrCrash = errors.New("the compiler crashed")
 )
 
-// Here compiles the module in this process: nothing bounds that.
+// Here compiles the module in this process: nothing bounds that. It returns where the machine
+// code is, below the folder of the job.
 //
 // Errors: ErrInvalid.
-func Here(ctx context.Context, job Job) error {
+func Here(ctx context.Context, job Job) (file string, err error) {
 	return job.leave(func(work Job) error { return validated(ctx, work) })
 }
 
@@ -86,30 +87,29 @@ const (
 
 // leave lets machine code be made in a folder of its own, which is removed, and moves it
 // to where the engine looks for that of the shell of the module: see prepare.Shell. Whatever was
-// there before, it is replaced at once.
-func (j Job) leave(made func(work Job) error) error {
+// there before, it is replaced at once. It returns where that is, below the folder.
+func (j Job) leave(made func(work Job) error) (file string, err error) {
 	work := j
-	var err error
 	if work.Dir, err = os.MkdirTemp(j.Dir, "compiling-*"); err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = os.RemoveAll(work.Dir) }() // what stays is in nobody's way
 	if err := made(work); err != nil {
-		return err
+		return "", err
 	}
 	code, err := only(filepath.Join(work.Dir, codeDir))
 	if err != nil {
-		return err
+		return "", err
 	}
 	shell, err := only(filepath.Join(work.Dir, shellDir))
 	if err != nil {
-		return err
+		return "", err
 	}
 	to := filepath.Join(j.Dir, shell)
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(filepath.Join(work.Dir, codeDir, code), to)
+	return shell, os.Rename(filepath.Join(work.Dir, codeDir, code), to)
 }
 
 // only is the path of the only file of an engine's cache, from its folder on.

@@ -45,13 +45,13 @@ func load(t *testing.T, job Job) error {
 }
 
 func TestCompiledIsLoaded(t *testing.T) {
-	for name, compile := range map[string]func(context.Context, Job) error{"here": Here, "apart": Apart} {
+	for name, compile := range map[string]func(context.Context, Job) (string, error){"here": Here, "apart": Apart} {
 		t.Run(name, func(t *testing.T) {
 			job := job(t, asm.Guest(nil).Encode())
 			if err := load(t, job); !errors.Is(err, context.Canceled) {
 				t.Fatalf("before it was compiled: %v", err)
 			}
-			if err := compile(t.Context(), job); err != nil {
+			if _, err := compile(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
 			if err := load(t, job); err != nil {
@@ -61,7 +61,7 @@ func TestCompiledIsLoaded(t *testing.T) {
 			if err := load(t, job); err == nil {
 				t.Fatal("a broken cache is loaded")
 			}
-			if err := compile(t.Context(), job); err != nil {
+			if _, err := compile(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
 			if err := load(t, job); err != nil {
@@ -86,9 +86,9 @@ func breakAll(t *testing.T, dir string) {
 }
 
 func TestInvalidModules(t *testing.T) {
-	for name, compile := range map[string]func(context.Context, Job) error{"here": Here, "apart": Apart} {
+	for name, compile := range map[string]func(context.Context, Job) (string, error){"here": Here, "apart": Apart} {
 		t.Run(name, func(t *testing.T) {
-			err := compile(t.Context(), job(t, asm.Guest(asm.I32Add).Encode()))
+			_, err := compile(t.Context(), job(t, asm.Guest(asm.I32Add).Encode()))
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "i32.add") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error = %v", err)
 			}
@@ -139,7 +139,7 @@ func TestLimits(t *testing.T) {
 			}
 			job := job(t, test.wasm)
 			job.Time, job.Memory = test.time, test.memory
-			err := Apart(t.Context(), job)
+			_, err := Apart(t.Context(), job)
 			if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error = %v, want %q", err, test.want)
 			}
@@ -153,7 +153,7 @@ func TestContextEndsTheCompiler(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("enough"))
 	defer cancel()
-	err := Apart(ctx, job(t, bomb(25_000, 100)))
+	_, err := Apart(ctx, job(t, bomb(25_000, 100)))
 	if err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("error = %v", err)
 	}
@@ -165,7 +165,7 @@ func TestContextThatIsOver(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if err := Apart(ctx, job(t, bomb(1, 1))); err == nil || err.Error() != "compiling: enough" {
+	if _, err := Apart(ctx, job(t, bomb(1, 1))); err == nil || err.Error() != "compiling: enough" {
 		t.Errorf("error = %v", err)
 	}
 }
