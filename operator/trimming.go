@@ -9,7 +9,7 @@ import (
 // When an operator gives memory back.
 const (
 	trimEvents = 1000             // that have been handled since the last time: fewer leave little behind
-	trimIdle   = 2 * time.Second  // in which none was handled
+	trimIdle   = time.Second / 2  // in which none was handled
 	trimPause  = 30 * time.Second // between two times
 )
 

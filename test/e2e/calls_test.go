@@ -304,6 +304,7 @@ func requestIsAbandoned(t *testing.T, caller chosen) {
 	r := s.start(t, caller(options{config: map[string]string{"register": "daemon"}, calls: allowing(t, server.URL)}))
 	s.create(t, "waits", fmt.Sprintf(`{do: [{fetch: {url: %q}}]}`, server.URL))
 	<-arrived
+	s.held(t, "waits")
 	s.remove(t, "waits")
 	<-left
 	r.says(t, "waits", "the daemon was told code=Cancelled cancelled=true")

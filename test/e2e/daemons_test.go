@@ -90,6 +90,7 @@ func TestDaemonsThatIgnoreTheirEnd(t *testing.T) {
 	op := s.beside(t, "daemon", options{config: map[string]string{"options": `{"polling":0.2}`}})
 	s.create(t, "obj1", "{do: immortal}")
 	op.until(t, "it runs", func() bool { return op.lines(`"name":"obj1"`) == 1 })
+	s.held(t, "obj1")
 	s.remove(t, "obj1")
 	op.says(t, "obj1", "Daemon 'daemonFn' is still exiting. The next check is in 0.2 seconds.")
 	if s.get(t, "obj1").GetFinalizers() == nil {
@@ -107,6 +108,7 @@ func TestDaemonsAreCancelled(t *testing.T) {
 	op := s.beside(t, "daemon", options{config: map[string]string{"options": `{"backoff":0.3,"timeout":5}`}})
 	s.create(t, "obj1", "{do: ignore, period: 60}")
 	op.until(t, "it runs", func() bool { return op.lines(`"name":"obj1"`) == 1 })
+	s.held(t, "obj1")
 	s.remove(t, "obj1")
 	s.gone(t, "obj1")
 	for _, line := range op.stdout.with("cancelled") {

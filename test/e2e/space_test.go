@@ -96,6 +96,12 @@ func (s space) remove(t *testing.T, name string) {
 	}
 }
 
+// held waits until a KopfExample has a finalizer: daemons may begin before it does.
+func (s space) held(t *testing.T, name string) {
+	t.Helper()
+	s.until(t, name+" has a finalizer", func() bool { return len(s.get(t, name).GetFinalizers()) > 0 })
+}
+
 // gone waits until a KopfExample is.
 func (s space) gone(t *testing.T, name string) {
 	t.Helper()
