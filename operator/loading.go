@@ -114,9 +114,12 @@ func (s Source) Pack(ctx context.Context, name string, data []byte) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	_, wasm, err := s.open(ctx, engine)
-	if err == nil {
+	label, wasm, err := s.open(ctx, engine)
+	switch {
+	case err == nil && isModule(wasm):
 		wasm, err = scripts.Embed(wasm, name, data)
+	case err == nil:
+		err = fmt.Errorf("%s: not a WebAssembly file", label)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the engine for %s: %w", name, err)

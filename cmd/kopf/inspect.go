@@ -64,11 +64,16 @@ func (o *runOptions) inspect(ctx context.Context, path string, config map[string
 	module := modules[0]
 	defer func() { _ = module.Close(ctx) }() // the process is ending
 	if asJSON {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(module.Registration())
+		return printJSON(stdout, module.Registration())
 	}
 	return show(module, path, o.engine, stdout)
+}
+
+// printJSON prints for people and for programs.
+func printJSON(to io.Writer, value any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }
 
 func show(module *host.Module, path, engine string, stdout io.Writer) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -60,9 +59,7 @@ func (o *runOptions) inspectArtifact(ctx context.Context, name string, asJSON bo
 		a.Attached = append(a.Attached, attachment{Type: d.ArtifactType, Digest: d.Digest})
 	}
 	if asJSON {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(a)
+		return printJSON(stdout, a)
 	}
 	return a.show(stdout)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -33,9 +32,7 @@ func newLsCmd(stdout io.Writer) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				encoder := json.NewEncoder(stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(append([]store.Entry{}, entries...))
+				return printJSON(stdout, append([]store.Entry{}, entries...))
 			}
 			table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprint(table, "REFERENCE\tDIGEST\tSIZE\tPULLED\n")

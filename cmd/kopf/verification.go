@@ -102,10 +102,7 @@ func (o *verificationOptions) guard(f *modules.Finder) error {
 	if err != nil {
 		return err
 	}
-	v := &signatures.Verifier{Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
-	for _, from := range f.Attachments() {
-		v.Sources = append(v.Sources, from)
-	}
+	v := &signatures.Verifier{Sources: f.Attachments(), Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
 	f.Verify = func(ctx context.Context, r oci.Reference) error {
 		_, err := v.Verify(ctx, r)
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/host/signatures"
 )
 
@@ -44,7 +45,7 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 					return err
 				}
 			}
-			signers, err := (&signatures.Verifier{Sources: []signatures.Source{client}, Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}).Verify(cmd.Context(), r)
+			signers, err := (&signatures.Verifier{Sources: []oci.Attachments{client}, Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}).Verify(cmd.Context(), r)
 			if err != nil {
 				return err
 			}

@@ -11,18 +11,11 @@ import (
 	"github.com/kopf-wasm/kopf/host/oci/store"
 )
 
-// Attachments has what belongs to artifacts: signatures, SBOMs, provenance.
-type Attachments interface {
-	Attached(ctx context.Context, r oci.Reference) (*layout.Manifest, []byte, error)
-	Referrers(ctx context.Context, r oci.Reference) ([]layout.Descriptor, error)
-	Blob(ctx context.Context, r oci.Reference, d layout.Descriptor, limit int64) ([]byte, error)
-}
-
 // Attachments are where to look for what belongs to artifacts, in this order: in
 // the store if a registry need not be asked, and in the registry if it may be. What is read
 // there of an artifact is kept in the store.
-func (f *Finder) Attachments() []Attachments {
-	var from []Attachments
+func (f *Finder) Attachments() []oci.Attachments {
+	var from []oci.Attachments
 	if f.Store != nil && f.Pull != Always && f.Pull != "" {
 		from = append(from, kept{f.Store})
 	}

@@ -59,7 +59,7 @@ func (f *Finder) Attached(ctx context.Context, r oci.Reference, content bool) ([
 	return nil, last
 }
 
-func attached(ctx context.Context, from Attachments, r oci.Reference, content bool) ([]layout.Descriptor, error) {
+func attached(ctx context.Context, from oci.Attachments, r oci.Reference, content bool) ([]layout.Descriptor, error) {
 	found, err := from.Referrers(ctx, r)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,19 @@ import (
 	"github.com/kopf-wasm/kopf/host/oci/layout"
 )
 
+// Attachments has what belongs to artifacts, as signatures, SBOMs and provenance do: a
+// registry, as Client, or what was kept of one.
+type Attachments interface {
+	// Attached reads a manifest and its bytes. Errors: ErrNotFound, and others.
+	Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error)
+
+	// Referrers lists what refers to an artifact.
+	Referrers(ctx context.Context, r Reference) ([]layout.Descriptor, error)
+
+	// Blob reads content of at most so many bytes.
+	Blob(ctx context.Context, r Reference, d layout.Descriptor, limit int64) ([]byte, error)
+}
+
 // maxReferrers bounds what is read of what refers to an artifact.
 const maxReferrers = 200
 

@@ -20,22 +20,9 @@ const (
 	annotationTimestamp   = "dev.sigstore.cosign/rfc3161timestamp"
 )
 
-// Source has what belongs to artifacts: a registry, as oci.Client, or what was
-// kept of one.
-type Source interface {
-	// Attached reads a manifest. Errors: oci.ErrNotFound, and others.
-	Attached(ctx context.Context, r oci.Reference) (*layout.Manifest, []byte, error)
-
-	// Referrers lists what refers to an artifact.
-	Referrers(ctx context.Context, r oci.Reference) ([]layout.Descriptor, error)
-
-	// Blob reads content of at most so many bytes.
-	Blob(ctx context.Context, r oci.Reference, d layout.Descriptor, limit int64) ([]byte, error)
-}
-
 // Collect reads what there is as signatures of an artifact. The reference has a
 // digest.
-func Collect(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+func Collect(ctx context.Context, from oci.Attachments, r oci.Reference) ([]Signature, error) {
 	tagged, err := collectTagged(ctx, from, r)
 	if err != nil {
 		return nil, err
@@ -45,7 +32,7 @@ func Collect(ctx context.Context, from Source, r oci.Reference) ([]Signature, er
 }
 
 // collectTagged reads the signatures under cosign's tag.
-func collectTagged(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+func collectTagged(ctx context.Context, from oci.Attachments, r oci.Reference) ([]Signature, error) {
 	at := r.Tagged(oci.SignatureTag(r.Digest))
 	m, _, err := from.Attached(ctx, at)
 	if errors.Is(err, oci.ErrNotFound) {
@@ -77,7 +64,7 @@ func collectTagged(ctx context.Context, from Source, r oci.Reference) ([]Signatu
 }
 
 // collectReferring reads the bundles among the referrers.
-func collectReferring(ctx context.Context, from Source, r oci.Reference) ([]Signature, error) {
+func collectReferring(ctx context.Context, from oci.Attachments, r oci.Reference) ([]Signature, error) {
 	referrers, err := from.Referrers(ctx, r)
 	if err != nil {
 		return nil, err

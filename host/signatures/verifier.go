@@ -11,7 +11,7 @@ import (
 
 // Verifier verifies artifacts.
 type Verifier struct {
-	Sources  []Source // asked in this order, until the signatures suffice
+	Sources  []oci.Attachments // asked in this order, until the signatures suffice
 	Config   *Config
 	Sigstore Sigstore // looks at certificates
 }
