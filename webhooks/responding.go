@@ -58,10 +58,14 @@ func rank(kind abi.ErrorKind) int {
 	return len(order)
 }
 
-// status is the error that the user is shown.
+// maxCode is the largest code that fits into an answer of HTTP.
+const maxCode = 999
+
+// status is the error that the user is shown. With a larger code, the API server would
+// break the connection instead of showing the message.
 func status(failure *abi.Error) dicts.Object {
 	code := http.StatusInternalServerError
-	if failure.Kind == abi.ErrorAdmission && failure.Code != 0 {
+	if failure.Kind == abi.ErrorAdmission && failure.Code != 0 && failure.Code <= maxCode {
 		code = failure.Code
 	}
 	return dicts.Object{"message": failure.Text(), "code": code}

@@ -169,6 +169,9 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		return operator.Run(ctx, options)
 	}
+	if o.admission != "" || settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
+		defer giveRoom(ctx)()
+	}
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)
 }

@@ -79,7 +79,7 @@ func (e PermanentError) Unwrap() error { return e.Err }
 // See https://docs.kopf.dev/en/latest/admission/
 type AdmissionError struct {
 	Message string
-	Code    int // 500 if it is 0
+	Code    int // of HTTP; 500 if it is 0, or more than 999
 }
 
 // Denied makes an AdmissionError:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -31,11 +32,12 @@ const (
 	reviewP50        figure = "ms until the answer, median"
 	reviewP99        figure = "ms until the answer, 99th percentile"
 	reviewCPU        figure = "ms of CPU of the operator per review"
-	reviewsPerCPU    figure = "reviews per second of the operator's CPU"
+	reviewCapacity   figure = "reviews per second that the operator's CPU would allow with all processors for itself (computed)"
 	askingCPU        figure = "ms of CPU of the clients per review"
+	askingProcessors figure = "processors used by the clients meanwhile"
 )
 
-var reviewFigures = []figure{reviewsPerSecond, reviewP50, reviewP99, reviewCPU, reviewsPerCPU, askingCPU, peakRSS, others}
+var reviewFigures = []figure{reviewsPerSecond, reviewP50, reviewP99, reviewCPU, reviewCapacity, askingCPU, askingProcessors, peakRSS, others}
 
 // reviewers are the operators that are asked, at a port with a certificate.
 func reviewers(port int, certFile, keyFile string) []program {
@@ -141,8 +143,8 @@ func (a *admissionBench) turn(ctx context.Context, round, index int, p program) 
 		a.results = append(a.results, reviewing{p.Name, n, round, map[figure]float64{
 			reviewsPerSecond: float64(len(times)) / took.Seconds(),
 			reviewP50:        percentile(times, 0.5), reviewP99: percentile(times, 0.99),
-			reviewCPU: mine.Seconds() * 1000 / float64(len(times)), reviewsPerCPU: float64(len(times)) / mine.Seconds(),
-			askingCPU: clients.Seconds() * 1000 / float64(len(times)),
+			reviewCPU: mine.Seconds() * 1000 / float64(len(times)), reviewCapacity: float64(runtime.NumCPU()*len(times)) / mine.Seconds(),
+			askingCPU: clients.Seconds() * 1000 / float64(len(times)), askingProcessors: clients.Seconds() / took.Seconds(),
 			peakRSS:   memoryOf(process.pid()).Peak, others: max(0, rest.Seconds()/took.Seconds()),
 		}})
 	}

@@ -116,6 +116,16 @@ func do(r *kopf.Review) error {
 		return kopf.Temporary("not now")
 	case "arbitrary":
 		return errors.New("something is wrong")
+	case "refuse":
+		return kopf.Denied(r.Spec.Get("message").String(), r.Spec.Get("code").Int())
+	case "say":
+		for _, text := range r.Spec.Get("texts").Items() {
+			r.Warn(strings.Repeat(text.String(), max(r.Spec.Get("times").Int(), 1)))
+		}
+	case "patch":
+		if r.ID == "fill" {
+			r.Patch.Merge(r.Spec.Get("patch"))
+		}
 	case "warn":
 		r.Warn("be careful")
 		r.Warn("and think twice")
