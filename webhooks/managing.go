@@ -185,6 +185,9 @@ func (m *managed) reconfigure(ctx context.Context) error {
 	return m.conversions.reconfigure(ctx, handlers, *m.announced)
 }
 
+// asked tells whether API servers may have learnt of the server by a configuration.
+func (m *managed) asked() bool { return m.announced != nil && len(m.configurations) > 0 }
+
 // clean writes all configurations for the last time.
 func (m *managed) clean(ctx context.Context) error {
 	if m.announced == nil {

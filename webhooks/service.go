@@ -55,12 +55,29 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
 	err = errors.Join(err, m.clean(last))
+	if !gone && m.asked() {
+		gone, err = linger(ended, err)
+	}
 	stop()
 	if !gone {
 		err = errors.Join(err, <-ended)
 	}
 	handler.Wait()
 	return err
+}
+
+// exitDelay is how long the server goes on when its webhooks are in no configuration any
+// more: API servers learn of that a moment later, and would fail requests until then.
+const exitDelay = time.Second
+
+// linger lets the server go on for the delay, or until it ends by itself.
+func linger(ended <-chan error, before error) (gone bool, err error) {
+	select {
+	case err := <-ended:
+		return true, errors.Join(before, err)
+	case <-time.After(exitDelay):
+		return false, before
+	}
 }
 
 // errEnded is a server that does not want to serve any more.
