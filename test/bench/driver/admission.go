@@ -145,7 +145,7 @@ func (a *admissionBench) turn(ctx context.Context, round, index int, p program) 
 			reviewP50:        percentile(times, 0.5), reviewP99: percentile(times, 0.99),
 			reviewCPU: mine.Seconds() * 1000 / float64(len(times)), reviewCapacity: float64(runtime.NumCPU()*len(times)) / mine.Seconds(),
 			askingCPU: clients.Seconds() * 1000 / float64(len(times)), askingProcessors: clients.Seconds() / took.Seconds(),
-			peakRSS:   memoryOf(process.pid()).Peak, others: max(0, rest.Seconds()/took.Seconds()),
+			peakRSS: memoryOf(process.pid()).Peak, others: max(0, rest.Seconds()/took.Seconds()),
 		}})
 	}
 	return nil
