@@ -1,4 +1,4 @@
-//go:build !tinygo
+//go:build !tinygo && !go1.27
 
 package jsonlite
 
@@ -8,7 +8,8 @@ import (
 )
 
 // The layouts of reflect.Value and of interfaces, as they are since Go 1.4. A test
-// compares held with reflect's own method for all kinds of values.
+// compares held with reflect's own method for all kinds of values; with versions of
+// Go that it has not run with, see the build constraint, reflect is asked instead.
 type (
 	valueLayout struct {
 		typ, ptr unsafe.Pointer
