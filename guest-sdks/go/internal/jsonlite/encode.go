@@ -178,9 +178,14 @@ func appendRaw(buf []byte, raw abi.Raw) []byte {
 }
 
 func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
+	name := v.Type().String()
 	switch v.Kind() {
 	case reflect.String:
-		return AppendString(buf, v.String()), nil
+		text := v.String()
+		if name == "json.Number" && text != "" { // of encoding/json, as it was written; the host refuses what is none
+			return append(buf, text...), nil
+		}
+		return AppendString(buf, text), nil
 	case reflect.Bool:
 		return strconv.AppendBool(buf, v.Bool()), nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -190,7 +195,7 @@ func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
 	case reflect.Float32, reflect.Float64:
 		return appendFloat(buf, v.Float(), v.Type().Bits())
 	}
-	return buf, &EncodeError{Type: v.Type().String()}
+	return buf, &EncodeError{Type: name}
 }
 
 func appendStruct(buf []byte, v reflect.Value, depth int) ([]byte, error) {

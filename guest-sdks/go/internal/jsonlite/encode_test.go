@@ -36,6 +36,7 @@ func TestEncodeLikeTheStandardLibrary(t *testing.T) {
 		{"nested pointers", []*meta{nil, {Name: "x"}}},
 		{"raw", abi.Raw(`[1]`)},
 		{"no raw", abi.Raw(nil)},
+		{"numbers as written", []any{json.Number("9007199254740993"), json.Number("-1e5"), struct{ N json.Number }{"1.50"}}},
 		{"own form", []any{time.Duration(5), abi.DelayOf(1.5), &abi.Delay{Said: true, None: true}}},
 	}
 	for _, tt := range tests {
