@@ -6,8 +6,8 @@ import (
 )
 
 // errNoName is a function whose name cannot be the id of a handler.
-var errNoName = errors.New("closures, methods and generic functions (with TinyGo, all) " +
-	"have no name for the id of the handler: use kopf.ID")
+var errNoName = errors.New("closures, methods, generic functions (with TinyGo, all) " +
+	"have no name to be an id: use kopf.ID")
 
 // plainName is the name of a top-level function without its package; "" for
 // functions without a name of their own: closures, methods, generic functions.
