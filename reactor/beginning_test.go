@@ -83,3 +83,29 @@ func TestInstantExits(t *testing.T) {
 		})
 	}
 }
+
+// TestAskedHasBegun: a daemon that waits in a way of its own, as plugins do, holds up
+// its cycle until it asks whether it is to end.
+func TestAskedHasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := newStopper()
+		asks := &env{cause: &cause{stopper: own}}
+		d := &daemon{stopper: own, done: make(chan struct{})}
+		var group spawned
+		group.add(d, func() {
+			go func() {
+				time.Sleep(restPatience / 5)
+				asks.Stopped()
+			}()
+		})
+		begin := time.Now()
+		group.start()
+		if took := time.Since(begin); took != restPatience/5 {
+			t.Errorf("it was waited for during %v", took)
+		}
+		own.set(abi.StopOperatorExiting)
+		if bits := asks.Stopped(); bits != abi.StopOperatorExiting {
+			t.Errorf("the reasons are %b", bits)
+		}
+	})
+}

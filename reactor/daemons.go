@@ -14,7 +14,7 @@ import (
 const zeroTimeCycle = 100 * time.Millisecond
 
 // restPatience is how long a cycle waits for what it has begun to come to a rest.
-const restPatience = time.Second
+const restPatience = time.Second / 2
 
 // instantExit is how long a stopped daemon gets to end before anything else is done
 // about it: the well-behaved ones need no other cycle of handling. Without a timeout,

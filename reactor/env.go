@@ -85,7 +85,7 @@ func (e *env) Stopped() int {
 	if e.cause.stopper == nil {
 		return 0
 	}
-	return e.cause.stopper.bits()
+	return e.cause.stopper.asked()
 }
 
 // Event posts an event about an object: the handled one, or the given one.

@@ -56,6 +56,17 @@ func (s *stopper) bits() int {
 	return s.reasons
 }
 
+// asked is for the daemon itself. One that looks whether it is to end, and is not, has
+// begun: so do those that wait in ways of their own, as plugins.
+func (s *stopper) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons == 0 {
+		s.rested()
+	}
+	return s.reasons
+}
+
 // age is how long ago it was stopped.
 func (s *stopper) age() time.Duration {
 	s.mu.Lock()
