@@ -44,7 +44,7 @@ type OperatorInfo struct {
 type Capabilities struct {
 	Kubernetes []KubernetesRule `json:"kubernetes,omitempty"`
 	HTTP       []string         `json:"http,omitempty"`   // [scheme://]name[:port]; the first label may be *
-	Config     []string         `json:"config,omitempty"` // keys that are read at run time, secrets included
+	Config     []string         `json:"config,omitempty"` // the keys that are read, secrets included; empty: all
 }
 
 // KubernetesRule is one rule in the sense of RBAC.

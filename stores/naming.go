@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/crypto/blake2b"
+
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -77,11 +79,19 @@ func SafeKey(id string) string { return safeKeys.Replace(id) }
 
 var safeKeys = strings.NewReplacer("/", ".", "<", "_", ">", "_")
 
+// suffixSize is how many bytes the hash of a name has. The size is a parameter of BLAKE2b: a
+// shorter hash is not the beginning of a longer one.
+const suffixSize = 4
+
 // KeySuffix makes cut names unique: a dash and a hash of the whole name.
 // As names must, it ends with a letter or a digit.
 func KeySuffix(id string) string {
-	digest := blake2b4([]byte(id))
-	return strings.TrimRight("-"+suffixEncoding.EncodeToString(digest[:]), "-.")
+	hash, err := blake2b.New(suffixSize, nil)
+	if err != nil {
+		panic(err) // the size is a constant
+	}
+	hash.Write([]byte(id))
+	return strings.TrimRight("-"+suffixEncoding.EncodeToString(hash.Sum(nil)), "-.")
 }
 
 // cut takes so many characters from the start, or, as Python's slices do, all

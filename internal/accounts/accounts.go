@@ -1,0 +1,274 @@
+// Package accounts counts the memory that the host keeps on behalf of the handlers
+// of one operator, and refuses what is over a limit. So handlers that store without
+// end fail, and neither the process nor another operator does.
+//
+// Sizes are estimates of what the values take in the heap: their texts, and a fixed
+// amount for each entry of a table.
+package accounts
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// Kind is what memory is kept for.
+type Kind int
+
+// The kinds, each with a limit of its own.
+const (
+	Memos    Kind = iota // values of memos
+	Indices              // keys and values of indices
+	Pending              // bodies of objects whose events wait to be handled
+	Bodies               // the newest bodies of objects with daemons and timers
+	Children             // sub-handlers that were declared in unfinished cycles
+	Patches              // patches, results and errors of handlers in unfinished cycles
+	Answers              // responses to requests of handlers, until the handlers have them
+	kinds
+)
+
+// known are the kinds as metrics, limits and errors name them.
+var known = [kinds]struct{ name, limit, holds, advice string }{
+	Memos:    {"memos", "MemoMemory", "the memos", "store fewer or smaller values"},
+	Indices:  {"indices", "IndexMemory", "the indices", "index fewer or smaller keys and values"},
+	Pending:  {"pending", "PendingMemory", "the bodies of objects that wait", "let handlers take less time"},
+	Bodies:   {"bodies", "BodyMemory", "the bodies of objects with daemons and timers", "run them for fewer objects"},
+	Children: {"children", "ChildMemory", "the sub-handlers", "declare fewer of them"},
+	Patches:  {"patches", "PatchMemory", "the patches and results of handlers", "make them smaller"},
+	Answers:  {"answers", "AnswerMemory", "the answers to requests", "make fewer requests at the same time, or list in pages"},
+}
+
+// String is the name of the kind in metrics.
+func (k Kind) String() string { return known[k].name }
+
+// Limit is the name of the limit of the kind.
+func (k Kind) Limit() string { return known[k].limit }
+
+// Limits bound what is kept for one operator. The zero value is the defaults. All
+// but MaxChildren are in bytes.
+type Limits struct {
+	// MemoLimit bounds one memo: that of an object, or that of the operator. Default: 16 MiB.
+	MemoLimit int
+
+	// MemoMemory bounds all memos together. Default: 256 MiB.
+	MemoMemory int
+
+	// IndexMemory bounds all indices together. Default: 1 GiB.
+	IndexMemory int
+
+	// PendingMemory bounds the bodies of objects whose events wait to be handled.
+	// Beyond it, only the identity of an object waits, and the body is read again.
+	// Default: 256 MiB.
+	PendingMemory int
+
+	// BodyMemory bounds the newest bodies of objects that have daemons or timers.
+	// Objects beyond it get theirs later. Default: 512 MiB.
+	BodyMemory int
+
+	// MaxChildren bounds the sub-handlers that one call of a handler declares.
+	// Default: 10,000.
+	MaxChildren int
+
+	// ChildMemory bounds the sub-handlers of all unfinished cycles. Default: 256 MiB.
+	ChildMemory int
+
+	// PatchMemory bounds the patches, results and errors that handlers have returned
+	// in unfinished cycles. Default: 256 MiB.
+	PatchMemory int
+
+	// AnswerMemory bounds the responses that handlers have asked for, and have not
+	// got yet. Default: 256 MiB.
+	AnswerMemory int
+}
+
+// WithDefaults fills what is zero.
+func (l Limits) WithDefaults() Limits {
+	for _, field := range []struct {
+		at    *int
+		value int
+	}{
+		{&l.MemoLimit, 16 << 20}, {&l.MemoMemory, 256 << 20}, {&l.IndexMemory, 1 << 30}, {&l.PendingMemory, 256 << 20}, {&l.BodyMemory, 512 << 20},
+		{&l.MaxChildren, 10_000}, {&l.ChildMemory, 256 << 20}, {&l.PatchMemory, 256 << 20}, {&l.AnswerMemory, 256 << 20},
+	} {
+		if *field.at == 0 {
+			*field.at = field.value
+		}
+	}
+	return l
+}
+
+func (l Limits) of() [kinds]int {
+	return [kinds]int{
+		Memos: l.MemoMemory, Indices: l.IndexMemory, Pending: l.PendingMemory, Bodies: l.BodyMemory,
+		Children: l.ChildMemory, Patches: l.PatchMemory, Answers: l.AnswerMemory,
+	}
+}
+
+// ErrLimit is in all errors of accounts.
+var ErrLimit = errors.New("over a limit")
+
+// Error says what was refused.
+type Error struct {
+	Kind   Kind
+	Limit  int // bytes
+	Used   int // bytes, without what was refused
+	Wanted int // bytes that were refused
+}
+
+// Error names the limit, its value, and what to do.
+func (e *Error) Error() string {
+	k := known[e.Kind]
+	return fmt.Sprintf("the limit %s of %d bytes is reached: %s of the operator take %d bytes, and %d more were refused: %s, or raise the limit with --limit %s=SIZE",
+		k.limit, e.Limit, k.holds, e.Used, e.Wanted, k.advice, k.limit)
+}
+
+// Unwrap makes errors.Is find ErrLimit.
+func (e *Error) Unwrap() error { return ErrLimit }
+
+// Account is that of one operator. It is safe for concurrent use, and takes no locks. A nil
+// account counts nothing and refuses nothing.
+type Account struct {
+	limits  Limits
+	entries [kinds]entry
+
+	// Refused is called with what was refused, at most once in a minute for each kind.
+	// It is set before the account is used; nil: no calls.
+	Refused func(error)
+}
+
+// entry counts one kind.
+type entry struct {
+	limit   int64
+	used    atomic.Int64
+	refused atomic.Int64
+	noted   atomic.Int64 // when Refused was called last, in nanoseconds; 0: never
+	_       [32]byte     // a cache line for each kind
+}
+
+// New makes an account; limits that are zero have their defaults.
+func New(l Limits) *Account {
+	a := &Account{limits: l.WithDefaults()}
+	for kind, limit := range a.limits.of() {
+		a.entries[kind].limit = int64(limit)
+	}
+	return a
+}
+
+// Limits are those of the account, with the defaults. Those of a nil account are so
+// large that they refuse nothing.
+func (a *Account) Limits() Limits {
+	if a == nil {
+		const most = 1 << 62
+		return Limits{most, most, most, most, most, most, most, most, most}
+	}
+	return a.limits
+}
+
+// Take counts so many bytes more. What is taken is to be given back.
+//
+// Errors: Error; then nothing is counted.
+func (a *Account) Take(k Kind, bytes int) error {
+	if a == nil || bytes <= 0 {
+		a.Give(k, -bytes)
+		return nil
+	}
+	e := &a.entries[k]
+	used := e.used.Add(int64(bytes))
+	if used <= e.limit {
+		return nil
+	}
+	e.used.Add(-int64(bytes))
+	return a.Refuse(k, &Error{Kind: k, Limit: int(e.limit), Used: int(used) - bytes, Wanted: bytes})
+}
+
+// Refuse counts a refusal by a limit of a part of the kind, such as one memo. It
+// returns the error.
+func (a *Account) Refuse(k Kind, err error) error {
+	if a == nil {
+		return err
+	}
+	e := &a.entries[k]
+	e.refused.Add(1)
+	if a.Refused != nil {
+		now, last := time.Now().UnixNano(), e.noted.Load()
+		if (last == 0 || now-last > int64(time.Minute)) && e.noted.CompareAndSwap(last, now) {
+			a.Refused(err)
+		}
+	}
+	return err
+}
+
+// Give gives back what was taken.
+func (a *Account) Give(k Kind, bytes int) {
+	if a != nil && bytes != 0 {
+		a.entries[k].used.Add(-int64(bytes))
+	}
+}
+
+// Usage is the state of one kind.
+type Usage struct {
+	Kind    Kind
+	Used    int // bytes
+	Limit   int // bytes
+	Refused int // how often something was refused so far
+}
+
+// Usage is the state of all kinds, in their order.
+func (a *Account) Usage() []Usage {
+	if a == nil {
+		return nil
+	}
+	all := make([]Usage, kinds)
+	for k := range all {
+		e := &a.entries[k]
+		all[k] = Usage{Kind(k), int(e.used.Load()), int(e.limit), int(e.refused.Load())}
+	}
+	return all
+}
+
+// Lease is what the owner of some memory has taken for it. A nil lease takes nothing,
+// and refuses nothing. It belongs to one goroutine at a time.
+type Lease struct {
+	account *Account
+	kind    Kind
+	bytes   int
+}
+
+// NewLease makes a lease that has taken nothing yet, and ends with its owner at the
+// latest: when nothing refers to the owner any more. An owner that knows its end
+// releases the lease earlier. Nil for a nil account.
+func NewLease[T any](a *Account, k Kind, owner *T) *Lease {
+	if a == nil {
+		return nil
+	}
+	l := &Lease{account: a, kind: k}
+	runtime.AddCleanup(owner, (*Lease).Release, l)
+	return l
+}
+
+// Resize takes what is missing, or gives back what is too much.
+//
+// Errors: Error; then the lease is as before.
+func (l *Lease) Resize(bytes int) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.account.Take(l.kind, bytes-l.bytes); err != nil {
+		return err
+	}
+	l.bytes = bytes
+	return nil
+}
+
+// Grow takes so many bytes more, or gives them back if they are negative. See Resize.
+func (l *Lease) Grow(bytes int) error {
+	if l == nil {
+		return nil
+	}
+	return l.Resize(l.bytes + bytes)
+}
+
+// Release gives back everything. It may be called again.
+func (l *Lease) Release() { _ = l.Resize(0) } // giving back is never refused

@@ -1,0 +1,170 @@
+package accounts
+
+import (
+	"errors"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func used(a *Account, k Kind) int { return a.Usage()[k].Used }
+
+func TestRefusalsNameTheLimit(t *testing.T) {
+	a := New(Limits{MemoMemory: 1000})
+	if err := a.Take(Memos, 900); err != nil {
+		t.Fatal(err)
+	}
+	err := a.Take(Memos, 101)
+	var detail *Error
+	if !errors.Is(err, ErrLimit) || !errors.As(err, &detail) || *detail != (Error{Memos, 1000, 900, 101}) {
+		t.Fatalf("error %#v", err)
+	}
+	for _, want := range []string{"MemoMemory of 1000 bytes", "the memos of the operator take 900 bytes, and 101 more", "--limit MemoMemory=SIZE"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q without %q", err, want)
+		}
+	}
+	if err := a.Take(Memos, 100); err != nil {
+		t.Errorf("what was refused has counted: %v", err)
+	}
+	if err := a.Take(Indices, 1<<20); err != nil {
+		t.Errorf("a kind has no limit of its own: %v", err)
+	}
+	a.Give(Memos, 1000)
+	want := Usage{Kind: Memos, Used: 0, Limit: 1000, Refused: 1}
+	if got := a.Usage()[Memos]; got != want {
+		t.Errorf("usage %+v, want %+v", got, want)
+	}
+}
+
+// TestKindsAreKnown: each has a name, a default, and a limit that is a field.
+func TestKindsAreKnown(t *testing.T) {
+	names := map[string]bool{}
+	for _, u := range New(Limits{}).Usage() {
+		if u.Limit <= 0 || u.Kind.String() == "" || names[u.Kind.String()] {
+			t.Errorf("%d: %q, limit %d", u.Kind, u.Kind, u.Limit)
+		}
+		names[u.Kind.String()] = true
+		if _, ok := reflect.TypeFor[Limits]().FieldByName(u.Kind.Limit()); !ok {
+			t.Errorf("%s: there is no limit %s", u.Kind, u.Kind.Limit())
+		}
+	}
+	all := reflect.ValueOf(Limits{}.WithDefaults())
+	for i := range all.NumField() {
+		if all.Field(i).Int() <= 0 {
+			t.Errorf("%s has no default", all.Type().Field(i).Name)
+		}
+	}
+}
+
+func TestConcurrentUseLosesNothing(t *testing.T) {
+	a := New(Limits{AnswerMemory: 64})
+	var users sync.WaitGroup
+	for range 8 {
+		users.Go(func() {
+			for range 10_000 {
+				if a.Take(Answers, 16) == nil {
+					if n := used(a, Answers); n < 16 {
+						t.Errorf("%d bytes are taken, but 16 more were", n)
+					}
+					a.Give(Answers, 16)
+				}
+			}
+		})
+	}
+	users.Wait()
+	if n := used(a, Answers); n != 0 {
+		t.Errorf("%d bytes are left", n)
+	}
+}
+
+func TestLeases(t *testing.T) {
+	a := New(Limits{IndexMemory: 100})
+	owner := new(strings.Builder)
+	l := NewLease(a, Indices, owner)
+	for _, step := range []struct{ resize, want int }{{60, 60}, {100, 100}, {101, 100}, {30, 30}} {
+		if err := l.Resize(step.resize); (err != nil) != (step.resize != step.want) {
+			t.Errorf("to %d: %v", step.resize, err)
+		}
+		if n := used(a, Indices); n != step.want {
+			t.Errorf("after %d, %d bytes are taken, want %d", step.resize, n, step.want)
+		}
+	}
+	if err := l.Grow(71); err == nil {
+		t.Error("grew beyond the limit")
+	}
+	l.Release()
+	l.Release()
+	if n := used(a, Indices); n != 0 {
+		t.Errorf("%d bytes are left", n)
+	}
+	runtime.KeepAlive(owner)
+}
+
+// TestForgottenLeases are given back when nothing refers to their owners.
+func TestForgottenLeases(t *testing.T) {
+	a := New(Limits{})
+	func() {
+		owner := &struct{ text *string }{new(string)}
+		if err := NewLease(a, Bodies, owner).Resize(1000); err != nil {
+			t.Fatal(err)
+		}
+		runtime.KeepAlive(owner)
+	}()
+	for deadline := time.Now().Add(time.Minute); used(a, Bodies) != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the lease was not given back")
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestNoAccountRefusesNothing(t *testing.T) {
+	var a *Account
+	if a.Take(Memos, 1<<40) != nil || a.Limits().MemoLimit < 1<<40 || a.Usage() != nil {
+		t.Error("it counts")
+	}
+	a.Give(Memos, 1<<40)
+	l := NewLease(a, Memos, t)
+	if l.Resize(1<<40) != nil || l.Grow(1<<40) != nil {
+		t.Error("it counts")
+	}
+	l.Release()
+	if err := a.Refuse(Memos, ErrLimit); !errors.Is(err, ErrLimit) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRefusalsAreCalledOutSeldom: once in a minute for each kind.
+func TestRefusalsAreCalledOutSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Limits{MemoMemory: 1, IndexMemory: 1})
+		said := 0
+		a.Refused = func(error) { said++ }
+		for range 3 {
+			for range 1000 {
+				_ = a.Take(Memos, 2)
+				_ = a.Take(Indices, 2)
+			}
+			time.Sleep(61 * time.Second)
+		}
+		if said != 6 || a.Usage()[Memos].Refused != 3000 {
+			t.Errorf("%d calls, %d refusals", said, a.Usage()[Memos].Refused)
+		}
+	})
+}
+
+func BenchmarkTakeAndGive(b *testing.B) {
+	a := New(Limits{})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_ = a.Take(Pending, 1000)
+			a.Give(Pending, 1000)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+// Package boundedtest measures what parsers of foreign data take.
+package boundedtest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// What a parser may take: memory that it allocates in all, and time, which is generous: a slow
+// machine with others on it must not fail.
+const (
+	bytesPerByte = 16
+	bytesInAll   = 64 << 20
+	timeInAll    = 30 * time.Second
+)
+
+// Parse calls a parser with an input, and fails the test if the parser allocates more than 16 times
+// the size of the input and 64 MiB, garbage included, or takes longer than half a minute.
+func Parse(t *testing.T, name string, input []byte, parse func(input []byte) error) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	err := parse(input)
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	allocated, limit := after.TotalAlloc-before.TotalAlloc, uint64(bytesPerByte*len(input)+bytesInAll)
+	if allocated > limit {
+		t.Errorf("%s: %d KiB allocate %d MiB, at most %d: error %.200v", name, len(input)>>10, allocated>>20, limit>>20, err)
+	}
+	if took > timeInAll {
+		t.Errorf("%s: %d KiB take %v", name, len(input)>>10, took)
+	}
+	t.Logf("%s: %d KiB allocate %d MiB in %v: error %.200v", name, len(input)>>10, allocated>>20, took.Round(time.Millisecond), err)
+}
