@@ -49,6 +49,30 @@ func runOnce(b *testing.B, m *Module, what string) {
 	task.Release(b.Context())
 }
 
+// BenchmarkLoad measures what it takes to load the Go guest: compiled, and with its machine code in the cache.
+func BenchmarkLoad(b *testing.B) {
+	wasm := guestBytes(b)
+	for _, warm := range []bool{false, true} {
+		b.Run(map[bool]string{false: "cold", true: "warm"}[warm], func(b *testing.B) {
+			o := Options{CacheDir: b.TempDir()}
+			for b.Loop() {
+				if !warm {
+					b.StopTimer()
+					o.CacheDir = b.TempDir()
+					b.StartTimer()
+				}
+				m, err := Load(b.Context(), "op.wasm", wasm, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := m.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkInstance measures what it takes to make an instance and to drop it.
 func BenchmarkInstance(b *testing.B) {
 	small := asm.Guest(nil).Encode()

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/internal/private"
 )
 
 // cacheDir finds the folder of compiled code and makes it. It is empty if there
@@ -28,34 +29,13 @@ func cacheDir(dir string) (string, error) {
 		}
 		dir = filepath.Join(base, "kopf", "wasm")
 	}
-	if err := makePrivate(dir); err != nil {
-		if !chosen && !errors.Is(err, errShared) {
+	if err := private.Folder(dir); err != nil {
+		if !chosen && !errors.Is(err, private.ErrShared) {
 			return "", nil //nolint:nilerr // a folder that cannot be made: no cache
 		}
 		return "", err
 	}
 	return dir, nil
-}
-
-// errShared refuses a folder that others could put native code into.
-var errShared = errors.New("others can write to the folder")
-
-// makePrivate makes the folder, or checks that it is its owner's alone.
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
-	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 || !ownedByUs(info) {
-		return fmt.Errorf("%w: %s (%v): it holds native code, choose another one or chmod 700 it", errShared, dir, mode)
-	}
-	return nil
 }
 
 // preparedFile is where the rewritten form of a module is kept; empty without a cache.

@@ -19,10 +19,11 @@ type call struct {
 
 	registering bool // initialisation and registration see no secrets
 
-	began   time.Time
+	began   time.Time     // the call, or the step of a plugin
 	shared  time.Time     // when others last had a chance to get the core
 	now     time.Time     // the guest's clock
 	slept   time.Duration // is not computing
+	rested  time.Duration // slept, when began was
 	stopAt  time.Time     // end of the grace, once the context is done
 	entered int           // host functions that were called
 	yields  int           // slices that were spent and are not counted yet
@@ -30,7 +31,6 @@ type call struct {
 	settled      time.Time     // until when the time is counted
 	settledSleep time.Duration // slept, then
 
-	logged    int    // bytes of output
 	stderr    []byte // the beginning of what went to standard error
 	lastWords string // the last critical log line
 }
@@ -76,7 +76,7 @@ const sliceOfCore = time.Millisecond
 // than the grace. It returns the time.
 func (c *call) check() time.Time {
 	now := time.Now()
-	if limit := c.options().ComputeLimit; now.Sub(c.began)-c.slept > limit {
+	if limit := c.options().ComputeLimit; now.Sub(c.began)-(c.slept-c.rested) > limit {
 		c.stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, limit))
 	}
 	err := c.ctx.Err()
@@ -89,6 +89,10 @@ func (c *call) check() time.Time {
 	}
 	return now
 }
+
+// newStep restarts the count of the computing of a plugin: it has given back control by a wait or a request,
+// as others do by a step.
+func (c *call) newStep() { c.began, c.rested = time.Now(), c.slept }
 
 // stopped is what a call is ended with.
 type stopped struct{ err error }

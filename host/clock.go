@@ -121,7 +121,7 @@ func (c *call) sleep(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	early := true
-	withoutCore(func() {
+	c.away(func() {
 		select {
 		case <-timer.C:
 			early = false

@@ -13,9 +13,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// compile validates, prepares and compiles the module, or finds all that in the cache. What
-// is declared and configured is no code: an engine is compiled once for all scripts.
-func (m *Module) compile(ctx context.Context, code []byte, digest string, source *prepare.Source) error {
+// compile prepares, validates and compiles the module, or finds all that in the cache, by the digest of its code. What
+// is declared and configured is no code: an engine is compiled once for all scripts. No byte of the
+// original reaches the engine: even what is validated was decoded and encoded again.
+func (m *Module) compile(ctx context.Context, digest string, source *prepare.Source) error {
 	dir, err := cacheDir(m.options.CacheDir)
 	if err != nil {
 		return fmt.Errorf("compilation cache: %w", err)
@@ -29,7 +30,7 @@ func (m *Module) compile(ctx context.Context, code []byte, digest string, source
 		return m.refuse(err)
 	}
 	machineCode, err := m.translate(ctx, dir, compiler.Job{
-		Original: code, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
+		Original: m.prepared.Canonical, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
 		Time: m.options.CompileTime, Memory: m.options.CompileMemory,
 	})
 	if err != nil {

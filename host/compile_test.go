@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/compiler"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/prepare"
@@ -24,17 +22,13 @@ func TestCompileBombs(t *testing.T) {
 		t.Skip("no limits for processes on this system")
 	}
 	neighbour := loadSmall(t)
-	var err error
-	rounds := beside(t, neighbour, func() {
-		_, err = load(t, compilesFor(), Options{CompileTime: time.Second})
-	})
 	const want = "op.wasm: module refused: over a limit: too complex: compiling it takes more than 1s of computing"
-	if err == nil || err.Error() != want || !errors.Is(err, ErrModule) {
-		t.Errorf("error = %v, want %q", err, want)
-	}
-	if rounds < enoughRounds {
-		t.Errorf("the neighbour was called only %d times meanwhile", rounds)
-	}
+	beside(t, neighbour, func() {
+		_, err := load(t, compilesFor(), Options{CompileTime: time.Second})
+		if err == nil || err.Error() != want || !errors.Is(err, ErrModule) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	})
 }
 
 func TestLoadingEndsWithItsContext(t *testing.T) {
@@ -114,7 +108,7 @@ func TestNothingCanBeWritten(t *testing.T) {
 func bare(tb testing.TB, wasm []byte) *Module {
 	tb.Helper()
 	m := &Module{name: "bare.wasm", options: Options{}.withDefaults()}
-	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
+	m.openOutput()
 	m.pool = newPool(&m.options)
 	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
 	tb.Cleanup(func() {
@@ -123,50 +117,4 @@ func bare(tb testing.TB, wasm []byte) *Module {
 		}
 	})
 	return m
-}
-
-// loadSmall loads the smallest guest.
-func loadSmall(t *testing.T) *Module {
-	t.Helper()
-	m, err := load(t, asm.Guest(nil).Encode(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// enoughRounds are so many that none of what they consist of is blocked.
-const enoughRounds = 5
-
-// beside runs something, and counts meanwhile how often the rest of the process gets
-// its turn: a garbage collection, a timer, and a call of a neighbour each.
-func beside(t *testing.T, neighbour *Module, do func()) (rounds int) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() { // waited for below
-		defer close(done)
-		do()
-	}()
-	for {
-		round(t, neighbour)
-		select {
-		case <-done:
-			return rounds
-		default:
-			rounds++
-		}
-	}
-}
-
-// round waits for a garbage collection, a timer, and a call of the neighbour.
-func round(t *testing.T, neighbour *Module) {
-	t.Helper()
-	runtime.GC()
-	time.Sleep(time.Millisecond)
-	task, _, err := neighbour.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn"}, nil, &testEnv{})
-	if err != nil {
-		t.Errorf("the neighbour: %v", err)
-		return
-	}
-	task.Release(t.Context())
 }

@@ -18,6 +18,14 @@ func takeCore() { cores <- struct{}{} }
 
 func leaveCore() { <-cores }
 
+// away is for a call that waits: others compute meanwhile.
+func (c *call) away(do func()) time.Duration {
+	if c.owner != nil {
+		waits(c.owner.env)
+	}
+	return withoutCore(do)
+}
+
 // withoutCore lets others compute while this call does something else, or
 // nothing. It returns how long that took, with the waiting for a core.
 func withoutCore(do func()) time.Duration {

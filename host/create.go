@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/linear"
 )
 
@@ -18,7 +19,7 @@ func (m *Module) newInstance() *instance {
 		in.kernel = &kernel{limit: 4*m.options.MessageLimit + m.options.PluginResponse, maxVars: m.options.PluginVariables}
 	}
 	for i, to := range m.streams {
-		in.streams[i].out = to
+		in.streams[i].out, in.streams[i].limit = to, m.output
 	}
 	return in
 }
@@ -34,7 +35,7 @@ func (in *instance) create(ctx context.Context) error {
 	defer cancel()
 	memory, err := linear.Reserve(int(in.m.prepared.MinPages)*wasmPage, in.m.options.MaxMemory)
 	if err != nil {
-		return fmt.Errorf("%s: instance: %w", in.m.name, err)
+		return in.m.noMemory(err)
 	}
 	if err := in.instantiate(ctx, memory); err != nil {
 		return err
@@ -43,6 +44,14 @@ func (in *instance) create(ctx context.Context) error {
 		return err
 	}
 	return in.m.takeSnapshot(in)
+}
+
+// noMemory is the error of an instance whose memory the system does not provide.
+func (m *Module) noMemory(err error) error {
+	if errors.Is(err, linear.ErrMappings) {
+		err = fmt.Errorf("%w: %w", abi.ErrNoRoom, err)
+	}
+	return fmt.Errorf("%s: instance: %w", m.name, err)
 }
 
 // instantiate makes the instance on a memory that it owns from now on.

@@ -34,13 +34,15 @@ func (c *culprits) add(key string) {
 // blame remembers the task of a call that has killed its instance, if there were
 // others on it.
 func (c *call) blame() {
-	if c.owner == nil || c.in.load == 0 {
+	if c.owner == nil {
 		return
 	}
 	p := c.in.m.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.culprits.add(c.owner.key)
+	if c.in.load > 0 {
+		p.culprits.add(c.owner.key)
+	}
 }
 
 // mustBeAlone tells whether a task has killed a shared instance before.

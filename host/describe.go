@@ -7,6 +7,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Description is what can be told about a module without running any of its code.
@@ -27,7 +28,7 @@ func Describe(wasm []byte) (*Description, error) {
 		err = checkContract(source)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrModule, &legibleError{err})
+		return nil, fmt.Errorf("%w: %w", ErrModule, legible.Error(err))
 	}
 	d := &Description{}
 	d.Imports, d.Exports = functionsOf(source)
@@ -38,7 +39,7 @@ func Describe(wasm []byte) (*Description, error) {
 		d.Config, err = configuration.Read(wasm)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrModule, &legibleError{err})
+		return nil, fmt.Errorf("%w: %w", ErrModule, legible.Error(err))
 	}
 	return d, nil
 }

@@ -11,7 +11,7 @@ import (
 // WebAssembly, no guest, or its registration is refused.
 var ErrModule = errors.New("module refused")
 
-// Causes of a GuestError, besides the error of the context.
+// Causes of a GuestError, besides abi.ErrInstanceLost and the error of the context.
 var (
 	ErrCompute = errors.New("computed too long")
 	ErrExit    = errors.New("exited")
@@ -19,7 +19,6 @@ var (
 	ErrMessage = errors.New("broken message")
 	ErrExport  = errors.New("missing export")
 	ErrMemory  = errors.New("out of memory")
-	ErrDead    = errors.New("the instance is gone")
 )
 
 // GuestError is a failure of a guest: not an error that a handler returned, but
@@ -36,6 +35,9 @@ type GuestError struct {
 func (e *GuestError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Module, e.Export, e.Message)
 }
+
+// GuestStack is what the guest has left about its failure.
+func (e *GuestError) GuestStack() string { return e.Stack }
 
 // Unwrap makes errors.Is find abi.ErrGuest and the cause.
 func (e *GuestError) Unwrap() []error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
@@ -50,8 +51,8 @@ func isOurs(err error) bool {
 func (c *call) dead() error {
 	return &GuestError{
 		Module: c.in.m.name, Export: c.export,
-		Message: fmt.Sprintf("%v: %v", ErrDead, c.in.dead),
-		Err:     fmt.Errorf("%w: %w", ErrDead, c.in.dead),
+		Message: fmt.Sprintf("%v: %v", abi.ErrInstanceLost, c.in.dead),
+		Err:     fmt.Errorf("%w: %w", abi.ErrInstanceLost, c.in.dead),
 	}
 }
 

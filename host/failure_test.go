@@ -68,7 +68,7 @@ func TestTheDeadStayDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = parent.Resume(t.Context(), abi.Answer{})
-	if !errors.Is(err, ErrDead) || !errors.Is(err, abi.ErrGuest) || !strings.Contains(err.Error(), "boom") {
+	if !errors.Is(err, abi.ErrInstanceLost) || !errors.Is(err, abi.ErrGuest) || !strings.Contains(err.Error(), "boom") {
 		t.Errorf("error = %v", err)
 	}
 	parent.Release(t.Context())

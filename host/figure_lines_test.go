@@ -1,36 +1,33 @@
+//go:build figures
+
 package host
 
 import (
-	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/tetratelabs/wazero"
-
-	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/host/compiler"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
-// object is the JSON of an object with exactly so many bytes.
-func object(size int) []byte {
-	begin := `{"metadata":{"name":"obj1","namespace":"ns1","uid":"11111111-2222-3333-4444-555555555555"},"spec":{"field":"v1","env":[`
-	last, end := `{"name":"LAST","value":"`, `"}]}}`
-	var body bytes.Buffer
-	body.WriteString(begin)
-	for i := 0; body.Len() < size-100; i++ {
-		fmt.Fprintf(&body, `{"name":"VARIABLE_%03d","value":"value-%04d"},`, i, i)
+var figureRounds = flag.Int("rounds", 5, "how often each figure is measured")
+
+func TestFigures(t *testing.T) {
+	f := &figures{}
+	guests := map[string][]byte{"go": benchGuest(t, "go"), "rust": benchGuest(t, "rust")}
+	for _, lines := range []func(*testing.T, *figures, map[string][]byte){
+		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures, neighbourFigures,
+	} {
+		lines(t, f, guests)
 	}
-	body.WriteString(last + strings.Repeat("x", max(0, size-body.Len()-len(last)-len(end))) + end)
-	return body.Bytes()
+	fmt.Printf("%s, %d processors, medians of %d rounds\n\n%s", runtime.Version(), runtime.GOMAXPROCS(0), *figureRounds, f)
 }
 
 // created calls the handler of creations once.
@@ -44,45 +41,6 @@ func created(ctx context.Context, m *Module, body []byte) error {
 		return fmt.Errorf("the handler failed: %s", step.Error.Message)
 	}
 	return nil
-}
-
-// creation is the invocation of the handler.
-func creation() *abi.Invocation {
-	return &abi.Invocation{
-		Kind: abi.KindCreate, ID: "create_fn", Reason: "create", Name: "obj1", Namespace: "ns1",
-		UID: "11111111-2222-3333-4444-555555555555", Started: "2020-01-01T00:00:00.000000+00:00",
-		Resource: &abi.ResourceInfo{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true},
-	}
-}
-
-// loaded loads a guest for figures.
-func loaded(t *testing.T, name string, wasm []byte, o Options) *Module {
-	t.Helper()
-	m, err := Load(t.Context(), name, wasm, withCache(t, o))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close(context.Background()) })
-	return m
-}
-
-// unprepared is a guest as it was compiled: nothing stops it, or the engine's own interruption does.
-func unprepared(t *testing.T, wasm []byte, interruptible bool) *Module {
-	t.Helper()
-	m := bare(t, wasm)
-	config := compiler.Config(m.limits().MemoryPages).WithCloseOnContextDone(interruptible)
-	m.runtime = wazero.NewRuntimeWithConfig(t.Context(), config)
-	err := instantiateHost(t.Context(), m.runtime)
-	if err == nil {
-		m.compiled, err = m.runtime.CompileModule(t.Context(), wasm)
-	}
-	if err == nil {
-		err = m.first(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // compileFigures: loading with an empty cache and with a full one.
@@ -204,7 +162,7 @@ func instanceMemory(t *testing.T, wasm []byte, o Options, count int) float64 {
 	body := object(1000)
 	instances := make([]*instance, count)
 	for i := range instances {
-		in, err := m.acquire(t.Context(), m.pool.permits)
+		in, err := m.acquire(t.Context(), m.pool.permits, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +178,7 @@ func instanceMemory(t *testing.T, wasm []byte, o Options, count int) float64 {
 				t.Fatal(err)
 			}
 		}
-		if again, err := m.acquire(t.Context(), m.pool.permits); err != nil || again != in {
+		if again, err := m.acquire(t.Context(), m.pool.permits, nil); err != nil || again != in {
 			t.Fatalf("another instance was used: %v", err)
 		}
 		leaveCore()

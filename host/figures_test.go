@@ -2,12 +2,9 @@ package host
 
 import (
 	"cmp"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +14,7 @@ import (
 // The figures of the engine, for `make bench-engine`: each is the median of rounds in
 // which all variants take turns, beside its goal. No test asserts them.
 
-var (
-	figuresWanted = flag.Bool("figures", false, "measure the engine and print a table")
-	figureRounds  = flag.Int("rounds", 5, "with -figures: how often each figure is measured")
-)
-
-// guestsFolder is where `make bench-engine` builds the guests.
+// guestsFolder is where `make guests` builds the guests.
 const guestsFolder = "../.cache/guests"
 
 // figure is a line of the table.
@@ -95,36 +87,14 @@ func quantile[T cmp.Ordered](values []T, q float64) T {
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// figureGuests are the guests of the figures: what is not built is skipped.
-func figureGuests(t *testing.T) map[string][]byte {
+// benchGuest is a guest of the figures, in a language.
+func benchGuest(t *testing.T, language string) []byte {
 	t.Helper()
-	guests := map[string][]byte{}
-	for _, language := range []string{"go", "rust"} {
-		wasm, err := os.ReadFile(filepath.Join(guestsFolder, "bench-"+language+".wasm"))
-		if errors.Is(err, os.ErrNotExist) {
-			t.Logf("SKIPPED: no guest in %s: `make bench-engine` builds it, or says what is missing", language)
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		guests[language] = wasm
+	wasm, err := os.ReadFile(filepath.Join(guestsFolder, "bench-"+language+".wasm"))
+	if err != nil {
+		t.Skipf("SKIPPED: %v: `make guests` builds it, or says what is missing", err)
 	}
-	return guests
-}
-
-func TestFigures(t *testing.T) {
-	if !*figuresWanted {
-		t.Skip("make bench-engine measures them")
-	}
-	f := &figures{}
-	guests := figureGuests(t)
-	for _, lines := range []func(*testing.T, *figures, map[string][]byte){
-		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures, neighbourFigures,
-	} {
-		lines(t, f, guests)
-	}
-	fmt.Printf("%s, %d processors, medians of %d rounds\n\n%s", runtime.Version(), runtime.GOMAXPROCS(0), *figureRounds, f)
+	return wasm
 }
 
 func TestTableOfFigures(t *testing.T) {

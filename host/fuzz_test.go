@@ -75,7 +75,7 @@ func FuzzHostFunctions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint, a, b, c, d, e, g, h, i uint32) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		defer cancel()
-		in, err := m.acquire(context.Background(), m.pool.permits)
+		in, err := m.acquire(context.Background(), m.pool.permits, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func FuzzPluginFunctions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint, a, b, c uint64) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		defer cancel()
-		in, err := m.acquire(context.Background(), m.pool.permits)
+		in, err := m.acquire(context.Background(), m.pool.permits, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

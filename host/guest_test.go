@@ -115,7 +115,7 @@ func (e *testEnv) MemoGet(_ int, key string) ([]byte, uint64, bool) {
 
 func (e *testEnv) MemoSet(_ int, key string, value []byte, version int64) (uint64, error) {
 	if _, ok := e.memo[key]; ok && version == 0 {
-		return 0, fmt.Errorf("key %s: %w", key, ErrConflict)
+		return 0, fmt.Errorf("key %s: %w", key, abi.ErrConflict)
 	}
 	e.memo = map[string][]byte{key: value}
 	return 1, nil
@@ -123,7 +123,7 @@ func (e *testEnv) MemoSet(_ int, key string, value []byte, version int64) (uint6
 
 func (e *testEnv) Index(_ int, name string, key []byte) ([]byte, error) {
 	if name != "i" {
-		return nil, ErrAbsent
+		return nil, abi.ErrAbsent
 	}
 	return append([]byte("at "), key...), nil
 }

@@ -85,24 +85,24 @@ func TestHostileCode(t *testing.T) {
 			if errors.Is(test.want, ErrTrap) {
 				limit = time.Minute
 			}
-			m, err := load(t, test.guest.Encode(), Options{ComputeLimit: limit})
-			if test.want == nil { // only that it does not harm
-				if err == nil {
-					t.Error("not refused")
+			beside(t, neighbour, func() {
+				m, err := load(t, test.guest.Encode(), Options{ComputeLimit: limit})
+				if test.want == nil { // only that it does not harm
+					if err == nil {
+						t.Error("not refused")
+					}
+					return
 				}
-				return
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, test.want) || !errors.Is(err, abi.ErrGuest) {
+					t.Errorf("error = %v", err)
+				}
+			})
+			if errors.Is(test.want, ErrCompute) {
+				spinsBeside(t, test.guest.Encode(), neighbour)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, test.want) || !errors.Is(err, abi.ErrGuest) {
-				t.Errorf("error = %v", err)
-			}
-			if errors.Is(test.want, ErrTrap) {
-				round(t, neighbour)
-				return
-			}
-			spinsBeside(t, test.guest.Encode(), neighbour)
 		})
 	}
 }
@@ -123,9 +123,11 @@ func spinsBeside(t *testing.T, guest []byte, neighbour *Module) {
 		_, _, err := m.Start(ctx, invoke(""), nil, &testEnv{})
 		failed <- err
 	}()
+	var meanwhile rounds
 	for range enoughRounds {
-		round(t, neighbour)
+		meanwhile = append(meanwhile, round(t, neighbour))
 	}
+	t.Log("without an end:", meanwhile)
 	cancel(enough)
 	if err := <-failed; !errors.Is(err, enough) {
 		t.Errorf("the guest was not stopped by its caller: %v", err)
@@ -150,6 +152,7 @@ func looped(all []asm.Func) []asm.Func {
 }
 
 func TestHostileExports(t *testing.T) {
+	neighbour := loadSmall(t)
 	two := []byte{asm.I32, asm.I32}
 	for _, test := range []struct {
 		name  string
@@ -177,15 +180,18 @@ func TestHostileExports(t *testing.T) {
 		{"registration that is nothing", asm.Guest(nil).With(asm.Func{Export: "kopf_register", Params: two, Results: []byte{asm.I64}, Code: asm.I64Const(0)}), "unexpected end of JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := load(t, test.guest.Encode(), Options{ComputeLimit: 100 * time.Millisecond})
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error = %v, want %q", err, test.want)
-			}
+			beside(t, neighbour, func() {
+				_, err := load(t, test.guest.Encode(), Options{ComputeLimit: 100 * time.Millisecond})
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error = %v, want %q", err, test.want)
+				}
+			})
 		})
 	}
 }
 
 func TestTrapsInEveryExport(t *testing.T) {
+	neighbour := loadSmall(t)
 	trap := func(export string, params, results []byte) asm.Module {
 		step := `{"step":"wait"}`
 		if export == "kopf_transform" {
@@ -217,26 +223,33 @@ func TestTrapsInEveryExport(t *testing.T) {
 		}},
 	} {
 		t.Run(test.export, func(t *testing.T) {
-			m, err := load(t, test.guest.Encode(), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer task.Release(t.Context())
-			if err := test.use(task); !errors.Is(err, ErrTrap) || !strings.Contains(err.Error(), test.export+": trapped: unreachable") {
-				t.Errorf("error = %v", err)
-			}
-			if _, _, err := task.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, ErrDead) {
-				t.Errorf("error = %v", err)
-			}
+			beside(t, neighbour, func() {
+				m, err := load(t, test.guest.Encode(), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer task.Release(t.Context())
+				if err := test.use(task); !errors.Is(err, ErrTrap) || !strings.Contains(err.Error(), test.export+": trapped: unreachable") {
+					t.Errorf("error = %v", err)
+				}
+				if _, _, err := task.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, abi.ErrInstanceLost) {
+					t.Errorf("error = %v", err)
+				}
+			})
 		})
 	}
 }
 
 func TestReleaseThatTraps(t *testing.T) {
+	beside(t, loadSmall(t), func() { releaseThatTraps(t) })
+}
+
+func releaseThatTraps(t *testing.T) {
+	t.Helper()
 	g := answering(`{"step":"done","transforms":1}`).
 		With(asm.Func{Export: "kopf_release", Params: []byte{asm.I32}, Code: asm.Unreachable})
 	m, err := load(t, g.Encode(), Options{})
@@ -254,6 +267,7 @@ func TestReleaseThatTraps(t *testing.T) {
 }
 
 func TestBrokenSteps(t *testing.T) {
+	neighbour := loadSmall(t)
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", ``, "unexpected end of JSON"},
 		{"no JSON", `step: done`, "invalid character"},
@@ -272,45 +286,53 @@ func TestBrokenSteps(t *testing.T) {
 		{"bad child", `{"step":"execute","children":[{"kind":"sub","id":"a","x":1}]}`, `child sub handler "a": unknown option x`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := load(t, answering(test.text).Encode(), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, err = m.Start(t.Context(), invoke(""), nil, &testEnv{})
-			if !errors.Is(err, ErrMessage) || !errors.Is(err, abi.ErrGuest) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error = %v, want %q", err, test.want)
-			}
+			beside(t, neighbour, func() {
+				m, err := load(t, answering(test.text).Encode(), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _, err = m.Start(t.Context(), invoke(""), nil, &testEnv{})
+				if !errors.Is(err, ErrMessage) || !errors.Is(err, abi.ErrGuest) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error = %v, want %q", err, test.want)
+				}
+			})
 		})
 	}
 }
 
 func TestMessageLimit(t *testing.T) {
 	text := fmt.Sprintf(`{"step":"done","result":"%s"}`, strings.Repeat("x", 1000))
+	neighbour := loadSmall(t)
 	for limit, fails := range map[int]bool{len(text): false, len(text) - 1: true} {
-		m, err := load(t, answering(text).Encode(), Options{MessageLimit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
-		if task != nil {
-			task.Release(t.Context())
-		}
-		if got := errors.Is(err, ErrMessage); got != fails {
-			t.Errorf("limit %d of %d bytes: %v", limit, len(text), err)
-		}
+		beside(t, neighbour, func() {
+			m, err := load(t, answering(text).Encode(), Options{MessageLimit: limit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			task, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{})
+			if task != nil {
+				task.Release(t.Context())
+			}
+			if got := errors.Is(err, ErrMessage); got != fails {
+				t.Errorf("limit %d of %d bytes: %v", limit, len(text), err)
+			}
+		})
 	}
 }
 
 func TestHugeModules(t *testing.T) {
+	neighbour := loadSmall(t)
 	t.Run("50,000 functions", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("compiles for seconds")
 		}
-		m, err := load(t, asm.Guest(nil, make([]asm.Func, 50_000)...).Encode(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		result(t, m, "", &testEnv{})
+		beside(t, neighbour, func() {
+			m, err := load(t, asm.Guest(nil, make([]asm.Func, 50_000)...).Encode(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result(t, m, "", &testEnv{})
+		})
 	})
 	for _, test := range []struct {
 		name  string
@@ -320,14 +342,18 @@ func TestHugeModules(t *testing.T) {
 		{"a body of 5 MB", asm.Guest(asm.Repeat(5<<20, 0x01)), "too long: straight code"},
 		{"nested ifs over 100 locals", asm.Guest(nil, nestedIfs(40_000, 100)), "too complex"},
 		{"a megabyte of loops", asm.Guest(nil, asm.Func{Code: asm.Repeat(200_000, asm.Cat(asm.Loop, asm.I32Const(0), asm.BrIf(0), asm.End)...)}), "too complex"},
-		{"many types and functions", manyTypes(45_000), "too complex"},
+		{"a type of a million parameters", asm.Guest(nil, asm.Func{Params: asm.Repeat(1_000_000, asm.I32)}), "a type with 1000000 parameters or results; at most 256"},
+		{"many types", manyTypes(45_000), "types; at most 10000"},
+		{"many types and functions", manyTypes(9_000, make([]asm.Func, 190_000)...), "too complex"},
 		{"a million locals", asm.Guest(nil, asm.Func{Locals: asm.Repeat(1_000_000, asm.I32)}), "1000000 locals; at most 50000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := load(t, test.guest.Encode(), Options{})
-			if !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error = %v, want %q", err, test.want)
-			}
+			beside(t, neighbour, func() {
+				_, err := load(t, test.guest.Encode(), Options{})
+				if !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error = %v, want %q", err, test.want)
+				}
+			})
 		})
 	}
 }
@@ -375,9 +401,8 @@ func nestedIfs(n, locals int) asm.Func {
 	return asm.Func{Locals: asm.Repeat(locals, asm.I32), Code: append(code, asm.Repeat(n, 0x0b)...)}
 }
 
-// manyTypes is a guest with so many functions, each of a type of its own.
-func manyTypes(n int) asm.Module {
-	var all []asm.Func
+// manyTypes is a guest with so many functions, each of a type of its own, behind others.
+func manyTypes(n int, all ...asm.Func) asm.Module {
 	for i := range n {
 		var params []byte
 		for bits := i + 1; bits > 0; bits /= 4 {

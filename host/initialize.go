@@ -17,18 +17,18 @@ func (in *instance) initialize(ctx context.Context) error {
 			return in.m.refuse(fmt.Errorf("data at %d lies outside of the memory", d.Offset))
 		}
 	}
-	runtime := abi.ExportInitialize
+	first := []initializer{{name: abi.ExportInitialize}}
 	if in.kernel != nil {
-		runtime = runtimeOf(func(name string) bool { return in.mod.ExportedFunction(name) != nil })
+		first = initializers(func(name string) bool { return in.mod.ExportedFunction(name) != nil })
 		in.kernel.reset(nil)
 	}
-	for _, export := range []string{prepare.Start, runtime} {
-		if in.mod.ExportedFunction(export) == nil {
+	for _, init := range append([]initializer{{name: prepare.Start}}, first...) {
+		if in.mod.ExportedFunction(init.name) == nil {
 			continue
 		}
-		c := in.newCall(ctx, export, nil)
+		c := in.newCall(ctx, init.name, nil)
 		c.registering = true
-		if _, err := c.call(export); err != nil {
+		if _, err := c.call(init.name, init.params...); err != nil {
 			return err
 		}
 	}

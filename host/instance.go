@@ -20,7 +20,7 @@ type instance struct {
 	mod    api.Module
 	memory *linear.Memory // nil for programs
 
-	// busy holds a token while somebody uses the instance. All fields below belong
+	// busy holds a token while a goroutine uses the instance. All fields below belong
 	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
 	busy chan struct{}
 
@@ -40,24 +40,42 @@ type instance struct {
 	skew      time.Duration             // how far its monotonic clock was put forward
 }
 
-// lock takes the instance, and a core to compute on, or gives up with the context.
-func (in *instance) lock(ctx context.Context) error {
+// hold waits for the instance alone: its holder must not wait for another one, nor run the guest
+// without a core. See pool for the lock order.
+func (in *instance) hold() { in.busy <- struct{}{} }
+
+// holdUntil is hold, or gives up with the context. The Env is that of the task that
+// waits; nil without one.
+func (in *instance) holdUntil(ctx context.Context, env Env) error { return seize(ctx, in.busy, env) }
+
+// holdWithCore takes the instance for a caller that has a core, and has one afterwards. It never waits
+// with the core: whoever holds the instance may need it to finish.
+func (in *instance) holdWithCore() {
 	select {
 	case in.busy <- struct{}{}:
 	default:
-		select {
-		case in.busy <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		leaveCore()
+		in.hold()
+		takeCore()
 	}
-	takeCore() // those who have one leave it soon
+}
+
+// release ends hold.
+func (in *instance) release() { <-in.busy }
+
+// lock takes the instance, and a core to compute on, or gives up with the context.
+func (in *instance) lock(ctx context.Context, env Env) error {
+	if err := in.holdUntil(ctx, env); err != nil {
+		return err
+	}
+	takeCore() // its holder leaves it soon
 	return nil
 }
 
+// unlock ends lock.
 func (in *instance) unlock() {
 	leaveCore()
-	<-in.busy
+	in.release()
 }
 
 // newTask makes a task with a number of its own.

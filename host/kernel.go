@@ -15,6 +15,7 @@ import (
 type kernel struct {
 	arena  []byte
 	blocks map[uint64]uint64 // lengths, by their offsets
+	freed  spans             // the room between them
 	limit  int               // of the arena, in bytes
 
 	input, output, problem block
@@ -39,12 +40,12 @@ const kernelKept = 64 << 10
 // reset begins a call with its input.
 func (k *kernel) reset(input []byte) {
 	k.arena = append(k.arena[:0], make([]byte, kernelStart)...)
-	k.blocks = map[uint64]uint64{}
+	k.blocks, k.freed = map[uint64]uint64{}, spans{}
 	k.output, k.problem, k.headers, k.answer = block{}, block{}, block{}, nil
 	k.arena = append(k.arena, input...)
 	k.input = block{kernelStart, uint64(len(input))}
 	k.blocks[kernelStart] = k.input.size
-	k.align()
+	k.arena = append(k.arena, make([]byte, kernelStart+aligned(k.input.size)-uint64(len(k.arena)))...)
 }
 
 // forget ends a call. The output was copied, or is a part of the old array.
@@ -52,28 +53,59 @@ func (k *kernel) forget() {
 	if cap(k.arena) > kernelKept || k.output.size > 0 {
 		k.arena = nil
 	}
-	k.blocks = nil
+	k.blocks, k.freed = nil, spans{}
 }
 
-func (k *kernel) align() {
-	if rest := len(k.arena) % 8; rest != 0 {
-		k.arena = append(k.arena, make([]byte, 8-rest)...)
-	}
-}
+// kernelAlign is what offsets of blocks are multiples of.
+const kernelAlign = 8
+
+func aligned(size uint64) uint64 { return (size + kernelAlign - 1) / kernelAlign * kernelAlign }
 
 // alloc makes a block of zeros, or ends the call if there is too much of them.
 func (k *kernel) alloc(c *call, size uint64) uint64 {
-	if size > uint64(k.limit) || len(k.arena)+int(size) > k.limit || len(k.blocks) >= maxBlocks {
-		c.stop(fmt.Errorf("%w: more than %d bytes or %d blocks in one call of a plugin", ErrMemory, k.limit, maxBlocks))
-	}
 	if size == 0 {
 		return 0
 	}
-	offset := uint64(len(k.arena))
+	if size <= uint64(k.limit) && len(k.blocks) < maxBlocks {
+		if offset, found := k.room(aligned(size)); found {
+			k.blocks[offset] = size
+			return offset
+		}
+	}
+	c.stop(fmt.Errorf("%w: more than %d bytes or %d blocks at the same time in one call of a plugin", ErrMemory, k.limit, maxBlocks))
+	return 0
+}
+
+// room finds a part of the arena that is free, or makes it larger. There are zeros.
+func (k *kernel) room(size uint64) (offset uint64, found bool) {
+	if offset, found = k.freed.take(size); found {
+		return offset, true
+	}
+	offset = uint64(len(k.arena))
+	if offset+size > uint64(k.limit) {
+		return 0, false
+	}
 	k.arena = append(k.arena, make([]byte, size)...)
-	k.blocks[offset] = size
-	k.align()
-	return offset
+	return offset, true
+}
+
+// free clears a block and gives its room back, for the next blocks; it does nothing where no block begins. As in
+// Extism's own kernel, a plugin that frees its input has none.
+func (k *kernel) free(offset uint64) {
+	size, found := k.blocks[offset]
+	if !found {
+		return
+	}
+	delete(k.blocks, offset)
+	if offset == k.input.offset {
+		k.input.size = 0
+	}
+	span := block{offset, aligned(size)}
+	clear(k.arena[span.offset : span.offset+span.size])
+	if span = k.freed.give(span); span.offset+span.size == uint64(len(k.arena)) {
+		k.arena = k.arena[:span.offset]
+		k.freed.dropLast()
+	}
 }
 
 // maxBlocks bounds the table of blocks.

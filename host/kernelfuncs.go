@@ -24,7 +24,7 @@ var kernelFunctions = map[string]hostFunction{
 	"length":           kernelFunction("(i64) -> i64", func(k *kernel, _ *call, s []uint64) { s[0] = k.blocks[s[0]] }),
 	"length_unsafe":    kernelFunction("(i64) -> i64", func(k *kernel, _ *call, s []uint64) { s[0] = k.blocks[s[0]] }),
 	"alloc":            kernelFunction("(i64) -> i64", func(k *kernel, c *call, s []uint64) { s[0] = k.alloc(c, s[0]) }),
-	"free":             kernelFunction("(i64) -> ()", func(k *kernel, _ *call, s []uint64) { delete(k.blocks, s[0]) }),
+	"free":             kernelFunction("(i64) -> ()", func(k *kernel, _ *call, s []uint64) { k.free(s[0]) }),
 	"output_set":       kernelFunction("(i64, i64) -> ()", func(k *kernel, _ *call, s []uint64) { k.output = block{s[0], s[1]} }),
 	"output_offset":    kernelFunction("() -> i64", func(k *kernel, _ *call, s []uint64) { s[0] = k.output.offset }),
 	"output_length":    kernelFunction("() -> i64", func(k *kernel, _ *call, s []uint64) { s[0] = k.output.size }),
@@ -120,7 +120,7 @@ func kernelVarSet(k *kernel, c *call, s []uint64) {
 func kernelLog(level int) func(k *kernel, c *call, s []uint64) {
 	return func(k *kernel, c *call, s []uint64) {
 		text := k.at(s[0])
-		if c.owner == nil || !c.logs(len(text)+lineCost, c.owner.env) {
+		if c.owner == nil || !c.in.m.output.allow(min(len(text), maxLine)) {
 			return
 		}
 		c.owner.env.Log(level, validText(string(text[:min(len(text), maxLine)])))

@@ -52,7 +52,7 @@ func TestLegibleErrors(t *testing.T) {
 			if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
 				t.Errorf("%q at %d", text[i:min(i+20, len(text))], i)
 			}
-			if len(text) > maxLegible+200 {
+			if len(text) > maxRefusal+200 {
 				t.Errorf("%d bytes", len(text))
 			}
 		})

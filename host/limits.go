@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host/linear"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // Options say how a module is run. The zero value works: each limit has a
@@ -86,10 +87,18 @@ type Options struct {
 	// the limit for requests. Default: 4 MiB.
 	PluginResponse int
 
-	// LogLimit bounds what one call of the guest writes to the log and to its
-	// standard streams, in bytes and 16 more for each line; what is over is dropped,
-	// and a warning says so once per call. Default: 1 MiB.
+	// LogLimit bounds what all instances of the module together write to the log and to their
+	// standard streams, in bytes a second and 16 more for each line. The lines of one second may come at
+	// once. Lines above the limit are dropped, counted (Usage.Dropped) and reported (Dropped). Default: 1 MiB.
 	LogLimit int
+
+	// Dropped is called with the number of lines that were dropped since its last call, at most
+	// once a second, from any goroutine. Nil: Stderr gets a line about it.
+	Dropped func(lines int64)
+
+	// Held bounds what an operator holds in the memory of the host for its handlers. The
+	// host itself does not look at it: package operator does.
+	Held HeldLimits
 
 	// WantsHosts are servers that the module wants to reach, besides those that it
 	// declares itself: from its manifest.
@@ -109,9 +118,13 @@ type Options struct {
 	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
 
 	// Stdout and Stderr get the standard streams of the guest, line by line, each
-	// line in one write, also from several goroutines at once. Default: io.Discard.
+	// line in one write, also from several goroutines at once. Control characters and what is no UTF-8 are
+	// escaped as in JSON. Default: io.Discard.
 	Stdout, Stderr io.Writer
 }
+
+// HeldLimits bound what the host keeps in memory on behalf of the handlers of one operator.
+type HeldLimits = accounts.Limits
 
 // CacheOff as Options.CacheDir compiles anew each time.
 const CacheOff = "off"

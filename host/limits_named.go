@@ -37,9 +37,18 @@ var limits = []limit{
 	{name: "PluginVariables", size: func(o *Options) *int { return &o.PluginVariables }},
 	{name: "PluginResponse", size: func(o *Options) *int { return &o.PluginResponse }},
 	{name: "LogLimit", size: func(o *Options) *int { return &o.LogLimit }},
+	{name: "MemoLimit", size: func(o *Options) *int { return &o.Held.MemoLimit }},
+	{name: "MemoMemory", size: func(o *Options) *int { return &o.Held.MemoMemory }},
+	{name: "IndexMemory", size: func(o *Options) *int { return &o.Held.IndexMemory }},
+	{name: "PendingMemory", size: func(o *Options) *int { return &o.Held.PendingMemory }},
+	{name: "BodyMemory", size: func(o *Options) *int { return &o.Held.BodyMemory }},
+	{name: "MaxChildren", count: func(o *Options) *int { return &o.Held.MaxChildren }},
+	{name: "ChildMemory", size: func(o *Options) *int { return &o.Held.ChildMemory }},
+	{name: "PatchMemory", size: func(o *Options) *int { return &o.Held.PatchMemory }},
+	{name: "AnswerMemory", size: func(o *Options) *int { return &o.Held.AnswerMemory }},
 }
 
-// LimitNames are the names that SetLimit knows: fields of Options.
+// LimitNames are the names that SetLimit knows: fields of Options and of Options.Held.
 func LimitNames() []string {
 	names := make([]string, len(limits))
 	for i, l := range limits {

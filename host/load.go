@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/configuration"
@@ -16,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/host/sections"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Load makes a module out of the bytes of a WebAssembly file: it refuses what is
@@ -29,7 +29,7 @@ import (
 // the guest failed to register.
 func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, error) {
 	m := &Module{name: name, options: o.withDefaults()}
-	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
+	m.openOutput()
 	m.pool = newPool(&m.options)
 	source, err := prepare.Parse(wasm)
 	if err != nil {
@@ -48,7 +48,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, err
 	}
-	if err := m.configure(wasm); err != nil {
+	if err := m.configure(wasm, declared); err != nil {
 		return nil, err
 	}
 	code, err := sections.Remove(wasm, declaration.Section, configuration.Section)
@@ -57,7 +57,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	}
 	var codeDigest string
 	m.digest, codeDigest = digestsOf(wasm, code)
-	if err := m.compile(ctx, code, codeDigest, source); err != nil {
+	if err := m.compile(ctx, codeDigest, source); err != nil {
 		return nil, err
 	}
 	if err = m.first(ctx); err == nil && declared != nil {
@@ -66,7 +66,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, errors.Join(err, m.free(ctx))
 	}
-	m.prepared.Wasm, m.prepared.Shell = nil, nil // there is machine code
+	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // there is machine code
 	if m.snapshot.Load() != nil {
 		m.prepared.Data = nil // only of instances that begin from the beginning
 	}
@@ -87,20 +87,6 @@ func digestsOf(wasm, code []byte) (whole, ofCode string) {
 		h.Write(wasm)
 	}
 	return text(h), ofCode
-}
-
-// configure adds the configuration that is embedded in the module, below that of the options.
-func (m *Module) configure(wasm []byte) error {
-	var err error
-	if m.carried, err = configuration.Read(wasm); err != nil {
-		return m.refuse(err)
-	}
-	if len(m.carried) > 0 {
-		config := maps.Clone(m.carried)
-		maps.Copy(config, m.options.Config)
-		m.options.Config = config
-	}
-	return nil
 }
 
 // declared reads what the module declares, and compares what can be compared
@@ -126,21 +112,7 @@ func (m *Module) mismatch(err error) error {
 
 // refuse is the error of a file that is no guest.
 func (m *Module) refuse(err error) error {
-	return fmt.Errorf("%s: %w: %w", m.name, ErrModule, &legibleError{err})
-}
-
-// first makes the first instance, whose registration is that of the module. It is
-// kept for work only if there are no clones.
-func (m *Module) first(ctx context.Context) error {
-	in, err := m.acquire(ctx, m.pool.permits)
-	if err != nil {
-		return err
-	}
-	defer in.unlock()
-	defer m.pool.give(in)
-	// Its memory is all its own: a clone shares most of it, and is made at the first call.
-	in.tainted = m.snapshot.Load() != nil
-	return m.parseRegistration()
+	return fmt.Errorf("%s: %w: %w", m.name, ErrModule, legible.Error(err))
 }
 
 // parseRegistration reads what the guest has registered.
@@ -156,7 +128,10 @@ func (m *Module) parseRegistration() error {
 		m.registration.Capabilities.HTTP = append(m.registration.Capabilities.HTTP, hosts...)
 	}
 	if m.registration.Error != "" {
-		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, legible(m.registration.Error))
+		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, legible.Short(m.registration.Error, maxRefusal))
 	}
 	return nil
 }
+
+// maxRefusal bounds what is shown of the text of a guest that refuses its configuration, in bytes.
+const maxRefusal = 2000

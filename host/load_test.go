@@ -178,7 +178,7 @@ func TestCacheFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := load(t, asm.Guest(nil).Encode(), Options{CacheDir: dir})
-		if err == nil || !strings.Contains(err.Error(), "others can write") {
+		if err == nil || !strings.Contains(err.Error(), "other users can write") {
 			t.Errorf("error = %v", err)
 		}
 	})

@@ -31,6 +31,7 @@ type Module struct {
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
 	streams  [2]*lockedWriter
+	output   *outputLimit
 	pool     *pool
 	snapshot atomic.Pointer[snapshot] // nil: there is none (yet)
 
@@ -80,7 +81,7 @@ func (m *Module) Exports() []Function { return m.exports }
 // the task is released. It returns the task and its first step. The body may be
 // nil where there is no object. It waits for a free instance; about the context see Task.
 func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
-	in, err := m.place(ctx, inv)
+	in, err := m.place(ctx, inv, env)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,7 +91,7 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	step, err := t.begin(ctx, inv, body)
 	if err != nil {
 		delete(in.tasks, t.id)
-		in.vacate()
+		in.vacate(true)
 		return nil, nil, err
 	}
 	return t, step, nil
@@ -100,7 +101,7 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 // children. The answers are as many as the questions. The kind of the invocation
 // matters for reviews, which have instances in reserve.
 func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
-	in, err := m.acquire(ctx, m.permitsFor(q.Kind))
+	in, err := m.acquire(ctx, m.permitsFor(q.Kind), env)
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +136,14 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 // call: if the context ends before the calls do, they stay, and so does the error.
 func (m *Module) Close(ctx context.Context) error {
 	for _, in := range m.pool.shut() {
-		if err := in.lock(ctx); err != nil {
+		if err := in.holdUntil(ctx, nil); err != nil { // without a core: no code of the guest runs
 			return fmt.Errorf("closing %s: %w", m.name, err)
 		}
 		in.dead = errClosed
-		in.unlock()
+		in.close()
+		in.release()
 	}
+	m.output.flush()
 	return m.free(ctx)
 }
 

@@ -23,17 +23,17 @@ func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 // MaxInstances or MaxReviews, so that nothing of a handler touches another one; daemons, which
 // live long, have a bound of their own, and share instances if the guest can: but
 // none with a daemon that has killed one.
-func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, error) {
+func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*instance, error) {
 	switch {
 	case m.program != nil:
-		return m.board(ctx)
+		return m.board(ctx, env)
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
-		return m.acquire(ctx, m.permitsFor(inv.Kind))
+		return m.acquire(ctx, m.permitsFor(inv.Kind), env)
 	case !m.sharesTasks(), m.pool.mustBeAlone(culpritKey(inv)):
-		return m.acquire(ctx, m.pool.daemons)
+		return m.acquire(ctx, m.pool.daemons, env)
 	}
 	for {
-		in, err := m.join(ctx)
+		in, err := m.join(ctx, env)
 		if in != nil || err != nil {
 			return in, err
 		}
@@ -41,8 +41,8 @@ func (m *Module) place(ctx context.Context, inv *abi.Invocation) (*instance, err
 }
 
 // board adds a task to a native program.
-func (m *Module) board(ctx context.Context) (*instance, error) {
-	in, err := m.acquire(ctx, nil)
+func (m *Module) board(ctx context.Context, env Env) (*instance, error) {
+	in, err := m.acquire(ctx, nil, env)
 	if err == nil {
 		m.pool.mu.Lock()
 		in.load++
@@ -56,21 +56,21 @@ func (m *Module) sharesTasks() bool { return m.registration != nil && m.registra
 
 // join finds room on a shared instance, or makes one. It returns nil if the
 // instance was retired meanwhile.
-func (m *Module) join(ctx context.Context) (*instance, error) {
+func (m *Module) join(ctx context.Context, env Env) (*instance, error) {
 	if in := m.pool.share(m.options.SharedTasks); in != nil {
-		if err := in.lock(ctx); err != nil {
-			m.pool.leave(in)
+		if err := in.lock(ctx, env); err != nil {
+			m.pool.resign(in)
 			return nil, fmt.Errorf("%s: no room on an instance: %w", m.name, err)
 		}
 		if !in.retired() {
 			return in, nil
 		}
 		m.pool.withdraw(in)
-		m.pool.leave(in)
+		in.vacate(true)
 		in.unlock()
 		return nil, nil
 	}
-	in, err := m.acquire(ctx, m.pool.daemons)
+	in, err := m.acquire(ctx, m.pool.daemons, env)
 	if err != nil {
 		return nil, err
 	}
@@ -99,18 +99,32 @@ func (p *pool) open(in *instance) {
 	p.shared = append(p.shared, in)
 }
 
-// leave gives back a place on an instance: the last task of a shared one takes the
-// instance with it. The caller holds the instance, unless it has never had it.
-func (p *pool) leave(in *instance) {
+// leave gives back a place on an instance that the caller holds, if it has one, and reports whether no
+// place is taken: shared instances then get no more tasks, and others have no places at all.
+func (p *pool) leave(in *instance, place bool) bool {
 	p.mu.Lock()
-	in.load--
-	load := in.load
-	if load == 0 {
-		p.drop(in)
+	defer p.mu.Unlock()
+	if place && in.load > 0 {
+		if in.load--; in.load == 0 {
+			p.drop(in)
+		}
+	}
+	return in.load == 0
+}
+
+// resign gives back a place of a caller that has not got the instance. Only a holder may give an instance
+// back, so the last one waits for it: at most for a call of a child.
+func (p *pool) resign(in *instance) {
+	p.mu.Lock()
+	last := in.load == 1
+	if !last {
+		in.load--
 	}
 	p.mu.Unlock()
-	if load == 0 {
-		p.give(in)
+	if last {
+		in.hold()
+		in.vacate(true)
+		in.release()
 	}
 }
 

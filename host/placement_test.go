@@ -74,11 +74,11 @@ func TestDaemonsOfOtherGuestsDoNotShare(t *testing.T) {
 func TestNeighboursOfFailedDaemon(t *testing.T) {
 	m := loadGo(t, Options{SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
 	tasks := startDaemons(t, m, 3)
-	if _, _, err := m.Start(t.Context(), daemon("panic"), nil, &testEnv{}); !errors.Is(err, abi.ErrGuest) || errors.Is(err, ErrDead) {
+	if _, _, err := m.Start(t.Context(), daemon("panic"), nil, &testEnv{}); !errors.Is(err, abi.ErrGuest) || errors.Is(err, abi.ErrInstanceLost) {
 		t.Fatalf("the culprit: %v", err)
 	}
-	if _, err := tasks[0].Resume(t.Context(), abi.Answer{}); !errors.Is(err, ErrDead) {
-		t.Errorf("a neighbour: %v, want ErrDead", err)
+	if _, err := tasks[0].Resume(t.Context(), abi.Answer{}); !errors.Is(err, abi.ErrInstanceLost) {
+		t.Errorf("a neighbour: %v, want abi.ErrInstanceLost", err)
 	}
 	next := startDaemons(t, m, 1)
 	if next[0].in == tasks[0].in {
@@ -122,7 +122,7 @@ func TestCulpritsRunAlone(t *testing.T) {
 	}
 	others := startDaemons(t, m, 2)
 	for range 3 {
-		if _, _, err := m.Start(t.Context(), culprit, nil, &testEnv{}); err == nil || errors.Is(err, ErrDead) {
+		if _, _, err := m.Start(t.Context(), culprit, nil, &testEnv{}); err == nil || errors.Is(err, abi.ErrInstanceLost) {
 			t.Fatalf("the culprit: %v", err)
 		}
 	}
@@ -172,5 +172,51 @@ func TestReviewsHaveAReserve(t *testing.T) {
 	defer cancel()
 	if _, _, err := m.Start(ctx, invoke("count"), nil, &testEnv{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a handler over the limit: %v", err)
+	}
+}
+
+// TestChildrenOutliveTheirParentOnASharedInstance: the last of all gives the instance back, once.
+func TestChildrenOutliveTheirParentOnASharedInstance(t *testing.T) {
+	m := loadGo(t, Options{Config: map[string]string{"shared": "yes"}})
+	parent, _, err := m.Start(t.Context(), daemon("children"), nil, &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, _, err := parent.Start(t.Context(), invoke("child"), nil, &testEnv{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := m.Usage()
+	parent.Release(t.Context())
+	if got := m.Usage(); got.Daemons != 1 || got.Idle != before.Idle {
+		t.Errorf("the instance was given back under its child: %+v", got)
+	}
+	inTime(t, "releasing the child", func() { child.Release(t.Context()) })
+	if got := m.Usage(); got.Daemons != 0 || got.Living > before.Living {
+		t.Errorf("the instance was not given back: %+v", got)
+	}
+}
+
+// TestPlacesOfJoinersThatGiveUp: a daemon that gives up waiting for a shared instance gives its place back,
+// and the instance with it if all others have gone.
+func TestPlacesOfJoinersThatGiveUp(t *testing.T) {
+	for _, isLast := range []bool{false, true} {
+		m := loadGo(t, Options{Config: map[string]string{"shared": "yes"}})
+		task := startDaemons(t, m, 1)[0]
+		joined := m.pool.share(m.options.SharedTasks)
+		if joined != task.in {
+			t.Fatal("no room")
+		}
+		if isLast {
+			task.Release(t.Context())
+		}
+		if got := m.Usage().Daemons; got != 1 {
+			t.Errorf("last %v: %d instances of daemons while one has or wants a place", isLast, got)
+		}
+		m.pool.resign(joined)
+		task.Release(t.Context())
+		if got := m.Usage().Daemons; got != 0 || len(m.pool.shared) != 0 {
+			t.Errorf("last %v: %d instances are still in use", isLast, got)
+		}
 	}
 }

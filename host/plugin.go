@@ -79,15 +79,24 @@ func checkPlugin(source *prepare.Source) error {
 	return checkImports(source.Imports(), pluginEnv, pluginUser, wasiModule)
 }
 
-// runtimeOf is the export of a plugin that prepares its language's runtime; empty
-// if there is none. It is what other hosts of such plugins call.
-func runtimeOf(exported func(name string) bool) string {
-	for _, name := range []string{abi.ExportInitialize, "hs_init", "__wasm_call_ctors"} {
-		if exported(name) {
-			return name
-		}
+// initializers are the exports of a plugin that prepare its language's runtime, in the order in which they are
+// called, with zeros for parameters. It is what Extism's own hosts do: hs_init, of Haskell, comes after
+// _initialize, and without both __wasm_call_ctors is called.
+func initializers(exported func(name string) bool) []initializer {
+	first := initializer{name: abi.ExportInitialize}
+	switch {
+	case exported("hs_init"):
+		return []initializer{first, {"hs_init", []uint64{0, 0}}}
+	case !exported(first.name):
+		return []initializer{{name: "__wasm_call_ctors"}}
 	}
-	return ""
+	return []initializer{first}
+}
+
+// initializer is an export that is called once, if it is there.
+type initializer struct {
+	name   string
+	params []uint64
 }
 
 // converse is an exchange with a plugin: the input is one document, and so is the

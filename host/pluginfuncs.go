@@ -58,7 +58,7 @@ func (c *call) request(wanted *abi.Call) abi.Answer {
 	defer cancel()
 	var answer abi.Answer
 	done := make(chan struct{})
-	c.slept += withoutCore(func() {
+	c.slept += c.away(func() {
 		go func() { // Waited for below.
 			defer close(done)
 			answer = r.Call(ctx, wanted)
@@ -72,6 +72,7 @@ func (c *call) request(wanted *abi.Call) abi.Answer {
 	})
 	c.now = time.Now()
 	c.check()
+	c.newStep()
 	return answer
 }
 
@@ -100,6 +101,7 @@ func pluginWait(_ *kernel, c *call, s []uint64) {
 	if c.owner == nil {
 		return
 	}
+	defer c.newStep()
 	for {
 		if bits := c.owner.env.Stopped(); bits != 0 || rest <= 0 || c.ctx.Err() != nil {
 			s[0] = uint64(bits)
@@ -115,7 +117,7 @@ func pluginWait(_ *kernel, c *call, s []uint64) {
 func (c *call) idle(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	c.slept += withoutCore(func() {
+	c.slept += c.away(func() {
 		select {
 		case <-timer.C:
 		case <-c.ctx.Done():

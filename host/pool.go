@@ -4,11 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
 // pool keeps the instances of a module: those that are in use, bounded, and a few idle ones.
+//
+// # Lock order
+//
+// Everything in this package that can be waited for, in the order in which one goroutine may take it:
+//
+//  1. a permit of a pool (permits, daemons, reviews);
+//  2. an instance (instance.busy);
+//  3. a core (cores);
+//  4. a mutex (pool.mu, stacks.mu, lockedWriter.mu).
+//
+// A goroutine that holds one of these waits only for what stands below it. It gives them back in any
+// order. Three consequences are easy to miss:
+//
+//   - acquire takes a core before it chooses an instance, so it only tries to take the
+//     instance; where that fails, it gives up the core and waits for the instance without it.
+//   - Close takes instances without a core: it runs no code of the guest.
+//   - Under pool.mu nothing is closed and nothing is written: both can wait for the system or a reader.
 type pool struct {
 	permits chan struct{} // one token for each instance in use
 	daemons chan struct{} // the same for instances of daemons
@@ -38,28 +57,26 @@ func newPool(o *Options) *pool {
 var errClosed = errors.New("the module is closed")
 
 // acquire takes an idle instance, or makes one, and locks it. It waits while too
-// many are in use.
-func (m *Module) acquire(ctx context.Context, permits chan struct{}) (*instance, error) {
+// many are in use. The Env is that of the task; nil without one.
+func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
 	}
 	if m.program != nil {
-		return m.program.in, m.program.in.lock(ctx)
+		return m.program.in, m.program.in.lock(ctx, env)
 	}
-	select {
-	case permits <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: no free instance: %w", m.name, context.Cause(ctx))
+	if err := seize(ctx, permits, env); err != nil {
+		return nil, fmt.Errorf("%s: no free instance: %w", m.name, err)
 	}
-	takeCore() // first, so that bursts do not make more instances than can compute
+	takeCore() // before the choice, so that bursts do not make more instances than can compute
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
 		leaveCore()
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
-	in.busy <- struct{}{} // only Close may have it now, for a moment
-	in.permits, in.load = permits, 0
+	in.holdWithCore()
+	in.permits = permits
 	if fresh {
 		if err := in.create(ctx); err != nil {
 			in.dead = err
@@ -91,23 +108,38 @@ func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 	return in, true, nil
 }
 
-// give takes back an instance without tasks. No call runs in it: the caller holds it.
+// give takes back an instance without tasks, which the caller holds. It closes what is not to be used again.
 func (p *pool) give(in *instance) {
 	if in.program != nil {
-		return // it is always there
+		return // there is always exactly this instance
 	}
+	permits := in.permits
+	if !p.keep(in) {
+		in.close()
+		p.forget(in)
+	}
+	<-permits
+}
+
+// keep makes an instance an idle one, unless it is retired or there are enough.
+func (p *pool) keep(in *instance) bool {
 	retired := in.retired()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed && !retired && len(p.idle) < in.m.options.MaxIdle {
-		in.idleSince = time.Now()
-		p.idle = append(p.idle, in)
-		p.reapLater(in.m.options.IdleTimeout)
-	} else {
-		delete(p.living, in)
-		in.close()
+	if p.closed || retired || len(p.idle) >= in.m.options.MaxIdle {
+		return false
 	}
-	<-in.permits
+	in.idleSince = time.Now()
+	p.idle = append(p.idle, in)
+	p.reapLater(in.m.options.IdleTimeout)
+	return true
+}
+
+// forget removes a closed instance.
+func (p *pool) forget(in *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.living, in)
 }
 
 // reapLater lets a timer drop instances that nobody needs. The lock is held.
@@ -119,17 +151,29 @@ func (p *pool) reapLater(timeout time.Duration) {
 	time.AfterFunc(time.Until(p.idle[0].idleSince.Add(timeout)), func() { p.reap(timeout) })
 }
 
-// reap drops the instances that have been idle for too long: they are at the front.
+// reap closes the instances that have been idle for too long.
 func (p *pool) reap(timeout time.Duration) {
+	for _, in := range p.overdue(timeout) {
+		in.hold()
+		in.close()
+		in.release()
+		p.forget(in)
+	}
+}
+
+// overdue removes those instances from the idle ones: they are at the front.
+func (p *pool) overdue(timeout time.Duration) []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaping = false
-	for len(p.idle) > 0 && time.Since(p.idle[0].idleSince) >= timeout {
-		delete(p.living, p.idle[0])
-		p.idle[0].close()
-		p.idle = append(p.idle[:0], p.idle[1:]...)
+	n := 0
+	for n < len(p.idle) && time.Since(p.idle[n].idleSince) >= timeout {
+		n++
 	}
+	overdue := slices.Clone(p.idle[:n])
+	p.idle = slices.Delete(p.idle, 0, n)
 	p.reapLater(timeout)
+	return overdue
 }
 
 // shut lets no more instances out and returns those that live.
@@ -138,9 +182,5 @@ func (p *pool) shut() []*instance {
 	defer p.mu.Unlock()
 	p.closed = true
 	p.idle = nil
-	var all []*instance
-	for in := range p.living {
-		all = append(all, in)
-	}
-	return all
+	return slices.Collect(maps.Keys(p.living))
 }

@@ -41,7 +41,7 @@ var ErrProgram = errors.New("the program is gone")
 // See abi/SPEC.md, "Native guests".
 func Connect(ctx context.Context, name string, conn io.ReadWriteCloser, o Options) (*Module, error) {
 	m := &Module{name: name, options: o.withDefaults()}
-	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
+	m.openOutput()
 	m.pool = newPool(&m.options)
 	p := &program{conn: conn, in: m.newInstance(), messages: make(chan message), gone: make(chan struct{})}
 	p.in.program, p.in.load = p, 1 // it is never without a load, so it is never given up
@@ -57,7 +57,7 @@ func Connect(ctx context.Context, name string, conn io.ReadWriteCloser, o Option
 
 // introduce asks the program for its registration.
 func (m *Module) introduce(ctx context.Context) error {
-	in, err := m.acquire(ctx, m.pool.permits)
+	in, err := m.acquire(ctx, m.pool.permits, nil)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,11 @@ func (m *Module) introduce(ctx context.Context) error {
 	if err := in.register(ctx); err != nil {
 		return err
 	}
-	return m.parseRegistration()
+	err = m.parseRegistration()
+	if err == nil {
+		m.restrict(m.registration.Capabilities) // it has seen all at its registration: it is not sandboxed
+	}
+	return err
 }
 
 // Gone is closed when the guest is a program that has ended; it is nil for modules.

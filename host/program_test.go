@@ -143,7 +143,7 @@ func TestProgramPanics(t *testing.T) {
 	for range 2 { // it survives
 		_, _, err = m.Start(t.Context(), &abi.Invocation{}, nil, &testEnv{})
 		var failure *GuestError
-		if !errors.As(err, &failure) || failure.Message != "panicked: why not" || failure.Stack != "main.rs:1" || errors.Is(err, ErrDead) {
+		if !errors.As(err, &failure) || failure.Message != "panicked: why not" || failure.Stack != "main.rs:1" || errors.Is(err, abi.ErrInstanceLost) {
 			t.Errorf("got the error %v", err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestProgramBreaksOff(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got the error %v", err)
 			}
-			if _, _, err = m.Start(t.Context(), &abi.Invocation{}, nil, &testEnv{}); !errors.Is(err, ErrDead) {
+			if _, _, err = m.Start(t.Context(), &abi.Invocation{}, nil, &testEnv{}); !errors.Is(err, abi.ErrInstanceLost) {
 				t.Errorf("then the error %v", err)
 			}
 		})

@@ -61,7 +61,7 @@ func (c *call) answer(m message) (int64, []byte) {
 	switch m.Kind {
 	case abi.MessageLog:
 		level := int(int32(a.u32()))
-		if text := a.data[:min(len(a.data), maxLine)]; c.logs(len(text)+lineCost, t.env) {
+		if text := a.data[:min(len(a.data), maxLine)]; c.in.m.output.allow(len(text)) {
 			t.env.Log(level, validText(string(text)))
 		}
 		return ok, nil

@@ -31,7 +31,7 @@ func errno(code int64) uint64 { return uint64(code) }
 func hostLog(c *call, stack []uint64) {
 	t := c.task(i32(stack, 0))
 	size := i32(stack, 3)
-	if t == nil || !c.logs(int(size)+lineCost, t.env) {
+	if t == nil || !c.in.m.output.allow(int(min(size, maxLine))) {
 		return
 	}
 	text, found := c.memory().string(i32(stack, 2), min(size, maxLine))

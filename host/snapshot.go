@@ -28,7 +28,7 @@ func (m *Module) takeSnapshot(in *instance) error {
 	memory := in.mod.Memory()
 	contents, _ := memory.Read(0, memory.Size())
 	image, err := m.options.newImage(contents)
-	if errors.Is(err, linear.ErrUnsupported) {
+	if errors.Is(err, linear.ErrUnsupported) || errors.Is(err, linear.ErrMappings) {
 		return nil
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ var errSnapshot = errors.New("broken snapshot")
 func (in *instance) clone(ctx context.Context, s *snapshot) error {
 	memory, err := s.image.Clone(in.m.options.MaxMemory)
 	if err != nil {
-		return fmt.Errorf("%s: instance: %w", in.m.name, err)
+		return in.m.noMemory(err)
 	}
 	if err := in.instantiate(ctx, memory); err != nil {
 		return err

@@ -2,11 +2,12 @@ package host
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Bounds of output, in bytes.
@@ -17,10 +18,11 @@ const (
 )
 
 // lineWriter collects what an instance writes to one of its streams, and hands
-// on whole lines, each in one write.
+// on whole lines, each in one write, with its control characters escaped.
 type lineWriter struct {
-	out  *lockedWriter
-	line []byte
+	out   *lockedWriter
+	limit *outputLimit
+	line  []byte
 }
 
 func (w *lineWriter) write(data []byte) {
@@ -39,9 +41,11 @@ func (w *lineWriter) write(data []byte) {
 	}
 }
 
-// flush hands on the line, with its end.
+// flush hands on the line, with its end, if the limit of output lets it through.
 func (w *lineWriter) flush() {
-	w.out.Write(append(w.line, '\n'))
+	if w.limit.allow(len(w.line)) {
+		w.out.Write(append(legible.AppendLine(nil, w.line), '\n'))
+	}
 	w.line = w.line[:0]
 }
 
@@ -70,28 +74,7 @@ func (c *call) write(fd uint32, data []byte) {
 	if fd == 2 {
 		c.stderr = append(c.stderr, data[:min(len(data), maxStderr-len(c.stderr))]...)
 	}
-	if !c.logs(len(data)+lineCost*bytes.Count(data, []byte{'\n'}), nil) {
-		return
-	}
 	c.in.streams[fd-1].write(data)
-}
-
-// logs counts output against the limit, and tells whether it may be written. It
-// says once per call that something is dropped.
-func (c *call) logs(size int, env Env) bool {
-	if c.logged > c.options().LogLimit {
-		return false
-	}
-	if c.logged += size; c.logged <= c.options().LogLimit {
-		return true
-	}
-	text := fmt.Sprintf("the guest wrote more than %d bytes in one call: further output is dropped", c.options().LogLimit)
-	if env == nil {
-		c.in.streams[1].write([]byte(text + "\n"))
-		return false
-	}
-	env.Log(levelWarning, text)
-	return false
 }
 
 // Levels of log lines. See abi/SPEC.md, "Host functions".

@@ -60,13 +60,14 @@ func (t *Task) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error)
 
 // hold takes the instance of a task that is not released.
 func (t *Task) hold(ctx context.Context) error {
-	if err := t.in.lock(ctx); err != nil {
+	if err := t.in.holdUntil(ctx, t.env); err != nil {
 		return fmt.Errorf("task %d of %s: %w", t.id, t.in.m.name, err)
 	}
-	if t.released {
-		t.in.unlock()
+	if t.released { // the instance may belong to others: wait for nothing with it
+		t.in.release()
 		return fmt.Errorf("task %d of %s is released", t.id, t.in.m.name)
 	}
+	takeCore()
 	return nil
 }
 
@@ -195,8 +196,8 @@ const releaseLimit = time.Second
 func (t *Task) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
-	t.in.busy <- struct{}{} // whatever runs is bounded
-	defer func() { <-t.in.busy }()
+	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.env) // never fails; whatever runs is bounded
+	defer t.in.release()
 	if t.released {
 		return
 	}
@@ -209,9 +210,7 @@ func (t *Task) Release(ctx context.Context) {
 		t.forget(ctx)
 	}
 	delete(t.in.tasks, t.id)
-	if !t.child || t.in.load == 0 {
-		t.in.vacate()
-	}
+	t.in.vacate(!t.child)
 }
 
 // forget lets the guest forget the task. Only that needs a core: an instance whose
@@ -227,13 +226,11 @@ func (t *Task) forget(ctx context.Context) {
 	_ = t.in.newCall(ctx, abi.ExportRelease, t).tell(t.id)
 }
 
-// vacate gives back a place on a shared instance, or the instance itself after
-// the last of its tasks: children may live longer than their parent.
-func (in *instance) vacate() {
-	switch {
-	case in.load > 0:
-		in.m.pool.leave(in)
-	case len(in.tasks) == 0:
+// vacate is called by the holder of an instance when a task ends on it: with the place that the task had
+// on a shared instance, if any. Children live on the place of their parent, and may live longer. The
+// last of all gives the instance back.
+func (in *instance) vacate(place bool) {
+	if in.m.pool.leave(in, place) && len(in.tasks) == 0 {
 		in.m.pool.give(in)
 	}
 }

@@ -302,7 +302,7 @@ func TestClose(t *testing.T) {
 	if err := m.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := task.Resume(t.Context(), abi.Answer{}); !errors.Is(err, ErrDead) {
+	if _, err := task.Resume(t.Context(), abi.Answer{}); !errors.Is(err, abi.ErrInstanceLost) {
 		t.Errorf("error = %v", err)
 	}
 	task.Release(t.Context())

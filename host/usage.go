@@ -28,6 +28,8 @@ type Usage struct {
 	Stopped int64 // calls that were ended by a limit of computing, or by their context
 	Failed  int64 // calls that failed in any way, stopped ones included: each cost an instance
 
+	Dropped int64 // lines of output that were dropped, see Options.LogLimit
+
 	Made    int64 // instances that were made
 	Living  int   // instances that there are
 	Idle    int   // those of them that wait for work
@@ -38,7 +40,7 @@ type Usage struct {
 
 // Usage tells what the module has used, and what it holds. It can be called at any time.
 func (m *Module) Usage() Usage {
-	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load()}
+	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load()}
 	u.Working, u.Daemons, u.Reviews = len(m.pool.permits), len(m.pool.daemons), len(m.pool.reviews)
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()

@@ -1,12 +1,16 @@
 package host
 
 import (
-	"bytes"
-	"strings"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
 // writes remembers each write.
@@ -34,17 +38,79 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestOutputIsLimited: what one module writes in a second is bounded, and what was dropped is counted and reported.
 func TestOutputIsLimited(t *testing.T) {
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr writes
 	m := loadGo(t, Options{Stdout: &stdout, Stderr: &stderr, LogLimit: 100_000})
-	for call := 1; call <= 2; call++ {
+	began := time.Now()
+	for range 3 { // of 3,000 lines of 1,000 bytes each
 		result(t, m, "print much", &testEnv{})
-		if n := stdout.Len(); n < call*97_000 || n > call*100_000 {
-			t.Errorf("%d bytes after %d calls", n, call)
+	}
+	most := 100_000 * (2 + int(time.Since(began).Seconds()))
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines := len(stdout.all)
+	if n := lines * 1000; n < 97_000 || n > most {
+		t.Errorf("%d bytes were written", n)
+	}
+	if got := m.Usage().Dropped; got != int64(9000-lines) {
+		t.Errorf("%d lines counted as dropped, %d were written", got, lines)
+	}
+	reported := 0
+	for _, line := range stderr.all {
+		var n int
+		if _, err := fmt.Sscanf(line, "guest.wasm: %d lines dropped: the guest writes more than 100000 bytes a second\n", &n); err != nil {
+			t.Errorf("%q: %v", line, err)
 		}
-		if n := strings.Count(stderr.String(), "further output is dropped"); n != call {
-			t.Errorf("%d warnings after %d calls", n, call)
+		reported += n
+	}
+	if reported != 9000-lines || len(stderr.all) > 2+int(time.Since(began).Seconds()) {
+		t.Errorf("%d lines reported as dropped in %d lines", reported, len(stderr.all))
+	}
+}
+
+// TestOutputLimitReports: dropped lines are reported once a second, and not at all when nothing is dropped.
+func TestOutputLimitReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reported []int64
+		o := newOutputLimit(1000, func(lines int64) { reported = append(reported, lines) })
+		for range 10 { // one each tenth of a second, with room for less than five a second
+			for range 2 {
+				o.allow(200 - lineCost)
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
+		o.allow(2000) // more than there ever is room for
+		time.Sleep(time.Minute)
+		o.flush()
+		if o.allow(1000-lineCost) != true || o.allow(1) != false {
+			t.Error("a second's worth is not what can come at once")
+		}
+		o.flush()
+		if want := []int64{12, 1}; !slices.Equal(reported, want) || o.dropped.Load() != 13 {
+			t.Errorf("reported: %v, want %v; %d in all", reported, want, o.dropped.Load())
+		}
+	})
+}
+
+// TestOutputIsEscaped: what a guest writes to its standard streams, by whatever way, cannot control a terminal.
+func TestOutputIsEscaped(t *testing.T) {
+	const text = "\x1b]0;title\a\x1b[2J\rforged\u202e\xff\n"
+	g := asm.Guest(asm.Cat(asm.I32Const(2), asm.I32Const(3000), asm.I32Const(1), asm.I32Const(3016), asm.Call(0), asm.Drop))
+	g.Imports = []asm.Import{{Module: wasiModule, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
+	iovec := string([]byte{0xd0, 0x0b, 0, 0, byte(len(text)), 0, 0, 0}) // 3024, the length
+	g.Data = append(g.Data, asm.Data{Offset: 3000, Bytes: iovec}, asm.Data{Offset: 3024, Bytes: text})
+	var out writes
+	m, err := load(t, g.Encode(), Options{Stderr: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`\u001b]0;title\u0007\u001b[2J\rforged\u202e\xff` + "\n"}, out.all); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 //
 //   - The process ends with the context, and at its limits of time and memory.
 //   - It has no environment and nothing open but its own pipes.
+//   - It writes files of a bounded size, in a folder of its own only, where the system has
+//     Landlock (Linux from 5.13 on). In programs without C it neither reads others, nor connects.
+//   - What it leaves is taken for the module of the job only, whatever it says.
 //   - It gives way to this process: its priority is low, and the system ends it
 //     first when memory runs out.
 //
@@ -35,11 +39,11 @@ func apart(ctx context.Context, job Job) error {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = job.arguments()
 	cmd.Env = []string{"GOTRACEBACK=none"}
-	cmd.Stdin = bytes.NewReader(append(append(make([]byte, 0, len(job.Original)+len(job.Prepared)), job.Original...), job.Prepared...))
-	cmd.Stderr = stderr
+	cmd.Stdin = io.MultiReader(bytes.NewReader(job.Original), bytes.NewReader(job.Prepared))
+	cmd.Stdout, cmd.Stderr = io.Discard, stderr // a pipe: the thread that starts it opens no file
 	cmd.WaitDelay = time.Second
 	detach(cmd)
-	starting := cmd.Start()
+	starting := start(cmd, job.Dir)
 	if starting == nil {
 		err = cmd.Wait()
 	}
@@ -62,6 +66,8 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 		return fmt.Errorf("compiling: %w", err)
 	case state.ExitCode() == exitInvalid:
 		return fmt.Errorf("%w: %s", ErrInvalid, strings.TrimPrefix(said, ErrInvalid.Error()+": "))
+	case state.ExitCode() == exitSize:
+		return j.tooLarge()
 	case state.ExitCode() == exitTime, state.UserTime()+state.SystemTime() >= j.Time: // or it was killed at the hard limit
 		return fmt.Errorf("%w: too complex: compiling it takes more than %v of computing", ErrLimit, j.Time)
 	case slices.ContainsFunc(starving, func(words string) bool { return strings.Contains(said, words) }):

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -45,6 +46,7 @@ const (
 	exitFailed  = 1 // not the fault of the module
 	exitInvalid = 3 // ErrInvalid
 	exitTime    = 4 // the limit of computing; nothing is said
+	exitSize    = 5 // the limit of a file
 )
 
 // child is the process that compiles.
@@ -53,14 +55,21 @@ func child(args []string, stdin io.Reader, stderr io.Writer) int {
 	if err == nil {
 		err = validated(context.Background(), job) //nolint:forbidigo // the limits of the process end it
 	}
+	return report(err, stderr)
+}
+
+// report says what went wrong, if anything did.
+func report(err error, stderr io.Writer) (exitCode int) {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, ErrInvalid):
-		fmt.Fprint(stderr, err)
-		return exitInvalid
+	case errors.Is(err, syscall.EFBIG):
+		return exitSize
 	}
 	fmt.Fprint(stderr, err)
+	if errors.Is(err, ErrInvalid) {
+		return exitInvalid
+	}
 	return exitFailed
 }
 
@@ -89,6 +98,9 @@ func receive(args []string, stdin io.Reader) (Job, error) {
 		return Job{}, fmt.Errorf("limits of the compiler: %w", err)
 	}
 	job.Original, job.Prepared = make([]byte, numbers[3]), make([]byte, numbers[4])
+	if err := errors.Join(limitFiles(uint64(job.maxFile())), confine(job.Dir)); err != nil {
+		return Job{}, fmt.Errorf("limits of the compiler: %w", err)
+	}
 	for _, into := range [][]byte{job.Original, job.Prepared} {
 		if _, err := io.ReadFull(stdin, into); err != nil {
 			return Job{}, fmt.Errorf("input of the compiler: %w", err)

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -29,7 +28,7 @@ import (
 // Job is a module to be compiled.
 type Job struct {
 	Dir         string // the engine's cache; absolute
-	Original    []byte // is validated: the prepared module of an invalid one may be valid
+	Original    []byte // is validated, in its canonical form: the prepared module of an invalid one may be valid
 	Prepared    []byte // is compiled; who has its shell finds the machine code in Dir
 	MemoryPages uint32 // of 64 KiB: what a memory may grow to
 
@@ -77,51 +76,6 @@ func Validate(ctx context.Context, job Job) error {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return errors.Join(err, rt.Close(ctx))
-}
-
-// Names of folders for what is half done.
-const (
-	codeDir  = "code"  // the engine's cache with the machine code of the module
-	shellDir = "shell" // that of its shell
-)
-
-// leave lets machine code be made in a folder of its own, which is removed, and moves it
-// to where the engine looks for that of the shell of the module: see prepare.Shell. Whatever was
-// there before, it is replaced at once. It returns where that is, below the folder.
-func (j Job) leave(made func(work Job) error) (file string, err error) {
-	work := j
-	if work.Dir, err = os.MkdirTemp(j.Dir, "compiling-*"); err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(work.Dir) }() // what stays is in nobody's way
-	if err := made(work); err != nil {
-		return "", err
-	}
-	code, err := only(filepath.Join(work.Dir, codeDir))
-	if err != nil {
-		return "", err
-	}
-	shell, err := only(filepath.Join(work.Dir, shellDir))
-	if err != nil {
-		return "", err
-	}
-	to := filepath.Join(j.Dir, shell)
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return "", err
-	}
-	return shell, os.Rename(filepath.Join(work.Dir, codeDir, code), to)
-}
-
-// only is the path of the only file of an engine's cache, from its folder on.
-func only(dir string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
-	switch {
-	case err != nil:
-		return "", err
-	case len(files) != 1: // for lack of memory the engine falls back to its interpreter
-		return "", fmt.Errorf("%w: the compiler has left %d files, not one", ErrLimit, len(files))
-	}
-	return filepath.Rel(dir, files[0])
 }
 
 // fill compiles the module and its shell through caches of their own.

@@ -15,7 +15,11 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
+// compromise does nothing, or what a compiler would do that a module has taken over.
+var compromise = func() {}
+
 func TestMain(m *testing.M) {
+	compromise()
 	Main()
 	os.Exit(m.Run())
 }

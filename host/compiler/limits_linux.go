@@ -9,8 +9,10 @@ import (
 // thisProgram is the running program, even if its file was replaced meanwhile.
 func thisProgram() (string, error) { return "/proc/self/exe", nil }
 
-// firstToDie lets the system choose this process when memory runs out.
-func firstToDie() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
+// firstToDie lets the system choose a process when memory runs out. It is a courtesy.
+func firstToDie(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
+}
 
 // dataNow is what counts against the limit of memory already, in bytes.
 func dataNow() uint64 {

@@ -12,6 +12,12 @@ const limitable = false
 
 func limit(int, int) error { return errors.ErrUnsupported }
 
+func limitFiles(uint64) error { return errors.ErrUnsupported }
+
+func start(cmd *exec.Cmd, _ string) error { return cmd.Start() }
+
+func confine(string) error { return nil }
+
 func thisProgram() (string, error) { return os.Executable() }
 
 func detach(*exec.Cmd) {}

@@ -29,6 +29,15 @@ func limit(seconds, memory int) error {
 	return lower(syscall.RLIMIT_DATA, dataNow()+uint64(memory), 0)
 }
 
+// limitFiles bounds the files that this process writes, in bytes. There are no dumps of it.
+func limitFiles(size uint64) error {
+	signal.Ignore(syscall.SIGXFSZ) // writing fails then
+	if err := lower(syscall.RLIMIT_CORE, 0, 0); err != nil {
+		return err
+	}
+	return lower(syscall.RLIMIT_FSIZE, size, 0)
+}
+
 // lower sets a limit, and a hard one so much above it, unless there are stricter ones.
 func lower(resource int, value, more uint64) error {
 	var now syscall.Rlimit
@@ -48,7 +57,6 @@ func yieldToOthers() {
 	if syscall.Getpgrp() == os.Getpid() {
 		_ = syscall.Setpriority(syscall.PRIO_PGRP, 0, niceness)
 	}
-	firstToDie()
 }
 
 // detach gives the process a group of its own: signals of the terminal are not for it.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/host/sections"
+	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
 // Section is the name of the custom section: an object of texts, as JSON. There is at
@@ -17,6 +18,10 @@ const Section = "dev.kopf.configuration"
 
 // ErrMalformed is in the errors about sections that cannot be read.
 var ErrMalformed = errors.New("malformed configuration in the module")
+
+// maxKeys bounds the keys of a configuration. Values are as large as modules may be: scripts are
+// among them.
+const maxKeys = 10_000
 
 // Read finds the configuration of a module; nil if it has none.
 //
@@ -28,6 +33,9 @@ func Read(wasm []byte) (map[string]string, error) {
 	}
 	if content == nil {
 		return nil, nil
+	}
+	if err := bounded.JSON(content, maxKeys); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	var config map[string]string
 	if err := json.Unmarshal(content, &config); err != nil {

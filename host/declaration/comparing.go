@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
-
-// maxRules bounds the rules of dynamic modules, which are compared with each other.
-const maxRules = 1000
 
 // Check compares what was declared with what is true: the functions that the
 // module imports, and what it has registered. If the module is dynamic, both may be less.
@@ -61,84 +57,6 @@ func (d *Declaration) within(r *abi.Registration) error {
 		return fmt.Errorf("%w: it wants more: %s", ErrMismatch, strings.Join(more, "; "))
 	}
 	return nil
-}
-
-// More lists what a registration has beyond another one, as far as it is a right:
-// kinds of handlers by resource, and capabilities. It is empty if there is nothing.
-func More(than, r *abi.Registration) []string {
-	var more []string
-	known := map[string]bool{}
-	for _, h := range than.Handlers {
-		known[rightOf(h)] = true
-	}
-	for _, h := range r.Handlers {
-		if right := rightOf(h); !known[right] {
-			known[right] = true // told once
-			more = append(more, right)
-		}
-	}
-	has, wants := than.Capabilities, r.Capabilities
-	if wants == nil {
-		return more
-	}
-	if has == nil {
-		has = &abi.Capabilities{}
-	}
-	if len(has.Kubernetes) > maxRules || len(wants.Kubernetes) > maxRules {
-		return append(more, fmt.Sprintf("more than %d rules of requests to Kubernetes", maxRules))
-	}
-	for _, rule := range wants.Kubernetes {
-		if !slices.ContainsFunc(has.Kubernetes, func(h abi.KubernetesRule) bool { return covers(h, rule) }) {
-			more = append(more, describe(rule))
-		}
-	}
-	for _, name := range without(wants.HTTP, has.HTTP) {
-		more = append(more, "requests to "+name)
-	}
-	for _, name := range without(wants.Config, has.Config) {
-		more = append(more, "the configuration "+name)
-	}
-	return more
-}
-
-// rightOf is what a handler needs of the cluster: to watch a resource for a purpose.
-func rightOf(h abi.Handler) string {
-	text := string(h.Kind) + " handlers"
-	if h.Resource != nil {
-		resource, err := json.Marshal(h.Resource)
-		if err != nil {
-			resource = []byte("?")
-		}
-		text += " of " + string(resource)
-	}
-	return text
-}
-
-// covers tells whether a rule allows all that another one does.
-func covers(has, wants abi.KubernetesRule) bool {
-	for _, pair := range [][2][]string{{has.Groups, wants.Groups}, {has.Resources, wants.Resources}, {has.Verbs, wants.Verbs}} {
-		if !slices.Contains(pair[0], "*") && without(pair[1], pair[0]) != nil {
-			return false
-		}
-	}
-	switch {
-	case len(has.Namespaces) == 0 && len(wants.Namespaces) == 0, slices.Contains(has.Namespaces, "*"):
-		return true
-	case len(has.Namespaces) == 0 || len(wants.Namespaces) == 0:
-		return false
-	}
-	return without(wants.Namespaces, has.Namespaces) == nil
-}
-
-func describe(rule abi.KubernetesRule) string {
-	text := strings.Join(rule.Verbs, ",") + " of " + strings.Join(rule.Resources, ",")
-	if groups := strings.Trim(strings.Join(rule.Groups, ","), ","); groups != "" {
-		text += " in " + groups
-	}
-	if rule.Namespaces != nil {
-		text += " (" + strings.Join(rule.Namespaces, ",") + ")"
-	}
-	return text
 }
 
 // without lists what is in a list and not in the other one; nil if there is nothing.

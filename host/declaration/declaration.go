@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/sections"
+	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
 // Section is the name of the custom section. There is at most one.
@@ -47,8 +48,26 @@ type Declaration struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
+// Bounds of a declaration. A registration is not larger either.
+const (
+	maxSection  = 8 << 20 // bytes
+	maxValues   = 200_000
+	maxHandlers = 10_000
+)
+
 // Parsed is the registration as a message.
+//
+// Errors: ErrMalformed.
 func (d *Declaration) Parsed() (*abi.Registration, error) {
+	var list struct {
+		Handlers []json.RawMessage `json:"handlers"`
+	}
+	if err := json.Unmarshal(d.Registration, &list); err != nil {
+		return nil, fmt.Errorf("%w: its registration: %w", ErrMalformed, err)
+	}
+	if n := len(list.Handlers); n > maxHandlers {
+		return nil, fmt.Errorf("%w: its registration has %d handlers; at most %d", ErrMalformed, n, maxHandlers)
+	}
 	r := &abi.Registration{}
 	if err := json.Unmarshal(d.Registration, r); err != nil {
 		return nil, fmt.Errorf("%w: its registration: %w", ErrMalformed, err)
@@ -66,6 +85,12 @@ func Read(wasm []byte) (*Declaration, error) {
 	}
 	if content == nil {
 		return nil, nil
+	}
+	if len(content) > maxSection {
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d", ErrMalformed, len(content), maxSection)
+	}
+	if err := bounded.JSON(content, maxValues); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	d := &Declaration{}
 	if err := json.Unmarshal(content, d); err != nil {

@@ -132,10 +132,13 @@ func TestDynamic(t *testing.T) {
 		more   []string
 	}{
 		{"equal", func(*abi.Registration) {}, nil},
-		{"nothing", func(r *abi.Registration) { *r = abi.Registration{} }, nil},
+		{"nothing but a part of the configuration", func(r *abi.Registration) {
+			*r = abi.Registration{Capabilities: &abi.Capabilities{Config: []string{"token"}}}
+		}, nil},
+		{"no capabilities", func(r *abi.Registration) { *r = abi.Registration{} }, []string{"the whole configuration"}},
 		{"less", func(r *abi.Registration) {
 			r.Handlers = r.Handlers[1:]
-			r.Capabilities = &abi.Capabilities{Kubernetes: []abi.KubernetesRule{rule("", "pods", "list", "team-b"), rule("apps", "deployments", "get", "")}}
+			r.Capabilities.Kubernetes, r.Capabilities.HTTP = []abi.KubernetesRule{rule("", "pods", "list", "team-b"), rule("apps", "deployments", "get", "")}, nil
 		}, nil},
 		{"another id", func(r *abi.Registration) { r.Handlers[0].ID = "other" }, nil},
 		{"another kind", func(r *abi.Registration) { r.Handlers[1].Kind = abi.KindDelete }, []string{`delete handlers of {"args":["b"]}`}},
@@ -175,7 +178,7 @@ func TestDynamic(t *testing.T) {
 			t.Errorf("%s: error %v", tt.name, err)
 		}
 	}
-	if more := declaration.More(&abi.Registration{}, base); len(more) != 7 {
+	if more := declaration.More(&abi.Registration{}, base); len(more) != 6 {
 		t.Errorf("beyond nothing: %q", more)
 	}
 }

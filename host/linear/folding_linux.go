@@ -79,7 +79,7 @@ func (m *Memory) openRoom() bool {
 	if m.room == m.committed {
 		return true
 	}
-	if syscall.Mprotect(m.buf[m.committed:m.committed+foldedRoom], syscall.PROT_READ|syscall.PROT_WRITE) != nil {
+	if open(m.buf[m.committed:m.committed+foldedRoom]) != nil {
 		return false
 	}
 	m.room = m.committed

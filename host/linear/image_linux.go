@@ -28,11 +28,22 @@ type Image struct {
 
 // NewImage copies a memory, whose size is a multiple of that of a page.
 //
-// Errors: ErrUnsupported, also for an empty one.
+// Errors: ErrUnsupported, also for an empty one; ErrMappings.
 func NewImage(contents []byte) (*Image, error) {
 	if len(contents) == 0 {
 		return nil, ErrUnsupported
 	}
+	if err := takeMappings(mappingsOfImage); err != nil {
+		return nil, err
+	}
+	image, err := newImage(contents)
+	if err != nil {
+		giveMappings(mappingsOfImage)
+	}
+	return image, err
+}
+
+func newImage(contents []byte) (*Image, error) {
 	file, err := memfd()
 	if err != nil {
 		return nil, err
@@ -88,8 +99,10 @@ func fill(file *os.File, contents []byte) error {
 func (i *Image) Size() int { return i.size }
 
 // Clone makes a memory that begins as the image and can grow up to max bytes.
+//
+// Errors: ErrMappings; those of the system.
 func (i *Image) Clone(max int) (*Memory, error) {
-	m, err := Reserve(0, max+foldedRoom)
+	m, err := reserve(0, max+foldedRoom, mappingsOfMemory()+mappingsOfClone)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +126,7 @@ func (i *Image) Close() error {
 	defer i.mu.Unlock()
 	err := errors.Join(i.file.Close(), syscall.Munmap(i.contents))
 	i.contents = nil
+	giveMappings(mappingsOfImage)
 	if i.pagemap != nil {
 		err = errors.Join(err, i.pagemap.Close())
 	}

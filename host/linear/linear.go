@@ -25,6 +25,7 @@ type Memory struct {
 	buf       []byte // all that is reserved; nil after Free
 	max       int    // what can be used of it
 	committed int    // bytes at its beginning that can be used
+	mapped    int64  // mappings of the process that it takes
 	populated int    // up to here the system was asked to provide what is not lazy
 
 	image  *Image // that it is a clone of, as long as it can be folded

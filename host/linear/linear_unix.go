@@ -8,12 +8,33 @@ import (
 )
 
 // Reserve makes a memory that can grow up to max bytes, and whose first min bytes can be used.
-func Reserve(min, max int) (*Memory, error) {
-	buf, err := syscall.Mmap(-1, 0, max, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+//
+// Errors: ErrMappings; those of the system.
+func Reserve(min, max int) (*Memory, error) { return reserve(min, max, mappingsOfMemory()) }
+
+// mappingsOfMemory is how many mappings a reservation takes: one, or what is in use, the room behind it, and the rest.
+func mappingsOfMemory() int64 {
+	if reservesOpen {
+		return 1
+	}
+	return 3
+}
+
+func reserve(min, max int, mapped int64) (*Memory, error) {
+	if err := takeMappings(mapped); err != nil {
+		return nil, err
+	}
+	access := syscall.PROT_NONE
+	if reservesOpen {
+		access = syscall.PROT_READ | syscall.PROT_WRITE
+	}
+	buf, err := syscall.Mmap(-1, 0, max, access, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
+		giveMappings(mapped)
 		return nil, fmt.Errorf("reserving %d bytes of memory: %w", max, err)
 	}
-	m := &Memory{buf: buf, max: max}
+	withoutHugePages(buf)
+	m := &Memory{buf: buf, max: max, mapped: mapped}
 	if err := m.commit(min); err != nil {
 		m.Free()
 		return nil, err
@@ -29,7 +50,7 @@ func (m *Memory) commit(size int) error {
 	if m.used > 0 {
 		m.clearRoom() // the memory grows into it, and must find zeros
 	}
-	if err := syscall.Mprotect(m.buf[m.committed:size], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+	if err := open(m.buf[m.committed:size]); err != nil {
 		return fmt.Errorf("committing %d bytes of memory: %w", size, err)
 	}
 	m.committed = size
@@ -40,7 +61,16 @@ func (m *Memory) commit(size int) error {
 	return nil
 }
 
+// open makes a part of a reservation accessible, if it is not.
+func open(b []byte) error {
+	if reservesOpen {
+		return nil
+	}
+	return syscall.Mprotect(b, syscall.PROT_READ|syscall.PROT_WRITE)
+}
+
 func (m *Memory) release() {
 	// The only possible error is an unknown address.
 	_ = syscall.Munmap(m.buf)
+	giveMappings(m.mapped)
 }

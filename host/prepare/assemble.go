@@ -3,126 +3,102 @@ package prepare
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // assemble writes the new module.
 func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]byte, error) {
-	elements, err := w.elements()
-	if err != nil {
-		return nil, err
-	}
-	enter := w.addEnter(w.m.entries())
-	inits, err := w.globals()
-	if err != nil {
-		return nil, err
-	}
 	m := w.m
-	out := make([]byte, 0, len(bodies)+len(m.names)+len(m.elements)+1<<16)
-	out = append(out, magicCore...)
-	out = appendVector(out, secType, len(w.types), join(w.types))
-	out = appendVector(out, secImport, len(m.imports)+1, w.imports())
-	out = appendVector(out, secFunction, len(m.funcs)+len(w.helpers), w.functions())
-	out = appendVector(out, secTable, len(m.tables), w.tables())
-	out = appendVector(out, secMemory, len(m.memories), w.memories(limits))
-	out = appendVector(out, secGlobal, len(m.globals)+1, inits)
-	out = w.appendExports(out, globals, enter)
-	out = appendVector(out, secElement, int(m.elementsN), elements)
 	if w.usesData && len(m.data) > maxSegments {
 		return nil, fmt.Errorf("%w: %d data segments; at most %d", ErrLimit, len(m.data), maxSegments)
 	}
-	if w.usesData {
-		out = appendSection(out, secDataCount, appendU32(nil, uint32(len(m.data))))
-	}
+	enter := w.addEnter(m.entries())
 	for _, h := range w.helpers {
-		bodies = appendSized(bodies, h.body)
+		bodies = wasm.AppendSized(bodies, h.body)
 	}
-	out = appendVector(out, secCode, len(m.bodies)+len(w.helpers), bodies)
+	out := make([]byte, 0, len(bodies)+len(m.names)+len(m.elements)+1<<16)
+	out = append(out, wasm.Magic...)
+	out = appendVector(out, wasm.SectionType, len(w.types), func(out []byte, i int) []byte { return appendFuncType(out, w.types[i]) })
+	out = appendVector(out, wasm.SectionImport, len(m.imports)+1, w.appendImport)
+	out = appendVector(out, wasm.SectionFunction, len(m.funcs)+len(w.helpers), w.appendFunction)
+	out = appendVector(out, wasm.SectionTable, len(m.tables), w.appendTable)
+	out = appendVector(out, wasm.SectionMemory, len(m.memories), func(out []byte, i int) []byte {
+		return appendLimits(out, m.memories[i].atMost(limits.MemoryPages))
+	})
+	out = appendVector(out, wasm.SectionGlobal, len(m.globals)+1, w.appendGlobal)
+	out = w.appendExports(out, globals, enter)
+	out = appendJoined(out, wasm.SectionElement, len(m.elementTypes), m.shiftedElements(w.shift))
 	if w.usesData {
-		out = appendVector(out, secData, len(m.data), w.data())
+		out = wasm.AppendSection(out, wasm.SectionDataCount, wasm.AppendU32(nil, uint32(len(m.data))))
+	}
+	out = appendJoined(out, wasm.SectionCode, len(m.funcs)+len(w.helpers), bodies)
+	if w.usesData {
+		out = appendVector(out, wasm.SectionData, len(m.data), w.appendData)
 	}
 	return w.appendNames(out), nil
 }
 
 // appendVector appends a section that is a vector, unless it is empty.
-func appendVector(out []byte, id byte, n int, items []byte) []byte {
+func appendVector(out []byte, id byte, n int, item func(out []byte, i int) []byte) []byte {
 	if n == 0 {
 		return out
 	}
-	count := appendU32(nil, uint32(n))
-	out = appendU32(append(out, id), uint32(len(count)+len(items)))
+	const room = 5 // for the size, which is known at the end
+	out = append(append(out, id), make([]byte, room)...)
+	begin := len(out)
+	out = wasm.AppendU32(out, uint32(n))
+	for i := range n {
+		out = item(out, i)
+	}
+	size := wasm.AppendU32(nil, uint32(len(out)-begin))
+	copy(out[begin-room:], size)
+	copy(out[begin-room+len(size):], out[begin:])
+	return out[:len(out)-room+len(size)]
+}
+
+// appendJoined is appendVector for items that are encoded already.
+func appendJoined(out []byte, id byte, n int, items []byte) []byte {
+	if n == 0 {
+		return out
+	}
+	count := wasm.AppendU32(nil, uint32(n))
+	out = wasm.AppendU32(append(out, id), uint32(len(count)+len(items)))
 	return append(append(out, count...), items...)
 }
 
-func join(parts [][]byte) []byte {
-	var out []byte
-	for _, p := range parts {
-		out = append(out, p...)
+// appendImport appends an import of the original, or yield behind all of them.
+func (w *rewriter) appendImport(out []byte, i int) []byte {
+	if i == len(w.m.imports) {
+		return appendImport(out, HostModule, Yield, w.addType(yieldType))
 	}
-	return out
+	return w.m.appendImport(out, i)
 }
 
-func (w *rewriter) imports() []byte {
-	var out []byte
-	for _, i := range w.m.imports {
-		out = appendName(appendName(out, i.Module), i.Name)
-		out = appendU32(append(out, kindFunc), i.index)
+// appendFunction appends the type of a function of the original, or of a helper behind all of them.
+func (w *rewriter) appendFunction(out []byte, i int) []byte {
+	if i < len(w.m.funcs) {
+		return wasm.AppendU32(out, w.m.funcs[i])
 	}
-	out = appendName(appendName(out, HostModule), Yield)
-	return appendU32(append(out, kindFunc), w.addType(yieldType))
+	return wasm.AppendU32(out, w.helpers[i-len(w.m.funcs)].typ)
 }
 
-func (w *rewriter) functions() []byte {
-	var out []byte
-	for _, t := range w.m.funcs {
-		out = appendU32(out, t)
-	}
-	for _, h := range w.helpers {
-		out = appendU32(out, h.typ)
-	}
-	return out
+// appendTable appends a table with an upper bound.
+func (w *rewriter) appendTable(out []byte, i int) []byte {
+	t := w.m.tables[i]
+	return appendLimits(append(out, byte(t.elemType)), t.atMost(w.m.maxElements()))
 }
 
-func (w *rewriter) tables() []byte {
-	var out []byte
-	for _, t := range w.m.tables {
-		out = appendLimits(append(out, t.elemType), t.min, atMost(t.max, w.m.maxElements()))
+// appendGlobal appends a global of the original, or the counter behind all of them.
+func (w *rewriter) appendGlobal(out []byte, i int) []byte {
+	if i == len(w.m.globals) {
+		return appendGlobal(out, &global{valType: typeI64, mutable: true, init: instruction{op: opI64Const, value: Budget}})
 	}
-	return out
-}
-
-func (w *rewriter) memories(limits Limits) []byte {
-	var out []byte
-	for _, mem := range w.m.memories {
-		out = appendLimits(out, mem.min, atMost(mem.max, limits.MemoryPages))
+	g := w.m.globals[i]
+	if g.init.op == opRefFunc {
+		g.init.a = w.shift(g.init.a)
 	}
-	return out
-}
-
-// atMost is the smaller one of a bound that may be absent and another one.
-func atMost(max *uint32, limit uint32) uint32 {
-	if max == nil || *max > limit {
-		return limit
-	}
-	return *max
-}
-
-func appendLimits(out []byte, min, max uint32) []byte {
-	return appendU32(appendU32(append(out, 1), min), max)
-}
-
-// globals writes the globals and, as the last one, the counter.
-func (w *rewriter) globals() ([]byte, error) {
-	var out []byte
-	for _, g := range w.m.globals {
-		out = append(out, g.valType, boolByte(g.mutable))
-		init, err := w.expression(g.init)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, init...)
-	}
-	out = append(out, typeI64, 1, opI64Const)
-	return append(appendSigned(out, Budget), opEnd), nil
+	return appendGlobal(out, &g)
 }
 
 func boolByte(b bool) byte {
@@ -135,36 +111,32 @@ func boolByte(b bool) byte {
 // appendExports writes the exports of the original, the start function, Enter, and
 // the globals that make up the state of an instance.
 func (w *rewriter) appendExports(out []byte, globals []uint32, enter uint32) []byte {
-	items := appendU32(append(appendName(nil, Enter), kindFunc), enter)
-	n := 1 + len(w.m.exports) + len(globals)
-	for _, e := range w.m.exports {
-		index := e.index
-		if e.kind == kindFunc {
-			index = w.shift(index)
-		}
-		items = appendU32(append(appendName(items, e.Name), e.kind), index)
-	}
+	all := []Export{{Name: Enter, kind: kindFunc, index: enter}}
 	if w.m.start != nil {
-		n++
-		items = appendU32(append(appendName(items, Start), kindFunc), w.shift(*w.m.start))
+		all = append(all, Export{Name: Start, kind: kindFunc, index: w.shift(*w.m.start)})
 	}
 	for i, g := range globals {
-		items = append(appendName(items, GlobalPrefix+strconv.Itoa(i)), kindGlobal)
-		items = appendU32(items, g)
+		all = append(all, Export{Name: GlobalPrefix + strconv.Itoa(i), kind: kindGlobal, index: g})
 	}
-	return appendVector(out, secExport, n, items)
+	return appendVector(out, wasm.SectionExport, len(w.m.exports)+len(all), func(out []byte, i int) []byte {
+		if i >= len(w.m.exports) {
+			e := all[i-len(w.m.exports)]
+			return appendExport(out, e.Name, e.kind, e.index)
+		}
+		e := w.m.exports[i]
+		if e.kind == kindFunc {
+			e.index = w.shift(e.index)
+		}
+		return appendExport(out, e.Name, e.kind, e.index)
+	})
 }
 
-// data writes the data segments; the active ones without their contents, so
+// appendData appends a data segment; an active one without its content, so
 // that the indices of the passive ones stay. It is only needed if instructions use them.
-func (w *rewriter) data() []byte {
-	var out []byte
-	for _, d := range w.m.data {
-		if d.passive {
-			out = appendSized(append(out, 1), d.bytes)
-			continue
-		}
-		out = append(out, 0, opI32Const, 0, opEnd, 0)
+func (w *rewriter) appendData(out []byte, i int) []byte {
+	d := w.m.data[i]
+	if !d.passive {
+		d = dataSegment{}
 	}
-	return out
+	return appendData(out, d)
 }

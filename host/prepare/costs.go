@@ -39,7 +39,7 @@ const (
 const maxRegion = 100_000
 
 // cost is the charge of one instruction.
-func cost(in instruction) int {
+func cost(in *instruction) int {
 	switch op := in.op; {
 	case op == opBlock, op == opLoop, op == opElse, op == opEnd:
 		return 0

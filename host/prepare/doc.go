@@ -7,6 +7,13 @@
 // collection of the host would wait for it for ever. So the code itself must
 // come back to the host now and then.
 //
+// # What reaches the engine
+//
+// Everything in a module is decoded by the grammar of the accepted features (see grammar.go) and
+// encoded again in the shortest form: module has decoded values, canonicalCode the code. The rewriter
+// and its result know nothing else. Bytes stay the same in data segments, in constants of floats and
+// vectors, and in names that are valid text.
+//
 // # What is changed
 //
 //   - A private global counts down at the beginning of functions and of loops, by
@@ -24,7 +31,11 @@
 //
 // # What is refused
 //
-// Whatever the rewriter does not know: an instruction that it cannot measure it
-// cannot bound. The error names the feature. The rewriter relies on the module
-// to be valid otherwise, but never crashes if it is not; its result must be validated by the engine.
+// Whatever the grammar does not have, and indices of what does not exist. The error names the feature or
+// the fault, and the offset. Types of operands are not checked: Prepared.Canonical and Prepared.Wasm must be
+// validated by the engine.
+//
+// # What it takes
+//
+// Memory and time are linear in the size of the module: see TestWorstModulesAreBounded.
 package prepare

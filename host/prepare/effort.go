@@ -36,12 +36,12 @@ func (m *module) effort() uint64 {
 }
 
 // add counts an instruction.
-func (s *shape) add(in instruction) {
+func (s *shape) add(in *instruction) {
 	switch in.op {
 	case opBlock, opLoop, opIf:
 		s.blocks++
 	case opBrTable:
-		s.labels += uint64(in.a)
+		s.labels += uint64(len(in.labels))
 	}
 }
 

@@ -1,6 +1,10 @@
 package prepare
 
-import "bytes"
+import (
+	"slices"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
+)
 
 // maxEntries bounds the functions that Enter reaches: modules with more exports have no Enter.
 const maxEntries = 256
@@ -18,10 +22,7 @@ func (s *Source) Entries() []string {
 func (m *module) entries() []Export {
 	var all []Export
 	for _, e := range m.exports {
-		if e.kind != kindFunc || e.index >= m.funcCount() {
-			continue
-		}
-		if t := decodeType(m.types[m.typeOf(e.index)]); isEntry(t) {
+		if e.kind == kindFunc && isEntry(m.types[m.typeOf(e.index)]) {
 			all = append(all, e)
 		}
 	}
@@ -32,7 +33,7 @@ func (m *module) entries() []Export {
 }
 
 func isEntry(t funcType) bool {
-	if len(t.params) > enterParams-1 || !bytes.Equal(t.params, bytes.Repeat([]byte{typeI32}, len(t.params))) {
+	if len(t.params) > enterParams-1 || slices.ContainsFunc(t.params, func(v valueType) bool { return v != typeI32 }) {
 		return false
 	}
 	return len(t.results) == 0 || len(t.results) == 1 && (t.results[0] == typeI32 || t.results[0] == typeI64)
@@ -46,13 +47,13 @@ const enterParams = 4
 func (w *rewriter) addEnter(entries []Export) uint32 {
 	out := []byte{0}
 	for i, e := range entries {
-		t := decodeType(w.m.types[w.m.typeOf(e.index)])
-		out = appendSigned(append(out, opLocalGet, 0, opI32Const), int64(i))
+		t := w.m.types[w.m.typeOf(e.index)]
+		out = wasm.AppendSigned(append(out, opLocalGet, 0, opI32Const), int64(i))
 		out = append(out, opI32Eq, opIf, typeEmpty)
 		for p := range t.params {
 			out = append(out, opLocalGet, byte(1+p))
 		}
-		out = appendU32(append(out, opCall), w.shift(e.index))
+		out = wasm.AppendU32(append(out, opCall), w.shift(e.index))
 		switch {
 		case len(t.results) == 0:
 			out = append(out, opI64Const, 0)
@@ -61,7 +62,7 @@ func (w *rewriter) addEnter(entries []Export) uint32 {
 		}
 		out = append(out, opReturn, opEnd)
 	}
-	typ := w.addType(funcType{params: bytes.Repeat([]byte{typeI32}, enterParams), results: []byte{typeI64}})
+	typ := w.addType(funcType{params: slices.Repeat([]valueType{typeI32}, enterParams), results: []valueType{typeI64}})
 	w.helpers = append(w.helpers, helper{Enter, typ, append(out, opUnreachable, opEnd)})
 	return w.shift(w.m.funcCount()) + uint32(len(w.helpers)) - 1
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // FuzzSameBehaviour compares generated programs before and after.
@@ -50,19 +51,19 @@ func FuzzPrepare(f *testing.F) {
 		f.Add(m.Encode())
 	}
 	f.Add(trapping(names("outer", "culprit")).Encode())
-	f.Fuzz(func(t *testing.T, wasm []byte) {
+	f.Fuzz(func(t *testing.T, bin []byte) {
 		start := time.Now()
-		p, err := prepared(wasm)
+		p, err := prepared(bin)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if err != nil || len(wasm) > 10_000 {
+		if err != nil || len(bin) > 10_000 {
 			return
 		}
 		ctx := context.Background()
 		rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(testLimits.MemoryPages))
 		defer rt.Close(ctx)
-		if _, err := rt.CompileModule(ctx, withoutCustomSections(wasm)); err != nil {
+		if _, err := rt.CompileModule(ctx, withoutCustomSections(bin)); err != nil {
 			return
 		}
 		if _, err := rt.CompileModule(ctx, p.Wasm); err != nil {
@@ -75,13 +76,14 @@ func FuzzPrepare(f *testing.F) {
 }
 
 // withoutCustomSections removes what may be broken in a module that is valid otherwise.
-func withoutCustomSections(wasm []byte) []byte {
-	out := append([]byte{}, wasm[:8]...)
-	r := &reader{buf: wasm, pos: 8}
-	for r.more() {
-		if id, data := r.byte(), r.bytes(r.u32()); r.err == nil && id != secCustom {
-			out = append(out, asm.Section(id, data)...)
+func withoutCustomSections(bin []byte) []byte {
+	out := []byte(wasm.Magic)
+	_ = wasm.Sections(bin, func(s wasm.Section, r *wasm.Reader) error {
+		if s.ID != wasm.SectionCustom {
+			out = append(out, bin[s.Begin:s.End]...)
 		}
-	}
+		r.Pos = s.End
+		return nil
+	})
 	return out
 }

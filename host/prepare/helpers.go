@@ -1,6 +1,10 @@
 package prepare
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
+)
 
 // More opcodes, which only helpers and checks use.
 const (
@@ -30,12 +34,12 @@ type helper struct {
 
 // helperKey tells instructions apart that need different helpers.
 type helperKey struct {
-	op        byte
-	sub, a, b uint32
+	op, sub byte
+	a, b    uint32
 }
 
 // needsHelper tells instructions whose cost depends on an operand, or is large.
-func needsHelper(in instruction) bool {
+func needsHelper(in *instruction) bool {
 	if in.op == opPrefixBulk {
 		switch in.sub {
 		case bulkMemoryInit, bulkMemoryCopy, bulkMemoryFill, bulkTableInit, bulkTableCopy, bulkTableGrow, bulkTableFill:
@@ -47,7 +51,7 @@ func needsHelper(in instruction) bool {
 }
 
 // helper returns the index of the function that stands for the instruction.
-func (w *rewriter) helper(in instruction) uint32 {
+func (w *rewriter) helper(in *instruction) uint32 {
 	key := helperKey{in.op, in.sub, in.a, in.b}
 	index, ok := w.helperIndex[key]
 	if !ok {
@@ -58,12 +62,12 @@ func (w *rewriter) helper(in instruction) uint32 {
 	return index
 }
 
-func (w *rewriter) newHelper(in instruction) helper {
-	three := funcType{params: []byte{typeI32, typeI32, typeI32}}
-	code := instructionBytes(in)
+func (w *rewriter) newHelper(in *instruction) helper {
+	three := funcType{params: []valueType{typeI32, typeI32, typeI32}}
+	code := appendInstruction(nil, in)
 	switch {
 	case in.op == opMemoryGrow:
-		grow := funcType{params: []byte{typeI32}, results: []byte{typeI32}}
+		grow := funcType{params: []valueType{typeI32}, results: []valueType{typeI32}}
 		return w.charged("memory.grow", grow, nil, code)
 	case in.sub == bulkMemoryCopy:
 		return helper{"memory.copy", w.addType(three), w.copyBody(code)}
@@ -76,35 +80,12 @@ func (w *rewriter) newHelper(in instruction) helper {
 	case in.sub == bulkTableInit:
 		return w.charged("table.init", three, []byte{2}, code)
 	case in.sub == bulkTableFill:
-		fill := funcType{params: []byte{typeI32, w.elemType(in.a), typeI32}}
+		fill := funcType{params: []valueType{typeI32, w.m.tables[in.a].elemType, typeI32}}
 		return w.charged("table.fill", fill, []byte{2}, code)
 	default:
-		grow := funcType{params: []byte{w.elemType(in.a), typeI32}, results: []byte{typeI32}}
+		grow := funcType{params: []valueType{w.m.tables[in.a].elemType, typeI32}, results: []valueType{typeI32}}
 		return w.charged("table.grow", grow, nil, code)
 	}
-}
-
-// instructionBytes encodes an instruction that needs a helper.
-func instructionBytes(in instruction) []byte {
-	if in.op == opMemoryGrow {
-		return []byte{opMemoryGrow, 0}
-	}
-	out := appendU32([]byte{opPrefixBulk}, in.sub)
-	out = appendU32(out, in.a)
-	switch in.sub {
-	case bulkMemoryInit, bulkMemoryCopy, bulkTableInit, bulkTableCopy:
-		out = appendU32(out, in.b)
-	}
-	return out
-}
-
-// elemType is the type of the elements of a table; the engine refuses tables
-// that do not exist.
-func (w *rewriter) elemType(table uint32) byte {
-	if uint64(table) < uint64(len(w.m.tables)) {
-		return w.m.tables[table].elemType
-	}
-	return 0x70
 }
 
 // charged is a helper that charges once: for the number of elements in a
@@ -124,9 +105,9 @@ func (w *rewriter) charged(name string, t funcType, length []byte, code []byte) 
 
 // appendLengthCheck charges for a length in a local variable.
 func (w *rewriter) appendLengthCheck(out []byte, local, shift byte) []byte {
-	out = appendU32(append(out, opGlobalGet), w.counter)
+	out = wasm.AppendU32(append(out, opGlobalGet), w.counter)
 	out = append(out, opLocalGet, local, opI32Const, shift, opI32ShrU, opI64ExtendI32, opI64Sub)
-	out = appendU32(append(out, opGlobalSet), w.counter)
+	out = wasm.AppendU32(append(out, opGlobalSet), w.counter)
 	return w.appendYield(out)
 }
 
@@ -138,21 +119,21 @@ const partEnd = 3 // another one of memory.fill
 // appendWholeChunk appends the test whether more than a chunk is left.
 func appendWholeChunk(out []byte) []byte {
 	out = append(out, opLocalGet, length)
-	out = appendSigned(append(out, opI32Const), chunk)
+	out = wasm.AppendSigned(append(out, opI32Const), chunk)
 	return append(out, opI32GtU)
 }
 
 // appendAdd adds a number to a local variable.
 func appendAdd(out []byte, local byte, n int64) []byte {
 	out = append(out, opLocalGet, local)
-	out = appendSigned(append(out, opI32Const), n)
+	out = wasm.AppendSigned(append(out, opI32Const), n)
 	return append(out, opI32Add, opLocalSet, local)
 }
 
 // appendChunk appends the instruction for one chunk at the given operands.
 func appendChunk(out, at, code []byte) []byte {
 	out = append(out, at...)
-	out = appendSigned(append(out, opI32Const), chunk)
+	out = wasm.AppendSigned(append(out, opI32Const), chunk)
 	return append(out, code...)
 }
 
@@ -187,22 +168,22 @@ func (w *rewriter) forwardBody(code []byte, moveSource bool) []byte {
 // first, part by part: what is zero already is not written, so that the system need not provide
 // it. Go's runtime, among others, clears what it never used.
 func (w *rewriter) fillBody(code []byte) []byte {
-	whole := appendSigned([]byte{opLocalGet, length, opI32Const}, clearedPart)
-	out := []byte{1, 1, typeI32} // the end of the part, from the beginning of which src goes through it
+	whole := wasm.AppendSigned([]byte{opLocalGet, length, opI32Const}, clearedPart)
+	out := []byte{1, 1, byte(typeI32)} // the end of the part, from the beginning of which src goes through it
 	out = append(out, opLocalGet, src)
-	out = appendSigned(append(out, opI32Const), 0xff)
+	out = wasm.AppendSigned(append(out, opI32Const), 0xff)
 	out = append(out, opI32And, opI32Eqz, opLocalGet, length)
-	out = appendSigned(append(out, opI32Const), minCleared)
+	out = wasm.AppendSigned(append(out, opI32Const), minCleared)
 	out = append(out, opI32GtU, opI32And, opIf, typeEmpty, opLoop, typeEmpty)
 	out = w.appendCheck(out, clearedPart>>bytesShift+clearedPart/lookedAt*costLook)
 	out = append(out, opLocalGet, dst, opLocalSet, src)
 	out = append(out, opLocalGet, dst)
-	out = appendSigned(append(out, opI32Const), clearedPart)
+	out = wasm.AppendSigned(append(out, opI32Const), clearedPart)
 	out = append(out, opI32Add, opLocalSet, partEnd)
 	out = append(out, opBlock, typeEmpty, opLoop, typeEmpty)
 	out = appendLook(out)
 	out = append(out, opIf, typeEmpty) // not zero: clear the part, and leave
-	out = appendSigned(append(out, opLocalGet, dst, opI32Const, 0, opI32Const), clearedPart)
+	out = wasm.AppendSigned(append(out, opLocalGet, dst, opI32Const, 0, opI32Const), clearedPart)
 	out = append(append(out, code...), opBr, 2, opEnd)
 	out = appendAdd(out, src, lookedAt)
 	out = append(out, opLocalGet, src, opLocalGet, partEnd, opI32LtU, opBrIf, 0, opEnd, opEnd)

@@ -1,100 +1,209 @@
 package prepare
 
-import "fmt"
+import (
+	"slices"
+	"strings"
 
-// funcType reads a function type and returns its encoding.
-func (r *reader) funcType() []byte {
-	start := r.pos
-	if form := r.byte(); form != 0x60 {
-		r.feature("garbage collection (type form %#x)", form)
-	}
-	r.bytes(r.u32())
-	r.bytes(r.u32())
-	return r.since(start)
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
+)
+
+// Kinds of imports and exports.
+const (
+	kindFunc = iota
+	kindTable
+	kindMemory
+	kindGlobal
+	kindTag // of the exceptions proposal
+)
+
+var kindNames = [...]string{"function", "table", "memory", "global"}
+
+// Import is an imported function.
+type Import struct {
+	Module, Name string
+	Type         string // such as "(i32) -> i64"
+
+	typ uint32
 }
 
-// limits reads the bounds of a table or of a memory.
-func (r *reader) limits() (min uint32, max *uint32) {
-	switch flags := r.byte(); {
-	case flags > 7:
-		r.fail("limits with flags %#x", flags)
-	case flags&2 != 0:
-		r.feature("threads (a shared memory)")
-	case flags&4 != 0:
-		r.feature("memory64")
-	case flags == 1:
-		min = r.u32()
-		value := r.u32()
-		return min, &value
-	}
-	return r.u32(), nil
+// Export is an export of a module.
+type Export struct {
+	Name string
+	Type string // of a function as in Import, otherwise "memory", "table", "global"
+
+	kind  byte
+	index uint32
 }
 
-func (r *reader) importItem() Import {
-	i := Import{Module: r.name(), Name: r.name(), kind: r.byte()}
-	switch i.kind {
-	case kindFunc:
-		i.index = r.u32()
-	case kindTable:
-		r.byte()
-		r.limits()
-	case kindMemory:
-		r.limits()
-	case kindGlobal:
-		r.byte()
-		r.byte()
+type table struct {
+	elemType valueType
+	limits
+}
+
+type global struct {
+	valType valueType
+	mutable bool
+	init    instruction // a constant one
+}
+
+// importItem reads an import. Only functions are imported: what else there is belongs to one instance.
+func (m *module) importItem(r *reader) {
+	i := Import{Module: r.Name(), Name: r.Name()}
+	switch kind := r.Byte(); {
+	case r.Err != nil:
+	case kind == kindFunc:
+		i.typ = m.typeIndex(r)
+	case int(kind) < len(kindNames):
+		r.Feature("import of a %s: %s.%s", kindNames[kind], legible(i.Module), legible(i.Name))
+	case kind == kindTag:
+		r.Feature("exceptions (import of a tag)")
 	default:
-		r.fail("import of kind %#x", i.kind)
+		r.Fail("import of kind %#x", kind)
 	}
-	return i
+	m.count[kindFunc]++
+	m.imports = append(m.imports, i)
 }
 
-func (r *reader) globalItem() global {
-	g := global{valType: r.byte(), mutable: r.byte() == 1}
-	g.init = r.constExpr()
-	return g
+// typeIndex reads the index of a type.
+func (m *module) typeIndex(r *reader) uint32 {
+	index := r.Linked()
+	if r.Err == nil && uint64(index) >= uint64(len(m.types)) {
+		r.Fail("unknown type %d", index)
+	}
+	return index
 }
 
-func (r *reader) dataItem() dataSegment {
-	var d dataSegment
-	switch flags := r.u32(); flags {
-	case 0:
-		d.offset = r.constExpr()
-	case 1:
-		d.passive = true
-	case 2:
-		if r.u32() != 0 {
-			r.feature("multi-memory")
+// index reads the index of an item of a kind.
+func (m *module) index(r *reader, kind byte) uint32 {
+	index := r.Linked()
+	if r.Err == nil && index >= m.count[kind] {
+		r.Fail("unknown %s %d", kindNames[kind], index)
+	}
+	return index
+}
+
+// exportItem reads an export.
+func (m *module) exportItem(r *reader) {
+	e := Export{Name: r.Name(), kind: r.Byte()}
+	if int(e.kind) >= len(kindNames) {
+		r.Fail("export of kind %#x", e.kind)
+		return
+	}
+	e.index = m.index(r, e.kind)
+	m.exports = append(m.exports, e)
+}
+
+// twiceExported tells the name that two exports have; nothing if there is none.
+func (m *module) twiceExported() (string, bool) {
+	names := make([]string, len(m.exports))
+	for i, e := range m.exports {
+		names[i] = e.Name
+	}
+	slices.Sort(names)
+	for i := range names {
+		if i > 0 && names[i] == names[i-1] {
+			return names[i], true
 		}
-		d.offset = r.constExpr()
+	}
+	return "", false
+}
+
+// globalItem reads a global.
+func (m *module) globalItem(r *reader) {
+	g := global{valType: r.valueType(), mutable: r.mutable()}
+	g.init = m.constant(r, g.valType)
+	m.globals = append(m.globals, g)
+	m.count[kindGlobal]++
+}
+
+// constant reads an expression of one constant instruction with a result of a type.
+func (m *module) constant(r *reader, want valueType) instruction {
+	in := *r.instruction()
+	in.labels = nil
+	got := want
+	switch {
+	case r.Err != nil:
+		return in
+	case in.op == opI32Const:
+		got = typeI32
+	case in.op == opI64Const:
+		got = typeI64
+	case in.op == opF32Const:
+		got = typeF32
+	case in.op == opF64Const:
+		got = typeF64
+	case in.op == opPrefixSIMD && in.sub == simdConst:
+		got = typeV128
+	case in.op == opRefNull:
+		got = in.typ
+	case in.op == opRefFunc:
+		got = typeFuncRef
+		m.knownFunction(r, in.a)
+	case in.op == opGlobalGet:
+		r.Feature("global.get in a constant expression: globals are not imported")
 	default:
-		r.fail("data segment with flags %#x", flags)
+		r.Fail("%s is not constant", in.form().name)
 	}
-	d.bytes = r.bytes(r.u32())
-	return d
+	if got != want {
+		r.Fail("constant of type %s where %s is expected", got, want)
+	}
+	if end := r.instruction(); r.Err == nil && end.op != opEnd {
+		r.Feature("extended constant expressions (%s)", end.form().name)
+	}
+	return in
 }
 
-// constExpr reads an expression of constant instructions and returns its
-// encoding. Which instructions are constant is left to the engine.
-func (r *reader) constExpr() []byte {
-	start := r.pos
-	for r.err == nil {
-		if in := r.instruction(); in.op == opEnd {
-			break
+// knownFunction refuses the index of a function that does not exist.
+func (m *module) knownFunction(r *reader, index uint32) {
+	if r.Err == nil && index >= m.count[kindFunc] {
+		r.Fail("unknown function %d", index)
+	}
+}
+
+// appendConstant appends a constant expression.
+func appendConstant(out []byte, in *instruction) []byte {
+	return append(appendInstruction(out, in), opEnd)
+}
+
+// appendFuncType appends the type of a function.
+func appendFuncType(out []byte, t funcType) []byte {
+	out = append(out, 0x60)
+	for _, types := range [][]valueType{t.params, t.results} {
+		out = wasm.AppendU32(out, uint32(len(types)))
+		for _, v := range types {
+			out = append(out, byte(v))
 		}
 	}
-	return r.since(start)
+	return out
 }
 
-// constI32 is the value of an expression of one i32.const.
-func constI32(expr []byte) (uint32, error) {
-	r := &reader{buf: expr}
-	if r.byte() != opI32Const {
-		return 0, fmt.Errorf("%w: an offset that is not i32.const", ErrFeature)
+// appendLimits appends limits.
+func appendLimits(out []byte, l limits) []byte {
+	if !l.bounded {
+		return wasm.AppendU32(append(out, 0), l.min)
 	}
-	value := uint32(r.signed(32))
-	if r.byte() != opEnd {
-		return 0, fmt.Errorf("%w: extended constant expressions", ErrFeature)
-	}
-	return value, r.err
+	return wasm.AppendU32(wasm.AppendU32(append(out, 1), l.min), l.max)
 }
+
+// appendImport appends the import of a function.
+func appendImport(out []byte, module, name string, typ uint32) []byte {
+	out = wasm.AppendName(wasm.AppendName(out, module), name)
+	return wasm.AppendU32(append(out, kindFunc), typ)
+}
+
+func (m *module) appendImport(out []byte, i int) []byte {
+	return appendImport(out, m.imports[i].Module, m.imports[i].Name, m.imports[i].typ)
+}
+
+// appendGlobal appends a global.
+func appendGlobal(out []byte, g *global) []byte {
+	return appendConstant(append(out, byte(g.valType), boolByte(g.mutable)), &g.init)
+}
+
+// appendExport appends an export.
+func appendExport(out []byte, name string, kind byte, index uint32) []byte {
+	return wasm.AppendU32(append(wasm.AppendName(out, name), kind), index)
+}
+
+// isReserved tells whether a name is one that Prepare gives.
+func isReserved(name string) bool { return strings.HasPrefix(name, reserved) }

@@ -1,197 +1,154 @@
 package prepare
 
 import (
-	"bytes"
 	"fmt"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// Ids of sections.
-//
-// See https://www.w3.org/TR/wasm-core-2/#sections%E2%91%A0
-const (
-	secCustom = iota
-	secType
-	secImport
-	secFunction
-	secTable
-	secMemory
-	secGlobal
-	secExport
-	secStart
-	secElement
-	secCode
-	secData
-	secDataCount
-	secTag // of the exceptions proposal
-)
-
-// sectionOrder is the place of each section in a module.
-var sectionOrder = [...]int{
-	secType: 1, secImport: 2, secFunction: 3, secTable: 4, secMemory: 5, secGlobal: 6,
-	secExport: 7, secStart: 8, secElement: 9, secDataCount: 10, secCode: 11, secData: 12,
-}
-
-// Kinds of imports and exports.
-const (
-	kindFunc = iota
-	kindTable
-	kindMemory
-	kindGlobal
-)
-
-var kindNames = [...]string{"function", "table", "memory", "global"}
-
+// Errors of modules, see also ErrLimit.
 var (
-	magicCore      = []byte("\x00asm\x01\x00\x00\x00")
-	magicComponent = []byte("\x00asm\x0d\x00\x01\x00")
+	// ErrMalformed is in the errors about bytes that are no WebAssembly.
+	ErrMalformed = wasm.ErrMalformed
+
+	// ErrFeature is in the errors about WebAssembly features that are not supported.
+	ErrFeature = wasm.ErrFeature
 )
 
-// module is a module taken apart. Indices are those of the original.
+// maxPages is the size of the largest memory.
+const maxPages = 1 << 16
+
+// module is a module taken apart, but for its code: decoded values only. Indices are those of the original.
 type module struct {
-	types     [][]byte // encoded function types
-	imports   []Import
-	funcs     []uint32 // type indices of the functions of the module itself
-	tables    []table
-	memories  []memory
-	globals   []global
-	exports   []Export
-	start     *uint32
-	elements  []byte // raw, but for the vector's length
-	elementsN uint32
-	bodies    [][]byte // raw function bodies: locals, then code
-	data      []dataSegment
-	names     []byte // raw contents of the name section
+	types        []funcType
+	imports      []Import
+	funcs        []uint32 // type indices of the functions of the module itself
+	tables       []table
+	memories     []limits
+	globals      []global
+	exports      []Export
+	start        *uint32
+	elements     []byte // the segments, in their canonical encoding
+	elementTypes []valueType
+	data         []dataSegment
+	names        []byte // the content of the name section: it is read whenever it is used
 
-	importTypes []uint32 // type indices of the imported functions
+	count      [4]uint32 // of the items of each kind so far, imported ones included
+	references uint64    // in element segments
+	dataCount  *uint32   // what the section says
 }
 
-type table struct {
-	elemType byte
-	min      uint32
-	max      *uint32
-}
-
-type memory struct {
-	min uint32
-	max *uint32
-}
-
-type global struct {
-	valType byte
-	mutable bool
-	init    []byte // the expression, its end included
-}
-
-type dataSegment struct {
-	passive bool
-	offset  []byte // the expression of an active one, its end included
-	bytes   []byte
-}
+// span is a part of the original module.
+type span struct{ begin, end uint32 }
 
 // importedFuncs is the number of imported functions, and the index of the first own one.
-func (m *module) importedFuncs() uint32 { return uint32(len(m.importTypes)) }
+func (m *module) importedFuncs() uint32 { return uint32(len(m.imports)) }
 
 // funcCount is the number of all functions, imported ones included.
-func (m *module) funcCount() uint32 { return m.importedFuncs() + uint32(len(m.funcs)) }
+func (m *module) funcCount() uint32 { return m.count[kindFunc] }
 
-// insteadOf says what somebody may have taken for a module; nothing if that is unknown.
-func insteadOf(bin []byte) string {
-	for _, known := range []struct{ begin, what string }{
-		{"\x7fELF", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
-		{"\xcf\xfa\xed\xfe", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
-		{"MZ", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
-		{"!<arch>", ", but a native library"},
-		{"(module", ", but WebAssembly as text"},
-		{"\x1f\x8b", ", but a compressed file"},
-	} {
-		if bytes.HasPrefix(bin, []byte(known.begin)) {
-			return known.what
-		}
+// typeOf is the type of a function that exists.
+func (m *module) typeOf(fn uint32) uint32 {
+	if fn < m.importedFuncs() {
+		return m.imports[fn].typ
 	}
-	if len(bin) == 0 {
-		return ": it is empty"
-	}
-	return ""
+	return m.funcs[fn-m.importedFuncs()]
 }
 
-// parse takes a module apart.
-func parse(bin []byte) (*module, error) {
-	switch {
-	case bytes.HasPrefix(bin, magicComponent):
-		return nil, fmt.Errorf("%w: a WebAssembly component, not a core module", ErrFeature)
-	case !bytes.HasPrefix(bin, magicCore[:4]):
-		return nil, fmt.Errorf("%w: not a WebAssembly file%s", ErrMalformed, insteadOf(bin))
-	case !bytes.HasPrefix(bin, magicCore):
-		return nil, fmt.Errorf("%w: unknown version of the binary format", ErrMalformed)
+// parse takes a module apart. What it returns about the code is where the bodies are.
+func parse(bin []byte) (*module, []span, error) {
+	if uint64(len(bin)) > maxModule {
+		return nil, nil, fmt.Errorf("%w: a module of %d MiB; at most %d", ErrLimit, len(bin)>>20, maxModule>>20)
 	}
 	m := &module{}
-	r := &reader{buf: bin, pos: len(magicCore)}
-	last := 0
-	for r.more() {
-		id := r.byte()
-		data := r.bytes(r.u32())
-		if r.err != nil {
-			return nil, r.err
+	var code []span
+	err := wasm.Sections(bin, func(s wasm.Section, r *wasm.Reader) error {
+		if s.ID == wasm.SectionCode {
+			code = bodies(&reader{Reader: r})
+			return nil
 		}
-		if id != secCustom {
-			if id == secTag {
-				return nil, fmt.Errorf("%w: exceptions (tag section)", ErrFeature)
-			}
-			if int(id) >= len(sectionOrder) || sectionOrder[id] <= last {
-				return nil, fmt.Errorf("%w: section %d is unknown, twice, or out of order", ErrMalformed, id)
-			}
-			last = sectionOrder[id]
-		}
-		if err := m.section(id, data); err != nil {
-			return nil, err
-		}
+		return m.section(s, &reader{Reader: r})
+	})
+	if err == nil {
+		err = m.complete(len(code))
 	}
-	if r.err == nil && len(m.funcs) != len(m.bodies) {
-		r.fail("%d functions, but %d bodies", len(m.funcs), len(m.bodies))
-	}
-	return m, r.err
+	return m, code, err
 }
 
-// section reads the contents of one section.
-func (m *module) section(id byte, data []byte) error {
-	r := &reader{buf: data}
-	switch id {
-	case secCustom:
-		if r.name() == "name" && m.names == nil && r.err == nil {
-			m.names = data[r.pos:]
+// complete checks what needs all sections.
+func (m *module) complete(bodies int) error {
+	if len(m.funcs) != bodies {
+		return fmt.Errorf("%w: %d functions, but %d bodies", ErrMalformed, len(m.funcs), bodies)
+	}
+	if m.dataCount != nil && uint64(*m.dataCount) != uint64(len(m.data)) {
+		return fmt.Errorf("%w: %d data segments, but a data count of %d", ErrMalformed, len(m.data), *m.dataCount)
+	}
+	if name, twice := m.twiceExported(); twice {
+		return fmt.Errorf("%w: two exports of the name %s", ErrMalformed, legible(name))
+	}
+	return nil
+}
+
+// section reads the content of one section.
+func (m *module) section(s wasm.Section, r *reader) error {
+	switch s.ID {
+	case wasm.SectionCustom:
+		if s.Name == "name" && m.names == nil {
+			m.names = r.Buf[r.Pos:]
 		}
-		return nil // whatever custom sections hold, it does not matter
-	case secStart:
-		index := r.u32()
-		m.start = &index
-	case secDataCount:
-		r.u32() // the engine compares it with the original
-	case secElement:
-		m.elementsN = r.count()
-		m.elements = data[r.pos:]
-		return r.err
+	case wasm.SectionStart:
+		m.startItem(r)
+	case wasm.SectionDataCount:
+		n := r.Linked()
+		m.dataCount = &n
 	default:
-		n := r.count()
-		for m.expect(id, int(n)); n > 0 && r.err == nil; n-- {
-			m.item(id, r)
-		}
+		return m.vector(s.ID, r)
 	}
-	if r.err == nil && r.pos != len(data) {
-		r.fail("bytes left in section %d", id)
-	}
-	return r.err
+	return nil
 }
 
-// expect makes room for the items of sections that are long: standard Go has tens of
-// thousands of data segments. What is announced is believed up to a point.
+// bounds are how many items sections may have. They bound what parsing takes, and what engines make of it.
+var bounds = map[byte]struct {
+	what string
+	most int
+}{
+	wasm.SectionType:   {"types", maxTypes},
+	wasm.SectionImport: {"imports", maxImports},
+	wasm.SectionTable:  {"tables", maxTables},
+	wasm.SectionMemory: {"memories", 1},
+	wasm.SectionGlobal: {"globals", maxGlobals},
+	wasm.SectionExport: {"exports", maxExports},
+	wasm.SectionData:   {"data segments", maxData},
+}
+
+// vector reads a section that is a vector of items.
+func (m *module) vector(id byte, r *reader) error {
+	n := r.Count()
+	if bound, ok := bounds[id]; ok && int64(n) > int64(bound.most) {
+		if id == wasm.SectionMemory {
+			return fmt.Errorf("%w: multi-memory", ErrFeature)
+		}
+		return fmt.Errorf("%w: %d %s; at most %d", ErrLimit, n, bound.what, bound.most)
+	}
+	m.expect(id, int(n))
+	for i := uint32(0); i < n && r.Err == nil; i++ {
+		if m.item(id, r); r.Err != nil {
+			return fmt.Errorf("item %d: %w", i, r.Err)
+		}
+	}
+	return nil
+}
+
+// expect makes room for the items of sections that are long. Each item takes a byte at least.
 func (m *module) expect(id byte, n int) {
-	n = min(n, 1<<16)
 	switch id {
-	case secFunction:
+	case wasm.SectionType:
+		m.types = make([]funcType, 0, n)
+	case wasm.SectionFunction:
 		m.funcs = make([]uint32, 0, n)
-	case secCode:
-		m.bodies = make([][]byte, 0, n)
-	case secData:
+	case wasm.SectionExport:
+		m.exports = make([]Export, 0, n)
+	case wasm.SectionData:
 		m.data = make([]dataSegment, 0, n)
 	}
 }
@@ -199,30 +156,51 @@ func (m *module) expect(id byte, n int) {
 // item reads one item of a section that is a vector.
 func (m *module) item(id byte, r *reader) {
 	switch id {
-	case secType:
+	case wasm.SectionType:
 		m.types = append(m.types, r.funcType())
-	case secImport:
-		in := r.importItem()
-		m.imports = append(m.imports, in)
-		if in.kind == kindFunc {
-			m.importTypes = append(m.importTypes, in.index)
-		}
-	case secFunction:
-		m.funcs = append(m.funcs, r.u32())
-	case secTable:
-		elemType := r.byte()
-		min, max := r.limits()
-		m.tables = append(m.tables, table{elemType, min, max})
-	case secMemory:
-		min, max := r.limits()
-		m.memories = append(m.memories, memory{min, max})
-	case secGlobal:
-		m.globals = append(m.globals, r.globalItem())
-	case secExport:
-		m.exports = append(m.exports, Export{Name: r.name(), kind: r.byte(), index: r.u32()})
-	case secCode:
-		m.bodies = append(m.bodies, r.bytes(r.u32()))
-	case secData:
-		m.data = append(m.data, r.dataItem())
+	case wasm.SectionImport:
+		m.importItem(r)
+	case wasm.SectionFunction:
+		m.funcs = append(m.funcs, m.typeIndex(r))
+		m.count[kindFunc]++
+	case wasm.SectionTable:
+		m.tables = append(m.tables, table{r.refType(), r.limits(1<<32 - 1)})
+		m.count[kindTable]++
+	case wasm.SectionMemory:
+		m.memories = append(m.memories, r.limits(maxPages))
+		m.count[kindMemory]++
+	case wasm.SectionGlobal:
+		m.globalItem(r)
+	case wasm.SectionExport:
+		m.exportItem(r)
+	case wasm.SectionElement:
+		m.elementItem(r)
+	case wasm.SectionData:
+		m.dataItem(r)
 	}
+}
+
+// startItem reads which function is called first.
+func (m *module) startItem(r *reader) {
+	index := m.index(r, kindFunc)
+	if r.Err != nil {
+		return
+	}
+	if t := m.types[m.typeOf(index)]; len(t.params)+len(t.results) > 0 {
+		r.Fail("start function of type %s", t)
+	}
+	m.start = &index
+}
+
+// bodies finds the bodies of the functions.
+func bodies(r *reader) []span {
+	n := r.Count()
+	all := make([]span, 0, n)
+	for ; n > 0 && r.Err == nil; n-- {
+		size := r.Linked()
+		begin := r.Pos
+		r.Take(size)
+		all = append(all, span{uint32(begin), uint32(r.Pos)})
+	}
+	return all
 }

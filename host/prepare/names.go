@@ -2,10 +2,10 @@ package prepare
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // Subsections of the name section.
@@ -13,96 +13,114 @@ import (
 // See https://www.w3.org/TR/wasm-core-2/#name-section%E2%91%A0
 const subFunctions = 1
 
-// naming is the name of a function.
-type naming struct {
-	fn   uint32
-	name string
+// functionNames calls each for the names of functions, in their order, until it returns false. A name section that is
+// broken, or names what does not exist, is no error of the module: it has no names then.
+func (m *module) functionNames(each func(fn uint32, name []byte) bool) {
+	content := subsection(m.names, subFunctions)
+	if m.readNames(content, func(uint32, []byte) bool { return true }) {
+		m.readNames(content, each)
+	}
 }
 
-// functionNames reads the names of functions. A name section that is broken, or
-// names what does not exist, is no error of the module: it has no names then.
-func (m *module) functionNames() []naming {
-	r := &reader{buf: m.names}
-	for r.more() {
-		id := r.byte()
-		data := r.bytes(r.u32())
-		if r.err == nil && id == subFunctions {
-			return m.readNames(data)
+// subsection finds a part of the name section.
+func subsection(names []byte, id byte) []byte {
+	r := &wasm.Reader{Buf: names}
+	for r.More() {
+		found := r.Byte()
+		content := r.Take(r.Linked())
+		if r.Err == nil && found == id {
+			return content
 		}
 	}
 	return nil
 }
 
-func (m *module) readNames(data []byte) []naming {
-	r := &reader{buf: data}
-	names := make([]naming, 0, min(r.count(), m.funcCount()))
-	r.pos = 0
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		names = append(names, naming{r.u32(), r.name()})
-		if last := len(names) - 1; names[last].fn >= m.funcCount() || last > 0 && names[last-1].fn >= names[last].fn {
-			return nil
+// readNames tells whether it could read all names.
+func (m *module) readNames(content []byte, each func(fn uint32, name []byte) bool) bool {
+	r := &wasm.Reader{Buf: content}
+	next := uint32(0)
+	for n := r.Count(); n > 0; n-- {
+		fn, name := r.U32(), r.Take(r.U32())
+		if r.Err != nil || fn < next || fn >= m.funcCount() || !utf8.Valid(name) {
+			return false
+		}
+		next = fn + 1
+		if !each(fn, name) {
+			break
 		}
 	}
-	if r.err != nil {
-		return nil
-	}
-	return names
+	return r.Err == nil
 }
 
 // maxName bounds the names of functions in stack traces, in bytes. Compilers make them long.
 const maxName = 500
 
 // legible is a name as it may be in a line of a log.
-func legible(name string) string {
-	if len(name) > maxName {
-		name = strings.ToValidUTF8(name[:maxName], "")
+func legible(name string) string { return string(appendLegible(nil, name)) }
+
+func appendLegible[T string | []byte](out []byte, name T) []byte {
+	end := min(len(name), maxName)
+	for end < len(name) && end > 0 && !utf8.RuneStart(name[end]) {
+		end--
 	}
-	return strings.Map(func(r rune) rune {
+	for _, r := range string(name[:end]) {
 		if !unicode.IsPrint(r) {
-			return utf8.RuneError
+			r = utf8.RuneError
 		}
-		return r
-	}, name)
+		out = utf8.AppendRune(out, r)
+	}
+	return out
 }
 
 // funcName is the name of a function for error messages: that of the name
 // section or of an export, or else its index.
 func (m *module) funcName(fn uint32) string {
-	names := m.functionNames()
-	i, ok := slices.BinarySearchFunc(names, fn, func(n naming, fn uint32) int { return int(n.fn) - int(fn) })
-	if ok {
-		return fmt.Sprintf("%d (%s)", fn, names[i].name)
-	}
+	found := ""
+	m.functionNames(func(of uint32, name []byte) bool {
+		if of == fn {
+			found = legible(string(name))
+		}
+		return of < fn
+	})
 	for _, e := range m.exports {
-		if e.kind == kindFunc && e.index == fn {
-			return fmt.Sprintf("%d (%s)", fn, e.Name)
+		if found == "" && e.kind == kindFunc && e.index == fn {
+			found = legible(e.Name)
 		}
 	}
-	return fmt.Sprint(fn)
+	if found == "" {
+		return fmt.Sprint(fn)
+	}
+	return fmt.Sprintf("%d (%s)", fn, found)
 }
 
 // appendNames writes the name section of the new module: the functions of the
 // original, and those that are new.
 func (w *rewriter) appendNames(out []byte) []byte {
-	names := w.m.functionNames()
-	n := len(names) + 1 + len(w.helpers)
-	items := appendU32(nil, uint32(n))
-	yieldDone := false
-	for _, f := range names {
-		if f.fn >= w.yield && !yieldDone {
-			items = appendName(appendU32(items, w.yield), HostModule)
-			yieldDone = true
+	var items, text []byte
+	n := uint32(0)
+	add := func(fn uint32, name []byte) {
+		text = appendLegible(text[:0], name)
+		items = wasm.AppendSized(wasm.AppendU32(items, fn), text)
+		n++
+	}
+	w.m.functionNames(func(fn uint32, name []byte) bool {
+		if fn < w.yield {
+			add(fn, name)
 		}
-		items = appendName(appendU32(items, w.shift(f.fn)), legible(f.name))
-	}
-	if !yieldDone {
-		items = appendName(appendU32(items, w.yield), HostModule)
-	}
+		return true
+	})
+	add(w.yield, []byte(HostModule))
+	w.m.functionNames(func(fn uint32, name []byte) bool {
+		if fn >= w.yield {
+			add(w.shift(fn), name)
+		}
+		return true
+	})
 	first := w.shift(w.m.funcCount())
 	for i, h := range w.helpers {
-		items = appendName(appendU32(items, first+uint32(i)), h.name)
+		add(first+uint32(i), []byte(h.name))
 	}
-	section := appendName(nil, "name")
-	section = appendSized(append(section, subFunctions), items)
-	return appendSection(out, secCustom, section)
+	section := wasm.AppendName(nil, "name")
+	section = wasm.AppendSized(append(section, subFunctions), append(wasm.AppendU32(nil, n), items...))
+	return wasm.AppendSection(out, wasm.SectionCustom, section)
 }

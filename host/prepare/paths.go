@@ -43,32 +43,28 @@ type tracer struct {
 }
 
 // measure finds the regions of a function: its own at first, then those of its
-// loops in order of appearance; and its shape, but for the locals. The reader stands behind them.
-func measure(r *reader) ([]region, shape) {
-	t := &tracer{regions: []region{{}}, frames: []frame{{arrive: unreachable}}}
-	for r.more() {
-		at := r.pos
+// loops in order of appearance; and its shape, but for the locals. The reader stands behind them, in
+// canonical code, so there is nothing wrong with it.
+func measure(r *reader) ([]region, shape) { return (&tracer{}).measure(r) }
+
+// measure is measure in the memory of the tracer: what it returned before is not valid any more.
+func (t *tracer) measure(r *reader) ([]region, shape) {
+	*t = tracer{
+		regions: append(t.regions[:0], region{}), loops: t.loops[:0],
+		frames: append(t.frames[:0], frame{arrive: unreachable}),
+	}
+	for len(t.frames) > 0 && r.More() {
+		at := r.Pos
 		in := r.instruction()
 		t.shape.add(in)
-		if !t.knownLabels(in, r.targets) {
-			r.fail("unknown label")
-			break
-		}
-		t.locate(in, at, r.pos)
-		t.step(in, r.targets)
-		if len(t.frames) == 0 {
-			if r.err == nil && r.pos != len(r.buf) {
-				r.fail("bytes after the end of a function")
-			}
-			return t.regions, t.shape
-		}
+		t.locate(in, at, r.Pos)
+		t.step(in)
 	}
-	r.fail("function without an end")
-	return nil, t.shape
+	return t.regions, t.shape
 }
 
 // step takes one instruction.
-func (t *tracer) step(in instruction, targets []uint32) {
+func (t *tracer) step(in *instruction) {
 	if t.path != unreachable {
 		t.path += cost(in)
 	}
@@ -92,7 +88,7 @@ func (t *tracer) step(in instruction, targets []uint32) {
 	case opBrIf:
 		t.branch(in.a)
 	case opBrTable:
-		for _, label := range targets {
+		for _, label := range in.labels {
 			t.branch(label)
 		}
 		t.stop()
@@ -101,18 +97,6 @@ func (t *tracer) step(in instruction, targets []uint32) {
 	case opCall, opCallIndirect:
 		t.regions[0].calls = true
 	}
-}
-
-// knownLabels tells whether all branches lead to blocks that are open.
-func (t *tracer) knownLabels(in instruction, targets []uint32) bool {
-	unknown := func(label uint32) bool { return uint64(label) >= uint64(len(t.frames)) }
-	switch in.op {
-	case opBr, opBrIf:
-		return !unknown(in.a)
-	case opBrTable:
-		return !slices.ContainsFunc(targets, unknown)
-	}
-	return true
 }
 
 func (t *tracer) top() *frame { return &t.frames[len(t.frames)-1] }

@@ -12,10 +12,10 @@ import (
 // costsOf are the costs of the regions of a function body.
 func costsOf(t testing.TB, code []byte) []int {
 	t.Helper()
-	r := &reader{buf: asm.Cat(code, asm.End)}
+	r := readerAt(asm.Cat(code, asm.End), 0)
 	regions, _ := measure(r)
-	if r.err != nil {
-		t.Fatal(r.err)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	costs := make([]int, len(regions))
 	for i, g := range regions {
@@ -83,7 +83,7 @@ func TestEntryChecks(t *testing.T) {
 		{"the second loop", asm.Cat(asm.If, asm.End, loop(asm.Call(0))), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			regions, _ := measure(&reader{buf: asm.Cat(test.code, asm.End)})
+			regions, _ := measure(readerAt(asm.Cat(test.code, asm.End), 0))
 			if got := regions[0].checked(); got != test.want {
 				t.Errorf("%v", got)
 			}
@@ -147,14 +147,14 @@ type walker struct {
 
 func newWalker(body []byte) *walker {
 	w := &walker{}
-	r := &reader{buf: body}
+	r := readerAt(body, 0)
 	var open []int
 	loops := 0
-	for r.more() {
+	for r.More() {
 		in := r.instruction()
 		i := len(w.code)
-		w.code = append(w.code, in)
-		w.table = append(w.table, append([]uint32{}, r.targets...))
+		w.code = append(w.code, *in)
+		w.table = append(w.table, append([]uint32{}, in.labels...))
 		w.end, w.other, w.loop = append(w.end, i), append(w.other, i), append(w.loop, 0)
 		switch in.op {
 		case opLoop:
@@ -191,7 +191,7 @@ func (w *walker) walk(rnd *rand.Rand, costs []int) (at, spent, region int) {
 	pc := 0
 	for range 500 {
 		in := w.code[pc]
-		spent += cost(in)
+		spent += cost(&in)
 		if spent > costs[region] {
 			return pc, spent, region
 		}

@@ -3,7 +3,6 @@ package prepare
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Names that the rewritten module has and the original must not have.
@@ -30,23 +29,13 @@ type Limits struct {
 	MemoryPages uint32 // of 64 KiB; also what the memory may grow to
 }
 
-// Static bounds. They are far beyond what compilers make, and keep the engine's compiler and the instances small.
-const (
-	maxTables     = 8
-	maxElements   = 1 << 20 // of all tables
-	maxReferences = 1 << 18 // in all element segments: each takes 40 bytes of each instance
-	maxGlobals    = 10_000
-	maxImports    = 1_000
-	maxSegments   = 1 << 16 // of data, if instructions use them
-	maxLocals     = 50_000  // of one function
-	maxParams     = 256     // of one type, and as many results
-	maxExportable = 1000    // globals of a module that can be cloned
-)
-
 // Prepared is a rewritten module.
 type Prepared struct {
 	Wasm  []byte // the rewritten module; nil if it was restored
 	Shell []byte // of it, for those who have its machine code
+
+	// Canonical is the original, decoded and encoded again, to be validated by the engine; nil if it was restored.
+	Canonical []byte
 
 	// Data are the active data segments, to be written into a fresh memory.
 	Data []Data
@@ -90,7 +79,12 @@ func (s *Source) Prepare(limits Limits) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newRewriter(s.m)
+	code, err := s.canonicalCode()
+	if err != nil {
+		return nil, err
+	}
+	p.Canonical = s.m.appendCanonical(make([]byte, 0, len(s.bin)), code)
+	w := newRewriter(s.m, code)
 	bodies, err := w.bodies()
 	if err != nil {
 		return nil, err
@@ -120,21 +114,17 @@ func (s *Source) begin(limits Limits) (*Prepared, error) {
 	return &Prepared{Data: data, MinPages: s.m.memories[0].min}, nil
 }
 
-// activeData evaluates the offsets of the active data segments.
+// activeData lists the active data segments.
 func (m *module) activeData() ([]Data, error) {
 	all := make([]Data, 0, len(m.data))
 	for i, d := range m.data {
 		if d.passive {
 			continue
 		}
-		offset, err := constI32(d.offset)
-		if err != nil {
-			return nil, fmt.Errorf("data segment %d: %w", i, err)
-		}
-		if uint64(offset)+uint64(len(d.bytes)) > uint64(m.memories[0].min)<<16 {
+		if uint64(d.offset)+uint64(len(d.bytes)) > uint64(m.memories[0].min)<<16 {
 			return nil, fmt.Errorf("%w: data segment %d lies outside of the memory", ErrLimit, i)
 		}
-		all = append(all, Data{offset, d.bytes})
+		all = append(all, Data{d.offset, d.bytes})
 	}
 	return all, nil
 }
@@ -143,7 +133,7 @@ func (m *module) activeData() ([]Data, error) {
 func (m *module) exportable() []uint32 {
 	var indices []uint32
 	for i, g := range m.globals {
-		if g.mutable && isNumber(g.valType) {
+		if g.mutable && g.valType.number() {
 			indices = append(indices, uint32(i))
 		}
 	}
@@ -152,11 +142,5 @@ func (m *module) exportable() []uint32 {
 
 // otherGlobals tells whether there are mutable globals that hold no numbers.
 func (m *module) otherGlobals() bool {
-	return slices.ContainsFunc(m.globals, func(g global) bool { return g.mutable && !isNumber(g.valType) })
+	return slices.ContainsFunc(m.globals, func(g global) bool { return g.mutable && !g.valType.number() })
 }
-
-// isNumber tells i32, i64, f32 and f64.
-func isNumber(valType byte) bool { return valType >= 0x7c && valType <= 0x7f }
-
-// isReserved tells whether a name is one that Prepare gives.
-func isReserved(name string) bool { return strings.HasPrefix(name, reserved) }

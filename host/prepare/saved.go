@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // savedVersion changes whenever the rewriter makes other code out of the same
 // module, so that what older versions saved is not used.
-const savedVersion = "kopf prepared module 7\n"
+const savedVersion = "kopf prepared module 9\n"
 
 // ErrSaved is the error of saved bytes that are broken, or from another version or module.
 var ErrSaved = errors.New("not a saved module of this version")
@@ -16,7 +18,7 @@ var ErrSaved = errors.New("not a saved module of this version")
 // Save writes what Restore needs, to be kept on disk. The name identifies the module, as its
 // digest does.
 func (p *Prepared) Save(name string) []byte {
-	content := appendU32([]byte{boolByte(p.Cloneable)}, uint32(p.Globals))
+	content := wasm.AppendU32([]byte{boolByte(p.Cloneable)}, uint32(p.Globals))
 	content = append(content, p.Shell...)
 	sum := savedSum(name, content)
 	out := append([]byte(savedVersion), sum[:]...)
@@ -48,9 +50,9 @@ func (s *Source) Restore(saved []byte, name string, limits Limits) (*Prepared, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{buf: content}
-	p.Cloneable = r.byte() == 1
-	p.Globals = int(r.u32())
-	p.Shell = content[r.pos:]
-	return p, r.err
+	r := &wasm.Reader{Buf: content}
+	p.Cloneable = r.Byte() == 1
+	p.Globals = int(r.U32())
+	p.Shell = content[r.Pos:]
+	return p, r.Err
 }

@@ -3,7 +3,8 @@ package prepare
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // codeSection is the custom section of a shell with the digest of its module.
@@ -13,25 +14,21 @@ const codeSection = reserved + "code"
 // has machine code of the module. Its functions trap. Shells of different modules differ.
 //
 // Errors: ErrMalformed.
-func Shell(wasm []byte) ([]byte, error) {
-	if !bytes.HasPrefix(wasm, magicCore) {
-		return nil, fmt.Errorf("%w: not a WebAssembly module", ErrMalformed)
-	}
-	out := append(make([]byte, 0, len(wasm)/4), magicCore...)
-	r := &reader{buf: wasm, pos: len(magicCore)}
-	for r.more() {
-		begin := r.pos
-		id := r.byte()
-		content := r.bytes(r.u32())
-		if id != secCode {
-			out = append(out, wasm[begin:r.pos]...)
-			continue
+func Shell(prepared []byte) ([]byte, error) {
+	out := append(make([]byte, 0, len(prepared)/4), wasm.Magic...)
+	err := wasm.Sections(prepared, func(s wasm.Section, r *wasm.Reader) error {
+		if s.ID != wasm.SectionCode {
+			out = append(out, prepared[s.Begin:s.End]...)
+			r.Pos = s.End
+			return nil
 		}
-		functions := &reader{buf: content}
-		n := functions.count()
-		out = appendVector(out, secCode, int(n), bytes.Repeat([]byte{3, 0, opUnreachable, opEnd}, int(n)))
-		r.err = functions.err
-	}
-	sum := sha256.Sum256(wasm)
-	return appendSection(out, 0, append(appendName(nil, codeSection), sum[:]...)), r.err
+		n := int(r.Count())
+		out = appendJoined(out, wasm.SectionCode, n, bytes.Repeat([]byte{3, 0, opUnreachable, opEnd}, n))
+		if r.Err == nil {
+			r.Pos = s.End
+		}
+		return nil
+	})
+	sum := sha256.Sum256(prepared)
+	return wasm.AppendSection(out, wasm.SectionCustom, append(wasm.AppendName(nil, codeSection), sum[:]...)), err
 }

@@ -1,51 +1,47 @@
 package prepare
 
-import "fmt"
-
 // Source is a module that is taken apart.
 type Source struct {
-	m       *module
-	imports []Import
-	exports []Export
+	m    *module
+	bin  []byte
+	code []span // the bodies of the functions; they are decoded by Prepare
 }
 
-// Parse takes a module apart, without a look at the code. The module keeps a
+// Parse takes a module apart by a strict grammar, without a look at the code. The module keeps a
 // reference to the bytes.
 //
-// Errors: ErrMalformed, ErrFeature.
+// Errors: ErrMalformed, ErrFeature, ErrLimit.
 func Parse(bin []byte) (*Source, error) {
-	m, err := parse(bin)
+	m, code, err := parse(bin)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{m: m, imports: m.imports, exports: m.exports}
-	for i := range s.imports {
-		s.imports[i].Type = m.typeName(s.imports[i].kind, s.imports[i].index)
-	}
-	for i := range s.exports {
-		e := &s.exports[i]
-		if int(e.kind) >= len(kindNames) {
-			return nil, fmt.Errorf("%w: export %s of an unknown kind", ErrMalformed, e.Name)
+	texts := make([]string, len(m.types)) // many functions have the same type
+	text := func(kind byte, typ uint32) string {
+		if kind != kindFunc {
+			return kindNames[kind]
 		}
-		index := e.index
+		if texts[typ] == "" {
+			texts[typ] = m.types[typ].String()
+		}
+		return texts[typ]
+	}
+	for i := range m.imports {
+		m.imports[i].Type = text(kindFunc, m.imports[i].typ)
+	}
+	for i := range m.exports {
+		e := &m.exports[i]
+		typ := uint32(0)
 		if e.kind == kindFunc {
-			index = m.typeOf(index)
+			typ = m.typeOf(e.index)
 		}
-		e.Type = m.typeName(e.kind, index)
+		e.Type = text(e.kind, typ)
 	}
-	return s, nil
+	return &Source{m: m, bin: bin, code: code}, nil
 }
 
 // Imports lists what the module imports, in its order. It must not be changed.
-func (s *Source) Imports() []Import { return s.imports }
+func (s *Source) Imports() []Import { return s.m.imports }
 
 // Exports lists what the module exports, in its order. It must not be changed.
-func (s *Source) Exports() []Export { return s.exports }
-
-// typeName describes an import or an export; the index is that of a function's type.
-func (m *module) typeName(kind byte, index uint32) string {
-	if kind == kindFunc {
-		return m.typeString(index)
-	}
-	return kindNames[kind]
-}
+func (s *Source) Exports() []Export { return s.m.exports }

@@ -1,88 +1,175 @@
 package prepare
 
-import (
-	"bytes"
-	"strings"
+// valueType is the type of a value.
+type valueType byte
+
+// Value types, and what stands for no value in the type of a block.
+//
+// See https://www.w3.org/TR/wasm-core-2/#types%E2%91%A2
+const (
+	typeI32       valueType = 0x7f
+	typeI64       valueType = 0x7e
+	typeF32       valueType = 0x7d
+	typeF64       valueType = 0x7c
+	typeV128      valueType = 0x7b
+	typeFuncRef   valueType = 0x70
+	typeExternRef valueType = 0x6f
+	typeEmpty               = 0x40
 )
 
-// Import is an import of a module.
-type Import struct {
-	Module, Name string
-	Type         string // of a function: "(i32) -> i64"; otherwise "memory", "table", "global"
-
-	kind  byte
-	index uint32 // of a function: its type
+// known tells the types that there are.
+func (v valueType) known() bool {
+	return v >= typeV128 && v <= typeI32 || v.reference()
 }
 
-// Export is an export of a module.
-type Export struct {
-	Name string
-	Type string // as in Import
+// number tells i32, i64, f32 and f64.
+func (v valueType) number() bool { return v >= typeF64 && v <= typeI32 }
 
-	kind  byte
-	index uint32
-}
+func (v valueType) reference() bool { return v == typeFuncRef || v == typeExternRef }
 
-// typeOf is the type index of a function; one that does not exist for functions
-// that do not exist.
-func (m *module) typeOf(fn uint32) uint32 {
-	if fn < m.importedFuncs() {
-		return m.importTypes[fn]
+func (v valueType) String() string {
+	switch v {
+	case typeI32:
+		return "i32"
+	case typeI64:
+		return "i64"
+	case typeF32:
+		return "f32"
+	case typeF64:
+		return "f64"
+	case typeV128:
+		return "v128"
+	case typeFuncRef:
+		return "funcref"
 	}
-	if fn -= m.importedFuncs(); uint64(fn) < uint64(len(m.funcs)) {
-		return m.funcs[fn]
-	}
-	return 1<<32 - 1
+	return "externref"
 }
 
-func (m *module) typeString(index uint32) string {
-	if uint64(index) >= uint64(len(m.types)) {
-		return "unknown"
-	}
-	return decodeType(m.types[index]).String()
-}
+// funcType is the type of a function.
+type funcType struct{ params, results []valueType }
 
-// funcType is a function type taken apart.
-type funcType struct{ params, results []byte }
-
-// decodeType takes a type apart that reader.funcType has read.
-func decodeType(encoded []byte) funcType {
-	r := &reader{buf: encoded, pos: 1}
-	return funcType{params: r.bytes(r.u32()), results: r.bytes(r.u32())}
-}
-
-// encode is the inverse of decodeType.
-func (t funcType) encode() []byte {
-	return appendSized(appendSized([]byte{0x60}, t.params), t.results)
-}
+// shownTypes is how many parameters, and results, the text of a type shows. Such long types are of no interest.
+const shownTypes = 16
 
 // String writes a type as "(i32, i32) -> i64", and no results as "()".
 func (t funcType) String() string {
-	results := valueTypes(t.results)
-	if len(t.results) != 1 {
-		results = "(" + results + ")"
+	out := make([]byte, 0, 512)
+	out = append(appendListed(append(out, '('), t.params), ") -> "...)
+	if len(t.results) == 1 {
+		return string(appendListed(out, t.results))
 	}
-	return "(" + valueTypes(t.params) + ") -> " + results
+	return string(append(appendListed(append(out, '('), t.results), ')'))
 }
 
-func valueTypes(encoded []byte) string {
-	names := make([]string, len(encoded))
-	for i, v := range encoded {
-		names[i] = valueType(v)
+func appendListed(out []byte, types []valueType) []byte {
+	for i, t := range types {
+		if i > 0 {
+			out = append(out, ", "...)
+		}
+		if i == shownTypes {
+			return append(out, "…"...)
+		}
+		out = append(out, t.String()...)
 	}
-	return strings.Join(names, ", ")
+	return out
 }
 
-func valueType(v byte) string {
-	all := [...]string{"i32", "i64", "f32", "f64", "v128"} // from 0x7f downwards
-	if i := bytes.IndexByte([]byte{0x7f, 0x7e, 0x7d, 0x7c, 0x7b}, v); i >= 0 {
-		return all[i]
+// limits bound the size of a table or of a memory.
+type limits struct {
+	min, max uint32
+	bounded  bool // there is a max
+}
+
+// atMost is the limits with an upper bound.
+func (l limits) atMost(most uint32) limits {
+	if l.bounded {
+		most = min(most, l.max)
 	}
-	switch v {
-	case 0x70:
-		return "funcref"
-	case 0x6f:
-		return "externref"
+	return limits{min: l.min, max: most, bounded: true}
+}
+
+// valueType reads one.
+func (r *reader) valueType() valueType {
+	t := valueType(r.Byte())
+	if r.Err == nil && !t.known() {
+		r.Pos--
+		r.Feature("%s (value type %#x)", featureOfType(byte(t)), byte(t))
+	}
+	return t
+}
+
+// refType reads the type of a reference.
+func (r *reader) refType() valueType {
+	t := valueType(r.Byte())
+	if r.Err == nil && !t.reference() {
+		r.Pos--
+		r.Feature("%s (reference type %#x)", featureOfType(byte(t)), byte(t))
+	}
+	return t
+}
+
+// featureOfType names the feature that an unknown type belongs to.
+func featureOfType(t byte) string {
+	switch {
+	case t == 0x63, t == 0x64:
+		return "typed function references"
+	case t == 0x69:
+		return "exceptions"
+	case t >= 0x65 && t <= 0x74:
+		return "garbage collection"
 	}
 	return "unknown"
+}
+
+// funcType reads the type of a function.
+func (r *reader) funcType() funcType {
+	if form := r.Byte(); r.Err == nil && form != 0x60 {
+		r.Feature("garbage collection (type form %#x)", form)
+	}
+	return funcType{params: r.valueTypes(), results: r.valueTypes()}
+}
+
+func (r *reader) valueTypes() []valueType {
+	n := r.Count()
+	if n > maxParams {
+		r.Stop(ErrLimit, "a type with %d parameters or results; at most %d", n, maxParams)
+		return nil
+	}
+	types := make([]valueType, 0, n)
+	for ; n > 0 && r.Err == nil; n-- {
+		types = append(types, r.valueType())
+	}
+	return types
+}
+
+// limits reads those of a table or of a memory. What they bound has at most so many elements.
+func (r *reader) limits(most uint64) limits {
+	l := limits{}
+	switch flags := r.Byte(); {
+	case flags > 7:
+		r.Fail("limits with flags %#x", flags)
+	case flags&2 != 0:
+		r.Feature("threads (a shared memory)")
+	case flags&4 != 0:
+		r.Feature("memory64")
+	case flags == 1:
+		l.bounded = true
+	}
+	l.min = r.Linked()
+	if l.bounded {
+		l.max = r.Linked()
+	}
+	if uint64(l.min) > most || uint64(l.max) > most || l.bounded && l.min > l.max {
+		r.Fail("limits of %d to %d", l.min, l.max)
+	}
+	return l
+}
+
+// mutable reads whether a global can be changed.
+func (r *reader) mutable() bool {
+	flag := r.Byte()
+	if flag > 1 {
+		r.Fail("global with mutability %#x", flag)
+	}
+	return flag == 1
 }

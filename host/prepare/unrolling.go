@@ -1,5 +1,7 @@
 package prepare
 
+import "github.com/kopf-wasm/kopf/host/internal/wasm"
+
 // A loop that is short costs little more than its check. So the code of such a loop is
 // written several times, and one check is for all of them:
 //
@@ -35,7 +37,7 @@ type inner struct {
 }
 
 // locate notes where loops begin and end.
-func (t *tracer) locate(in instruction, at, next int) {
+func (t *tracer) locate(in *instruction, at, next int) {
 	switch {
 	case in.op == opLoop:
 		if n := len(t.loops); n > 0 {
@@ -77,27 +79,25 @@ func (g region) isShort() bool {
 
 // unroll writes a loop of several turns. The reader stands behind its beginning, which is
 // at the position; then behind its end.
-func (w *rewriter) unroll(out []byte, r *reader, at int, g region) ([]byte, error) {
-	begin := r.since(at)
+func (w *rewriter) unroll(out []byte, r *reader, at int, g region) []byte {
+	begin := r.Buf[at:r.Pos]
 	out = append(append(out, opBlock), begin[1:]...)
 	out = w.appendCheck(append(out, begin...), g.cost*g.loop.turns)
 	for left := g.loop.turns - 1; left >= 0; left-- {
-		code, err := w.turn(&reader{buf: r.buf[:g.loop.end], pos: g.loop.begin}, uint32(min(left, 1)))
-		if err != nil {
-			return nil, err
+		*w.turns.Reader = wasm.Reader{Buf: r.Buf[:g.loop.end], Pos: g.loop.begin}
+		if left == 0 {
+			out = w.turn(out, &w.turns, 0)
+			continue
 		}
-		if left > 0 {
-			out = append(out, opBlock, typeEmpty)
-			code = append(code, opBr, 2, opEnd)
-		}
-		out = append(out, code...)
+		out = w.turn(append(out, opBlock, typeEmpty), &w.turns, 1)
+		out = append(out, opBr, 2, opEnd)
 	}
-	r.pos = g.loop.end + 1
-	return append(out, opEnd, opEnd), nil
+	r.Pos = g.loop.end + 1
+	return append(out, opEnd, opEnd)
 }
 
 // turn rewrites the code of a loop without loops, so many blocks deeper below the one around all turns.
-func (w *rewriter) turn(r *reader, deeper uint32) (out []byte, err error) {
+func (w *rewriter) turn(out []byte, r *reader, deeper uint32) []byte {
 	depth := uint32(0)
 	label := func(to uint32) uint32 {
 		if to > depth { // out of the loop
@@ -105,25 +105,16 @@ func (w *rewriter) turn(r *reader, deeper uint32) (out []byte, err error) {
 		}
 		return to
 	}
-	for r.more() {
-		at := r.pos
+	for r.More() {
 		in := r.instruction()
-		if r.err != nil {
-			return nil, r.err
-		}
-		if err := w.indices(in); err != nil {
-			return nil, err
-		}
+		w.notice(in)
 		switch {
 		case in.op == opBr || in.op == opBrIf:
-			out = appendU32(append(out, in.op), label(in.a))
-			continue
+			in.a = label(in.a)
 		case in.op == opBrTable:
-			out = appendU32(append(out, in.op), in.a-1)
-			for _, to := range r.targets {
-				out = appendU32(out, label(to))
+			for i, to := range in.labels {
+				in.labels[i] = label(to)
 			}
-			continue
 		case w.replaced(in):
 			out = w.appendReplaced(out, in)
 			continue
@@ -132,7 +123,7 @@ func (w *rewriter) turn(r *reader, deeper uint32) (out []byte, err error) {
 		case in.op == opEnd:
 			depth--
 		}
-		out = append(out, r.since(at)...)
+		out = appendInstruction(out, in)
 	}
-	return out, r.err
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
 // ErrRegistration is in all errors of this package.
@@ -24,13 +25,19 @@ type document struct {
 	Handlers []json.RawMessage `json:"handlers"`
 }
 
-// maxHandlers bounds a list of handlers.
-const maxHandlers = 10_000
+// Bounds of a registration.
+const (
+	maxHandlers = 10_000 // of a list
+	maxValues   = 200_000
+)
 
 // Parse reads a registration. The error names the handler and the option.
 func Parse(data []byte) (*abi.Registration, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: it is not UTF-8", ErrRegistration)
+	}
+	if err := bounded.JSON(data, maxValues); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRegistration, err)
 	}
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -69,6 +76,9 @@ func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
 	}
 	children := make([]abi.Handler, 0, len(raws))
 	for i, raw := range raws {
+		if err := bounded.JSON(raw, maxValues); err != nil {
+			return nil, fmt.Errorf("%w: child number %d: %w", ErrRegistration, i, err)
+		}
 		h, err := parseHandler(raw, true)
 		if err != nil {
 			return nil, fmt.Errorf("%w: child %s: %w", ErrRegistration, label(i, raw), err)

@@ -3,24 +3,23 @@
 package sections
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
 // Find returns the content of the custom section of a name; nil if there is none.
 // The content belongs to the module.
 //
-// Errors: no module, a section that does not end, or several of the name.
-func Find(wasm []byte, name string) ([]byte, error) {
-	found, err := custom(wasm, name)
+// Errors: no module, sections that are malformed or out of order, or several of the name.
+func Find(bin []byte, name string) ([]byte, error) {
+	found, err := custom(bin, name)
 	switch {
 	case err != nil || len(found) == 0:
 		return nil, err
 	case len(found) > 1:
-		return nil, fmt.Errorf("there are %d of them", len(found))
+		return nil, fmt.Errorf("%w: %d custom sections of the name %s; at most 1", wasm.ErrMalformed, len(found), name)
 	}
 	return found[0].content, nil
 }
@@ -28,37 +27,36 @@ func Find(wasm []byte, name string) ([]byte, error) {
 // Remove returns the module without the custom sections of these names. It may be
 // a part of the same memory.
 //
-// Errors: no module, or a section that does not end.
-func Remove(wasm []byte, names ...string) ([]byte, error) {
-	found, err := custom(wasm, names...)
+// Errors: no module, or sections that are malformed or out of order.
+func Remove(bin []byte, names ...string) ([]byte, error) {
+	found, err := custom(bin, names...)
 	if err != nil {
 		return nil, err
 	}
-	end := len(wasm) // what is at the end needs no copy
+	end := len(bin) // what is at the end needs no copy
 	for len(found) > 0 && found[len(found)-1].end == end {
 		end = found[len(found)-1].begin
 		found = found[:len(found)-1]
 	}
 	if len(found) == 0 {
-		return wasm[:end:end], nil
+		return bin[:end:end], nil
 	}
 	out := make([]byte, 0, end)
 	at := 0
 	for _, s := range found {
-		out = append(out, wasm[at:s.begin]...)
+		out = append(out, bin[at:s.begin]...)
 		at = s.end
 	}
-	return append(out, wasm[at:end]...), nil
+	return append(out, bin[at:end]...), nil
 }
 
 // Append adds a custom section to a copy of the module.
-func Append(wasm []byte, name string, content []byte) []byte {
-	title := append(leb(len(name)), name...)
-	size := leb(len(title) + len(content))
-	out := make([]byte, 0, len(wasm)+1+len(size)+len(title)+len(content))
-	out = append(append(out, wasm...), 0)
-	out = append(append(out, size...), title...)
-	return append(out, content...)
+func Append(bin []byte, name string, content []byte) []byte {
+	title := wasm.AppendName(nil, name)
+	out := make([]byte, 0, len(bin)+len(title)+len(content)+16)
+	out = append(append(out, bin...), wasm.SectionCustom)
+	out = wasm.AppendU32(out, uint32(len(title)+len(content)))
+	return append(append(out, title...), content...)
 }
 
 // section is a custom section.
@@ -68,42 +66,14 @@ type section struct {
 }
 
 // custom finds the custom sections of these names, in their order.
-//
-// See https://www.w3.org/TR/wasm-core-2/#sections%E2%91%A0
-func custom(wasm []byte, names ...string) ([]section, error) {
-	const header = "\x00asm\x01\x00\x00\x00"
-	if !bytes.HasPrefix(wasm, []byte(header)) {
-		return nil, errors.New("not a WebAssembly file")
-	}
+func custom(bin []byte, names ...string) ([]section, error) {
 	var found []section
-	for at := len(header); at < len(wasm); {
-		begin := at
-		size, body, ok := number(wasm, at+1)
-		if !ok || size > len(wasm)-body {
-			return nil, errors.New("the module ends in the middle of a section")
+	err := wasm.Sections(bin, func(s wasm.Section, r *wasm.Reader) error {
+		if s.ID == wasm.SectionCustom && slices.Contains(names, s.Name) {
+			found = append(found, section{begin: s.Begin, end: s.End, content: r.Buf[r.Pos:s.End:s.End]})
 		}
-		at = body + size
-		if wasm[begin] != 0 {
-			continue
-		}
-		length, name, ok := number(wasm[:at], body)
-		if ok && length <= at-name && slices.Contains(names, string(wasm[name:name+length])) {
-			found = append(found, section{begin: begin, end: at, content: wasm[name+length : at : at]})
-		}
-	}
-	return found, nil
+		r.Pos = s.End
+		return nil
+	})
+	return found, err
 }
-
-// number reads an unsigned number of at most 32 bits, and tells where it ends.
-func number(wasm []byte, at int) (value, end int, ok bool) {
-	if at >= len(wasm) {
-		return 0, 0, false
-	}
-	v, n := binary.Uvarint(wasm[at:min(at+5, len(wasm))])
-	if n <= 0 || v > 1<<32-1 {
-		return 0, 0, false
-	}
-	return int(v), at + n, true
-}
-
-func leb(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }

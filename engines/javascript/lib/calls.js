@@ -28,9 +28,10 @@ export const kubernetes = Object.freeze({
   delete: (path, body) => ask("DELETE", path, { body }),
   patch: (path, body, type = "merge") => ask("PATCH", path, { body, headers: { "Content-Type": PATCHES[type] ?? type } }),
 
-  // apply is a server-side apply.
-  apply: (path, body, { fieldManager = "kopf", force = false } = {}) => {
-    const query = `fieldManager=${encodeURIComponent(fieldManager)}&force=${Boolean(force)}`;
+  // apply is a server-side apply. Unless a field manager is named, the operator is it.
+  apply: (path, body, { fieldManager, force = false } = {}) => {
+    const manager = fieldManager === undefined ? "" : `&fieldManager=${encodeURIComponent(fieldManager)}`;
+    const query = `force=${Boolean(force)}${manager}`;
     const to = `${path}${path.includes("?") ? "&" : "?"}${query}`;
     return ask("PATCH", to, { body, headers: { "Content-Type": "application/apply-patch+yaml" } });
   },

@@ -44,19 +44,21 @@ export function removeOwnerReference(objs, options = {}) {
   });
 }
 
-// label sets labels, by default those of the owner, also in nested templates; those that
-// are there stay, unless forced.
+// label sets labels, by default those of the owner; those that are there stay, unless
+// forced. The objects at the paths in nested get them too, where they exist: one path with
+// dots, or a list of paths, each with dots or a list of its keys.
 export function label(objs, labels, options = {}) {
   const { forced = false, nested = [] } = options;
   const wanted = labels ?? options.labels ?? bodyOf(options).metadata.labels ?? {};
   const add = (within) => {
     const present = ((within.metadata ??= {}).labels ??= {});
-    for (const [key, value] of Object.entries(wanted)) if (forced || !(key in present)) present[key] = value;
+    for (const [key, value] of Object.entries(wanted)) if (forced || !Object.hasOwn(present, key)) present[key] = value;
   };
   each(objs, (obj) => {
     add(obj);
-    for (const field of [].concat(nested)) {
-      const template = field.split(".").reduce((at, key) => at?.[key], obj);
+    for (const path of [].concat(nested)) {
+      const keys = typeof path === "string" ? path.split(".") : path;
+      const template = keys.reduce((at, key) => (Object.hasOwn(at ?? {}, key) ? at[key] : undefined), obj);
       if (template) add(template);
     }
   });

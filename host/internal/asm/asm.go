@@ -45,6 +45,7 @@ type Func struct {
 	Params, Results []byte
 	Locals          []byte // types of locals, one each
 	Code            []byte // without the end
+	Raw             []byte // the whole body, in place of Locals and Code
 }
 
 // Data is an active data segment.
@@ -79,7 +80,11 @@ func (m Module) Encode() []byte {
 		for _, l := range f.Locals {
 			locals = append(locals, []byte{1, l})
 		}
-		bodies = append(bodies, Sized(Cat(Vector(locals), f.Code, []byte{0x0b})))
+		body := Cat(Vector(locals), f.Code, []byte{0x0b})
+		if f.Raw != nil {
+			body = f.Raw
+		}
+		bodies = append(bodies, Sized(body))
 	}
 	var memory [][]byte
 	if m.Memory != nil {

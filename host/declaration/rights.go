@@ -1,0 +1,238 @@
+package declaration
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// More lists what a registration wants beyond another one; it is empty if there is nothing.
+//
+// Every field counts: one that differs is a right, unless a rule of this package says that
+// the field is harmless, or that its new value asks for less. So a field that is added to
+// the registration counts before anybody has thought about it.
+//
+// A handler wants no more if one handler of the same kind and resource was there that had
+// all its rights. Capabilities are compared as sets.
+func More(than, r *abi.Registration) []string {
+	has, err := fieldsOf(than)
+	if err != nil {
+		return []string{fmt.Sprintf("a registration that cannot be compared: %v", err)}
+	}
+	wants, err := fieldsOf(r)
+	if err != nil {
+		return []string{fmt.Sprintf("a registration that cannot be compared: %v", err)}
+	}
+	more := wider(registrationRules, has, wants)
+	more = append(more, moreHandlers(than.Handlers, r.Handlers)...)
+	return append(more, moreCapabilities(capabilities(than), capabilities(r))...)
+}
+
+// fields are those of a value as JSON, by name. An absent field and null are equal.
+type fields map[string]json.RawMessage
+
+func fieldsOf(value any) (fields, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	f := fields{}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, err
+	}
+	for name, value := range f {
+		if string(value) == "null" {
+			delete(f, name)
+		}
+	}
+	return f, nil
+}
+
+// wider lists the fields, sorted, by which a value wants more than another one.
+func wider(rules map[string]rule, has, wants fields) []string {
+	names := map[string]bool{}
+	for _, f := range []fields{has, wants} {
+		for name := range f {
+			names[name] = true
+		}
+	}
+	var more []string
+	for name := range names {
+		covers, known := rules[name]
+		if !known {
+			covers = same
+		}
+		if !covers(has[name], wants[name]) {
+			more = append(more, name)
+		}
+	}
+	slices.Sort(more)
+	return more
+}
+
+// purpose is what handlers are compared within: what they watch, and what for.
+type purpose struct {
+	kind     abi.Kind
+	resource string
+}
+
+func purposeOf(h *abi.Handler) purpose {
+	p := purpose{kind: h.Kind}
+	if h.Resource != nil {
+		text, err := json.Marshal(h.Resource)
+		if err != nil {
+			text = []byte("?")
+		}
+		p.resource = string(text)
+	}
+	return p
+}
+
+func (p purpose) String() string {
+	text := string(p.kind) + " handlers"
+	if p.resource != "" {
+		text += " of " + p.resource
+	}
+	return text
+}
+
+// claim is what a handler wants: its fields without the harmless ones.
+type claim struct {
+	fields fields
+	text   string // as JSON
+}
+
+func claimOf(h *abi.Handler) (claim, error) {
+	f, err := fieldsOf(h)
+	if err != nil {
+		return claim{}, err
+	}
+	for name := range f {
+		if isHarmless[name] {
+			delete(f, name)
+		}
+	}
+	text, err := json.Marshal(f) // sorted by name
+	return claim{f, string(text)}, err
+}
+
+// maxCompared bounds what is compared, in bytes: some tenths of a second of work. What
+// would need more counts as more.
+const maxCompared = 16 << 20
+
+// moreHandlers lists the handlers that want more than each of those before them.
+func moreHandlers(has, wants []abi.Handler) []string {
+	before, equal := map[purpose][]claim{}, map[string]bool{}
+	for i := range has {
+		if c, err := claimOf(&has[i]); err == nil && !equal[c.text] {
+			p := purposeOf(&has[i])
+			before[p], equal[c.text] = append(before[p], c), true
+		}
+	}
+	var more []string
+	said, work := map[string]bool{}, maxCompared
+	for i := range wants {
+		c, err := claimOf(&wants[i])
+		if err == nil && equal[c.text] {
+			continue
+		}
+		p := purposeOf(&wants[i])
+		text := p.String()
+		if others := before[p]; err == nil && len(others) > 0 {
+			least, ok := leastWider(others, c, &work)
+			switch {
+			case !ok:
+				text = "more handlers than can be compared"
+			case len(least) == 0:
+				continue
+			default:
+				text += " (wider: " + strings.Join(least, ", ") + ")"
+			}
+		}
+		if !said[text] {
+			said[text] = true
+			more = append(more, text)
+		}
+	}
+	return more
+}
+
+// leastWider are the fields by which a handler wants more than the nearest of others; none
+// if one of them covers it. It takes what that costs from the work that is left, and
+// gives up without any.
+func leastWider(others []claim, c claim, work *int) (least []string, ok bool) {
+	for i, other := range others {
+		if *work -= len(other.text) + len(c.text); *work < 0 {
+			return nil, false
+		}
+		more := wider(handlerRules, other.fields, c.fields)
+		if i == 0 || len(more) < len(least) {
+			least = more
+		}
+		if len(least) == 0 {
+			break
+		}
+	}
+	return least, true
+}
+
+func capabilities(r *abi.Registration) *abi.Capabilities {
+	return cmp.Or(r.Capabilities, &abi.Capabilities{})
+}
+
+// maxRules bounds the rules of requests, which are compared with each other.
+const maxRules = 1000
+
+func moreCapabilities(has, wants *abi.Capabilities) []string {
+	if len(has.Kubernetes) > maxRules || len(wants.Kubernetes) > maxRules {
+		return []string{fmt.Sprintf("more than %d rules of requests to Kubernetes", maxRules)}
+	}
+	var more []string
+	for _, rule := range wants.Kubernetes {
+		if !slices.ContainsFunc(has.Kubernetes, func(h abi.KubernetesRule) bool { return covers(h, rule) }) {
+			more = append(more, describe(rule))
+		}
+	}
+	for _, name := range without(wants.HTTP, has.HTTP) {
+		more = append(more, "requests to "+name)
+	}
+	switch {
+	case len(has.Config) > 0 && len(wants.Config) == 0:
+		more = append(more, "the whole configuration")
+	case len(has.Config) > 0:
+		for _, name := range without(wants.Config, has.Config) {
+			more = append(more, "the configuration "+name)
+		}
+	}
+	rest, err := fieldsOf(has)
+	other, otherErr := fieldsOf(wants)
+	if err != nil || otherErr != nil {
+		return append(more, "capabilities that cannot be compared")
+	}
+	for _, name := range wider(capabilityRules, rest, other) {
+		more = append(more, "the capability "+name)
+	}
+	return more
+}
+
+// covers tells whether a rule allows all that another one does.
+func covers(has, wants abi.KubernetesRule) bool {
+	before, err := fieldsOf(has)
+	after, otherErr := fieldsOf(wants)
+	return err == nil && otherErr == nil && len(wider(kubernetesRules, before, after)) == 0
+}
+
+func describe(rule abi.KubernetesRule) string {
+	text := strings.Join(rule.Verbs, ",") + " of " + strings.Join(rule.Resources, ",")
+	if groups := strings.Trim(strings.Join(rule.Groups, ","), ","); groups != "" {
+		text += " in " + groups
+	}
+	if rule.Namespaces != nil {
+		text += " (" + strings.Join(rule.Namespaces, ",") + ")"
+	}
+	return text
+}

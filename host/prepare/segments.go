@@ -1,0 +1,182 @@
+package prepare
+
+import "github.com/kopf-wasm/kopf/host/internal/wasm"
+
+// dataSegment is a data segment. Its content belongs to the original module.
+type dataSegment struct {
+	passive bool
+	offset  uint32 // of an active one
+	bytes   []byte
+}
+
+// dataItem reads a data segment.
+func (m *module) dataItem(r *reader) {
+	var d dataSegment
+	switch flags := r.U32(); flags {
+	case 0:
+		d.offset = m.offset(r)
+	case 1:
+		d.passive = true
+	case 2:
+		r.memory()
+		d.offset = m.offset(r)
+	default:
+		r.Fail("data segment with flags %#x", flags)
+	}
+	if !d.passive && r.Err == nil && m.count[kindMemory] == 0 {
+		r.Fail("unknown memory 0")
+	}
+	d.bytes = r.Take(r.Linked())
+	m.data = append(m.data, d)
+}
+
+// offset reads where an active segment goes.
+func (m *module) offset(r *reader) uint32 {
+	in := m.constant(r, typeI32)
+	return uint32(in.value)
+}
+
+// appendData appends a data segment.
+func appendData(out []byte, d dataSegment) []byte {
+	if d.passive {
+		return wasm.AppendSized(append(out, 1), d.bytes)
+	}
+	out = wasm.AppendSigned(append(out, 0, opI32Const), int64(int32(d.offset)))
+	return wasm.AppendSized(append(out, opEnd), d.bytes)
+}
+
+// Bits of the flags of element segments.
+const (
+	elemPassive     = 1 << iota // or declarative
+	elemExplicit                // has a table and a type, or is declarative
+	elemExpressions             // the elements are expressions
+)
+
+// element is an element segment, but for its elements.
+type element struct {
+	flags   uint32
+	table   uint32 // of an active one
+	offset  uint32
+	typ     valueType
+	count   uint32 // of the elements
+	written bool   // its type is written
+}
+
+// active tells the segments that are copied into a table at the start.
+func (e *element) active() bool { return e.flags&elemPassive == 0 }
+
+// element reads a segment up to its elements.
+//
+// See https://www.w3.org/TR/wasm-core-2/#element-section%E2%91%A0
+func (m *module) element(r *reader) element {
+	e := element{flags: r.U32(), typ: typeFuncRef}
+	if e.flags > elemPassive|elemExplicit|elemExpressions {
+		r.Fail("element segment with flags %#x", e.flags)
+	}
+	if e.active() {
+		if e.flags&elemExplicit != 0 {
+			e.table = r.Linked()
+		}
+		e.offset = m.offset(r)
+	}
+	if e.written = e.flags&(elemPassive|elemExplicit) != 0; e.written {
+		e.typ = r.elementType(e.flags&elemExpressions != 0)
+	}
+	if r.Err == nil && e.active() {
+		m.fitsTable(r, e)
+	}
+	e.count = r.Count()
+	return e
+}
+
+// elementType reads the type of elements: that of references, or the only kind of indices.
+func (r *reader) elementType(expressions bool) valueType {
+	if expressions {
+		return r.refType()
+	}
+	if kind := r.Byte(); kind != 0 {
+		r.Fail("elements of kind %#x", kind)
+	}
+	return typeFuncRef
+}
+
+// fitsTable refuses an active segment for a table that does not exist or has another type.
+func (m *module) fitsTable(r *reader, e element) {
+	switch {
+	case e.table >= m.count[kindTable]:
+		r.Fail("unknown table %d", e.table)
+	case uint64(e.table) < uint64(len(m.tables)) && m.tables[e.table].elemType != e.typ:
+		r.Fail("elements of type %s for table %d of type %s", e.typ, e.table, m.tables[e.table].elemType)
+	}
+}
+
+// reference reads one element of a segment, as a constant instruction.
+func (m *module) reference(r *reader, e *element) instruction {
+	if e.flags&elemExpressions != 0 {
+		return m.constant(r, e.typ)
+	}
+	in := instruction{op: opRefFunc, a: r.Linked()}
+	m.knownFunction(r, in.a)
+	return in
+}
+
+// appendElement appends a segment up to its elements.
+func appendElement(out []byte, e *element) []byte {
+	out = wasm.AppendU32(out, e.flags)
+	if e.active() {
+		if e.flags&elemExplicit != 0 {
+			out = wasm.AppendU32(out, e.table)
+		}
+		out = wasm.AppendSigned(append(out, opI32Const), int64(int32(e.offset)))
+		out = append(out, opEnd)
+	}
+	switch {
+	case e.written && e.flags&elemExpressions != 0:
+		out = append(out, byte(e.typ))
+	case e.written:
+		out = append(out, 0)
+	}
+	return wasm.AppendU32(out, e.count)
+}
+
+// appendReference appends one element of a segment.
+func appendReference(out []byte, e *element, in *instruction) []byte {
+	if e.flags&elemExpressions != 0 {
+		return appendConstant(out, in)
+	}
+	return wasm.AppendU32(out, in.a)
+}
+
+// elementItem reads a segment, and keeps its canonical encoding: there may be very many elements.
+func (m *module) elementItem(r *reader) {
+	e := m.element(r)
+	if m.references += uint64(e.count) + 1; m.references > maxReferences { // an empty segment takes something, too
+		r.Stop(ErrLimit, "more than %d references in element segments", maxReferences)
+		return
+	}
+	m.elements = appendElement(m.elements, &e)
+	for n := e.count; n > 0; n-- {
+		in := m.reference(r, &e)
+		if r.Err != nil {
+			return
+		}
+		m.elements = appendReference(m.elements, &e, &in)
+	}
+	m.elementTypes = append(m.elementTypes, e.typ)
+}
+
+// shiftedElements are the element segments with other indices of functions.
+func (m *module) shiftedElements(shift func(fn uint32) uint32) []byte {
+	r := readerAt(m.elements, 0)
+	out := make([]byte, 0, len(m.elements)+len(m.elements)/8)
+	for range m.elementTypes {
+		e := m.element(r)
+		out = appendElement(out, &e)
+		for range e.count {
+			in := m.reference(r, &e)
+			in.a = shift(in.a)
+			out = appendReference(out, &e, &in)
+		}
+	}
+	return out
+}
