@@ -12,7 +12,7 @@ import (
 	"os"
 )
 
-// request is what is to be checked; host/signatures writes it.
+// request is what is to be checked; artifacts/signatures writes it.
 type request struct {
 	Digest     string          `json:"digest"`          // of the artifact: "sha256:" and hexadecimal digits
 	Trust      json.RawMessage `json:"trust,omitempty"` // a trusted root, or a trust configuration of a client; none: the public Sigstore's

@@ -1,0 +1,275 @@
+// Package modules finds the modules that an operator is made of, by their names:
+// files, and artifacts of registries, which are kept on this machine by digest.
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+	"github.com/kopf-wasm/kopf/artifacts/oci/store"
+	"github.com/kopf-wasm/kopf/internal/private"
+)
+
+// When says when a registry is asked about what is in the store.
+type When string
+
+// A reference by digest is never asked for twice: it cannot have changed.
+const (
+	Always  When = "always"  // at each use: a tag may have moved. The default
+	Missing When = "missing" // if the reference is not in the store
+	Never   When = "never"   // not at all
+)
+
+// Finder finds modules.
+type Finder struct {
+	Client *oci.Client
+	Store  *store.Store // nil: nothing is kept, where nothing can be
+	Pull   When         // empty: Always
+	Warn   func(text string)
+
+	// Verify refuses artifacts by their digest, before more than the manifest is
+	// fetched, and files are refused then; nil accepts all.
+	Verify func(ctx context.Context, r oci.Reference) error
+}
+
+// ErrFile refuses files where artifacts have to be verified.
+var ErrFile = errors.New("a file cannot be verified, only an artifact (oci://…)")
+
+// Found is a module by its name.
+type Found struct {
+	Name     string        // for messages: a file's base name, or a reference with the digest
+	Manifest *oci.Manifest // nil for files
+	Module   []byte
+}
+
+// Open reads a module: from a file, or, if the name begins with oci://, from the
+// store or a registry.
+func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
+	if !oci.IsReference(name) {
+		if f.Verify != nil {
+			return nil, fmt.Errorf("%s: %w", name, ErrFile)
+		}
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w%s", err, meant(name))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Found{Name: filepath.Base(name), Module: data}, nil
+	}
+	r, err := oci.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Fetch(ctx, r)
+}
+
+// meant says what a name that is no file may have been meant to be; nothing if it may
+// be a file's.
+func meant(name string) string {
+	scheme, rest, ok := strings.Cut(name, ":/")
+	switch {
+	case ok && scheme != "oci":
+		return ": only files and artifacts (oci://…) are run: download it first"
+	case ok:
+		name = strings.TrimLeft(rest, "/")
+	}
+	r, err := oci.Parse(name)
+	if err != nil || !strings.ContainsAny(r.Registry, ".:") && r.Registry != "localhost" {
+		return ""
+	}
+	return ": is it an artifact? " + r.String()
+}
+
+// Fetch gets a module from the store, and what is missing or broken there from
+// the registry. All of it is checked, and kept.
+func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
+	done, err := f.share()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m, err := f.manifest(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if f.Verify != nil {
+		if err := f.Verify(ctx, m.Reference); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.config(ctx, m); err != nil {
+		return nil, err
+	}
+	module, err := f.layer(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if f.Store != nil {
+		if err := f.keep(r, m); err != nil {
+			return nil, err
+		}
+	}
+	return &Found{Name: m.Reference.String(), Manifest: m, Module: module}, nil
+}
+
+// keep lets the reference stand for what was fetched.
+func (f *Finder) keep(r oci.Reference, m *oci.Manifest) error {
+	if _, err := f.Store.Put(m.Raw); err != nil {
+		return fmt.Errorf("%s: %w", r, err)
+	}
+	entry := store.Entry{Name: r.Name(), Digest: m.Reference.Digest, Size: m.Module.Size, Pulled: time.Now().UTC().Truncate(time.Second)}
+	if known, err := f.Store.Find(entry.Name); err == nil && known.Digest == entry.Digest {
+		return nil
+	}
+	return f.Store.Set(entry)
+}
+
+func (f *Finder) share() (func(), error) {
+	if f.Store == nil {
+		return func() {}, nil
+	}
+	return f.Store.Share()
+}
+
+// manifest finds the manifest: in the store if the reference allows it.
+func (f *Finder) manifest(ctx context.Context, r oci.Reference) (*oci.Manifest, error) {
+	digest, err := f.known(r)
+	if err != nil {
+		return nil, err
+	}
+	if f.Store != nil && digest != "" {
+		raw, err := f.stored(r, digest)
+		if err != nil {
+			return nil, err
+		}
+		if raw != nil {
+			return oci.Stored(r, raw)
+		}
+	}
+	if f.Pull == Never {
+		return nil, notPulled(r, store.ErrAbsent)
+	}
+	if digest != "" {
+		r.Digest = digest
+	}
+	return f.Client.Manifest(ctx, r)
+}
+
+// Resolve finds the digest that a reference stands for.
+//
+// Errors: store.ErrAbsent, store.ErrCorrupted, and those of the registry.
+func (f *Finder) Resolve(ctx context.Context, r oci.Reference) (string, error) {
+	digest, err := f.known(r)
+	switch {
+	case err != nil || digest != "":
+		return digest, err
+	case f.Pull == Never:
+		return "", notPulled(r, store.ErrAbsent)
+	}
+	return f.Client.Resolve(ctx, r)
+}
+
+// known is the digest that a reference stands for without asking the registry; empty if that
+// has to be asked.
+func (f *Finder) known(r oci.Reference) (string, error) {
+	if r.Digest != "" || f.Store == nil || f.Pull == Always || f.Pull == "" {
+		return r.Digest, nil
+	}
+	entry, err := f.Store.Find(r.Name())
+	switch {
+	case err == nil:
+		return entry.Digest, nil
+	case f.Pull == Never:
+		return "", notPulled(r, err)
+	case broken(err):
+		f.warn(err)
+	case !errors.Is(err, store.ErrAbsent):
+		return "", err
+	}
+	return "", nil
+}
+
+// notPulled says how to get what the store lacks, or has corrupted.
+func notPulled(r oci.Reference, err error) error {
+	return fmt.Errorf("%s: %w, and it is not to be pulled: run kopf pull %[1]s, or kopf load with an archive", r, err)
+}
+
+// broken tells whether something is in the store, but cannot be believed.
+func broken(err error) bool {
+	return errors.Is(err, store.ErrCorrupted) || errors.Is(err, private.ErrShared)
+}
+
+// warn says that something of the store is fetched again.
+func (f *Finder) warn(err error) {
+	if f.Warn != nil {
+		f.Warn(err.Error() + "; it is fetched again")
+	}
+}
+
+// stored reads from the store; nil if it has to be fetched.
+//
+// Errors: without a registry, store.ErrAbsent and store.ErrCorrupted.
+func (f *Finder) stored(r oci.Reference, digest string) ([]byte, error) {
+	content, err := f.Store.Get(digest)
+	switch {
+	case err == nil:
+		return content, nil
+	case f.Pull == Never:
+		return nil, notPulled(r, err)
+	case broken(err):
+		f.warn(err)
+		return nil, nil
+	case errors.Is(err, store.ErrAbsent):
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s: %w", r, err)
+}
+
+// config checks what the config says about the module.
+func (f *Finder) config(ctx context.Context, m *oci.Manifest) error {
+	_, err := f.part(m, m.Parsed.Config, m.CheckConfig, func() ([]byte, error) { return f.Client.Config(ctx, m) })
+	return err
+}
+
+// layer reads the module.
+func (f *Finder) layer(ctx context.Context, m *oci.Manifest) ([]byte, error) {
+	return f.part(m, m.Module, m.CheckModule, func() ([]byte, error) { return f.Client.Layer(ctx, m) })
+}
+
+// part takes a part of an artifact from the store, or fetches and keeps it. Either way it
+// has the size that the manifest says.
+func (f *Finder) part(m *oci.Manifest, d layout.Descriptor, check func([]byte) error, fetch func() ([]byte, error)) ([]byte, error) {
+	if f.Store != nil {
+		content, err := f.stored(m.Reference, d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if content != nil {
+			if err := d.CheckSize(content); err != nil {
+				return nil, fmt.Errorf("%s: %w: %w", m.Reference, oci.ErrTampered, err)
+			}
+			return content, check(content)
+		}
+	}
+	if f.Pull == Never {
+		return nil, notPulled(m.Reference, fmt.Errorf("%s: %w", d.Digest, store.ErrAbsent))
+	}
+	content, err := fetch()
+	if err != nil || f.Store == nil {
+		return content, err
+	}
+	if _, err := f.Store.Put(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Reference, err)
+	}
+	return content, nil
+}

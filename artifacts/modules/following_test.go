@@ -1,0 +1,194 @@
+package modules_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
+)
+
+// following is a follower of a tag, and what has come of it.
+type following struct {
+	*modules.Follower
+	*ocitest.Registry
+	name string
+
+	mu     sync.Mutex
+	refuse error    // of what is reloaded
+	taken  []string // contents
+	told   []string
+}
+
+func follow(t *testing.T, verify func(ctx context.Context, r oci.Reference) error) *following {
+	t.Helper()
+	f := &following{Registry: ocitest.New(t)}
+	finder := finder(t)
+	finder.Verify = verify
+	tell := func(text string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.told = append(f.told, text)
+	}
+	f.Follower = &modules.Follower{Finder: finder, Every: 5 * time.Millisecond, Info: tell, Warn: tell}
+	f.Reload = func(ctx context.Context) error {
+		found, err := f.Open(ctx, f.name)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err == nil && f.refuse == nil {
+			f.taken = append(f.taken, string(found.Module[8:]))
+		}
+		return errors.Join(err, f.refuse)
+	}
+	f.Pack(t, "v1", wasm("first"))
+	f.name = f.Ref("v1").String()
+	found, err := f.Open(t.Context(), f.name)
+	if err != nil || string(found.Module[8:]) != "first" {
+		t.Fatalf("%v, %v", found, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return f
+}
+
+// with changes what is refused.
+func (f *following) with(refuse error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = refuse
+}
+
+// until waits until a version was taken, or something was told; it returns all of it.
+func (f *following) until(t *testing.T, what, words string) []string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		f.mu.Lock()
+		all := append([]string(nil), map[string][]string{"taken": f.taken, "told": f.told}[what]...)
+		f.mu.Unlock()
+		if strings.Contains(strings.Join(all, "\n"), words) {
+			return all
+		}
+	}
+	t.Fatalf("%q is not %s: %q, %q", words, what, f.taken, f.told)
+	return nil
+}
+
+// A tag that moves is followed, once per version, and told.
+func TestFollow(t *testing.T) {
+	f := follow(t, nil)
+	second := f.Pack(t, "v1", wasm("second"))
+	f.until(t, "told", "Running "+f.name+"@"+second+".")
+	time.Sleep(50 * time.Millisecond)
+	f.Pack(t, "v1", wasm("third"))
+	if taken := f.until(t, "taken", "third"); strings.Join(taken, " ") != "second third" {
+		t.Errorf("taken: %q", taken)
+	}
+}
+
+// What cannot be taken is told once, and what was there goes on; when the tag moves on, or it
+// can be taken, it is.
+func TestFollowRefused(t *testing.T) {
+	f := follow(t, nil)
+	f.with(errors.New("it wants too much"))
+	bad := f.Pack(t, "v1", wasm("bad"))
+	f.until(t, "told", "A new version is not taken")
+	time.Sleep(100 * time.Millisecond)
+	if told := f.until(t, "told", bad+": it wants too much"); len(told) != 2 { // the first one is what runs
+		t.Errorf("told: %q", told)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		found, err := f.Open(t.Context(), f.name)
+		if err == nil && string(found.Module[8:]) == "first" {
+			break
+		}
+		if err != nil || time.Now().After(deadline) { // the new one is opened while it is tried
+			t.Fatalf("%v, %v", found, err)
+		}
+	}
+	f.with(nil)
+	f.until(t, "taken", "bad") // it is tried again
+	f.with(errors.New("it wants too much"))
+	f.Pack(t, "v1", wasm("worse"))
+	f.until(t, "told", "it wants too much")
+	f.with(nil)
+	f.Pack(t, "v1", wasm("good"))
+	if taken := f.until(t, "taken", "good"); taken[0] != "bad" {
+		t.Errorf("taken: %q", taken)
+	}
+}
+
+// A version whose signatures come later is taken then; what was verified is not verified
+// again, so what runs does not need the registry.
+func TestFollowVerified(t *testing.T) {
+	var mu sync.Mutex
+	signed, asked := map[string]bool{}, map[string]int{}
+	f := follow(t, func(_ context.Context, r oci.Reference) error {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Digest]++
+		if len(asked) > 1 && !signed[r.Digest] {
+			return errors.New("nobody has signed it")
+		}
+		return nil
+	})
+	second := f.Pack(t, "v1", wasm("second"))
+	f.until(t, "told", "nobody has signed it")
+	mu.Lock()
+	signed[second] = true
+	mu.Unlock()
+	f.until(t, "taken", "second")
+	f.Override(func(w http.ResponseWriter, r *http.Request) { ocitest.Refuse(http.StatusForbidden)(w, r) })
+	if _, err := f.Open(t.Context(), f.name); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for digest, n := range asked {
+		if digest != second && n != 1 {
+			t.Errorf("%s was verified %d times", digest, n)
+		}
+	}
+}
+
+// A registry that is gone for a while changes nothing, and is told once.
+func TestFollowWithoutRegistry(t *testing.T) {
+	for name, how := range map[string]http.HandlerFunc{
+		"403": ocitest.Refuse(http.StatusForbidden), "404": ocitest.Refuse(http.StatusNotFound),
+		"nonsense": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("nonsense")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := follow(t, nil)
+			f.Override(how)
+			f.Pack(t, "v1", wasm("second"))
+			f.until(t, "told", "It cannot be seen whether there is a new version")
+			time.Sleep(50 * time.Millisecond)
+			if told := f.until(t, "told", f.name); len(told) != 2 {
+				t.Errorf("told: %q", told)
+			}
+			f.Override(func(http.ResponseWriter, *http.Request) {})
+			f.until(t, "taken", "second")
+		})
+	}
+}
+
+func TestFollowable(t *testing.T) {
+	for name, want := range map[string]bool{
+		"oci://example.com/op:v1": true, "operator.wasm": false, "oci://example.com/op": false,
+		"oci://example.com/op:v1@sha256:" + strings.Repeat("0a", 32): false, "oci://example.com/op@sha256:" + strings.Repeat("0a", 32): false,
+	} {
+		if got := modules.Followable(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/archive"
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+	"github.com/kopf-wasm/kopf/artifacts/oci/store"
+)
+
+// Bounds of what belongs to an artifact.
+const (
+	maxAttachment = 64 << 20 // bytes of all of it: SBOMs can be large
+	maxParts      = 100      // of one of them: cosign keeps a layer for each signature
+)
+
+// errNoStore is of what cannot be done without a store.
+var errNoStore = errors.New("there is no store on this machine: set HOME or XDG_CACHE_HOME")
+
+// Save writes artifacts with all that belongs to them into an archive. What is not
+// in the store is fetched.
+func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) error {
+	if f.Store == nil {
+		return errNoStore
+	}
+	var entries []store.Entry
+	for _, r := range refs {
+		found, err := f.Fetch(ctx, r)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Attached(ctx, found.Manifest.Reference, true); err != nil {
+			return err
+		}
+		e, err := f.Store.Find(r.Name())
+		if err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	return archive.Save(to, f.Store, entries)
+}
+
+// Complete gets what belongs to an artifact, as its signatures, so that it can be verified and
+// saved without the registry. Without a store there is nothing to do.
+func (f *Finder) Complete(ctx context.Context, r oci.Reference) error {
+	if f.Store == nil {
+		return nil
+	}
+	done, err := f.Store.Share()
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = f.Attached(ctx, r, true)
+	return err
+}
+
+// Attached lists what belongs to an artifact, without its signature under cosign's
+// tag. With the content, all of it is read, and so kept in the store.
+func (f *Finder) Attached(ctx context.Context, r oci.Reference, content bool) ([]layout.Descriptor, error) {
+	var last error
+	for _, from := range f.Attachments() {
+		found, err := attached(ctx, from, r, content)
+		if err == nil {
+			return found, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+func attached(ctx context.Context, from oci.Attachments, r oci.Reference, content bool) ([]layout.Descriptor, error) {
+	found, err := from.Referrers(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]oci.Reference, len(found))
+	for i, d := range found {
+		at[i] = r.At(d.Digest)
+	}
+	if content {
+		at = append(at, r.Tagged(oci.SignatureTag(r.Digest)))
+	}
+	read := int64(0)
+	for i, ref := range at {
+		m, _, err := from.Attached(ctx, ref)
+		if errors.Is(err, oci.ErrNotFound) && ref.Tag != "" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i < len(found) && m.ArtifactType != "" {
+			found[i].ArtifactType = m.ArtifactType // some registries tell the type of the config
+		}
+		if !content {
+			continue
+		}
+		if len(m.Layers) > maxParts {
+			return nil, fmt.Errorf("%s: %w: what belongs to it has %d layers; at most %d", ref, oci.ErrLayout, len(m.Layers), maxParts)
+		}
+		for _, part := range append(m.Layers, m.Config) {
+			if _, err := from.Blob(ctx, ref, part, maxAttachment-read); err != nil {
+				return nil, err
+			}
+			read += part.Size
+		}
+	}
+	return found, nil
+}
+
+// LoadArchive puts the artifacts of an archive into the store.
+func (f *Finder) LoadArchive(from io.Reader) ([]store.Entry, error) {
+	if f.Store == nil {
+		return nil, errNoStore
+	}
+	return archive.Load(from, f.Store)
+}

@@ -1,0 +1,101 @@
+package oci
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+)
+
+// Attachments has what belongs to artifacts, as signatures, SBOMs and provenance do: a
+// registry, as Client, or what was kept of one.
+type Attachments interface {
+	// Attached reads a manifest and its bytes. Errors: ErrNotFound, and others.
+	Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error)
+
+	// Referrers lists what refers to an artifact.
+	Referrers(ctx context.Context, r Reference) ([]layout.Descriptor, error)
+
+	// Blob reads content of at most so many bytes.
+	Blob(ctx context.Context, r Reference, d layout.Descriptor, limit int64) ([]byte, error)
+}
+
+// maxReferrers bounds what is read of what refers to an artifact.
+const maxReferrers = 200
+
+// SignatureTag is the tag where cosign keeps the signatures of a digest.
+func SignatureTag(digest string) string { return strings.Replace(digest, ":", "-", 1) + ".sig" }
+
+// Referrers lists what refers to an artifact: signatures, SBOMs, provenance. Where
+// the registry does not know referrers, it is what clients have left under a tag. The
+// reference has a digest.
+func (c *Client) Referrers(ctx context.Context, r Reference) ([]layout.Descriptor, error) {
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return nil, explained(r, err)
+	}
+	var found []layout.Descriptor
+	subject := ocispec.Descriptor{MediaType: layout.MediaManifest, Digest: ociDigest(r.Digest)}
+	err = repo.Referrers(ctx, subject, "", func(page []ocispec.Descriptor) error {
+		for _, d := range page {
+			found = append(found, layout.Descriptor{
+				MediaType: d.MediaType, Digest: d.Digest.String(), Size: d.Size, ArtifactType: d.ArtifactType, Annotations: d.Annotations,
+			})
+		}
+		if len(found) > maxReferrers {
+			return fmt.Errorf("%w: more than %d artifacts refer to it", ErrLayout, maxReferrers)
+		}
+		return nil
+	})
+	return found, explained(r, err)
+}
+
+// Attached reads the manifest of something that is no module, but belongs to one,
+// and its bytes.
+//
+// Errors: as those of Manifest.
+func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error) {
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return nil, nil, explained(r, err)
+	}
+	raw, parsed, err := fetchManifest(ctx, repo, r)
+	if err != nil {
+		return nil, nil, explained(r, err)
+	}
+	return parsed, raw, nil
+}
+
+// Attach lets content of one layer refer to an artifact, and returns the digest
+// of its manifest.
+func (c *Client) Attach(ctx context.Context, r Reference, subject layout.Descriptor, artifactType, mediaType string, content []byte) (string, error) {
+	layer := layout.Describe(mediaType, content)
+	manifest, config, err := layout.Attach(subject, artifactType, []layout.Descriptor{layer}, nil)
+	if err != nil {
+		return "", err
+	}
+	at := r.At(layout.Digest(manifest))
+	return at.Digest, c.Put(ctx, at, manifest, map[string][]byte{layer.Digest: content, layout.Digest(config): config})
+}
+
+// Put puts a manifest under a tag or its digest, after its parts, which are given
+// by digest.
+func (c *Client) Put(ctx context.Context, r Reference, manifest []byte, parts map[string][]byte) error {
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return explained(r, err)
+	}
+	for _, digest := range slices.Sorted(maps.Keys(parts)) {
+		if err := c.send(ctx, repo, layout.Describe("", parts[digest]), parts[digest]); err != nil {
+			return explained(r, err)
+		}
+	}
+	d := layout.Describe(layout.MediaManifest, manifest)
+	return explained(r, repo.Manifests().PushReference(ctx, described(d), bytes.NewReader(manifest), r.wanted()))
+}

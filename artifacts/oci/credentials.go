@@ -1,0 +1,102 @@
+package oci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+)
+
+// credentials gives what Docker and Podman keep for the registry of a reference,
+// and gives it to no other host.
+func (c *Client) credentials(r Reference) auth.CredentialFunc {
+	return func(ctx context.Context, asked string) (auth.Credential, error) {
+		if asked != host(r) {
+			return auth.EmptyCredential, nil
+		}
+		for _, file := range configFiles(c.options.ConfigFile) {
+			found, err := lookUp(ctx, file, r)
+			if err != nil {
+				return auth.EmptyCredential, fmt.Errorf("%w of %s: %w", errCredentials, file.path, err)
+			}
+			if found != auth.EmptyCredential {
+				return found, nil
+			}
+		}
+		return auth.EmptyCredential, nil
+	}
+}
+
+// errCredentials is in the errors about files and helpers with credentials.
+var errCredentials = errors.New("credentials")
+
+// configFile is where credentials may be. One that was named must be there.
+type configFile struct {
+	path  string
+	named bool
+}
+
+// configFiles lists the files that are looked at, the first ones first.
+//
+// See containers-auth.json(5) and https://docs.docker.com/reference/cli/docker/#environment-variables
+func configFiles(named string) []configFile {
+	if named == "" {
+		named = os.Getenv("REGISTRY_AUTH_FILE")
+	}
+	if named != "" {
+		return []configFile{{named, true}}
+	}
+	var files []configFile
+	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
+		files = append(files, configFile{filepath.Join(dir, "config.json"), false})
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		files = append(files, configFile{filepath.Join(dir, "containers", "auth.json"), false})
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		files = append(files, configFile{filepath.Join(dir, "containers", "auth.json"), false})
+	}
+	if dir, err := os.UserHomeDir(); err == nil {
+		files = append(files, configFile{filepath.Join(dir, ".docker", "config.json"), false})
+	}
+	return files
+}
+
+// lookUp looks for the credentials of a repository, of a namespace above it (as
+// Podman has them), and of the registry, in this order.
+func lookUp(ctx context.Context, file configFile, r Reference) (auth.Credential, error) {
+	var known struct {
+		Auths   map[string]json.RawMessage `json:"auths"`
+		Helpers map[string]string          `json:"credHelpers"`
+	}
+	data, err := os.ReadFile(file.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !file.named:
+		return auth.EmptyCredential, nil
+	case err != nil:
+		return auth.EmptyCredential, err
+	}
+	if err := json.Unmarshal(data, &known); err != nil {
+		return auth.EmptyCredential, err
+	}
+	store, err := credentials.NewStore(file.path, credentials.StoreOptions{})
+	if err != nil {
+		return auth.EmptyCredential, err
+	}
+	for key := r.Registry + "/" + r.Repository; strings.Contains(key, "/"); key = key[:strings.LastIndex(key, "/")] {
+		if known.Auths[key] == nil && known.Helpers[key] == "" {
+			continue
+		}
+		if found, err := store.Get(ctx, key); err != nil || found != auth.EmptyCredential {
+			return found, err
+		}
+	}
+	return store.Get(ctx, credentials.ServerAddressFromRegistry(r.Registry))
+}

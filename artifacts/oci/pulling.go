@@ -1,0 +1,210 @@
+package oci
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+)
+
+// Manifest is the manifest of a module as a registry has it, checked.
+type Manifest struct {
+	Reference Reference         // with the digest
+	Raw       []byte            // what the digest is of
+	Parsed    *layout.Manifest  // what it says
+	Module    layout.Descriptor // the layer with the module
+}
+
+// Descriptor points at the manifest.
+func (m *Manifest) Descriptor() layout.Descriptor {
+	return layout.Descriptor{MediaType: layout.MediaManifest, Digest: m.Reference.Digest, Size: int64(len(m.Raw))}
+}
+
+// Manifest reads the manifest of a module. A tag is resolved; if the reference
+// has a digest, it decides.
+//
+// Errors: ErrNotFound, ErrDenied, ErrUnavailable, ErrTampered, ErrLayout.
+func (c *Client) Manifest(ctx context.Context, r Reference) (*Manifest, error) {
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return nil, explained(r, err)
+	}
+	raw, parsed, err := fetchManifest(ctx, repo, r)
+	if err != nil {
+		return nil, explained(r, err)
+	}
+	return checked(r, raw, parsed, c.options.MaxModule)
+}
+
+// Stored is the manifest of a module as it was kept on this machine.
+//
+// Errors: ErrLayout.
+func Stored(r Reference, raw []byte) (*Manifest, error) {
+	parsed, err := layout.ReadManifest(layout.MediaManifest, raw)
+	if err != nil {
+		return nil, explained(r, err)
+	}
+	return checked(r, raw, parsed, math.MaxInt64)
+}
+
+func checked(r Reference, raw []byte, parsed *layout.Manifest, limit int64) (*Manifest, error) {
+	module, err := parsed.Module(limit)
+	if err != nil {
+		return nil, explained(r, err)
+	}
+	r.Digest = layout.Digest(raw)
+	return &Manifest{Reference: r, Raw: raw, Parsed: parsed, Module: module}, nil
+}
+
+// CheckConfig refuses a config that does not fit the manifest.
+func (m *Manifest) CheckConfig(content []byte) error {
+	return explained(m.Reference, m.Parsed.CheckConfig(content))
+}
+
+// CheckModule refuses content that is no module.
+func (m *Manifest) CheckModule(content []byte) error {
+	return explained(m.Reference, layout.CheckModule(content))
+}
+
+// Resolve finds the digest that a tag stands for now.
+func (c *Client) Resolve(ctx context.Context, r Reference) (string, error) {
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return "", explained(r, err)
+	}
+	found, err := repo.Manifests().Resolve(ctx, r.wanted())
+	if err != nil {
+		return "", explained(r, err)
+	}
+	if digest := found.Digest.String(); layout.ValidDigest(digest) {
+		return digest, nil
+	}
+	return "", explained(r, fmt.Errorf("%w: its digest is %q, not one of sha256", ErrLayout, found.Digest))
+}
+
+// fetchManifest reads any manifest. Whatever the registry says about the digest,
+// it is computed.
+func fetchManifest(ctx context.Context, repo *remote.Repository, r Reference) ([]byte, *layout.Manifest, error) {
+	described, body, err := repo.Manifests().FetchReference(ctx, r.wanted())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer body.Close()
+	raw, err := io.ReadAll(io.LimitReader(body, layout.MaxManifest+1))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(raw) > layout.MaxManifest:
+		return nil, nil, fmt.Errorf("%w: its manifest is larger than %d bytes", ErrLayout, layout.MaxManifest)
+	}
+	if want := described.Digest.String(); layout.Digest(raw) != want {
+		return nil, nil, fmt.Errorf("%w: the manifest should be %s and is %s", ErrTampered, want, layout.Digest(raw))
+	}
+	if r.Digest != "" && layout.Digest(raw) != r.Digest {
+		return nil, nil, fmt.Errorf("%w: the manifest is %s", ErrTampered, layout.Digest(raw))
+	}
+	parsed, err := layout.ReadManifest(described.MediaType, raw)
+	return raw, parsed, err
+}
+
+// Config reads and checks the config of a module's artifact.
+func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
+	config, err := c.blob(ctx, m.Reference, m.Parsed.Config, nil)
+	if err != nil {
+		return nil, explained(m.Reference, err)
+	}
+	return config, m.CheckConfig(config)
+}
+
+// Layer reads and checks the module itself. A transfer that breaks off is resumed.
+func (c *Client) Layer(ctx context.Context, m *Manifest) ([]byte, error) {
+	module, err := c.blob(ctx, m.Reference, m.Module, c.options.Progress)
+	if err != nil {
+		return nil, explained(m.Reference, err)
+	}
+	return module, m.CheckModule(module)
+}
+
+// Blob reads and checks any content of at most so many bytes.
+func (c *Client) Blob(ctx context.Context, r Reference, d layout.Descriptor, limit int64) ([]byte, error) {
+	if !layout.ValidDigest(d.Digest) || d.Size < 0 || d.Size > limit {
+		return nil, explained(r, fmt.Errorf("%w: %q of %d bytes is announced, and the limit is %d", ErrLayout, d.Digest, d.Size, limit))
+	}
+	content, err := c.blob(ctx, r, d, nil)
+	return content, explained(r, err)
+}
+
+// attempts is how often a transfer is begun or resumed.
+const attempts = 4
+
+// blob reads content whose size has been checked.
+func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, progress func(done, total int64)) ([]byte, error) {
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	repo, err := c.repository(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer // grows with what comes, not with what is announced
+	for attempt := 1; ; attempt++ {
+		err := transfer(ctx, repo, d, &content, progress)
+		if err == nil {
+			break
+		}
+		if attempt == attempts || !broken(err) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	if err := d.Matches(content.Bytes()); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTampered, err)
+	}
+	return content.Bytes(), nil
+}
+
+// errBroken is a transfer that has begun, and did not come to its end.
+var errBroken = errors.New("the transfer broke off")
+
+func broken(err error) bool { return errors.Is(err, errBroken) && !errors.Is(err, errStalled) }
+
+// transfer goes on with a transfer where the content ends, or begins it anew if
+// the registry cannot do that.
+func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content *bytes.Buffer, progress func(done, total int64)) error {
+	body, err := repo.Blobs().Fetch(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: ociDigest(d.Digest), Size: d.Size})
+	if isNotFound(err) {
+		return fmt.Errorf("%w: the registry has the manifest, but not its content %s", ErrMissing, d.Digest)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { body.Close() }()
+	if seeker, ok := body.(io.Seeker); ok && content.Len() > 0 {
+		if _, err := seeker.Seek(int64(content.Len()), io.SeekStart); err != nil {
+			return err
+		}
+	} else {
+		content.Reset()
+	}
+	from := io.LimitReader(body, d.Size+1-int64(content.Len())) // one more shows what is too long
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(chunk)
+		content.Write(chunk[:n])
+		progress(int64(content.Len()), d.Size)
+		switch {
+		case err == io.EOF && int64(content.Len()) < d.Size:
+			return fmt.Errorf("%w after %d of %d bytes", errBroken, content.Len(), d.Size)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w after %d of %d bytes: %w", errBroken, content.Len(), d.Size, err)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package oci
+
+import (
+	"fmt"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+)
+
+// Scheme begins the references of artifacts where files could be meant too.
+const Scheme = "oci://"
+
+// Reference names an artifact in a registry, by tag, by digest, or by both; then
+// the digest decides.
+type Reference struct {
+	Registry   string // host, with the port if any
+	Repository string
+	Tag        string
+	Digest     string // "sha256:" and 64 hexadecimal digits
+}
+
+// IsReference tells whether a name is meant as a reference, and not as a file.
+func IsReference(name string) bool { return strings.HasPrefix(name, Scheme) }
+
+// Parse reads a reference, with or without the scheme: oci://ghcr.io/me/operator:v1,
+// localhost:5000/operator@sha256:…. There is no default tag.
+func Parse(text string) (Reference, error) {
+	bare := strings.TrimPrefix(text, Scheme)
+	refuse := func(why string) (Reference, error) {
+		return Reference{}, fmt.Errorf("%s: %s, like oci://ghcr.io/me/operator:v1", text, why)
+	}
+	parsed, err := registry.ParseReference(bare)
+	switch {
+	case strings.Contains(bare, "://"):
+		return refuse("no reference of an artifact")
+	case err != nil:
+		return Reference{}, fmt.Errorf("%s: %w: want a name in lower case with a tag or a digest, like oci://ghcr.io/me/operator:v1", text, err)
+	case parsed.Reference == "":
+		return refuse("name a tag or a digest")
+	}
+	r := Reference{Registry: parsed.Registry, Repository: parsed.Repository}
+	path, sum, byDigest := strings.Cut(bare, "@")
+	if _, tag, ok := strings.Cut(path[strings.Index(path, "/"):], ":"); ok {
+		r.Tag = tag
+	}
+	if byDigest {
+		r.Digest = sum
+	}
+	return r, r.check()
+}
+
+func (r Reference) check() error {
+	if r.Digest != "" && !layout.ValidDigest(r.Digest) {
+		return fmt.Errorf("%s: want a digest of sha256", r)
+	}
+	if r.Tag != "" {
+		if err := (registry.Reference{Registry: r.Registry, Repository: r.Repository, Reference: r.Tag}).ValidateReferenceAsTag(); err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+	}
+	return nil
+}
+
+// String is the reference with the scheme.
+func (r Reference) String() string { return Scheme + r.Name() }
+
+// Name is the reference without the scheme, as other tools write it.
+func (r Reference) Name() string {
+	text := r.Registry + "/" + r.Repository
+	if r.Tag != "" {
+		text += ":" + r.Tag
+	}
+	if r.Digest != "" {
+		text += "@" + r.Digest
+	}
+	return text
+}
+
+// At is the same repository at a digest, without the tag.
+func (r Reference) At(digest string) Reference {
+	return Reference{Registry: r.Registry, Repository: r.Repository, Digest: digest}
+}
+
+// Tagged is the same repository at a tag.
+func (r Reference) Tagged(tag string) Reference {
+	return Reference{Registry: r.Registry, Repository: r.Repository, Tag: tag}
+}
+
+// wanted is what a registry is asked for.
+func (r Reference) wanted() string {
+	if r.Digest != "" {
+		return r.Digest
+	}
+	return r.Tag
+}

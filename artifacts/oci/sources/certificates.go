@@ -1,0 +1,65 @@
+package sources
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+func (c certificate) read() ([]*x509.Certificate, error) {
+	switch c.Type {
+	case "Path":
+		data, err := readFile(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		found, err := certificates(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Path, err)
+		}
+		return found, nil
+	case "Data":
+		return certificates([]byte(c.Data))
+	}
+	return nil, fmt.Errorf("type %q: want Path or Data", c.Type)
+}
+
+// certificates reads one certificate in DER, or any number of them in PEM.
+func certificates(data []byte) ([]*x509.Certificate, error) {
+	if block, _ := pem.Decode(data); block == nil {
+		single, err := x509.ParseCertificate(data)
+		if err != nil {
+			return nil, errors.New("neither PEM nor DER of a certificate")
+		}
+		return []*x509.Certificate{single}, nil
+	}
+	var found []*x509.Certificate
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+// readFile reads a file that is not larger than configurations are.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
+	}
+	return data, nil
+}

@@ -1,0 +1,130 @@
+// Package sources reads sources.yaml: which registries may be reached without
+// TLS, whose certificates are trusted, and through which proxies. The format is that
+// of Kubewarden's kwctl, so its file can be used as it is.
+//
+// See https://docs.kubewarden.io/reference/sources_yaml
+package sources
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Sources say how registries are reached. The zero value, and nil, are a file
+// that says nothing: TLS with the certificates of the system, proxies of the environment.
+type Sources struct {
+	insecure    []string
+	authorities map[string][]*x509.Certificate
+	proxies     *httpproxy.Config
+}
+
+// file is the YAML document.
+type file struct {
+	Insecure    []string                 `yaml:"insecure_sources"`
+	Authorities map[string][]certificate `yaml:"source_authorities"`
+	Proxies     *struct {
+		HTTP  string `yaml:"http_proxy"`
+		HTTPS string `yaml:"https_proxy"`
+		No    string `yaml:"no_proxy"`
+	} `yaml:"proxies"`
+}
+
+type certificate struct {
+	Type string `yaml:"type"` // Path or Data
+	Path string `yaml:"path"`
+	Data string `yaml:"data"`
+}
+
+// maxFile bounds sources.yaml and each certificate file, in bytes.
+const maxFile = 4 << 20
+
+// DefaultPath is kopf/sources.yaml in the user's folder of configurations; empty
+// if there is no such folder.
+func DefaultPath() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "kopf", "sources.yaml")
+}
+
+// Read reads the file at the path, or, if it is empty, the default one, which may
+// be missing.
+func Read(path string) (*Sources, error) {
+	chosen := path != ""
+	if !chosen {
+		if path = DefaultPath(); path == "" {
+			return &Sources{}, nil
+		}
+	}
+	data, err := readFile(path)
+	switch {
+	case !chosen && errors.Is(err, fs.ErrNotExist):
+		return &Sources{}, nil
+	case err != nil:
+		return nil, err
+	}
+	s, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse reads the document; unknown keys are refused. Certificates are read at once.
+func Parse(data []byte) (*Sources, error) {
+	var f file
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	s := &Sources{insecure: f.Insecure, authorities: map[string][]*x509.Certificate{}}
+	for host, list := range f.Authorities {
+		for i, c := range list {
+			found, err := c.read()
+			if err != nil {
+				return nil, fmt.Errorf("source_authorities of %s, certificate %d: %w", host, i+1, err)
+			}
+			s.authorities[host] = append(s.authorities[host], found...)
+		}
+	}
+	if p := f.Proxies; p != nil {
+		s.proxies = &httpproxy.Config{HTTPProxy: p.HTTP, HTTPSProxy: p.HTTPS, NoProxy: p.No}
+	}
+	return s, nil
+}
+
+// Insecure tells whether a host (with the port, if any) may be reached without
+// a trusted certificate, and without TLS.
+func (s *Sources) Insecure(host string) bool { return s != nil && slices.Contains(s.insecure, host) }
+
+// Authorities are the certificates that are trusted for the host, besides those
+// of the system; nil if there are none.
+func (s *Sources) Authorities(host string) []*x509.Certificate {
+	if s == nil {
+		return nil
+	}
+	return s.authorities[host]
+}
+
+// Proxy is the proxy of a request; nil for none.
+func (s *Sources) Proxy() func(*http.Request) (*url.URL, error) {
+	if s == nil || s.proxies == nil {
+		return http.ProxyFromEnvironment
+	}
+	find := s.proxies.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return find(r.URL) }
+}

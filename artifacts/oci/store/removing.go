@@ -1,0 +1,115 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Remove forgets a reference, or all references to a digest, and then everything
+// that no reference needs: what belongs to artifacts that are gone, and content. It returns the names of the references.
+//
+// Errors: ErrAbsent.
+func (s *Store) Remove(nameOrDigest string) ([]string, error) {
+	unlock, err := s.lock(true)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	entries, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for _, e := range entries {
+		if e.Name == nameOrDigest || e.Digest == nameOrDigest {
+			if err := os.Remove(s.entry(e.Name)); err != nil {
+				return gone, err
+			}
+			gone = append(gone, e.Name)
+		}
+	}
+	if gone == nil {
+		return nil, fmt.Errorf("%s: %w", nameOrDigest, ErrAbsent)
+	}
+	return gone, errors.Join(s.detach(), s.sweep())
+}
+
+// detach forgets what belongs to artifacts that no reference stands for any more.
+func (s *Store) detach() error {
+	all, err := s.all()
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, e := range all {
+		if e.Subject == "" {
+			there[e.Digest] = true
+		}
+	}
+	for _, e := range all {
+		if e.Subject != "" && !there[e.Subject] {
+			err = errors.Join(err, ignoreMissing(os.Remove(s.entry(e.Name))))
+		}
+	}
+	return err
+}
+
+// Sweep removes content that no reference needs: what is left of something that failed.
+func (s *Store) Sweep() error {
+	unlock, err := s.lock(true)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.sweep()
+}
+
+// sweep removes content without references, and what killed processes have left.
+// The store is locked.
+func (s *Store) sweep() error {
+	entries, err := s.all()
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for _, e := range entries {
+		needed[e.Digest] = true
+		m, _, err := s.Manifest(e.Digest)
+		if err != nil {
+			continue // its parts are fetched again with it
+		}
+		needed[m.Config.Digest] = true
+		for _, layer := range m.Layers {
+			needed[layer.Digest] = true
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(s.dir, "blobs", "sha256"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !needed["sha256:"+f.Name()] && !recent(f) {
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(s.dir, "blobs", "sha256", f.Name()))))
+		}
+	}
+	return err
+}
+
+// recent tells a temporary file that may still be written.
+func recent(f fs.DirEntry) bool {
+	info, err := f.Info()
+	temporary := strings.HasPrefix(f.Name(), ".")
+	return temporary && (err != nil || time.Since(info.ModTime()) < time.Hour)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

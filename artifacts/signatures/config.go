@@ -1,0 +1,222 @@
+package signatures
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Config says whose signatures are demanded: verification.yml in the format of
+// Kubewarden.
+//
+// See https://docs.kubewarden.io/reference/verification-config
+type Config struct {
+	APIVersion string        `yaml:"apiVersion"`
+	AllOf      []Requirement `yaml:"allOf"`
+	AnyOf      *AnyOf        `yaml:"anyOf"`
+}
+
+// AnyOf demands some of several requirements. Signers are counted, not entries: one
+// signer that fits two of them counts once.
+type AnyOf struct {
+	MinimumMatches *int          `yaml:"minimumMatches"` // 1 by default
+	Signatures     []Requirement `yaml:"signatures"`
+}
+
+// Requirement demands a signature by somebody, with some annotations.
+type Requirement struct {
+	Kind        string            `yaml:"kind"`  // pubKey, genericIssuer, githubAction
+	Owner       string            `yaml:"owner"` // pubKey: for people; githubAction: the user or organization
+	Key         string            `yaml:"key"`   // pubKey: PEM
+	Issuer      string            `yaml:"issuer"`
+	Subject     *Subject          `yaml:"subject"`
+	Repo        string            `yaml:"repo"` // githubAction; any of the owner's if empty
+	Annotations map[string]string `yaml:"annotations"`
+
+	key *PublicKey
+}
+
+// Subject is who a certificate was issued for.
+type Subject struct {
+	Equal     string `yaml:"equal"`
+	URLPrefix string `yaml:"urlPrefix"` // always ends with a slash
+}
+
+// maxConfig bounds a configuration, in bytes.
+const maxConfig = 1 << 20
+
+// ReadConfig reads a file.
+func ReadConfig(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxConfig {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxConfig)
+	}
+	c, err := ParseConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseConfig reads a configuration. Unknown keys, and those of another kind, are
+// refused: a demand that is not understood would be one that is not made.
+func ParseConfig(data []byte) (*Config, error) {
+	c := &Config{}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one document: only one says what is demanded")
+	}
+	if c.APIVersion != "v1" {
+		return nil, fmt.Errorf("apiVersion %q: want v1", c.APIVersion)
+	}
+	if len(c.AllOf) == 0 && c.AnyOf == nil {
+		return nil, errors.New("neither allOf nor anyOf demands a signature")
+	}
+	for i := range c.AllOf {
+		if err := c.AllOf[i].complete(); err != nil {
+			return nil, fmt.Errorf("allOf, entry %d: %w", i+1, err)
+		}
+	}
+	return c, c.AnyOf.complete()
+}
+
+// Require demands one more signature.
+func (c *Config) Require(r Requirement) { c.AllOf = append(c.AllOf, r) }
+
+// ByIssuer is a demand for a certificate that an issuer knows the subject of.
+func ByIssuer(issuer, subject string, annotations map[string]string) Requirement {
+	return Requirement{Kind: kindIssuer, Issuer: issuer, Subject: &Subject{Equal: subject}, Annotations: annotations}
+}
+
+// ByGitHub is a demand for a certificate of an action of GitHub, of any repository of
+// the owner if repo is empty.
+func ByGitHub(owner, repo string, annotations map[string]string) Requirement {
+	return Requirement{Kind: kindGitHub, Owner: owner, Repo: repo, Annotations: annotations}
+}
+
+// ByKeys demands a signature by each of the keys.
+func ByKeys(keys []*PublicKey, annotations map[string]string) *Config {
+	c := &Config{APIVersion: "v1"}
+	for _, key := range keys {
+		c.AllOf = append(c.AllOf, Requirement{Kind: kindKey, Annotations: annotations, key: key})
+	}
+	return c
+}
+
+func (a *AnyOf) complete() error {
+	if a == nil {
+		return nil
+	}
+	for i := range a.Signatures {
+		if err := a.Signatures[i].complete(); err != nil {
+			return fmt.Errorf("anyOf, entry %d: %w", i+1, err)
+		}
+	}
+	switch n := a.minimum(); {
+	case n < 1:
+		return fmt.Errorf("anyOf: minimumMatches %d: want at least 1", n)
+	case n > len(a.Signatures):
+		return fmt.Errorf("anyOf: minimumMatches %d, but there are only %d signatures to match", n, len(a.Signatures))
+	}
+	return nil
+}
+
+func (a *AnyOf) minimum() int {
+	if a.MinimumMatches == nil {
+		return 1
+	}
+	return *a.MinimumMatches
+}
+
+// Kinds of requirements.
+const (
+	kindKey    = "pubKey"
+	kindIssuer = "genericIssuer"
+	kindGitHub = "githubAction"
+)
+
+// complete checks a requirement by its kind.
+func (r *Requirement) complete() error {
+	given := map[string]bool{
+		"owner": r.Owner != "", "key": r.Key != "", "issuer": r.Issuer != "", "subject": r.Subject != nil, "repo": r.Repo != "",
+	}
+	var needs, may []string
+	switch r.Kind {
+	case kindKey:
+		needs, may = []string{"key"}, []string{"owner"}
+	case kindIssuer:
+		needs = []string{"issuer", "subject"}
+	case kindGitHub:
+		needs, may = []string{"owner"}, []string{"repo"}
+	default:
+		return fmt.Errorf("kind %q: want pubKey, genericIssuer, or githubAction", r.Kind)
+	}
+	for _, name := range needs {
+		if !given[name] {
+			return fmt.Errorf("%s needs %s", r.Kind, name)
+		}
+		delete(given, name)
+	}
+	for _, name := range may {
+		delete(given, name)
+	}
+	for name, is := range given {
+		if is {
+			return fmt.Errorf("%s has no %s", r.Kind, name)
+		}
+	}
+	return r.parse()
+}
+
+func (r *Requirement) parse() error {
+	var err error
+	switch {
+	case r.Kind == kindKey:
+		r.key, err = ParsePublicKey([]byte(r.Key))
+	case r.Subject != nil && (r.Subject.Equal == "") == (r.Subject.URLPrefix == ""):
+		err = errors.New("subject needs either equal or urlPrefix")
+	case r.Subject != nil && r.Subject.URLPrefix != "":
+		var u *url.URL
+		if u, err = url.Parse(r.Subject.URLPrefix); err == nil && (u.Scheme == "" || u.Host == "") {
+			err = fmt.Errorf("urlPrefix %q is no URL", r.Subject.URLPrefix)
+		}
+		r.Subject.URLPrefix = strings.TrimSuffix(r.Subject.URLPrefix, "/") + "/"
+	}
+	return err
+}
+
+// String names the requirement for messages.
+func (r *Requirement) String() string {
+	switch r.Kind {
+	case kindKey:
+		name := "key " + r.key.fingerprint[:12]
+		if r.Owner != "" {
+			name += " of " + r.Owner
+		}
+		return name
+	case kindGitHub:
+		return "GitHub action of " + strings.TrimSuffix(r.Owner+"/"+r.Repo, "/")
+	}
+	if r.Subject.Equal != "" {
+		return r.Subject.Equal + " of " + r.Issuer
+	}
+	return r.Subject.URLPrefix + "… of " + r.Issuer
+}

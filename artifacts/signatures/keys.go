@@ -1,0 +1,108 @@
+package signatures
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/internal/legible"
+)
+
+// PublicKey checks signatures by one key: ECDSA, RSA of at least 2048 bits (PKCS #1), or
+// Ed25519, all with SHA-256 where there is a choice, as cosign has it.
+type PublicKey struct {
+	key         crypto.PublicKey
+	fingerprint string
+}
+
+// Fingerprint identifies the key: the SHA-256 of its PKIX form, in hexadecimal.
+func (k *PublicKey) Fingerprint() string { return k.fingerprint }
+
+// ParsePublicKey reads a key in PEM.
+func ParsePublicKey(text []byte) (*PublicKey, error) {
+	block, rest := pem.Decode(text)
+	switch {
+	case block == nil:
+		return nil, errors.New("no public key in PEM (BEGIN PUBLIC KEY)")
+	case block.Type != "PUBLIC KEY":
+		return nil, fmt.Errorf("no public key in PEM (BEGIN PUBLIC KEY), but %q", legible.Short(block.Type, 40))
+	}
+	if more, _ := pem.Decode(rest); more != nil {
+		return nil, errors.New("more than one key: each is demanded by an entry or a file of its own")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("public key: %w", err)
+	}
+	return newPublicKey(key)
+}
+
+func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
+	switch key := key.(type) {
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+	case *rsa.PublicKey:
+		if key.N.BitLen() < 2048 {
+			return nil, fmt.Errorf("public key: RSA of %d bits is too weak", key.N.BitLen())
+		}
+	default:
+		return nil, fmt.Errorf("public key: %T is none of ECDSA, RSA, Ed25519", key)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("public key: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	return &PublicKey{key: key, fingerprint: hex.EncodeToString(sum[:])}, nil
+}
+
+// Verifies tells whether a signature of a message is by this key.
+func (k *PublicKey) Verifies(message, signature []byte) bool {
+	sum := sha256.Sum256(message)
+	switch key := k.key.(type) {
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(key, sum[:], signature)
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) == nil
+	case ed25519.PublicKey:
+		return len(signature) == ed25519.SignatureSize && ed25519.Verify(key, message, signature)
+	}
+	return false
+}
+
+// PrivateKey makes signatures.
+type PrivateKey struct {
+	signer crypto.Signer
+	public *PublicKey
+}
+
+// Public is the key that checks what this one signs.
+func (k *PrivateKey) Public() *PublicKey { return k.public }
+
+func newPrivateKey(key any) (*PrivateKey, error) {
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("private key: %T cannot sign", key)
+	}
+	public, err := newPublicKey(signer.Public())
+	if err != nil {
+		return nil, err
+	}
+	return &PrivateKey{signer: signer, public: public}, nil
+}
+
+// Sign signs a message.
+func (k *PrivateKey) Sign(message []byte) ([]byte, error) {
+	if _, ok := k.signer.(ed25519.PrivateKey); ok {
+		return k.signer.Sign(rand.Reader, message, crypto.Hash(0))
+	}
+	sum := sha256.Sum256(message)
+	return k.signer.Sign(rand.Reader, sum[:], crypto.SHA256)
+}

@@ -1,0 +1,55 @@
+package signatures
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
+)
+
+// imageConfig is the least that readers of images want.
+type imageConfig struct {
+	Architecture string   `json:"architecture"`
+	OS           string   `json:"os"`
+	Created      string   `json:"created"`
+	Config       struct{} `json:"config"`
+	RootFS       struct {
+		Type    string   `json:"type"`
+		DiffIDs []string `json:"diff_ids"`
+	} `json:"rootfs"`
+}
+
+// addLayer adds a layer to the manifest at a tag, or makes a manifest with it.
+func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout.Descriptor, content []byte) error {
+	m, _, err := c.Attached(ctx, at)
+	if errors.Is(err, oci.ErrNotFound) {
+		m, err = &layout.Manifest{SchemaVersion: 2, MediaType: layout.MediaManifest}, nil
+	}
+	if err != nil {
+		return err
+	}
+	same := func(d layout.Descriptor) bool {
+		return d.Digest == layer.Digest && d.Annotations[annotationSignature] == layer.Annotations[annotationSignature]
+	}
+	if !slices.ContainsFunc(m.Layers, same) {
+		m.Layers = append(m.Layers, layer)
+	}
+	config := imageConfig{Created: "1970-01-01T00:00:00Z"}
+	config.RootFS.Type = "layers"
+	for _, l := range m.Layers {
+		config.RootFS.DiffIDs = append(config.RootFS.DiffIDs, l.Digest)
+	}
+	encoded, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	m.Config = layout.Describe(mediaImageConfig, encoded)
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return c.Put(ctx, at, raw, map[string][]byte{m.Config.Digest: encoded, layer.Digest: content})
+}

@@ -1,0 +1,68 @@
+package signatures
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+)
+
+// Verifier verifies artifacts.
+type Verifier struct {
+	Sources  []oci.Attachments // asked in this order, until the signatures suffice
+	Config   *Config
+	Sigstore Sigstore // looks at certificates
+}
+
+// Verify tells who has signed an artifact, if that is enough. The reference has a
+// digest: what a tag stands for in the meantime does not matter.
+//
+// Errors: ErrUnverified, or those of reading from a registry and of Sigstore.
+func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
+	var last error
+	for _, from := range v.Sources {
+		found, err := Collect(ctx, from, r)
+		if err != nil {
+			last = fmt.Errorf("%s: reading its signatures: %w", r, err)
+			continue
+		}
+		signers, err := v.Config.Verify(ctx, r.Digest, found, &v.Sigstore)
+		if err == nil {
+			return signers, nil
+		}
+		last = fmt.Errorf("%s: %w", r, err)
+	}
+	return nil, last
+}
+
+// DefaultPath is kopf/verification.yml in the user's folder of configurations;
+// empty if there is no such folder.
+func DefaultPath() string { return configured("verification.yml") }
+
+// configured is the path of a file of ours in the user's folder of configurations.
+func configured(name string) string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "kopf", name)
+}
+
+// ReadKeys reads public keys, one of each file.
+func ReadKeys(paths []string) ([]*PublicKey, error) {
+	var keys []*PublicKey
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		key, err := ParsePublicKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
