@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator/manifests"
 	"github.com/kopf-wasm/kopf/operator/scripts"
@@ -28,6 +30,8 @@ func Files(_ context.Context, path string) (string, []byte, error) {
 type Source struct {
 	Open   Opener // nil: Files
 	Engine string // the module that runs scripts, a name for Open; empty: see package operator/scripts
+
+	log *zerolog.Logger // of the operator, for what guests write; nil: there is none
 }
 
 // open reads what a name stands for.
@@ -39,7 +43,7 @@ func (s Source) open(ctx context.Context, name string) (label string, data []byt
 }
 
 // source is where the modules of an operator come from.
-func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine} }
+func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine, log: &o.Log} }
 
 // Load loads modules from files, and closes all of them if one cannot be loaded.
 func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
@@ -137,6 +141,9 @@ func (s Source) read(ctx context.Context, name string, o host.Options) (*opened,
 		return nil, err
 	}
 	src := &opened{label: label, wasm: data, options: o}
+	if s.log != nil {
+		recordOutput(*s.log, label, &src.options)
+	}
 	if manifests.Is(name) && !isModule(data) {
 		src.text = sha256.Sum256(data)
 		if src.wasm, err = fromManifest(ctx, s.open, name, data, &src.options); err != nil {

@@ -15,7 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
 // monitor opens the endpoints of the host about an operator, if there is to be any,
@@ -28,7 +30,8 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 	if err != nil {
 		return nil, fmt.Errorf("the endpoints for monitoring: %w", err)
 	}
-	server := &http.Server{Handler: monitoring(op, modules), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	server := conns.Server(monitoring(op, modules))
+	listener = conns.New(conns.Small).Listener(listener)
 	var serving sync.WaitGroup
 	serving.Go(func() { // Waited for by the returned function.
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -45,6 +48,7 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 type observed interface {
 	Streams() []reactor.StreamState
 	Counts() reactor.Counts
+	Accounts() []accounts.Usage
 }
 
 // certified is an operator whose webhooks have a certificate, or will have one.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -29,6 +31,7 @@ func (s secured) Expires() (time.Time, bool) { return s.expires, true }
 
 func (s still) Streams() []reactor.StreamState { return s.streams }
 func (s still) Counts() reactor.Counts         { return s.counts }
+func (s still) Accounts() []accounts.Usage     { return accounts.New(accounts.Limits{}).Usage() }
 
 func none() []*host.Module { return nil }
 
@@ -79,7 +82,7 @@ func TestEndpoints(t *testing.T) {
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
-		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, "process_resident_memory_bytes", "go_goroutines",
+		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, `kopf_held_bytes{kind="memos"} 0`, `kopf_held_limit_bytes{kind="indices"} 1.073741824e+09`, `kopf_held_refusals_total{kind="answers"} 0`, "process_resident_memory_bytes", "go_goroutines",
 	} {
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("/metrics answers %d without %s", code, want)
@@ -134,5 +137,47 @@ func TestListening(t *testing.T) {
 	if rsp, err := http.Get("http://" + address + "/livez"); err == nil {
 		rsp.Body.Close()
 		t.Error("it still listens")
+	}
+}
+
+// TestSilentClientsOfEndpoints do not keep probes and metrics from being served.
+func TestSilentClientsOfEndpoints(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var silent []net.Conn
+	for range 300 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		silent = append(silent, conn)
+	}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		rsp, err := client.Get("http://" + address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rsp.Body.Close()
+		if rsp.StatusCode != http.StatusOK {
+			t.Errorf("%s answers %d", path, rsp.StatusCode)
+		}
+	}
+	if err := silent[0].SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil { // before any timeout of the server
+		t.Fatal(err)
+	}
+	var late net.Error
+	if _, err := silent[0].Read(make([]byte, 1)); errors.As(err, &late) && late.Timeout() {
+		t.Error("the oldest silent client has not made room")
 	}
 }

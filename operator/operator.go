@@ -47,7 +47,7 @@ type Options struct {
 	Memo *Memo
 
 	// Open reads a module by its name; files by default. A program that runs modules
-	// from registries too has package host/modules for this.
+	// from registries too has package artifacts/modules for this.
 	Open Opener
 
 	// Engine is the module that runs scripts among Modules, a name for Open; empty: the
@@ -88,6 +88,10 @@ type Options struct {
 	// Calls say which requests of the guests are made, and how; none by default.
 	Calls Calls
 
+	// Limits bound the requests of the operator in time; absent ones have the defaults of
+	// package reactor/clients.
+	Limits Limits
+
 	// GrantWanted grants all that the guests declare to want, besides Calls.Grants.
 	GrantWanted bool
 
@@ -100,7 +104,8 @@ type Options struct {
 	// user@host/time/random.
 	Identity string
 
-	// Host are the limits, the configuration and the streams of the guests.
+	// Host are the limits, the configuration and the streams of the guests. Where a stream is
+	// nil, its lines become records in Log.
 	Host host.Options
 
 	// Settings are the settings before the startup handlers; nil: the defaults.
@@ -119,8 +124,9 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/authentication/
 	Login func(ctx context.Context) (*reactor.Connection, error)
 
-	// AllowServer and AllowProxy let login handlers choose the server and the proxy
-	// that requests go to; by default these are the host's.
+	// AllowServer lets login handlers choose the server that requests go to, and its
+	// authorities, or no verification. AllowProxy lets them choose the proxy. By default all
+	// of these are the host's.
 	AllowServer, AllowProxy bool
 
 	// Counts is called once, before the operator runs, with a function that tells at
@@ -131,8 +137,8 @@ type Options struct {
 	// Operator.Reload.
 	Reload bool
 
-	// KeepRights refuses to replace modules by others that want more: other resources
-	// or requests, for example. The error is ErrMoreRights then.
+	// KeepRights refuses to replace modules by others that want more: other resources or
+	// requests, or fewer filters, for example. The error is ErrMoreRights then.
 	KeepRights bool
 
 	Log    zerolog.Logger
@@ -143,6 +149,9 @@ type Options struct {
 // ErrExitTimeout says that the graceful exit took longer than the setting
 // process.ultimate_exiting_timeout. The process should end: something in it hangs.
 var ErrExitTimeout = reactor.ErrExitTimeout
+
+// ErrRunTwice refuses to run an operator once more.
+var ErrRunTwice = reactor.ErrRunTwice
 
 // ErrHandlersFailed says that an operator that ran once has left failures.
 var ErrHandlersFailed = reactor.ErrHandlersFailed

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -15,11 +16,12 @@ type Peering struct {
 	Priority   *int   // nil: as set
 }
 
-// applied changes the settings, or the defaults if there are none.
+// applied is a changed copy of the settings, or of the defaults if there are none.
 func (p Peering) applied(s *settings.Settings) *settings.Settings {
 	if s == nil {
 		s = settings.Default()
 	}
+	s = s.Clone()
 	if p.Name != "" {
 		s.Peering.Name, s.Peering.Mandatory = p.Name, true
 	}
@@ -43,5 +45,6 @@ func Announce(ctx context.Context, a Announcement) error {
 	if len(a.Logins) == 0 {
 		a.Logins = logins(nil)
 	}
+	a.UserAgent = clients.UserAgent(version(), "")
 	return reactor.Announce(ctx, a)
 }

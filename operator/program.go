@@ -23,7 +23,10 @@ func (op *Operator) load(ctx context.Context) ([]loaded, error) {
 	if len(o.Modules) > 0 {
 		return nil, errors.Join(errOneFlavour, o.Program.Close())
 	}
-	module, err := host.Connect(ctx, "the program", o.Program, o.Host)
+	const name = "the program"
+	limits := o.Host
+	recordOutput(o.Log, name, &limits)
+	module, err := host.Connect(ctx, name, o.Program, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
 // Operator is an operator whose modules are loaded. It runs once.
@@ -22,6 +24,7 @@ type Operator struct {
 	ready   chan struct{} // closed when the operator has started
 	stopped chan struct{} // closed when it is to end
 	stop    func()        // closes it
+	begun   atomic.Bool   // Run was called
 
 	reloading sync.Mutex // one at a time
 
@@ -32,10 +35,12 @@ type Operator struct {
 }
 
 // New loads the modules of an operator. Nothing of them runs but their registration.
-// An operator that is not run is to be closed.
+// An operator that is not run is to be closed. New copies the options: the operator changes
+// nothing of them but the memo.
 //
 // Errors name the file, the handler, or the setting that is to blame.
 func New(ctx context.Context, o Options) (*Operator, error) {
+	o.Modules, o.Guests, o.Namespaces = slices.Clone(o.Modules), slices.Clone(o.Guests), slices.Clone(o.Namespaces)
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
 	op.stop = sync.OnceFunc(func() { close(op.stopped) })
 	op.options.Open = op.files.noting(o.Open)
@@ -62,9 +67,9 @@ func (op *Operator) assemble() error {
 		return err
 	}
 	op.reactor, err = reactor.New(reactor.Options{
-		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
+		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Held: o.Host.Held, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: granted, Webhooks: o.Admission.webhooks(o.Log, op.cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
+		Calls: granted, Limits: o.Limits, UserAgent: granted.UserAgent, Webhooks: o.Admission.webhooks(o.Log, op.cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
 	})
 	if err == nil && o.Counts != nil {
@@ -87,6 +92,8 @@ func (o *Options) join(modules []*host.Module) (*reactor.Registry, Calls, error)
 	if err != nil {
 		return nil, Calls{}, err
 	}
+	name := o.registered(guests)
+	granted.UserAgent, granted.FieldManager = clients.UserAgent(version(), name), clients.FieldManager(name)
 	registry, err := reactor.NewRegistry(guests...)
 	return registry, granted, err
 }
@@ -118,8 +125,12 @@ func (op *Operator) started() {
 }
 
 // Run runs the operator until the context ends, or until it is told to stop, and
-// closes it. The error says what could not be started, or could not go on.
+// closes it. The error says what could not be started, or could not go on. An operator
+// runs once: each later call returns ErrRunTwice, and changes nothing.
 func (op *Operator) Run(ctx context.Context) error {
+	if op.begun.Swap(true) {
+		return ErrRunTwice
+	}
 	ctx, ended := op.withProgram(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

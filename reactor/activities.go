@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
@@ -27,6 +28,7 @@ type activity struct {
 	handlers []*Handler
 	settings *settings.Settings
 	memo     *memo
+	account  *accounts.Account
 	events   *events
 	indices  *indexing.Indices
 	caller   *calls.Caller
@@ -77,7 +79,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 // cause is what the handlers of the activity are called with.
 func (a *activity) cause() (*cause, error) {
 	c := &cause{
-		activity: activityNames[a.kind], base: a.memo, patch: newPatch(nil),
+		activity: activityNames[a.kind], base: a.memo, account: a.account, patch: newPatch(nil),
 		log: logger{Logger: &a.log, name: "kopf.activities"}, events: a.events, indices: a.indices,
 		caller: a.caller,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/patches"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -33,11 +34,11 @@ type Admission struct {
 	op      *Operator
 	changed chan struct{} // has a token after each change of the resources
 
-	mu        sync.Mutex           // guards all below
-	edition   uint32               // whose handlers they are for
-	resources []selectors.Resource // for reviews
-	versions  []selectors.Resource // for conversions: of all versions
-	found     chan struct{}        // closed when the resources are known
+	mu         sync.Mutex           // guards all below
+	generation uint32               // whose handlers they are for
+	resources  []selectors.Resource // for reviews
+	versions   []selectors.Resource // for conversions: of all versions
+	found      chan struct{}        // closed when the resources are known
 }
 
 func newAdmission(op *Operator) *Admission {
@@ -82,17 +83,17 @@ func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 	return nil
 }
 
-// serve replaces the resources that the handlers of an edition are for, out of all
+// serve replaces the resources that the handlers of a generation are for, out of all
 // that there are.
-func (a *Admission) serve(e *edition, resources, all []selectors.Resource) {
+func (a *Admission) serve(e *generation, resources, all []selectors.Resource) {
 	versions := slices.DeleteFunc(slices.Clone(all), func(r selectors.Resource) bool {
 		return !slices.ContainsFunc(e.registry.converting, func(h *Handler) bool { return h.converts(r) })
 	})
 	equal := func(x, y selectors.Resource) bool { return x.Key() == y.Key() }
 	a.mu.Lock()
 	first := a.resources == nil
-	same := !first && a.edition == e.number && slices.EqualFunc(a.resources, resources, equal) && slices.EqualFunc(a.versions, versions, equal)
-	a.edition = e.number
+	same := !first && a.generation == e.number && slices.EqualFunc(a.resources, resources, equal) && slices.EqualFunc(a.versions, versions, equal)
+	a.generation = e.number
 	a.resources, a.versions = append([]selectors.Resource{}, resources...), versions
 	a.mu.Unlock()
 	if first {
@@ -131,17 +132,17 @@ func selected(resources []selectors.Resource, is func(selectors.Resource) bool) 
 }
 
 // Get reads an object, in one attempt.
-func (a *Admission) Get(ctx context.Context, path string) ([]byte, error) {
-	return a.op.client.Get(ctx, path)
+func (a *Admission) Get(ctx context.Context, path apipath.Path) ([]byte, error) {
+	return a.op.client.Get(ctx, path, nil)
 }
 
 // Create creates an object.
-func (a *Admission) Create(ctx context.Context, path string, object []byte) error {
+func (a *Admission) Create(ctx context.Context, path apipath.Path, object []byte) error {
 	return a.op.client.Post(ctx, path, object, a.op.Settings.Networking.ErrorBackoffs)
 }
 
 // Patch merges a patch into an object.
-func (a *Admission) Patch(ctx context.Context, path string, mergePatch []byte) error {
+func (a *Admission) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
 	_, err := a.op.client.Patch(ctx, path, clients.MergePatch, mergePatch)
 	return err
 }
@@ -221,7 +222,7 @@ type review struct {
 
 // cause makes the cause of a review. The memo is that of the object, which does
 // not exist yet when it is being created.
-func (a *Admission) cause(e *edition, in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
+func (a *Admission) cause(e *generation, in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
 	body, err := dicts.DecodeParts(in.Body(), e.reviewed)
 	if err != nil {
 		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
@@ -229,7 +230,7 @@ func (a *Admission) cause(e *edition, in *reviews.Incoming, resource selectors.R
 	memories := a.op.memories
 	memo := memories.reviewed(dicts.LookupString(body, "metadata", "uid"), in.Operation == "CREATE")
 	return &cause{
-		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base,
+		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base, account: memories.account,
 		patch: newPatch(nil), log: objectLogger(&a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,
 		review: &review{Incoming: in},
 	}, nil

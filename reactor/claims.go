@@ -110,8 +110,8 @@ func pathsTo(trace, at string, value any) []string {
 	return paths
 }
 
-// reclaim claims what a stream is for under another edition.
-func (s *servedStream) reclaim(e *edition) error {
+// reclaim claims what a stream is for under another generation.
+func (s *servedStream) reclaim(e *generation) error {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
 	if s.release != nil {

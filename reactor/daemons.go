@@ -13,9 +13,6 @@ import (
 // others compute in the meantime.
 const zeroTimeCycle = 100 * time.Millisecond
 
-// restPatience is how long a cycle waits for what it has begun to come to a rest.
-const restPatience = time.Second / 2
-
 // instantExit is how long a stopped daemon gets to end before anything else is done
 // about it: the well-behaved ones need no other cycle of handling. Without a timeout,
 // it is over as soon as the daemon waits for something else: it would not have ended
@@ -43,13 +40,13 @@ const abandonGrace = 60 * time.Second
 //
 // Kopf: kopf._core.engines.daemons (v1.45).
 type daemon struct {
-	handler *Handler
-	stopper *stopper
-	done    chan struct{}      // closed when it has ended
-	kill    context.CancelFunc // ends it by force
-	log     *logger            // of the object
-	instant exitGrace          // see instantExit
-	edition uint32             // that the handler is of
+	handler    *Handler
+	stopper    *stopper
+	done       chan struct{}      // closed when it has ended
+	kill       context.CancelFunc // ends it by force
+	log        *logger            // of the object
+	instant    exitGrace          // see instantExit
+	generation uint32             // that the handler is of
 }
 
 // debug logs about its end, which is not for the object.
@@ -82,19 +79,11 @@ func (d *daemon) settle() {
 	}
 	patience := time.NewTimer(d.instant.limit)
 	defer patience.Stop()
-	d.untilRest(patience.C)
-}
-
-// untilRest waits until the daemon waits for something, or ends; it returns false if the
-// patience was over earlier.
-func (d *daemon) untilRest(patience <-chan time.Time) bool {
 	select {
 	case <-d.stopper.resting():
 	case <-d.done:
-	case <-patience:
-		return false
+	case <-patience.C:
 	}
-	return true
 }
 
 // signal adds a reason to stop, and gives the daemon a moment to end, unless the

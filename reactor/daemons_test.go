@@ -135,7 +135,9 @@ func TestWaitingDaemonsHoldLittle(t *testing.T) {
 			t.Error("it holds a body")
 		}
 		newest := []byte(`{"metadata":{"name":"obj1"},"spec":{"x":1}}`)
-		b.memory.background.follow(newest)
+		if err := b.memory.background.follow(nil, newest); err != nil {
+			t.Fatal(err)
+		}
 		e := &env{cause: b.cause}
 		for _, tag := range []uint32{abi.TagBody, abi.TagFresh} {
 			if got := string(e.Segment(tag)); got != string(newest) {
@@ -183,7 +185,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 				}
 				b.stopper.set(test.before)
 				began := time.Now()
-				go b.live(ctx, func(context.Context) (*lull, error) { return b.doze(step), nil }) // Waited for below.
+				go b.live(ctx, func(context.Context) (*sleep, error) { return b.doze(step), nil }) // Waited for below.
 				time.Sleep(10 * time.Second)
 				if test.during != 0 {
 					b.stopper.set(test.during)

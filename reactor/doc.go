@@ -4,18 +4,18 @@
 //
 // The way of one event, file by file:
 //
-//	observation.go    which resources and namespaces there are
-//	orchestration.go  one stream for each of them (package watching)
-//	pausing.go        while other operators work, there are no streams
-//	queueing.go       one queue and one worker for each object
-//	processing.go     one event: raw handlers, daemons, finalizers
-//	changing.go       what has changed, and the handlers for that
-//	spawning.go       daemons and timers: which of them run (daemons.go, timers.go)
-//	indexing.go       the indices, before everything else
-//	executing.go      which handlers are called now, and what their outcome means
-//	invoking.go       one call: the conversation with the guest
-//	subhandling.go    the children of a handler
-//	applying.go       one patch, then the sleep for the delayed handlers
+//	observation.go        which resources and namespaces there are
+//	orchestration.go      one stream for each of them (package watching)
+//	pauses.go             while other operators work, there are no streams
+//	queues.go             one queue and one worker for each object
+//	processor.go          one event: raw handlers, daemons, finalizers
+//	changes.go            what has changed, and the handlers for that
+//	background_memory.go  daemons and timers: which of them run (daemons.go, timers.go)
+//	index_gate.go         the indices, before everything else
+//	execution.go          which handlers are called now, and what their outcome means
+//	conversation.go       one call: the conversation with the guest
+//	subhandlers.go        the children of a handler
+//	application.go        one patch, then the sleep for the delayed handlers
 //
 // Kopf: kopf._core.reactor (v1.45).
 package reactor

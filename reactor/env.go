@@ -8,6 +8,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
@@ -85,12 +86,20 @@ func (e *env) Stopped() int {
 	if e.cause.stopper == nil {
 		return 0
 	}
-	return e.cause.stopper.asked()
+	return e.cause.stopper.bits()
+}
+
+// Waits tells those who wait for a daemon to begin that it waits itself.
+func (e *env) Waits() {
+	if e.cause.stopper != nil {
+		e.cause.stopper.waits()
+	}
 }
 
 // Event posts an event about an object: the handled one, or the given one.
 func (e *env) Event(event abi.Event) error {
-	ref := e.cause.log.ref
+	handled := e.cause.log.ref
+	ref := handled
 	if !event.Object.IsNull() {
 		object, err := dicts.DecodeObject(event.Object)
 		if err != nil {
@@ -101,7 +110,30 @@ func (e *env) Event(event abi.Event) error {
 	if e.cause.events == nil {
 		return fmt.Errorf("events cannot be posted here")
 	}
+	if ref != handled || ref == (posting.Ref{}) {
+		if err := e.mayPost(e.cause.events.namespaceOf(ref)); err != nil {
+			e.cause.events.refused(e.cause.log, err)
+			return err
+		}
+	}
 	return e.cause.events.explicit(ref, event)
+}
+
+// mayPost tells whether events about other objects than the handled one may be posted in a
+// namespace: if the operator serves it, or has a grant.
+//
+// Errors: abi.ErrDenied, and a namespace that is none.
+func (e *env) mayPost(namespace string) error {
+	if err := apipath.CheckNamespace(namespace); err != nil {
+		return err
+	}
+	if e.cause.caller == nil {
+		return abi.ErrDenied
+	}
+	if err := e.cause.caller.AllowsEvents(namespace); err != nil {
+		return fmt.Errorf("%w: %w", abi.ErrDenied, err)
+	}
+	return nil
 }
 
 // Call makes a request, as the step of the same name does.
@@ -120,7 +152,7 @@ func (e *env) MemoGet(scope int, key string) ([]byte, uint64, bool) {
 
 // MemoSet changes the object's memo, or the operator's.
 func (e *env) MemoSet(scope int, key string, value []byte, version int64) (uint64, error) {
-	return e.memo(scope).set(key, value, version)
+	return e.memo(scope).set(e.cause.account, key, value, version)
 }
 
 func (e *env) memo(scope int) *memo {
@@ -134,7 +166,7 @@ func (e *env) memo(scope int) *memo {
 func (e *env) Index(op int, name string, key []byte) ([]byte, error) {
 	found, err := e.cause.indices.Look(name, op, key)
 	if errors.Is(err, indexing.ErrAbsent) {
-		return nil, ErrAbsent
+		return nil, abi.ErrAbsent
 	}
 	return found, err
 }

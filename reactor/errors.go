@@ -1,16 +1,14 @@
 package reactor
 
-import "errors"
+import (
+	"errors"
 
-// Errors of short questions; see Env.
-var (
-	ErrConflict = errors.New("the value has changed meanwhile")
-	ErrAbsent   = errors.New("there is no such value")
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// ErrInstanceLost is in the error of a task whose instance died by the fault of
-// another task on it. Daemons are started again then, as if nothing had happened.
-var ErrInstanceLost = errors.New("the instance is lost")
+// ErrOverLimit is in the errors of what a limit refuses that bounds the memory which the
+// host keeps for handlers.
+var ErrOverLimit = accounts.ErrLimit
 
 // errCancelled ends a daemon that was cancelled.
 var errCancelled = errors.New("cancelled")

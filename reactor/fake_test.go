@@ -125,8 +125,8 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 	log := zerolog.New(&s.log)
 	config := settings.Default()
 	s.cause = &cause{
-		raw: []byte(body), body: object, memory: newMemories().recall("1", false), base: newMemo(nil),
-		patch: newPatch(nil), log: logger{Logger: &log}, events: newEvents(config), indices: indexing.New(nil),
+		raw: []byte(body), body: object, memory: newMemories().recall("1", false), base: newMemo(nil, nil),
+		patch: newPatch(nil), log: logger{Logger: &log}, events: newEvents(config), indices: indexing.New(nil, nil),
 		changing: true, reason: causes.Create, new: object,
 	}
 	s.x = &execution{settings: config, lifecycle: progression.ASAP, errors: modeTemporary}

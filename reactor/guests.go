@@ -64,6 +64,10 @@ type Env interface {
 	// Stopped returns the stop reasons of a daemon as bits of the abi.
 	Stopped() int
 
+	// Waits is called when the task waits without a step: for an instance, or inside
+	// of a host function.
+	Waits()
+
 	// Event queues a Kubernetes event for posting.
 	Event(event abi.Event) error
 
@@ -75,10 +79,10 @@ type Env interface {
 	MemoGet(scope int, key string) (value []byte, version uint64, ok bool)
 
 	// MemoSet stores a value of a memo if its version is still the given one; see
-	// the host function memo_set. It returns ErrConflict otherwise.
+	// the host function memo_set. It returns abi.ErrConflict otherwise.
 	MemoSet(scope int, key string, value []byte, version int64) (uint64, error)
 
-	// Index looks something up in an index. It returns ErrAbsent if there is no
+	// Index looks something up in an index. It returns abi.ErrAbsent if there is no
 	// such index or key.
 	Index(op int, name string, key []byte) ([]byte, error)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -12,17 +13,12 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-)
-
-// Paths of what is observed.
-const (
-	namespacesPath  = "/api/v1/namespaces"
-	definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
 // What is observed, as resources: settings may select among them.
@@ -48,13 +44,14 @@ type observer struct {
 	client       *clients.Client
 	orchestrator *orchestrator
 	admission    *Admission
-	editions     *editions
+	generations  *generations
 	pauses       *pauses
 	peering      *settings.Peering
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
 	watching     func(selectors.Resource) func() watching.Options
 	scanning     bool // keep watching
 	streams      *streamSet
+	unanswered   <-chan struct{} // has a token when a function of a resource selector has failed
 	log          zerolog.Logger
 
 	resolving sync.Mutex           // guards the next two, and keeps the order of what is served
@@ -76,11 +73,14 @@ func (o *observer) observeResources(ctx context.Context) error {
 		return ctx.Err()
 	}
 	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
-	stream := o.stream(definitionsPath, definitions)
+	stream, err := o.stream(definitions)
+	if err != nil {
+		return err
+	}
 	var follower sync.WaitGroup
 	follower.Go(func() { o.follow(ctx, changes.changed) })
 	defer follower.Wait()
-	return o.permitted(ctx, definitionsPath, "Not enough permissions to watch for resources: "+
+	return o.permitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
 		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
 }
@@ -115,7 +115,7 @@ func (o *observer) follow(ctx context.Context, changed <-chan struct{}) {
 func (o *observer) rescan(ctx context.Context) error {
 	var resources []selectors.Resource
 	var partial error
-	err := o.client.Repeat(ctx, "/apis", func() error {
+	err := o.client.Repeat(ctx, apipath.Groups, func() error {
 		if resources, partial = discovery.Scan(ctx, o.client.Discover); resources == nil {
 			return partial
 		}
@@ -140,7 +140,7 @@ func (o *observer) resume(ctx context.Context) {
 }
 
 func (o *observer) resolve(ctx context.Context, partial error) {
-	e := o.editions.hold() // its functions may select resources
+	e := o.generations.hold() // its functions may select resources
 	defer e.release()
 	served := selectors.Resolve(o.last, demandsOf(e.registry))
 	var warnings []string
@@ -193,16 +193,19 @@ func (o *observer) observeNamespaces(ctx context.Context) error {
 		return ctx.Err()
 	}
 	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
-	stream := o.stream(namespacesPath, namespaces)
+	stream, err := o.stream(namespaces)
+	if err != nil {
+		return err
+	}
 	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
 		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
-	return o.permitted(ctx, namespacesPath, forbidden, func() error { return o.supervised(ctx, stream, namespaces, sink) }, exact...)
+	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, namespaces, sink) }, exact...)
 }
 
 // permitted runs a stream if it may be listed; otherwise it warns, serves what is
 // assumed to exist, and waits for the end.
-func (o *observer) permitted(ctx context.Context, path, forbidden string, run func() error, assumed ...string) error {
-	_, err := o.client.Get(ctx, path+"?limit=1")
+func (o *observer) permitted(ctx context.Context, path apipath.Path, forbidden string, run func() error, assumed ...string) error {
+	_, err := o.client.Get(ctx, path, url.Values{"limit": {"1"}})
 	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
 		return run()
 	}
@@ -214,11 +217,12 @@ func (o *observer) permitted(ctx context.Context, path, forbidden string, run fu
 	return ctx.Err()
 }
 
-func (o *observer) stream(path string, r selectors.Resource) *watching.Stream {
+func (o *observer) stream(r selectors.Resource) (*watching.Stream, error) {
+	path, err := r.URL("", "", "")
 	return &watching.Stream{
 		Client: o.client, Path: path, APIVersion: apiVersionOf(r), Kind: r.Kind, Options: o.watching(r),
 		Log: func(level int, message string) { o.log.WithLevel(levelOf(level)).Msg(message) },
-	}
+	}, err
 }
 
 // supervised runs a stream of the observer itself.

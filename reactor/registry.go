@@ -64,6 +64,24 @@ type Registry struct {
 	admission  []*Handler // validate, mutate
 	converting []*Handler
 	lifecycle  string // by default
+
+	selections []*selection // of selectors that are functions
+}
+
+// clone is a copy whose handlers can be bound without changing those of the receiver.
+func (r *Registry) clone() *Registry {
+	if r == nil {
+		return &Registry{}
+	}
+	own := *r
+	for _, list := range []*[]*Handler{&own.watching, &own.changing, &own.spawning, &own.indexing, &own.admission, &own.converting} {
+		*list = slices.Clone(*list)
+		for i, h := range *list {
+			copied := *h
+			(*list)[i] = &copied
+		}
+	}
+	return &own
 }
 
 // NewRegistry collects the handlers of guests, in the order of the guests. Kinds
@@ -203,6 +221,10 @@ func (r *Registry) forResource(resource selectors.Resource) *resourceHandlers {
 		}
 	}
 	return handlers
+}
+
+func (r *resourceHandlers) count() int {
+	return len(r.watching) + len(r.changing) + len(r.spawning) + len(r.indexing)
 }
 
 func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
@@ -52,7 +53,7 @@ func TestPostingBySettings(t *testing.T) {
 			e := newEvents(op.Settings)
 			stop := e.start(t.Context(), op.client, "", zerolog.Nop())
 			var mu sync.Mutex
-			e.poster.Send = func(_ context.Context, _ string, payload []byte, _ backoffs.Backoffs) error {
+			e.poster.Send = func(_ context.Context, _ apipath.Path, payload []byte, _ backoffs.Backoffs) error {
 				var event struct{ Message string }
 				mu.Lock()
 				defer mu.Unlock()
@@ -79,13 +80,14 @@ func TestPosterBySettings(t *testing.T) {
 	op := configured(t, map[string]string{
 		"posting.reporting_component": `"who"`, "posting.reporting_instance": `"which"`, "posting.event_name_prefix": `"pre-"`,
 		"posting.default_backoffs": "[0.01]", "posting.logging_backoffs": "[0.01, 0.01, 0.01]", "posting.loggers": "true",
+		"queueing.exit_timeout": "60",
 	})
 	seen := served(t, op, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 	e := newEvents(op.Settings)
 	stop := e.start(t.Context(), op.client, "", zerolog.Nop())
 	payloads := make(chan string, 10)
 	send := e.poster.Send
-	e.poster.Send = func(ctx context.Context, path string, payload []byte, pauses backoffs.Backoffs) error {
+	e.poster.Send = func(ctx context.Context, path apipath.Path, payload []byte, pauses backoffs.Backoffs) error {
 		payloads <- string(payload)
 		return send(ctx, path, payload, pauses)
 	}
@@ -124,7 +126,7 @@ func TestPlacesOfPostersBySettings(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		posted := map[string]time.Duration{}
-		poster := &posting.Poster{Send: func(_ context.Context, _ string, payload []byte, _ backoffs.Backoffs) error {
+		poster := &posting.Poster{Send: func(_ context.Context, _ apipath.Path, payload []byte, _ backoffs.Backoffs) error {
 			time.Sleep(time.Second)
 			mu.Lock()
 			defer mu.Unlock()

@@ -35,7 +35,7 @@ func configured(t *testing.T, changes map[string]string) *Operator {
 			t.Fatal(err)
 		}
 	}
-	return &Operator{Options: Options{Settings: s}, pauses: newPauses(), memories: newMemories()}
+	return &Operator{Options: Options{Settings: s}, pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
 }
 
 func TestWorkersOfObjectsBySettings(t *testing.T) {
@@ -69,7 +69,7 @@ func TestThrottlingBySettings(t *testing.T) {
 		s := configured(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`}).Settings
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler, began := &throttler{}, time.Now()
-		throttler.run(t.Context(), q, logger{Logger: new(zerolog.Nop())}, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
+		throttler.run(t.Context(), q, logger{Logger: new(zerolog.Nop())}, s.Queueing.ErrorDelays, func() {}, func() error { return errors.New("boo") })
 		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
 			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
 		}
@@ -384,12 +384,13 @@ func TestDaemonsBySettings(t *testing.T) {
 // Not more handlers run at once than there are places, but for daemons.
 func TestWorkersOfHandlersBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		places := newWorkers(configured(t, map[string]string{"execution.max_workers": "2"}).Settings.Execution.MaxWorkers)
+		places := newRunnables()
+		places.limit(configured(t, map[string]string{"execution.max_workers": "2"}).Settings.Execution.MaxWorkers)
 		began, ends := time.Now(), make([]time.Duration, 4)
 		var running sync.WaitGroup
 		for i := range ends {
 			running.Go(func() {
-				leave, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindCreate}})
+				leave, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindCreate}}, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -405,11 +406,11 @@ func TestWorkersOfHandlersBySettings(t *testing.T) {
 			t.Errorf("four handlers of a second on two places end after %v, want %v", ends, want)
 		}
 		for range 5 {
-			if _, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}); err != nil {
+			if _, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}, nil); err != nil {
 				t.Error(err)
 			}
 		}
-		if newWorkers(0) != nil {
+		if places.limit(0); cap(places.places) != 2 {
 			t.Error("a limit of 0 limits")
 		}
 	})

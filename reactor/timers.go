@@ -8,12 +8,16 @@ import (
 )
 
 // timerDue calls the handler again and again, as soon as the object is idle. Errors
-// override the schedule. The handler never overlaps itself: the next call is
-// planned when one has ended.
+// override the schedule, and one that is final ends the timer for ever. The handler never
+// overlaps itself: the next call is planned when one has ended.
 //
 // See https://docs.kopf.dev/en/latest/timers/
-func (b *background) timerDue(ctx context.Context) (*lull, error) {
+func (b *background) timerDue(ctx context.Context) (*sleep, error) {
 	if b.stopper.isSet() {
+		return nil, nil
+	}
+	if b.state.Failure {
+		b.log.debug(b.handler.Title() + " has exited on its own and will not be retried or restarted.")
 		return nil, nil
 	}
 	if b.state.Finished() {
@@ -34,9 +38,9 @@ func (b *background) untilIdle() time.Duration {
 	return time.Until(b.memory.background.changedAt().Add(settings.Seconds(*b.handler.Spec.Idle)))
 }
 
-// timerLull is the lull after a call that needs no retry; nil if there are no calls
+// timerSleep is the sleep after a call that needs no retry; nil if there are no calls
 // any more.
-func (b *background) timerLull() *lull {
+func (b *background) timerSleep() *sleep {
 	spec := b.handler.Spec
 	switch {
 	case spec.Interval != nil && spec.Sharp:
@@ -52,10 +56,10 @@ func (b *background) timerLull() *lull {
 
 // untilChange waits for the next essential change. The reference looks for it
 // once in the idle time, and so do we, but it forgets to end with the operator.
-func (b *background) untilChange() *lull {
+func (b *background) untilChange() *sleep {
 	if b.stopper.isSet() || b.memory.background.changedAt().After(b.began) {
 		return after(0, b.due)
 	}
 	idle := max(settings.Seconds(*b.handler.Spec.Idle), 10*time.Millisecond)
-	return after(idle, func(context.Context) (*lull, error) { return b.untilChange(), nil })
+	return after(idle, func(context.Context) (*sleep, error) { return b.untilChange(), nil })
 }

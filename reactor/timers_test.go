@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,9 +23,11 @@ func (s *stage) beside(t *testing.T, declaration string) *background {
 	if !own.memory.background.add(d) {
 		t.Fatal("it runs already")
 	}
-	own.memory.background.follow(s.cause.raw)
-	p := &processor{applier: &applier{}, settings: s.x.settings, background: s.x, tasks: &sync.WaitGroup{}}
-	p.tasks.Add(1)
+	if err := own.memory.background.follow(nil, s.cause.raw); err != nil {
+		t.Fatal(err)
+	}
+	p := &processor{applier: &applier{}, settings: s.x.settings, background: s.x, runnables: newRunnables()}
+	p.runnables.add(d)
 	return &background{daemon: d, p: p, memory: own.memory, queues: newQueues(0), cause: &own}
 }
 
@@ -45,7 +46,11 @@ func (s *stage) times(t *testing.T) []float64 {
 
 // TestTimers are about when handlers are called, in virtual time.
 func TestTimers(t *testing.T) {
-	const fails = `{"step":"done","error":{"kind":"temporary","message":"later","delay":3}}`
+	const (
+		fails     = `{"step":"done","error":{"kind":"temporary","message":"later","delay":3}}`
+		permanent = `{"step":"done","error":{"kind":"permanent","message":"never"}}`
+		arbitrary = `{"step":"done","error":{"kind":"arbitrary","message":"x"}}`
+	)
 	tests := []struct {
 		name, options string
 		scripts       []string // of the attempts; done by default
@@ -63,8 +68,13 @@ func TestTimers(t *testing.T) {
 		{"idle alone is once after each change", `"idle":7`, nil, 12, []float64{7, 19}},
 		{"neither interval nor idle is once", ``, nil, 0, []float64{0}},
 		{"temporary errors override the interval", `"interval":10`, []string{fails}, 0, []float64{0, 3, 13, 23, 33}},
-		{"retries are over", `"interval":10,"retries":1`, []string{fails}, 0, []float64{0, 10, 20, 30}},
-		{"permanent errors do not stop it", `"interval":10`, []string{`{"step":"done","error":{"kind":"permanent","message":"never"}}`}, 0, []float64{0, 10, 20, 30}},
+		{"retries are over", `"interval":10,"retries":2`, []string{fails, fails}, 0, []float64{0, 3}},
+		{"the time is over", `"interval":10,"timeout":5`, []string{fails, fails}, 0, []float64{0, 3}},
+		{"a permanent error", `"interval":10`, []string{`{"step":"done"}`, permanent}, 0, []float64{0, 10}},
+		{"a permanent error, sharp", `"interval":10,"sharp":true`, []string{permanent}, 0, []float64{0}},
+		{"a permanent error, idle alone", `"idle":7`, []string{permanent}, 12, []float64{7}},
+		{"an error of the mode PERMANENT", `"interval":10,"errors":"PERMANENT"`, []string{arbitrary}, 0, []float64{0}},
+		{"an error of the mode IGNORED", `"interval":10,"errors":"IGNORED"`, []string{arbitrary}, 0, []float64{0, 10, 20, 30}},
 		{"arbitrary errors wait for the backoff", `"interval":10,"backoff":2`, []string{`{"step":"done","error":{"kind":"arbitrary","message":"x"}}`}, 0, []float64{0, 2, 12, 22, 32}},
 	}
 	for _, test := range tests {

@@ -1,6 +1,10 @@
 // Package logs writes log lines in the formats of the reference: plain, full and
 // json.
 //
+// Texts may come from guests, objects, registries and clients, and can say anything: what could forge a
+// record or control a terminal is escaped. A message of several lines, as with a traceback, has
+// legible.Continuation before each line but the first one in text formats.
+//
 // See https://docs.kopf.dev/en/latest/cli/ (logging options)
 package logs
 
@@ -15,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Format is a format of log lines.
@@ -108,14 +113,14 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	text := make([]byte, 0, len(line))
 	if l.format == Full {
 		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
-		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", cmp.Or(r.logger, "kopf"), names[level])
+		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", legible.Line(cmp.Or(r.logger, "kopf")), names[level])
 	}
 	if l.prefix {
-		text = append(text, r.object.prefix()...)
+		text = legible.AppendLine(text, r.object.prefix())
 	}
-	text = append(text, r.message...)
+	text = append(text, legible.Lines(legible.Clip(r.message, maxText))...)
 	if r.err != "" {
-		text = append(append(text, ": "...), r.err...)
+		text = append(append(text, ": "...), legible.Lines(legible.Clip(r.err, maxText))...)
 	}
 	_, err := l.out.Write(append(text, '\n'))
 	return err
@@ -145,9 +150,12 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 	return r, ok
 }
 
-// writeRaw writes a line that is not understood as it is.
+// maxText bounds the message of a record, its error, and each of its fields, in bytes.
+const maxText = 64 << 10
+
+// writeRaw writes a line that is not understood.
 func (l *lines) writeRaw(line []byte) error {
-	_, err := l.out.Write(line)
+	_, err := l.out.Write(append(legible.AppendLine(nil, bytes.TrimSuffix(line, []byte("\n"))), '\n'))
 	return err
 }
 
@@ -160,6 +168,7 @@ func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
 	if l.prefix {
 		l.addPrefix(fields)
 	}
+	clipLong(fields)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `{"message":%s,"timestamp":%s`,
 		orEmpty(fields[zerolog.MessageFieldName]), quoted(time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00")))
@@ -178,9 +187,19 @@ func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
 		out.WriteByte(',')
 		out.Write(rest[1 : len(rest)-1])
 	}
-	out.WriteString("}\n")
-	_, err := l.out.Write(out.Bytes())
+	out.WriteByte('}')
+	_, err := l.out.Write(append(legible.JSON(out.Bytes()), '\n'))
 	return err
+}
+
+// clipLong bounds the texts among the fields.
+func clipLong(fields map[string]json.RawMessage) {
+	for name, value := range fields {
+		var text string
+		if len(value) > maxText && json.Unmarshal(value, &text) == nil {
+			fields[name] = quoted(legible.Clip(text, maxText))
+		}
+	}
 }
 
 // addPrefix puts the name of the object before the message.

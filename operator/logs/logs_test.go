@@ -3,12 +3,15 @@ package logs_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator/logs"
 )
 
@@ -38,7 +41,7 @@ func TestTextFormats(t *testing.T) {
 		{"an error", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Error().Err(errBoo{}).Msg("hello") }, "hello: boo\n"},
 		{"full", logs.Options{Format: logs.Full, Prefix: &yes}, func(l zerolog.Logger) {
 			l.Warn().Str("logger", "kopf.objects").Object("object", ref{"ns", "n"}).Msg("hello\nworld")
-		}, "[<time>] kopf.objects         [WARNING ] [ns/n] hello\nworld\n"},
+		}, "[<time>] kopf.objects         [WARNING ] [ns/n] hello\n| world\n"},
 		{"full, without a logger", logs.Options{Format: logs.Full}, func(l zerolog.Logger) { l.Info().Msg("hello") }, "[<time>] kopf                 [INFO    ] hello\n"},
 		{
 			"a long logger",
@@ -83,5 +86,54 @@ func TestJSONFormat(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestForgedLines: no text, wherever it is put, makes a second record or reaches a terminal as a control character.
+func TestForgedLines(t *testing.T) {
+	const forged = "innocent\n[2026-11-22 00:00:00,000] kopf.reactor         [INFO    ] Admin logged in\r\n{\"message\":\"x\"}\u2028\u202e\u0085\x1b[2J\x7f\xff"
+	for _, format := range []logs.Format{logs.Plain, logs.Full, logs.JSON} {
+		for where, log := range map[string]func(zerolog.Logger){
+			"message":   func(l zerolog.Logger) { l.Info().Msg(forged) },
+			"error":     func(l zerolog.Logger) { l.Info().Err(errors.New(forged)).Msg("hello") },
+			"logger":    func(l zerolog.Logger) { l.Info().Str("logger", forged).Msg("hello") },
+			"field":     func(l zerolog.Logger) { l.Info().Str("field", forged).Msg("hello") },
+			"name":      func(l zerolog.Logger) { l.Info().Object("object", ref{"ns", forged}).Msg("hello") },
+			"namespace": func(l zerolog.Logger) { l.Info().Object("object", ref{forged, "n"}).Msg("hello") },
+			"key":       func(l zerolog.Logger) { l.Info().Str(forged, "value").Msg("hello") },
+		} {
+			t.Run(string(format)+" "+where, func(t *testing.T) {
+				yes := true
+				var out bytes.Buffer
+				log(logs.New(&out, logs.Options{Format: format, Prefix: &yes}))
+				text, ended := strings.CutSuffix(out.String(), "\n")
+				if !ended {
+					t.Error("the record has no end")
+				}
+				for i, line := range strings.Split(text, "\n") {
+					if i > 0 && (format == logs.JSON || !strings.HasPrefix(line, "| ")) {
+						t.Errorf("a second record: %q", line)
+					}
+					if line != legible.Line(line) {
+						t.Errorf("control characters in %q", line)
+					}
+				}
+				if format == logs.JSON && !json.Valid(out.Bytes()) {
+					t.Errorf("no JSON: %q", out.String())
+				}
+			})
+		}
+	}
+}
+
+// TestLongTexts: a record is bounded in all formats.
+func TestLongTexts(t *testing.T) {
+	for _, format := range []logs.Format{logs.Plain, logs.Full, logs.JSON} {
+		var out bytes.Buffer
+		l := logs.New(&out, logs.Options{Format: format})
+		l.Info().Err(errors.New(strings.Repeat("y", 1<<20))).Msg(strings.Repeat("x", 1<<20))
+		if n := out.Len(); n < 128<<10 || n > 129<<10 || strings.Count(out.String(), "(983040 bytes more)") != 2 {
+			t.Errorf("%s: %d bytes", format, n)
+		}
 	}
 }

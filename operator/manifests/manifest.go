@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -56,7 +55,7 @@ type Memory struct {
 // Is tells whether a file is a manifest, by its name.
 func Is(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
-	case ".json", ".yaml", ".yml", ".toml":
+	case ".json", ".yaml", ".yml":
 		return true
 	}
 	return false
@@ -83,15 +82,8 @@ func Parse(path string, data []byte) (*Manifest, error) {
 }
 
 func toJSON(path string, data []byte) ([]byte, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".json":
+	if strings.EqualFold(filepath.Ext(path), ".json") {
 		return data, nil
-	case ".toml":
-		var document map[string]any
-		if err := toml.Unmarshal(data, &document); err != nil {
-			return nil, err
-		}
-		return json.Marshal(document)
 	}
 	return yaml.YAMLToJSONStrict(data)
 }

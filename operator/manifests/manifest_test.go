@@ -22,8 +22,6 @@ func TestParse(t *testing.T) {
 			"config":{"a":"b"},"allowed_hosts":["example.com"],"timeout_ms":1000}`,
 		"m.YAML": "wasm: [{path: op.wasm, hash: ab, name: main}]\nmemory: {max_pages: 100, max_http_response_bytes: 5, max_var_bytes: 6}\n" +
 			"config: {a: b}\nallowed_hosts: [example.com]\ntimeout_ms: 1000\n",
-		"m.toml": "allowed_hosts = ['example.com']\ntimeout_ms = 1000\n[[wasm]]\npath = 'op.wasm'\nhash = 'ab'\nname = 'main'\n" +
-			"[memory]\nmax_pages = 100\nmax_http_response_bytes = 5\nmax_var_bytes = 6\n[config]\na = 'b'\n",
 	} {
 		got, err := Parse(path, []byte(text))
 		if err != nil {
@@ -39,11 +37,9 @@ func TestParseRefuses(t *testing.T) {
 	tests := []struct{ name, path, text, want string }{
 		{"unknown field", "m.json", `{` + module + `,"color":1}`, `unknown field "color"`},
 		{"unknown field of the module", "m.json", `{"wasm":[{"path":"x","size":1}]}`, `unknown field "size"`},
-		{"unknown field in TOML", "m.toml", "colour = 1\n[[wasm]]\npath = 'x'\n", `unknown field "colour"`},
 		{"unknown field in YAML", "m.yaml", "wasm: [{path: x}]\ncolour: 1", `unknown field "colour"`},
 		{"repeated key", "m.yaml", "wasm: [{path: x}]\nwasm: [{path: y}]", "already set"},
 		{"broken JSON", "m.json", `{`, "unexpected EOF"},
-		{"broken TOML", "m.toml", `=`, "toml"},
 		{"broken YAML", "m.yaml", "a: [", "yaml"},
 		{"more after it", "m.json", `{` + module + `} {}`, "after the manifest"},
 		{"wrong type", "m.json", `{` + module + `,"timeout_ms":"1s"}`, "timeout_ms"},

@@ -49,6 +49,27 @@ func Duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
+// Bounds of pauses that guests ask for: each failure of a request makes another request,
+// which the owner of the operator answers for.
+const (
+	GuestPause    = time.Second
+	GuestAttempts = 10
+)
+
+// ForGuests are the pauses within GuestPause and GuestAttempts, and whether they were
+// different. A last pause that is repeated for ever is repeated up to the bound.
+func (b Backoffs) ForGuests() (bounded Backoffs, changed bool) {
+	bounded.Jitter = b.Jitter
+	for n := 1; n < GuestAttempts; n++ {
+		pause, ok := Backoffs{List: b.List, RepeatLast: b.RepeatLast}.Pause(n)
+		if !ok {
+			break
+		}
+		bounded.List = append(bounded.List, max(pause, GuestPause))
+	}
+	return bounded, b.RepeatLast && len(b.List) > 0 || !slices.Equal(bounded.List, b.List)
+}
+
 // Pause is the pause after so many failures, from 1 on; none if that was the last
 // attempt.
 func (b Backoffs) Pause(failures int) (pause time.Duration, ok bool) {

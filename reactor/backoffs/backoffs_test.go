@@ -116,3 +116,34 @@ func TestDuration(t *testing.T) {
 		t.Error("the sum of two is negative")
 	}
 }
+
+func TestPausesOfGuestsAreBounded(t *testing.T) {
+	for _, tt := range []struct {
+		in, out string
+		changed bool
+	}{
+		{`[]`, `[]`, false},
+		{`[1, 2.5]`, `[1,2.5]`, false},
+		{`{"list": [1], "jitter": 0.5}`, `{"list":[1],"jitter":0.5}`, false},
+		{`0`, `[1]`, true},
+		{`[0, 0.5, 3]`, `[1,1,3]`, true},
+		{`{"list": [0], "repeatLast": true}`, `[1,1,1,1,1,1,1,1,1]`, true},
+		{`{"list": [1, 60], "repeatLast": true}`, `[1,60,60,60,60,60,60,60,60]`, true},
+		{`{"list": [], "repeatLast": true}`, `[]`, false},
+		{`[1,2,3,4,5,6,7,8,9]`, `[1,2,3,4,5,6,7,8,9]`, false},
+		{`[1,2,3,4,5,6,7,8,9,10]`, `[1,2,3,4,5,6,7,8,9]`, true},
+	} {
+		var b backoffs.Backoffs
+		if err := json.Unmarshal([]byte(tt.in), &b); err != nil {
+			t.Fatal(err)
+		}
+		bounded, changed := b.ForGuests()
+		out, err := json.Marshal(bounded)
+		if err != nil || string(out) != tt.out || changed != tt.changed {
+			t.Errorf("%s becomes %s, changed %v, %v; want %s, %v", tt.in, out, changed, err, tt.out, tt.changed)
+		}
+		if n := bounded.Attempts(); n < 1 || n > backoffs.GuestAttempts {
+			t.Errorf("%s makes %d attempts", tt.in, n)
+		}
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -17,7 +19,8 @@ type trust int
 const (
 	publicOnly trust = iota // a pattern covers the name: nobody has looked at it
 	named                   // it is granted by its name: a service of the cluster, maybe
-	literal                 // the address itself, or localhost, is granted
+	loopback                // localhost is granted
+	literal                 // the address itself is granted
 )
 
 // trustIn is the trust in a name, by the best of its grants.
@@ -28,56 +31,34 @@ func (g Grants) trustIn(name, port string) trust {
 			continue
 		}
 		best = max(best, named)
-		if _, err := netip.ParseAddr(h.Name); err == nil || h.Name == "localhost" {
+		if h.Name == "localhost" {
+			best = max(best, loopback)
+		}
+		if _, err := netip.ParseAddr(h.Name); err == nil {
 			best = literal
 		}
 	}
 	return best
 }
 
-// ofMachine are the networks, besides those that netip knows, that may lead to the
-// machine itself or to the metadata of its cloud. Those that are translated from
-// IPv4 could be anything.
-var ofMachine = prefixes("0.0.0.0/8", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fd00:ec2::254/128")
-
-// notPublic are the networks, besides those that netip knows, that are not public.
-var notPublic = prefixes("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4")
-
-func prefixes(texts ...string) []netip.Prefix {
-	list := make([]netip.Prefix, len(texts))
-	for i, text := range texts {
-		list[i] = netip.MustParsePrefix(text)
-	}
-	return list
-}
-
-func isIn(list []netip.Prefix, a netip.Addr) bool {
-	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
-func isOfMachine(a netip.Addr) bool {
-	return a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || isIn(ofMachine, a)
-}
-
-func isPublic(a netip.Addr) bool {
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !isOfMachine(a) && !isIn(notPublic, a)
-}
-
-// allows tells whether a resolved address may be connected to.
-func (t trust) allows(a netip.Addr) bool {
+// allows tells whether a resolved address may be connected to; own are the addresses of
+// the machine's interfaces.
+func (t trust) allows(a netip.Addr, own []netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	switch t {
 	case literal:
 		return true
+	case loopback:
+		return a.IsLoopback()
 	case named:
-		return !isOfMachine(a)
+		return !isOfMachine(a) && !slices.Contains(own, a)
 	}
-	return isPublic(a)
+	return isPublic(a) && !slices.Contains(own, a)
 }
 
 // control checks the very address that is about to be connected to, after the
 // resolution of its name: what was resolved before may have changed.
-func (t trust) control(name string) func(network, address string, c syscall.RawConn) error {
+func (t trust) control(name string, own func() ([]netip.Addr, error)) func(network, address string, c syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
@@ -87,13 +68,71 @@ func (t trust) control(name string) func(network, address string, c syscall.RawC
 		if err != nil {
 			return fmt.Errorf("address %q: %w", address, err)
 		}
-		if t.allows(resolved) {
+		addresses, err := own()
+		if err != nil {
+			return fmt.Errorf("the addresses of this machine: %w", err)
+		}
+		if t.allows(resolved, addresses) {
 			return nil
 		}
-		message := fmt.Sprintf("%s has the address %s, which is not granted: it is no public one, and only a pattern covers the name; grant it by its name", name, host)
-		if t == named {
-			message = fmt.Sprintf("%s has the address %s, which is that of the machine or of its cloud; such addresses are granted as they are only", name, host)
-		}
-		return &refusal{abi.CallNotGranted, message}
+		return &refusal{abi.CallNotGranted, fmt.Sprintf("%s has the address %s, which is not granted: %s", name, host, t.reason(resolved, addresses))}
 	}
+}
+
+// reason says why an address is not allowed.
+func (t trust) reason(a netip.Addr, own []netip.Addr) string {
+	switch {
+	case t == loopback:
+		return "it is no loopback address"
+	case !named.allows(a, own):
+		return "it is that of the machine or of its cloud; such addresses are granted as they are only"
+	}
+	return "it is no public one, and only a pattern covers the name; grant it by its name"
+}
+
+// interfaces are the addresses of the machine's own interfaces. Guests may connect often,
+// and addresses change rarely, so they are kept for a moment.
+type interfaces struct {
+	mu    sync.Mutex // guards all below
+	until time.Time
+	known []netip.Addr
+}
+
+// interfacesKept is how long the addresses are taken for the present ones.
+const interfacesKept = 5 * time.Second
+
+// servicesInterface has the addresses of all services of a cluster, on nodes whose
+// kube-proxy works by IPVS: they are none of the machine.
+//
+// See https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-ipvs
+const servicesInterface = "kube-ipvs0"
+
+// addresses are those of all interfaces.
+func (i *interfaces) addresses() ([]netip.Addr, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if time.Now().Before(i.until) {
+		return i.known, nil
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var known []netip.Addr
+	for _, one := range all {
+		if one.Name == servicesInterface {
+			continue
+		}
+		addresses, err := one.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		for _, address := range addresses {
+			if prefix, err := netip.ParsePrefix(address.String()); err == nil {
+				known = append(known, prefix.Addr().Unmap().WithZone(""))
+			}
+		}
+	}
+	i.known, i.until = known, time.Now().Add(interfacesKept)
+	return known, nil
 }

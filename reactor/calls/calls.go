@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -30,6 +32,17 @@ type Options struct {
 	// turn, which does not count as time of the request. Default: 64.
 	InFlight int
 
+	// UserAgent is that of requests to HTTP servers, unless the guest sets one. Default:
+	// "kopf".
+	UserAgent string
+
+	// FieldManager owns the fields that guests write, unless they name another manager.
+	// Default: what the API server takes from the user agent of the operator.
+	FieldManager string
+
+	// Rate bounds the requests in time; more of them wait. Default: DefaultRate.
+	Rate clients.Rate
+
 	// MaxRequest and MaxResponse bound the bodies, in bytes, the latter as they are
 	// after decompression. Defaults: 4 MiB.
 	MaxRequest, MaxResponse int
@@ -39,6 +52,10 @@ type Options struct {
 	TLS *tls.Config
 }
 
+// DefaultRate is the default of Options.Rate: two requests for each of 2,500 objects at
+// once, and then as many as a server on usual hardware takes from one client for long.
+var DefaultRate = clients.Rate{PerSecond: 500, Burst: 5000}
+
 // Caller makes the requests of the guests of one operator. It is safe for
 // concurrent use.
 type Caller struct {
@@ -47,16 +64,18 @@ type Caller struct {
 	client  func() *clients.Client
 	web     *http.Client
 	slots   chan struct{}
+	bucket  *rate.Limiter
 }
 
 // New makes a caller for an operator that serves the namespaces. The client is
 // that of the operator, nil as long as it has not logged in.
 func New(o Options, served []string, client func() *clients.Client) *Caller {
+	o.UserAgent = cmp.Or(o.UserAgent, clients.UserAgent("", ""))
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.InFlight = cmp.Or(o.InFlight, 64)
 	o.MaxRequest = cmp.Or(o.MaxRequest, 4<<20)
 	o.MaxResponse = cmp.Or(o.MaxResponse, 4<<20)
-	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight)}
+	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter()}
 	c.web = newWebClient(o.Grants, o.TLS)
 	return c
 }
@@ -104,6 +123,9 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	}
 	send, err := prepare(call, body)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.bucket.Wait(ctx); err != nil {
 		return nil, err
 	}
 	select {

@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // caller is one for HTTP servers only.
@@ -104,26 +107,6 @@ func TestNamesThatLeadAstray(t *testing.T) {
 	}
 }
 
-// TestHeadersStayAtTheirHost: secrets do not follow a redirect to another server.
-func TestHeadersStayAtTheirHost(t *testing.T) {
-	var seen http.Header
-	second := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header }))
-	defer second.Close()
-	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, second.URL, http.StatusFound)
-	}))
-	defer first.Close()
-	c := caller(t, Options{Grants: grantsOf(t, first.URL, second.URL)})
-	call := get(first.URL)
-	call.Headers = map[string][]string{"X-Api-Key": {"secret"}, "Authorization": {"secret"}, "Accept": {"text/plain"}}
-	if answer := c.Call(t.Context(), call, ""); answer.Response == nil {
-		t.Fatalf("got %+v", answer)
-	}
-	if seen.Get("X-Api-Key") != "" || seen.Get("Authorization") != "" || seen.Get("Accept") != "text/plain" {
-		t.Errorf("the second server got %v", seen)
-	}
-}
-
 // TestEndlessRedirects: they end.
 func TestEndlessRedirects(t *testing.T) {
 	var arrived atomic.Int32
@@ -204,5 +187,55 @@ func TestUntrustedServer(t *testing.T) {
 	c := caller(t, Options{Grants: grantsOf(t, server.URL), TLS: &tls.Config{MinVersion: tls.VersionTLS12}})
 	if answer := c.Call(t.Context(), get(server.URL), ""); codeOf(answer) != abi.CallUnreachable {
 		t.Errorf("got %+v", answer)
+	}
+}
+
+// A guest makes a burst of requests at once, and then so many a second.
+func TestRequestsOfGuestsHaveARate(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	c := caller(t, Options{Grants: grantsOf(t, server.URL), Rate: clients.Rate{PerSecond: 20, Burst: 5}})
+	began := time.Now()
+	for range 5 + 10 {
+		if answer := c.Call(t.Context(), get(server.URL), ""); answer.Response == nil {
+			t.Fatalf("got %+v", answer)
+		}
+	}
+	if took := time.Since(began); took < 450*time.Millisecond {
+		t.Errorf("15 requests took %v, want 5 at once and half a second for the others", took)
+	}
+}
+
+// What guests write is owned by the manager that they name, or by that of their operator.
+func TestFieldManagersOfGuests(t *testing.T) {
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = strings.Join(r.URL.Query()["fieldManager"], ",")
+	}))
+	defer server.Close()
+	cluster := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
+	c := New(Options{Grants: grantsOf(t, "*:*:*"), FieldManager: "kopf-x y"}, nil, func() *clients.Client { return cluster })
+	defer c.Close()
+	for _, tt := range []struct{ method, path, want, fails string }{
+		{"POST", "pods", "kopf-x y", ""},
+		{"PUT", "pods/n", "kopf-x y", ""},
+		{"PATCH", "pods/n?force=true", "kopf-x y", ""},
+		{"PATCH", "pods/n?fieldManager=", "kopf-x y", ""},
+		{"PATCH", "pods/n?fieldManager=me%20%26%20you", "me & you", ""},
+		{"GET", "pods/n", "", ""},
+		{"DELETE", "pods/n", "", ""},
+		{"PATCH", "pods/n?fieldManager=a%0Ab", "", "field manager"},
+		{"PATCH", "pods/n?fieldManager=a&fieldManager=%00", "", "field manager"},
+		{"PATCH", "pods/n?fieldManager=" + strings.Repeat("x", 129), "", "field manager"},
+	} {
+		got = ""
+		answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetKubernetes, Method: tt.method, Path: "/api/v1/namespaces/ns/" + tt.path}, "")
+		if tt.fails != "" {
+			if codeOf(answer) != abi.CallInvalid || !strings.Contains(answer.Error.Message, tt.fails) {
+				t.Errorf("%s %.60s: got %+v", tt.method, tt.path, answer.Error)
+			}
+		} else if answer.Error != nil || got != tt.want {
+			t.Errorf("%s %s: the manager is %q, %+v, want %q", tt.method, tt.path, got, answer.Error, tt.want)
+		}
 	}
 }

@@ -3,9 +3,11 @@ package calls
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -33,20 +35,34 @@ func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	if err := c.options.Grants.allows(a, c.served); err != nil {
 		return nil, err
 	}
+	if err := c.manage(call.Method, query); err != nil {
+		return nil, err
+	}
 	client := c.client()
 	if client == nil {
 		return nil, &refusal{abi.CallNotReady, "there is no connection to Kubernetes yet: startup and login handlers come before it"}
-	}
-	path := "/" + strings.Join(segments, "/")
-	if len(query) > 0 {
-		path += "?" + query.Encode()
 	}
 	if len(body) > 0 && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", contentTypes[0])
 	}
 	return func(ctx context.Context) (*http.Response, error) {
-		return client.Send(ctx, call.Method, path, header, body)
+		return client.Send(ctx, call.Method, a.path, query, header, body)
 	}, nil
+}
+
+// manage names what owns the fields of a writing request, if the guest does not.
+func (c *Caller) manage(method string, query url.Values) error {
+	const parameter = "fieldManager"
+	for _, manager := range query[parameter] {
+		if !clients.IsFieldManager(manager) {
+			return invalid("the field manager %q must have at most 128 bytes, which are printed", shown(manager))
+		}
+	}
+	writes := method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
+	if writes && query.Get(parameter) == "" && c.options.FieldManager != "" {
+		query.Set(parameter, c.options.FieldManager)
+	}
+	return nil
 }
 
 // kubernetesHeader takes the headers that guests may set. All others are refused:
@@ -77,6 +93,17 @@ func isOneOf(types []string, value string) bool {
 		}
 	}
 	return false
+}
+
+// AllowsEvents tells whether guests may post events in a namespace: in those that the
+// operator serves, and where they are granted to create events.
+//
+// Errors name the grant that is missing.
+func (c *Caller) AllowsEvents(namespace string) error {
+	if serves(c.served, namespace) {
+		return nil
+	}
+	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.served)
 }
 
 // serves tells whether an operator serves a namespace; "" is served by those of the whole cluster.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // attributes are what a request to the API is about, as RBAC sees it.
@@ -17,6 +18,7 @@ type attributes struct {
 	resource  Resource
 	namespace string // empty: none, or all of them
 	name      string
+	path      apipath.Path // made of all of it: what is granted is what is sent
 }
 
 // String is for messages: "create persistentvolumeclaims in ns1".
@@ -60,21 +62,23 @@ func notInPaths(r rune) bool {
 // attributesOf tells what a request is about.
 func attributesOf(method string, segments []string, query url.Values) (attributes, error) {
 	var a attributes
+	var version string
 	switch {
 	case len(segments) >= 3 && segments[0] == "api":
-		segments = segments[2:]
+		version, segments = segments[1], segments[2:]
 	case len(segments) >= 4 && segments[0] == "apis":
-		a.resource.Group, segments = segments[1], segments[3:]
+		a.resource.Group, version, segments = segments[1], segments[2], segments[3:]
 	default:
 		return a, invalid("/%s is not the path of a resource, like /api/v1/namespaces/NAMESPACE/pods", shown(strings.Join(segments, "/")))
 	}
 	if segments[0] == "watch" || segments[0] == "proxy" || query.Has("watch") {
 		return a, invalid("guests cannot watch through calls: register a handler")
 	}
+	within := "" // the namespace of the object; those of namespaces are their names
 	if segments[0] == "namespaces" && len(segments) > 1 {
 		a.namespace = segments[1]
 		if len(segments) > 2 && segments[2] != "status" && segments[2] != "finalize" {
-			segments = segments[2:]
+			within, segments = a.namespace, segments[2:]
 		}
 	}
 	if len(segments) > 3 {
@@ -91,6 +95,13 @@ func attributesOf(method string, segments []string, query url.Values) (attribute
 		return a, invalid("the subresource %s leads out of the API: guests cannot use it", a.resource)
 	}
 	var err error
+	a.path, err = apipath.Of(apipath.Target{
+		Group: a.resource.Group, Version: version, Namespace: within,
+		Plural: a.resource.Plural, Name: a.name, Subresource: a.resource.Subresource,
+	})
+	if err != nil {
+		return a, invalid("%v", err)
+	}
 	a.verb, err = verbOf(method, a.name != "")
 	return a, err
 }

@@ -31,7 +31,7 @@ const connectTimeout = 10 * time.Second
 // credentials from its environment, no cookies.
 func newWebClient(g Grants, config *tls.Config) *http.Client {
 	transport := &http.Transport{
-		DialContext:            g.dial,
+		DialContext:            dialer{g, &interfaces{}}.dial,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    connectTimeout,
 		ForceAttemptHTTP2:      true,
@@ -43,19 +43,26 @@ func newWebClient(g Grants, config *tls.Config) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: g.checkRedirect}
 }
 
+// dialer connects to what is granted.
+type dialer struct {
+	grants     Grants
+	interfaces *interfaces
+}
+
 // dial connects to a host, if its address is as trusted as its name.
-func (g Grants) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w", address, err)
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	dialer := &net.Dialer{Timeout: connectTimeout, Control: g.trustIn(name, port).control(name)}
-	return dialer.DialContext(ctx, network, address)
+	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.grants.trustIn(name, port).control(name, d.interfaces.addresses)}
+	return guarded.DialContext(ctx, network, address)
 }
 
 // checkRedirect lets a redirect go on if its target is granted. What the guest
-// has put into headers is for the first server only.
+// has put into headers is for the first server only: once another one was asked, headers
+// go nowhere any more, not even back to the first one.
 func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error {
 	if len(before) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -63,7 +70,7 @@ func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error 
 	if err := g.allowsURL(next.URL); err != nil {
 		return fmt.Errorf("redirect: %w", err)
 	}
-	if last := before[len(before)-1]; last.URL.Host != next.URL.Host || last.URL.Scheme != next.URL.Scheme {
+	if !isOneOrigin(append(before[:len(before):len(before)], next)) {
 		for name := range next.Header {
 			if !slices.Contains([]string{"Accept", "Content-Type", "User-Agent"}, name) {
 				next.Header.Del(name)
@@ -71,6 +78,15 @@ func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error 
 		}
 	}
 	return nil
+}
+
+// isOneOrigin tells whether all requests go to one server.
+func isOneOrigin(requests []*http.Request) bool {
+	first, err := hostOf(requests[0].URL)
+	return err == nil && !slices.ContainsFunc(requests[1:], func(r *http.Request) bool {
+		other, err := hostOf(r.URL)
+		return err != nil || other != first
+	})
 }
 
 // allowsURL tells whether a URL is granted.
@@ -103,7 +119,7 @@ func (c *Caller) toWeb(call *abi.Call, body []byte) (request, error) {
 	if !slices.Contains(webMethods, call.Method) {
 		return nil, invalid("the method must be one of %s, not %q", strings.Join(webMethods, ", "), shown(call.Method))
 	}
-	header, err := webHeader(call.Headers)
+	header, err := webHeader(c.options.UserAgent, call.Headers)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +153,8 @@ var hopByHop = []string{
 }
 
 // webHeader takes the headers of the guest.
-func webHeader(headers map[string][]string) (http.Header, error) {
-	result := http.Header{"User-Agent": {"kopf"}}
+func webHeader(agent string, headers map[string][]string) (http.Header, error) {
+	result := http.Header{"User-Agent": {agent}}
 	for name, values := range headers {
 		canonical := http.CanonicalHeaderKey(name)
 		if slices.Contains(hopByHop, canonical) || strings.HasPrefix(canonical, "Proxy-") {

@@ -15,8 +15,12 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -26,10 +30,6 @@ const (
 	MergePatch = "application/merge-patch+json"
 	JSONPatch  = "application/json-patch+json"
 )
-
-// MaxWrites limits the writing requests in flight. More of them do not make the
-// API server faster, but make everybody wait longer.
-const MaxWrites = 16
 
 // Options are the settings that concern requests; they may change while the
 // operator runs, so they are asked for.
@@ -52,14 +52,25 @@ type Options struct {
 	// EnforceRetryAfter obeys the server's Retry-After even if it is shorter than
 	// the next pause.
 	EnforceRetryAfter bool
+
+	// UserAgent is that of all requests whose credentials bring none; see UserAgent.
+	UserAgent string
+
+	// Limits bound the requests in time. They are those at the time of New.
+	Limits Limits
+
+	pausing func() // is called before each pause; nil: nothing is
 }
 
 // Client talks to one cluster with the credentials of one operator.
 type Client struct {
-	vault   *credentials.Vault
-	slots   chan struct{}
-	options func() Options
-	log     func(message string) // retries and failures of attempts
+	vault    *credentials.Vault
+	options  func() Options
+	log      func(message string) // retries and failures of attempts
+	requests *rate.Limiter        // of all
+	delayed  atomic.Uint64
+
+	patches, events, others class
 
 	mu          sync.Mutex // guards connections
 	connections map[*credentials.Item]*connection
@@ -67,41 +78,62 @@ type Client struct {
 
 // New makes a client with the credentials of a vault. It sends nothing yet.
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
+	limits := options().Limits
 	return &Client{
-		vault: vault, slots: make(chan struct{}, MaxWrites), options: options, log: log,
+		vault: vault, options: options, log: log,
+		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
+		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
+		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), isRetriedEvent},
+		others:      class{retried: isRetried},
 		connections: map[*credentials.Item]*connection{},
 	}
 }
 
 // Get reads an object or a listing, in one attempt: what is read can be read
 // again, and a missing permission should be known at once.
-func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	return c.request(ctx, reading, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, path, "", nil)
+func (c *Client) Get(ctx context.Context, path apipath.Path, query url.Values) ([]byte, error) {
+	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, with(path, query), "", nil)
 }
 
 // Patch patches an object and returns it as it is afterwards.
-func (c *Client) Patch(ctx context.Context, path, contentType string, body []byte) ([]byte, error) {
-	return c.request(ctx, writing, c.options(), http.MethodPatch, path, contentType, body)
+func (c *Client) Patch(ctx context.Context, path apipath.Path, contentType string, body []byte) ([]byte, error) {
+	return c.request(ctx, writing, c.patches, c.options(), http.MethodPatch, string(path), contentType, body)
+}
+
+// PatchReleasing is Patch for a caller that holds something that others wait for:
+// release is called before each pause between two attempts.
+func (c *Client) PatchReleasing(ctx context.Context, path apipath.Path, contentType string, body []byte, release func()) ([]byte, error) {
+	options := c.options()
+	options.pausing = release
+	return c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
 }
 
 // Post creates an object, with pauses between attempts of its own.
-func (c *Client) Post(ctx context.Context, path string, body []byte, pauses backoffs.Backoffs) error {
+func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
 	options.Backoffs = pauses
-	_, err := c.request(ctx, writing, options, http.MethodPost, path, "application/json", body)
+	_, err := c.request(ctx, writing, c.others, options, http.MethodPost, string(path), "application/json", body)
+	return err
+}
+
+// PostEvent is Post for Kubernetes events, within their limits. What the server refuses is
+// not tried again, unless it asks for that: events are for people, and guests can cause any
+// number of them.
+func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
+	options := c.options()
+	options.Backoffs = pauses
+	_, err := c.request(ctx, writing, c.events, options, http.MethodPost, string(path), "application/json", body)
 	return err
 }
 
 // Stream opens a long response: a listing or a watch. The caller closes it. Only
 // the opening is retried; cancelling the context ends the response too.
-func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
+func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
+	target := with(path, query)
 	var stream io.ReadCloser
-	err := c.retrying(ctx, c.options(), http.MethodGet, path, func(ctx context.Context) error {
+	err := c.retrying(ctx, isRetried, c.options(), http.MethodGet, target, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		rsp, item, err := c.send(ctx, reading, content{}, http.MethodGet, path) //nolint:bodyclose // the caller of Stream closes it
+		rsp, item, err := c.send(ctx, reading, content{}, http.MethodGet, target) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
 			cancel()
 			return err
@@ -111,6 +143,14 @@ func (c *Client) Stream(ctx context.Context, path string, query url.Values) (io.
 		return nil
 	})
 	return stream, err
+}
+
+// with is a path with a query.
+func with(path apipath.Path, query url.Values) string {
+	if len(query) == 0 {
+		return string(path)
+	}
+	return string(path) + "?" + query.Encode()
 }
 
 // response is a long response. Closing it ends its context.
@@ -127,24 +167,21 @@ func (r *response) Close() error {
 
 // Repeat makes requests that belong together, such as those of the discovery, with the
 // same attempts as one.
-func (c *Client) Repeat(ctx context.Context, path string, send func() error) error {
-	return c.retrying(ctx, c.options(), http.MethodGet, path, func(context.Context) error { return send() })
+func (c *Client) Repeat(ctx context.Context, path apipath.Path, send func() error) error {
+	return c.retrying(ctx, isRetried, c.options(), http.MethodGet, string(path), func(context.Context) error { return send() })
 }
 
-func (c *Client) request(ctx context.Context, by via, o Options, method, path, contentType string, body []byte) ([]byte, error) {
+func (c *Client) request(ctx context.Context, by via, of class, o Options, method, target, contentType string, body []byte) ([]byte, error) {
 	var data []byte
-	err := c.retrying(ctx, o, method, path, func(ctx context.Context) error {
-		if method == http.MethodPatch {
-			select {
-			case c.slots <- struct{}{}:
-				defer func() { <-c.slots }()
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+	err := c.retrying(ctx, of.retried, o, method, target, func(ctx context.Context) error {
+		leave, err := of.enter(ctx)
+		if err != nil {
+			return err
 		}
+		defer leave()
 		ctx, cancel := limited(ctx, o.RequestTimeout)
 		defer cancel()
-		rsp, _, err := c.send(ctx, by, content{kind: contentType, body: body}, method, path)
+		rsp, _, err := c.send(ctx, by, content{kind: contentType, body: body}, method, target)
 		if err != nil {
 			return err
 		}
@@ -177,8 +214,8 @@ type content struct {
 }
 
 // send makes one attempt. The response of a failed one is read and closed here.
-func (c *Client) send(ctx context.Context, by via, what content, method, path string) (*http.Response, *credentials.Item, error) {
-	req, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(what.body))
+func (c *Client) send(ctx context.Context, by via, what content, method, target string) (*http.Response, *credentials.Item, error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(what.body))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,22 +235,22 @@ func (c *Client) send(ctx context.Context, by via, what content, method, path st
 }
 
 // retrying repeats an attempt as long as there are pauses for its error.
-func (c *Client) retrying(ctx context.Context, options Options, method, path string, attempt func(context.Context) error) error {
+func (c *Client) retrying(ctx context.Context, retried func(error) bool, options Options, method, target string, attempt func(context.Context) error) error {
 	count := options.Backoffs.Attempts()
 	for n := 1; ; n++ {
 		err := attempt(ctx)
-		if err == nil || ctx.Err() != nil || !isRetried(err) {
+		if err == nil || ctx.Err() != nil || !retried(err) {
 			return err
 		}
 		pause, more := options.pause(n, err)
 		if more || count != 1 {
-			c.log(fmt.Sprintf("Request attempt %s failed; %s: %s %s -> %v", ordinal(n, count), next[more], method, path, err))
+			c.log(fmt.Sprintf("Request attempt %s failed; %s: %s %s -> %v", ordinal(n, count), next[more], method, target, err))
 		}
 		if !more {
 			return err
 		}
-		if pausing, ok := ctx.Value(pausingKey{}).(func()); ok {
-			pausing()
+		if options.pausing != nil {
+			options.pausing()
 		}
 		if err := backoffs.Pause(ctx, pause); err != nil {
 			return err
@@ -230,14 +267,6 @@ func ordinal(n, count int) string {
 		return fmt.Sprintf("#%d", n)
 	}
 	return fmt.Sprintf("#%d/%d", n, count)
-}
-
-type pausingKey struct{}
-
-// BeforePauses makes the requests of a context tell when they pause between two
-// attempts, so that something that others wait for need not be held meanwhile.
-func BeforePauses(ctx context.Context, pausing func()) context.Context {
-	return context.WithValue(ctx, pausingKey{}, pausing)
 }
 
 // pause is the time before the next attempt, if there is one: of the settings, or of

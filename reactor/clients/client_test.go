@@ -122,7 +122,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 
 func TestGetIsNotRetried(t *testing.T) {
 	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(0.001)}, status(403))
-	if _, err := client.Get(t.Context(), "/x"); !apierrors.IsForbidden(err) {
+	if _, err := client.Get(t.Context(), "/x", nil); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v, want forbidden", err)
 	}
 }
@@ -157,8 +157,8 @@ func TestPausesHoldNothing(t *testing.T) {
 	paused := make(chan struct{}, clients.MaxWrites)
 	for range clients.MaxWrites {
 		patches.Go(func() {
-			ctx := clients.BeforePauses(ctx, func() { paused <- struct{}{} })
-			if _, err := client.Patch(ctx, "/x", clients.MergePatch, []byte(`{}`)); err == nil {
+			release := func() { paused <- struct{}{} }
+			if _, err := client.PatchReleasing(ctx, "/x", clients.MergePatch, []byte(`{}`), release); err == nil {
 				t.Error("a patch that was cancelled has no error")
 			}
 		})

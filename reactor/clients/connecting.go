@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -12,13 +13,15 @@ import (
 )
 
 // connecting is a configuration with our rules for new connections: how long they
-// may take, and that proxies are those of the configuration, not of the environment.
+// may take, that proxies are those of the configuration, not of the environment, and who
+// asks.
 //
 // Kopf: settings.networking.connect_timeout, settings.networking.trust_env (v1.45).
-func connecting(cfg *rest.Config, timeout time.Duration, trustEnv bool) *rest.Config {
+func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, o.UserAgent, product)
 	if cfg.Proxy == nil {
-		cfg.Proxy = proxies(trustEnv)
+		cfg.Proxy = proxies(o.TrustEnv)
 	}
 	if timeout <= 0 {
 		return cfg

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
@@ -34,8 +35,8 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
-	reading := connecting(info.Config, o.WatchConnectTimeout, o.TrustEnv)
-	writing := connecting(info.Config, o.ConnectTimeout, o.TrustEnv)
+	reading := connecting(info.Config, o.WatchConnectTimeout, o)
+	writing := connecting(info.Config, o.ConnectTimeout, o)
 	writing.NextProtos = []string{"http/1.1"}
 	conn := &connection{base: base, authorization: info.Authorization}
 	if exec := info.Config.ExecProvider; exec != nil {
@@ -63,7 +64,8 @@ func (conn *connection) to(request *http.Request) (*http.Request, error) {
 	}
 	req.URL.Scheme, req.URL.Host, req.Host = conn.base.Scheme, conn.base.Host, ""
 	if prefix := strings.TrimRight(conn.base.Path, "/"); prefix != "" {
-		req.URL.Path, req.URL.RawPath = prefix+req.URL.Path, ""
+		escaped := strings.TrimRight(conn.base.EscapedPath(), "/") + req.URL.EscapedPath()
+		req.URL.Path, req.URL.RawPath = prefix+req.URL.Path, escaped
 	}
 	if conn.authorization != "" {
 		req.Header.Set("Authorization", conn.authorization)
@@ -111,6 +113,9 @@ func writing(conn *connection) *http.Client { return conn.write }
 // Kopf: kopf._cogs.clients.auth.authenticated (v1.45).
 func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials.Item, error) {
 	for {
+		if err := c.admit(request.Context()); err != nil {
+			return nil, nil, err
+		}
 		item, err := c.vault.Take(request.Context())
 		if err != nil {
 			return nil, nil, err
@@ -179,10 +184,10 @@ func (c *Client) authenticated(request *http.Request, item *credentials.Item, co
 
 // Discover reads a document of the discovery, in one attempt, and in the best of the
 // accepted content types that the server has.
-func (c *Client) Discover(ctx context.Context, path, accept string) (contentType string, body []byte, err error) {
+func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	rsp, _, err := c.send(ctx, reading, content{accept: accept}, http.MethodGet, path)
+	rsp, _, err := c.send(ctx, reading, content{accept: accept}, http.MethodGet, string(path))
 	if err != nil {
 		return "", nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -105,10 +107,29 @@ func TestDiscoveryLogsInAgain(t *testing.T) {
 	}
 }
 
+// A server below a path, as behind a proxy, gets the segments of a path as they were escaped.
+func TestServersBelowAPathGetEscapedSegments(t *testing.T) {
+	uris := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uris <- r.RequestURI }))
+	defer server.Close()
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL + "/clusters/a%20b/"}})
+	client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+	path, err := apipath.Of(apipath.Target{Version: "v1", Plural: "ks", Name: "a?b c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Get(t.Context(), path, url.Values{"q": {"x&y"}}); err != nil {
+		t.Error(err)
+	}
+	if got, want := <-uris, "/clusters/a%20b/api/v1/ks/a%3Fb%20c?q=x%26y"; got != want {
+		t.Errorf("the server got %s, want %s", got, want)
+	}
+}
+
 func TestDepletedCredentialsFailRequests(t *testing.T) {
 	client, server := connect(t, token("a"))
 	server.accept("nothing")
-	if _, err := client.Get(t.Context(), "/x"); err == nil || err.Error() != "no more logins" {
+	if _, err := client.Get(t.Context(), "/x", nil); err == nil || err.Error() != "no more logins" {
 		t.Errorf("got %v, want the error of the login", err)
 	}
 	if len(server.seen) != 1 {
@@ -131,7 +152,7 @@ func TestTokensOfFilesAreReadAgain(t *testing.T) {
 	for _, next := range []string{"a", "b"} {
 		write(next)
 		server.accept("Bearer " + next)
-		if _, err := client.Get(t.Context(), "/x"); err != nil {
+		if _, err := client.Get(t.Context(), "/x", nil); err != nil {
 			t.Errorf("token %s: %v", next, err)
 		}
 	}
@@ -171,7 +192,7 @@ func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	}
 	defer stream.Close()
 	close(refuse)
-	if _, err := client.Get(ctx, "/x"); err != nil {
+	if _, err := client.Get(ctx, "/x", nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(stream); err == nil || ctx.Err() != nil {

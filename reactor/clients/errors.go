@@ -75,6 +75,12 @@ func isRetried(err error) bool {
 	return code >= 500 || code == http.StatusForbidden || code == http.StatusTooManyRequests
 }
 
+// isRetriedEvent is isRetried for events: a server that refuses one refuses it again.
+func isRetriedEvent(err error) bool {
+	code, _ := Code(err)
+	return isRetried(err) && code != http.StatusForbidden
+}
+
 // Code is the HTTP status of an error, if it came as a response.
 func Code(err error) (int, bool) {
 	var status apierrors.APIStatus

@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/url"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // Send makes one attempt of a request, with nothing but the given headers and the
 // credentials. The response may be of any status; redirects are not followed, since
 // they would take the credentials along. The caller closes the body, and bounds the time by the context.
-func (c *Client) Send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+func (c *Client) Send(ctx context.Context, method string, path apipath.Path, query url.Values, header http.Header, body []byte) (*http.Response, error) {
 	by := writing
 	if method == http.MethodGet {
 		by = reading
 	}
-	req, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, with(path, query), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ type Info struct {
 	// DefaultNamespace is where events about cluster-scoped objects go.
 	DefaultNamespace string
 
+	// GuestNamespace says that a guest has chosen DefaultNamespace.
+	GuestNamespace bool
+
 	// Priority: of several, those with the highest one are used; 0 by default.
 	Priority int
 

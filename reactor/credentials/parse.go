@@ -24,7 +24,8 @@ type Rules struct {
 	// nil if there is none.
 	Base *Info
 
-	// AllowServer and AllowProxy let a handler choose where requests go.
+	// AllowServer lets a handler choose the server, and what the host knows it by: its
+	// authorities, or nothing at all. AllowProxy lets it choose a proxy.
 	AllowServer, AllowProxy bool
 }
 
@@ -85,9 +86,13 @@ func (r Rules) Parse(data []byte) (Info, error) {
 func (r Rules) check(got result) error {
 	switch {
 	case got.Server != "" && !r.AllowServer:
-		return errors.New("server is a field of the class grant: whoever runs the operator must allow it (--allow-server)")
+		return errors.New("server is a field of the class grant: it needs --allow-server")
+	case got.Insecure && !r.AllowServer:
+		return errors.New("insecure is a field of the class grant: it needs --allow-server")
+	case len(got.CAData) > 0 && !r.AllowServer:
+		return errors.New("ca_data is a field of the class grant: it needs --allow-server")
 	case got.ProxyURL != "" && !r.AllowProxy:
-		return errors.New("proxy_url is a field of the class grant: whoever runs the operator must allow it (--allow-proxy)")
+		return errors.New("proxy_url is a field of the class grant: it needs --allow-proxy")
 	case (len(got.CertificateData) > 0) != (len(got.PrivateKeyData) > 0):
 		return errors.New("certificate_data and private_key_data belong together")
 	}
@@ -112,7 +117,7 @@ func (r Rules) limited(info Info, got result) Info {
 		info.Priority = got.Priority
 	}
 	if got.DefaultNamespace != "" {
-		info.DefaultNamespace = got.DefaultNamespace
+		info.DefaultNamespace, info.GuestNamespace = got.DefaultNamespace, true
 	}
 	info.Expiration = time.Time(got.Expiration)
 	return info

@@ -69,9 +69,6 @@ func TestDataNeedsNothingOfTheHost(t *testing.T) {
 	if c := parse(t, rules(t), `{"username":"u","password":"p","token":"t"}`).Config; c.Username != "u" || c.Password != "p" || c.BearerToken != "" {
 		t.Errorf("got %+v, want the password", c)
 	}
-	if c := parse(t, rules(t), `{"insecure":true,"ca_data":"-----BEGIN x","token":"t"}`).Config; !c.Insecure || c.CAFile != "" || c.CAData != nil {
-		t.Errorf("got %+v, want no verification", c)
-	}
 }
 
 func TestServersNeedToBeAllowed(t *testing.T) {
@@ -80,6 +77,9 @@ func TestServersNeedToBeAllowed(t *testing.T) {
 	c := parse(t, r, `{"server":"https://other","proxy_url":"http://proxy","token":"t"}`).Config
 	if c.Host != "https://other" || c.CAFile != "" || c.Proxy == nil {
 		t.Errorf("got %+v, want another server and nothing of the host", c)
+	}
+	if c := parse(t, r, `{"insecure":true,"ca_data":"-----BEGIN x","token":"t"}`).Config; !c.Insecure || c.CAFile != "" || c.CAData != nil {
+		t.Errorf("got %+v, want no verification", c)
 	}
 }
 
@@ -91,13 +91,15 @@ func TestBadResultsOfLoginHandlers(t *testing.T) {
 		{"a path", `{"ca_path":"/etc/ca"}`, "ca_path is a field of the class host"},
 		{"another path", `{"private_key_path":"/etc/key","token":"x"}`, "private_key_path is a field of the class host"},
 		{"the environment", `{"trust_env":true}`, "trust_env is a field of the class host"},
-		{"server", `{"server":"https://evil"}`, "server is a field of the class grant: whoever runs the operator must allow it (--allow-server)"},
+		{"server", `{"server":"https://evil"}`, "server is a field of the class grant: it needs --allow-server"},
+		{"no verification", `{"insecure":true,"token":"t"}`, "insecure is a field of the class grant: it needs --allow-server"},
+		{"authorities", `{"ca_data":"-----BEGIN x","token":"t"}`, "ca_data is a field of the class grant: it needs --allow-server"},
 		{"proxy", `{"proxy_url":"http://evil"}`, "proxy_url is a field of the class grant"},
 		{"certificate alone", `{"certificate_data":"-----BEGIN x"}`, "certificate_data and private_key_data belong together"},
 		{"no certificate", `{"certificate_data":"-----BEGIN x","private_key_data":"-----BEGIN y"}`, "tls"},
 		{"not base64", `{"ca_data":"???"}`, "certificates and keys are PEM, or PEM in base64"},
 		{"unknown login", `{"login":"root"}`, `the host has no login "root"`},
-		{"more than limits", `{"login":"kubeconfig","insecure":true}`, "can be limited by priority, expiration and default_namespace only"},
+		{"more than limits", `{"login":"kubeconfig","token":"t"}`, "can be limited by priority, expiration and default_namespace only"},
 		{"impersonation", `{"login":"kubeconfig","username":"root"}`, "can be limited by"},
 		{"no time", `{"expiration":"soon"}`, `expiration: "soon" is no time like`},
 	}

@@ -1,11 +1,9 @@
 package discovery
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"mime"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -77,7 +75,9 @@ func (f *found) aggregated(body []byte) error {
 				continue
 			}
 			for _, r := range v.Resources {
-				f.add(version{name, preferred}, r)
+				if r.ResponseKind != nil && r.ResponseKind.Kind != "" { // or it has subresources only
+					f.add(version{name, preferred}, r.resource())
+				}
 			}
 			preferred = false
 		}
@@ -85,19 +85,14 @@ func (f *found) aggregated(body []byte) error {
 	return nil
 }
 
-// add takes a resource. Those without a kind only have subresources.
-func (f *found) add(v version, r groupResource) {
-	if r.ResponseKind == nil || r.ResponseKind.Kind == "" {
-		return
-	}
+// resource converts it; the group and the version are left to the caller.
+func (r groupResource) resource() selectors.Resource {
 	var subresources []string
 	for _, sub := range r.Subresources {
 		subresources = append(subresources, sub.Subresource)
 	}
-	f.resources = append(f.resources, selectors.Resource{
-		Group: v.Group, Version: v.Version, Plural: r.Resource,
-		Kind: r.ResponseKind.Kind, Singular: cmp.Or(r.Singular, strings.ToLower(r.ResponseKind.Kind)), // some servers leave it out
-		Shortcuts: r.ShortNames, Categories: r.Categories,
-		Subresources: subresources, Namespaced: r.Scope == "Namespaced", Preferred: v.preferred, Verbs: r.Verbs,
-	})
+	return selectors.Resource{
+		Plural: r.Resource, Kind: r.ResponseKind.Kind, Singular: r.Singular, Shortcuts: r.ShortNames, Categories: r.Categories,
+		Subresources: subresources, Namespaced: r.Scope == "Namespaced", Verbs: r.Verbs,
+	}
 }

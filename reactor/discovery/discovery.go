@@ -8,6 +8,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,11 +17,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // Get reads a document, in the best of the accepted content types that the server has.
-type Get func(ctx context.Context, path, accept string) (contentType string, body []byte, err error)
+type Get func(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error)
 
 // Incomplete says that some versions of groups cannot be asked now, such as those of
 // a broken aggregated server.
@@ -67,7 +69,7 @@ func Scan(ctx context.Context, get Get) ([]selectors.Resource, error) {
 
 // root is where a discovery begins.
 type root struct {
-	path     string
+	path     apipath.Path
 	versions func(body []byte) ([]version, error) // of a server that cannot tell all at once
 }
 
@@ -81,4 +83,15 @@ type version struct {
 type found struct {
 	resources []selectors.Resource
 	failed    map[schema.GroupVersion]error
+}
+
+// add takes a resource of a version, unless no request can be made for it: any aggregated
+// server chooses what it calls its resources.
+func (f *found) add(v version, r selectors.Resource) {
+	r.Group, r.Version, r.Preferred = v.Group, v.Version, v.preferred
+	if _, err := r.URL("", "", ""); err != nil {
+		return
+	}
+	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind)) // some servers leave it out
+	f.resources = append(f.resources, r)
 }

@@ -11,14 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // documents are what a server has, by their paths. Those that begin with < are of the
 // aggregated discovery; numbers are errors.
 type documents map[string]string
 
-func (d documents) get(_ context.Context, path, accept string) (string, []byte, error) {
-	text, ok := d[path]
+func (d documents) get(_ context.Context, path apipath.Path, accept string) (string, []byte, error) {
+	text, ok := d[string(path)]
 	var code int32
 	if _, err := fmt.Sscanf(text, "%d", &code); !ok || err == nil {
 		if !ok {
@@ -85,6 +87,24 @@ func TestScan(t *testing.T) {
 			documents{"/api": coreVersions, "/api/v1": pods, "/apis": groupsAtOnce},
 			[]string{all, "as.v1.a.dev A/a [] [] [] false preferred []", "as.v1beta1.a.dev A/a [] [] [] false []"},
 			"a.dev/v2",
+		},
+		{
+			"hostile names at once",
+			documents{"/api": coreAtOnce, "/apis": `<{"items":[
+				{"metadata":{"name":"a.dev/v1/as/../.."},"versions":[{"version":"v1","resources":[{"resource":"as","responseKind":{"kind":"A"}}]}]},
+				{"metadata":{"name":"a.dev"},"versions":[{"version":"v1?x","resources":[{"resource":"as","responseKind":{"kind":"A"}}]}]},
+				{"metadata":{"name":"a.dev"},"versions":[{"version":"v1","resources":[{"resource":"../as","responseKind":{"kind":"A"}}]}]}]}`},
+			[]string{all},
+			"",
+		},
+		{
+			"hostile names one by one",
+			documents{
+				"/api": coreVersions, "/api/v1": pods,
+				"/apis": `{"kind":"APIGroupList","groups":[{"name":"../api","versions":[{"version":"v1"}]},{"name":"a.dev","versions":[{"version":"v1#"}]}]}`,
+			},
+			[]string{all},
+			`../api/v1: invalid API group "../api"`,
 		},
 		{
 			"no core",

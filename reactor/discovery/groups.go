@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -22,8 +22,8 @@ const maxRequests = 8
 
 // Where a discovery begins.
 var (
-	core  = root{"/api", coreVersions}
-	named = root{"/apis", groupVersions}
+	core  = root{apipath.Core, coreVersions}
+	named = root{apipath.Groups, groupVersions}
 )
 
 // coreVersions reads an APIVersions.
@@ -62,17 +62,14 @@ func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) e
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			var text []byte
-			if _, text, errs[i] = get(ctx, strings.TrimSuffix(from.path+"/"+v.Group, "/")+"/"+v.Version, plainJSON); errs[i] == nil {
-				errs[i] = json.Unmarshal(text, &lists[i])
-			}
+			lists[i], errs[i] = ask(ctx, get, v)
 		})
 	}
 	running.Wait()
 	for i, v := range versions {
 		switch {
 		case errs[i] == nil:
-			f.resources = append(f.resources, resourcesOf(v, lists[i].APIResources)...)
+			f.addAll(v, lists[i].APIResources)
 		case !apierrors.IsNotFound(errs[i]): // or it is gone since a moment ago
 			f.failed[v.GroupVersion] = errs[i]
 		}
@@ -80,26 +77,35 @@ func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) e
 	return ctx.Err()
 }
 
-// resourcesOf gathers the resources of one version with their subresources, which
-// are listed beside them.
-func resourcesOf(v version, listed []metav1.APIResource) []selectors.Resource {
+// ask asks for the resources of one version.
+func ask(ctx context.Context, get Get, v version) (list metav1.APIResourceList, err error) {
+	path, err := apipath.Of(apipath.Target{Group: v.Group, Version: v.Version})
+	if err != nil {
+		return list, err
+	}
+	_, text, err := get(ctx, path, plainJSON)
+	if err != nil {
+		return list, err
+	}
+	return list, json.Unmarshal(text, &list)
+}
+
+// addAll takes the resources of one version with their subresources, which are listed
+// beside them.
+func (f *found) addAll(v version, listed []metav1.APIResource) {
 	subresources := map[string][]string{}
 	for _, r := range listed {
 		if name, sub, ok := strings.Cut(r.Name, "/"); ok {
 			subresources[name] = append(subresources[name], sub)
 		}
 	}
-	var resources []selectors.Resource
 	for _, r := range listed {
 		if strings.Contains(r.Name, "/") {
 			continue
 		}
-		resources = append(resources, selectors.Resource{
-			Group: v.Group, Version: v.Version, Plural: r.Name,
-			Kind: r.Kind, Singular: cmp.Or(r.SingularName, strings.ToLower(r.Kind)), // some servers leave it out
-			Shortcuts: r.ShortNames, Categories: r.Categories,
-			Subresources: subresources[r.Name], Namespaced: r.Namespaced, Preferred: v.preferred, Verbs: r.Verbs,
+		f.add(v, selectors.Resource{
+			Plural: r.Name, Kind: r.Kind, Singular: r.SingularName, Shortcuts: r.ShortNames, Categories: r.Categories,
+			Subresources: subresources[r.Name], Namespaced: r.Namespaced, Verbs: r.Verbs,
 		})
 	}
-	return resources
 }

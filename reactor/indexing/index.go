@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -62,40 +63,78 @@ func ParsePairs(result any, keyed bool) (Pairs, error) {
 // Index is one index. It is safe for concurrent use. Lookups by a key, updates and
 // removals take a time that does not depend on the size of the index.
 type Index struct {
-	mu     sync.RWMutex                 // guards all below
-	values map[string]map[string][]byte // by keys, then by objects
-	keys   map[string]Pairs             // of each object
+	mu     sync.RWMutex      // guards all below
+	values map[string]values // by keys
+	keys   map[string]Pairs  // of each object
+	held   *accounts.Lease
+}
+
+// values are those of one key, by objects. Most keys have one value only, for which a
+// table would be large.
+type values struct {
+	object string // empty: there is none
+	value  []byte
+	others map[string][]byte
+}
+
+// What tables take for each pair, and for each object, besides the texts, in bytes: about
+// what is measured.
+const (
+	pairCost   = 256
+	objectCost = 512
+)
+
+// cost is what an object takes in the index.
+func (p Pairs) cost() int {
+	if len(p) == 0 {
+		return 0
+	}
+	bytes := objectCost
+	for key, value := range p {
+		bytes += len(key) + len(value) + pairCost
+	}
+	return bytes
 }
 
 // Replace stores what an object has in the index, in place of what it had.
-func (x *Index) Replace(object string, pairs Pairs) {
+//
+// Errors: accounts.Error; then the object is in the index no more.
+func (x *Index) Replace(object string, pairs Pairs) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.values == nil {
-		x.values, x.keys = map[string]map[string][]byte{}, map[string]Pairs{}
+		x.values, x.keys = map[string]values{}, map[string]Pairs{}
 	}
-	for key := range x.keys[object] {
+	before := x.keys[object]
+	if err := x.held.Grow(pairs.cost() - before.cost()); err != nil {
+		x.discard(object)
+		return err
+	}
+	for key := range before {
 		if _, ok := pairs[key]; !ok {
 			x.remove(object, key)
 		}
 	}
 	for key, value := range pairs {
-		if x.values[key] == nil {
-			x.values[key] = map[string][]byte{}
-		}
-		x.values[key][object] = value
+		x.values[key] = x.values[key].with(object, value)
 	}
 	if len(pairs) == 0 {
 		delete(x.keys, object)
 	} else {
 		x.keys[object] = pairs
 	}
+	return nil
 }
 
 // Discard removes an object from the index.
 func (x *Index) Discard(object string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.discard(object)
+}
+
+func (x *Index) discard(object string) {
+	_ = x.held.Grow(-x.keys[object].cost()) // giving back is never refused
 	for key := range x.keys[object] {
 		x.remove(object, key)
 	}
@@ -103,15 +142,50 @@ func (x *Index) Discard(object string) {
 }
 
 func (x *Index) remove(object, key string) {
-	delete(x.values[key], object)
-	if len(x.values[key]) == 0 {
+	if rest := x.values[key].without(object); rest.len() > 0 {
+		x.values[key] = rest
+	} else {
 		delete(x.values, key)
 	}
 }
 
+func (v values) with(object string, value []byte) values {
+	switch {
+	case v.object == object || v.len() == 0:
+		v.object, v.value = object, value
+	case v.others == nil:
+		v.others = map[string][]byte{object: value}
+	default:
+		v.others[object] = value
+	}
+	return v
+}
+
+func (v values) without(object string) values {
+	if v.object != object {
+		delete(v.others, object)
+		return v
+	}
+	v.object, v.value = "", nil
+	for other, value := range v.others {
+		delete(v.others, other)
+		v.object, v.value = other, value
+		break
+	}
+	return v
+}
+
+func (v values) len() int {
+	if v.object == "" {
+		return 0
+	}
+	return 1 + len(v.others)
+}
+
 // Look answers one lookup as JSON. The key is JSON too, in any form.
 //
-// Errors: ErrAbsent for values of an unknown key; an unknown operation or a broken key.
+// Errors: ErrAbsent for values of an unknown key; accounts.ErrLimit for more than 64 MiB; an
+// unknown operation or a broken key.
 func (x *Index) Look(op int, key []byte) ([]byte, error) {
 	name := Unkeyed
 	if len(key) > 0 {
@@ -125,13 +199,13 @@ func (x *Index) Look(op int, key []byte) ([]byte, error) {
 	defer x.mu.RUnlock()
 	switch op {
 	case OpValues:
-		values, ok := x.values[name]
+		found, ok := x.values[name]
 		if !ok {
 			return nil, ErrAbsent
 		}
-		return encodeValues(values), nil
+		return found.encode()
 	case OpKeys:
-		return encodeKeys(x.values), nil
+		return encodeKeys(x.values)
 	case OpCount:
 		return strconv.AppendInt(nil, int64(len(x.values)), 10), nil
 	case OpHas:
@@ -141,22 +215,25 @@ func (x *Index) Look(op int, key []byte) ([]byte, error) {
 	return nil, fmt.Errorf("unknown operation %d", op)
 }
 
-// encodeValues lists the values in the order of the objects, so that equal
-// lookups have equal answers.
-func encodeValues(values map[string][]byte) []byte {
-	objects := make([]string, 0, len(values))
-	for object := range values {
+// encode lists the values in the order of the objects, so that equal lookups have
+// equal answers.
+func (v values) encode() ([]byte, error) {
+	objects := make([]string, 0, v.len())
+	for object := range v.others {
 		objects = append(objects, object)
 	}
+	objects = append(objects, v.object)
 	slices.Sort(objects)
 	list := make([][]byte, len(objects))
 	for i, object := range objects {
-		list[i] = values[object]
+		if list[i] = v.others[object]; object == v.object {
+			list[i] = v.value
+		}
 	}
 	return encodeList(list)
 }
 
-func encodeKeys(values map[string]map[string][]byte) []byte {
+func encodeKeys(values map[string]values) ([]byte, error) {
 	list := make([][]byte, 0, len(values))
 	for key := range values {
 		list = append(list, []byte(key))
@@ -164,8 +241,18 @@ func encodeKeys(values map[string]map[string][]byte) []byte {
 	return encodeList(list)
 }
 
-func encodeList(items [][]byte) []byte {
-	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
+// maxAnswer bounds the answer of one lookup, in bytes: it is built for each of them.
+const maxAnswer = 64 << 20
+
+func encodeList(items [][]byte) ([]byte, error) {
+	size := len("[]") + len(items)
+	for _, item := range items {
+		size += len(item)
+	}
+	if size > maxAnswer {
+		return nil, fmt.Errorf("%w: the answer of a lookup would take %d bytes, but at most %d are possible: look for keys one by one, or index smaller values", accounts.ErrLimit, size, maxAnswer)
+	}
+	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]")), nil
 }
 
 // Indices are all indices of an operator, by the ids of their handlers. They exist
@@ -175,11 +262,13 @@ type Indices struct {
 	names []string
 }
 
-// New makes empty indices.
-func New(ids []string) *Indices {
+// New makes empty indices, at the expense of an account.
+func New(ids []string, account *accounts.Account) *Indices {
 	indices := &Indices{byID: map[string]*Index{}, names: ids}
 	for _, id := range ids {
-		indices.byID[id] = &Index{}
+		index := &Index{}
+		index.held = accounts.NewLease(account, accounts.Indices, index)
+		indices.byID[id] = index
 	}
 	return indices
 }

@@ -8,11 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// MaxPending bounds the events that wait to be posted. What comes on top of them
-// is dropped and counted: events are for people, and nobody reads so many.
+// MaxPending bounds the events that are not posted yet: those that wait, those that are
+// on their way, and those that wait for another attempt. More events are dropped and
+// counted: events are for people, who do not read so many.
 const MaxPending = 10_000
 
 // ErrOverflow says that an event was dropped.
@@ -28,10 +30,11 @@ var ErrOverflow = errors.New("too many events wait to be posted")
 //   - Post never waits.
 type Poster struct {
 	// Send makes one request, with the given pauses between attempts.
-	Send func(ctx context.Context, path string, payload []byte, pauses backoffs.Backoffs) error
+	Send func(ctx context.Context, path apipath.Path, payload []byte, pauses backoffs.Backoffs) error
 
-	Origin Origin
-	Warn   func(message string) // events that could not be posted
+	Origin   Origin
+	Warn     func(message string) // events that could not be posted
+	Dropping func(total int)      // called for each dropped event, with their number; may be nil
 
 	slots   chan struct{} // nil: no limit of workers
 	idle    time.Duration
@@ -41,7 +44,7 @@ type Poster struct {
 
 	mu      sync.Mutex // guards all below
 	queues  map[Ref]*queue
-	pending int
+	pending int // in queues, and on their way
 	dropped int
 }
 
@@ -56,14 +59,21 @@ func (p *Poster) Start(ctx context.Context, workers int, idle time.Duration) {
 	}
 }
 
-// Post queues an event.
+// Post queues an event. There are no events about events: an operator that handles
+// events would never come to rest.
 //
 // Errors: ErrOverflow.
 func (p *Poster) Post(event Event) error {
+	if event.Ref.IsEvent() {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pending >= MaxPending {
 		p.dropped++
+		if p.Dropping != nil {
+			p.Dropping(p.dropped)
+		}
 		return ErrOverflow
 	}
 	p.pending++
@@ -142,25 +152,32 @@ func (p *Poster) next(q *queue) (Event, bool) {
 	if len(q.events) == 0 || p.ctx.Err() != nil {
 		return Event{}, false
 	}
-	p.pending--
 	event := q.events[0]
 	q.events = q.events[1:]
 	return event, true
 }
 
 func (p *Poster) post(event Event) {
-	path, object, ok := p.Origin.Request(event, time.Now())
-	if !ok {
-		return
-	}
-	payload, err := json.Marshal(object)
-	if err == nil {
-		err = p.Send(p.ctx, path, payload, event.Backoffs)
-	}
+	err := p.send(event)
+	p.mu.Lock()
+	p.pending--
+	p.mu.Unlock()
 	if err != nil && p.ctx.Err() == nil {
 		p.Warn(fmt.Sprintf("Failed to post an event. Ignoring and continuing. %v. Event: type='%s', reason='%s', message='%s'.",
 			err, event.Type, event.Reason, event.Message))
 	}
+}
+
+func (p *Poster) send(event Event) error {
+	path, object, err := p.Origin.Request(event, time.Now())
+	if err != nil {
+		return err
+	}
+	payload, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return p.Send(p.ctx, path, payload, event.Backoffs)
 }
 
 // Dropped is the number of events that were dropped so far.

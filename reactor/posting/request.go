@@ -5,11 +5,13 @@
 package posting
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/stores"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -73,19 +75,24 @@ const maxMessage = 1024
 // infix stands for what was cut out of a message.
 const infix = "..."
 
-// Request makes the request for an event. There is none for events about events:
-// an operator that handles events would never come to rest.
-func (o Origin) Request(e Event, now time.Time) (path string, payload dicts.Object, ok bool) {
-	if e.Ref.APIVersion == "v1" && e.Ref.Kind == "Event" {
-		return "", nil, false
-	}
-	for _, fallback := range []string{o.Namespace, "default"} {
-		if e.Ref.Namespace == "" {
-			e.Ref.Namespace = fallback
-		}
+// NamespaceOf is where events about an object are posted: its own namespace, or that of
+// the origin for cluster-scoped objects.
+func (o Origin) NamespaceOf(r Ref) string { return cmp.Or(r.Namespace, o.Namespace, "default") }
+
+// IsEvent tells references to events.
+func (r Ref) IsEvent() bool { return r.APIVersion == "v1" && r.Kind == "Event" }
+
+// Request makes the request for an event.
+//
+// Errors: a namespace that is none.
+func (o Origin) Request(e Event, now time.Time) (apipath.Path, dicts.Object, error) {
+	e.Ref.Namespace = o.NamespaceOf(e.Ref)
+	path, err := apipath.Of(apipath.Target{Version: "v1", Namespace: e.Ref.Namespace, Plural: "events"})
+	if err != nil {
+		return "", nil, err
 	}
 	timestamp := stores.FormatTime(now)
-	return "/api/v1/namespaces/" + e.Ref.Namespace + "/events", dicts.Object{
+	return path, dicts.Object{
 		"metadata":           dicts.Object{"namespace": e.Ref.Namespace, "generateName": o.NamePrefix},
 		"action":             "Action?",
 		"type":               e.Type,
@@ -98,7 +105,7 @@ func (o Origin) Request(e Event, now time.Time) (path string, payload dicts.Obje
 		"firstTimestamp":     timestamp,
 		"lastTimestamp":      timestamp,
 		"eventTime":          timestamp,
-	}, true
+	}, nil
 }
 
 // Shorten cuts the middle out of a message that is too long.

@@ -110,11 +110,12 @@ func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, 
 	return s, nil
 }
 
-// WithoutSuccesses drops the handlers that have succeeded, and the purpose.
+// WithoutSuccesses drops the handlers that have succeeded, the purpose, and messages.
 func (s State) WithoutSuccesses() State {
 	rest := State{}.clone()
 	for _, id := range s.ids {
 		if handler := s.handlers[id]; !handler.Success {
+			handler.Message = nil // for objects only, and may be long
 			rest.set(id, handler)
 		}
 	}

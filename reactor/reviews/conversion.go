@@ -19,6 +19,9 @@ type Conversion struct {
 	Objects    []json.RawMessage
 }
 
+// maxVersion is the length of the longest apiVersion: a group, a slash, and a version.
+const maxVersion = 253 + 1 + 63
+
 // DecodeConversion reads a conversion review.
 //
 // Errors: ErrNotObject, or an Error that says what is wrong with it.
@@ -37,13 +40,15 @@ func DecodeConversion(data []byte) (*Conversion, error) {
 	}
 	switch {
 	case w.Kind != "ConversionReview":
-		return nil, badRequest("The kind of the review is %q, not ConversionReview.", w.Kind)
+		return nil, badRequest("The kind of the review is %.200q, not ConversionReview.", w.Kind)
 	case w.APIVersion != "apiextensions.k8s.io/v1":
-		return nil, badRequest("The version of the review is %q, not apiextensions.k8s.io/v1.", w.APIVersion)
+		return nil, badRequest("The version of the review is %.200q, not apiextensions.k8s.io/v1.", w.APIVersion)
 	case w.Request == nil:
 		return nil, badRequest("The request is missing from the review.")
 	case w.Request.Desired == "":
 		return nil, badRequest("The desired version is missing from the conversion request.")
+	case len(w.Request.Desired) > maxVersion:
+		return nil, badRequest("The desired version of the conversion request has %d bytes; at most %d are valid.", len(w.Request.Desired), maxVersion)
 	}
 	return &Conversion{APIVersion: w.APIVersion, UID: w.Request.UID, Desired: w.Request.Desired, Objects: w.Request.Objects}, nil
 }

@@ -24,9 +24,10 @@ type Resource struct {
 	Resource string `json:"resource"`
 }
 
-// String is the resource as the reference's messages show it.
+// String is the resource as the reference's messages show it, without the end of names
+// that are longer than any valid one.
 func (r Resource) String() string {
-	return fmt.Sprintf("{'group': '%s', 'version': '%s', 'resource': '%s'}", r.Group, r.Version, r.Resource)
+	return fmt.Sprintf("{'group': '%.253s', 'version': '%.253s', 'resource': '%.253s'}", r.Group, r.Version, r.Resource)
 }
 
 // Request is one admission review: the API server asks whether an operation on an
@@ -123,9 +124,9 @@ func Decode(data []byte) (*Request, error) {
 	}
 	switch group, version, _ := strings.Cut(w.APIVersion, "/"); {
 	case w.Kind != "" && w.Kind != "AdmissionReview":
-		return nil, badRequest("The kind of the review is %q, not AdmissionReview.", w.Kind)
+		return nil, badRequest("The kind of the review is %.200q, not AdmissionReview.", w.Kind)
 	case w.APIVersion != "" && (group != "admission.k8s.io" || version != "v1" && version != "v1beta1"):
-		return nil, badRequest("The version of the review is %q, neither admission.k8s.io/v1 nor v1beta1.", w.APIVersion)
+		return nil, badRequest("The version of the review is %.200q, neither admission.k8s.io/v1 nor v1beta1.", w.APIVersion)
 	case w.Request == nil:
 		return nil, badRequest("The request is missing from the review.")
 	case w.Request.Resource == nil:

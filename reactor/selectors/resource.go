@@ -7,10 +7,10 @@ package selectors
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // Resource is one resource of the API in one version, as discovery describes it.
@@ -60,8 +60,8 @@ func (r Resource) Info() *abi.ResourceInfo {
 // a namespace, or in the whole cluster (without). The subresource need not be
 // a known one.
 //
-// Errors: ErrNoName, ErrNamespaced, ErrClusterWide.
-func (r Resource) URL(namespace, name, subresource string) (string, error) {
+// Errors: ErrNoName, ErrNamespaced, ErrClusterWide, and those of apipath.Of.
+func (r Resource) URL(namespace, name, subresource string) (apipath.Path, error) {
 	switch {
 	case subresource != "" && name == "":
 		return "", ErrNoName
@@ -70,20 +70,7 @@ func (r Resource) URL(namespace, name, subresource string) (string, error) {
 	case r.Namespaced && namespace == "" && name != "":
 		return "", ErrNamespaced
 	}
-	path := "/apis/" + r.Group
-	if r.Group == "" {
-		path = "/api"
-	}
-	path += "/" + r.Version
-	if namespace != "" {
-		path += "/namespaces/" + url.PathEscape(namespace)
-	}
-	path += "/" + r.Plural
-	if name != "" {
-		path += "/" + url.PathEscape(name)
-	}
-	if subresource != "" {
-		path += "/" + subresource
-	}
-	return path, nil
+	return apipath.Of(apipath.Target{
+		Group: r.Group, Version: r.Version, Namespace: namespace, Plural: r.Plural, Name: name, Subresource: subresource,
+	})
 }

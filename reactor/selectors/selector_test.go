@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 var cluster = []Resource{
@@ -119,7 +120,7 @@ func TestURL(t *testing.T) {
 	for _, tt := range []struct {
 		resource                     Resource
 		namespace, name, subresource string
-		want                         string
+		want                         apipath.Path
 		err                          error
 	}{
 		{pods, "", "", "", "/api/v1/pods", nil},
@@ -128,7 +129,7 @@ func TestURL(t *testing.T) {
 		{pods, "ns", "p", "status", "/api/v1/namespaces/ns/pods/p/status", nil},
 		{globals, "", "", "", "/apis/kopf.dev/v1/globals", nil},
 		{globals, "", "g", "scale", "/apis/kopf.dev/v1/globals/g/scale", nil},
-		{globals, "", "../x?y", "", "/apis/kopf.dev/v1/globals/..%2Fx%3Fy", nil},
+		{globals, "", "x?y", "", "/apis/kopf.dev/v1/globals/x%3Fy", nil},
 		{pods, "", "p", "", "", ErrNamespaced},
 		{pods, "ns", "", "status", "", ErrNoName},
 		{globals, "ns", "", "", "", ErrClusterWide},

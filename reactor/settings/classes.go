@@ -29,10 +29,11 @@ func ClassOf(name string) (Class, bool) {
 
 // SetByGuest is SetAll for what a guest asks for: it may set what is harmless, and
 // what is granted to it by name. Settings with parts that belong to the host
-// remember where they are from.
+// remember where they are from. Pauses between requests are bounded; the warnings name
+// the settings whose values were not taken as they were.
 //
 // Errors name the setting and its class.
-func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []string) error {
+func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []string) (warnings []string, err error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		class, known := ClassOf(name)
@@ -43,10 +44,15 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if whoever runs it allows that: --allow-setting %s", name, name))
 		default:
 			errs = append(errs, s.Set(name, values[name]))
+			if bound := fields[name].bound; bound != nil {
+				if reason := bound(s); reason != "" {
+					warnings = append(warnings, fmt.Sprintf("setting %q of a guest is bounded: %s", name, reason))
+				}
+			}
 			s.Admission.FromGuest = s.Admission.FromGuest || name == "admission.server"
 		}
 	}
-	return OneLine(errs...)
+	return warnings, OneLine(errs...)
 }
 
 // managed is the name of webhook configurations, or null.
@@ -55,7 +61,7 @@ func managed(s *Settings, value json.RawMessage) error {
 		s.Admission.Managed = ""
 		return nil
 	}
-	name, err := decode[string](value, "a string or null")
+	name, err := readObjectName(value)
 	if err == nil {
 		s.Admission.Managed = name
 	}

@@ -14,6 +14,10 @@ type field struct {
 	bare  bool  // a text, which needs no quotes on a command line
 	set   func(s *Settings, value json.RawMessage) error
 	get   func(s *Settings) any // nil: it has no JSON form
+
+	// bound makes a value that a guest has set one that guests may set; if it was another
+	// one, it says what they may. Nil: any value.
+	bound func(s *Settings) string
 }
 
 // of gives a setting another class than Guest.
@@ -34,7 +38,7 @@ var fields = map[string]field{
 	"watching.server_timeout":     duration(func(s *Settings) *time.Duration { return &s.Watching.ServerTimeout }),
 	"watching.client_timeout":     duration(func(s *Settings) *time.Duration { return &s.Watching.ClientTimeout }),
 	"watching.connect_timeout":    duration(func(s *Settings) *time.Duration { return &s.Watching.ConnectTimeout }),
-	"watching.reconnect_backoff":  duration(func(s *Settings) *time.Duration { return &s.Watching.ReconnectBackoff }),
+	"watching.reconnect_backoff":  atLeast(guestReconnect, func(s *Settings) *time.Duration { return &s.Watching.ReconnectBackoff }),
 	"watching.inactivity_timeout": duration(func(s *Settings) *time.Duration { return &s.Watching.InactivityTimeout }),
 	"watching.chunk_size":         limit(func(s *Settings) *int { return &s.Watching.ChunkSize }),
 	"watching.initial_streaming":  flag(func(s *Settings) *bool { return &s.Watching.InitialStreaming }),
@@ -44,7 +48,7 @@ var fields = map[string]field{
 
 	"networking.request_timeout":     duration(func(s *Settings) *time.Duration { return &s.Networking.RequestTimeout }),
 	"networking.connect_timeout":     duration(func(s *Settings) *time.Duration { return &s.Networking.ConnectTimeout }),
-	"networking.error_backoffs":      pauses(func(s *Settings) *backoffs.Backoffs { return &s.Networking.ErrorBackoffs }),
+	"networking.error_backoffs":      requestPauses(func(s *Settings) *backoffs.Backoffs { return &s.Networking.ErrorBackoffs }),
 	"networking.enforce_retry_after": flag(func(s *Settings) *bool { return &s.Networking.EnforceRetryAfter }),
 	"networking.trust_env":           flag(func(s *Settings) *bool { return &s.Networking.TrustEnv }).of(Grant),
 
@@ -64,15 +68,15 @@ var fields = map[string]field{
 	"posting.enabled":             flag(func(s *Settings) *bool { return &s.Posting.Enabled }),
 	"posting.loggers":             flag(func(s *Settings) *bool { return &s.Posting.Loggers }),
 	"posting.level":               limit(func(s *Settings) *int { return &s.Posting.Level }),
-	"posting.default_backoffs":    pauses(func(s *Settings) *backoffs.Backoffs { return &s.Posting.DefaultBackoffs }),
-	"posting.logging_backoffs":    pauses(func(s *Settings) *backoffs.Backoffs { return &s.Posting.LoggingBackoffs }),
+	"posting.default_backoffs":    requestPauses(func(s *Settings) *backoffs.Backoffs { return &s.Posting.DefaultBackoffs }),
+	"posting.logging_backoffs":    requestPauses(func(s *Settings) *backoffs.Backoffs { return &s.Posting.LoggingBackoffs }),
 	"posting.worker_limit":        limit(func(s *Settings) *int { return &s.Posting.WorkerLimit }),
 	"posting.idle_timeout":        duration(func(s *Settings) *time.Duration { return &s.Posting.IdleTimeout }),
 	"posting.reporting_component": text(func(s *Settings) *string { return &s.Posting.ReportingComponent }),
 	"posting.reporting_instance":  text(func(s *Settings) *string { return &s.Posting.ReportingInstance }),
 	"posting.event_name_prefix":   text(func(s *Settings) *string { return &s.Posting.EventNamePrefix }),
 
-	"peering.name":        text(func(s *Settings) *string { return &s.Peering.Name }),
+	"peering.name":        objectName(func(s *Settings) *string { return &s.Peering.Name }),
 	"peering.priority":    number(func(s *Settings) *int { return &s.Peering.Priority }),
 	"peering.lifetime":    duration(func(s *Settings) *time.Duration { return &s.Peering.Lifetime }),
 	"peering.stealth":     flag(func(s *Settings) *bool { return &s.Peering.Stealth }),

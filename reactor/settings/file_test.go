@@ -85,7 +85,8 @@ func TestSetText(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	set := func(name, value string, granted ...string) error {
-		return settings.Default().SetByGuest(map[string]json.RawMessage{name: json.RawMessage(value)}, granted)
+		_, err := settings.Default().SetByGuest(map[string]json.RawMessage{name: json.RawMessage(value)}, granted)
+		return err
 	}
 	tests := []struct {
 		name  string

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -79,6 +80,21 @@ func text(at func(*Settings) *string) field {
 	return f
 }
 
+// objectName is the name of an object in the cluster.
+func objectName(at func(*Settings) *string) field {
+	f := simple(at, readObjectName)
+	f.bare = true
+	return f
+}
+
+func readObjectName(value json.RawMessage) (string, error) {
+	name, err := decode[string](value, "a string")
+	if err == nil {
+		err = apipath.CheckName(name)
+	}
+	return name, err
+}
+
 // duration is a number of seconds; null is no limit, as 0 is.
 func duration(at func(*Settings) *time.Duration) field {
 	f := simple(at, readSeconds)
@@ -131,6 +147,36 @@ func pauses(at func(*Settings) *backoffs.Backoffs) field {
 		err = read.UnmarshalJSON(value)
 		return read, err
 	})
+}
+
+// requestPauses are pauses between attempts of a request, which guests cannot make endless
+// or short.
+func requestPauses(at func(*Settings) *backoffs.Backoffs) field {
+	f := pauses(at)
+	f.bound = func(s *Settings) string {
+		bounded, changed := at(s).ForGuests()
+		if *at(s) = bounded; !changed {
+			return ""
+		}
+		return fmt.Sprintf("pauses are %v at least, and attempts %d at most", backoffs.GuestPause, backoffs.GuestAttempts)
+	}
+	return f
+}
+
+// guestReconnect is the shortest pause of guests between two watches.
+const guestReconnect = 100 * time.Millisecond
+
+// atLeast is a duration that guests cannot make shorter.
+func atLeast(least time.Duration, at func(*Settings) *time.Duration) field {
+	f := duration(at)
+	f.bound = func(s *Settings) string {
+		if *at(s) >= least {
+			return ""
+		}
+		*at(s) = least
+		return fmt.Sprintf("it is %v at least", least)
+	}
+	return f
 }
 
 func filters(at func(*Settings) *Filters) field {

@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// Clone is a copy: what is set there does not change the receiver. Storages are shared.
+func (s *Settings) Clone() *Settings {
+	own := *s // setting replaces values, and never changes them in place
+	return &own
+}
+
 // Set changes a setting by its dotted name. The value is JSON: seconds for
 // durations, null or 0 for no limit. An error names the setting.
 func (s *Settings) Set(name string, value json.RawMessage) error {

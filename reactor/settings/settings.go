@@ -51,7 +51,7 @@ type Watching struct {
 	ConnectTimeout    time.Duration // for a connection; 0: as Networking has it (default)
 	ReconnectBackoff  time.Duration // between two watches; 0.1 s
 	InactivityTimeout time.Duration // without any event or bookmark; 70 s; 0: for ever
-	ChunkSize         int           // objects per page of a listing; 0: all at once (default)
+	ChunkSize         int           // objects per page of a listing; 500; 0: all at once
 	InitialStreaming  bool          // watch the existing objects instead of listing them; false
 	LabelSelectors    Filters       // of objects, by resources
 	FieldSelectors    Filters       // the same by fields
@@ -146,6 +146,7 @@ func Default() *Settings {
 		Watching: Watching{
 			ReconnectBackoff:  100 * time.Millisecond,
 			InactivityTimeout: 70 * time.Second,
+			ChunkSize:         500,
 		},
 		Networking: Networking{
 			RequestTimeout: 300 * time.Second,

@@ -43,7 +43,7 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 }
 
 func (s *Stream) again(ctx context.Context, sink Sink) error {
-	_, err := s.pages(ctx, s.read, func(event Event) {
+	_, err := s.pages(ctx, s.read, func() {}, func(event Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.known[event.Meta.Key()] == event.Meta {

@@ -66,6 +66,14 @@ func parseObject(object []byte) (meta Meta, kind string, err error) {
 	return meta, kind, err
 }
 
+// MetaOf reads the identity of an object.
+//
+// Errors: what is not JSON, or has no name.
+func MetaOf(object []byte) (Meta, error) {
+	meta, _, err := parseObject(object)
+	return meta, err
+}
+
 // parseMeta is parseObject for what needs no name, such as bookmarks.
 func parseMeta(object []byte) (meta Meta, kind string, err error) {
 	ok := dicts.Scan(object, func(parent, key string, value []byte) {

@@ -102,6 +102,11 @@ func deadline(limit time.Duration) time.Time {
 	return time.Now().Add(limit)
 }
 
+// idle says that nothing is expected of the server for now.
+func (h *health) idle() {
+	h.change(func(now *Health) { now.Deadline = time.Time{} })
+}
+
 // active says that something has come from the server.
 func (h *health) active(limit time.Duration) {
 	h.change(func(now *Health) { now.Contact, now.Deadline = time.Now(), deadline(limit) })

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	ClientTimeout     time.Duration
 	ReconnectBackoff  time.Duration
 	InactivityTimeout time.Duration // 0: none
-	ChunkSize         int           // 0: all at once
+	ChunkSize         int           // objects per page of a listing; 0: all at once
 	InitialStreaming  bool          // instead of a listing, where the server can
 
 	// Labels, Fields and Shard select the objects, in the syntax of the API server.
@@ -49,11 +50,15 @@ type Sink interface {
 // Stream is the stream of one resource in one scope.
 type Stream struct {
 	Client     *clients.Client
-	Path       string // of the listing: /apis/group/version/namespaces/ns/plural
-	APIVersion string // of the objects
-	Kind       string // of the objects
+	Path       apipath.Path // of the listing
+	APIVersion string       // of the objects
+	Kind       string       // of the objects
 	Options    func() Options
 	Log        func(level int, message string)
+
+	// Pace, if not nil, waits between two pages of a listing until the next one is wanted, or
+	// the context ends. Meanwhile there is no connection, and nothing is expected of the server.
+	Pace func(ctx context.Context)
 
 	// known are the objects that exist as far as the stream knows: those that are
 	// not in the next listing have been deleted while nobody watched. They outlive
@@ -166,7 +171,7 @@ func (s *Stream) listed(sink Sink) {
 // list hands on all objects, page by page, and notices those that are gone.
 func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error) {
 	seen := map[string]struct{}{}
-	version, err = s.pages(ctx, s.page, func(event Event) {
+	version, err = s.pages(ctx, s.page, func() { clear(seen) }, func(event Event) {
 		key := event.Meta.Key()
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -183,8 +188,10 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 // pageReader reads one page of a listing.
 type pageReader func(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error)
 
-// pages reads a whole listing, and returns its version.
-func (s *Stream) pages(ctx context.Context, read pageReader, take func(Event)) (version string, err error) {
+// pages reads a whole listing, and returns its version. If the version of the listing
+// expires between two pages, all objects are listed again at once, as the pager of
+// client-go does: restart is called before.
+func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), take func(Event)) (version string, err error) {
 	options := s.Options()
 	query := options.selection()
 	if size := options.ChunkSize; size > 0 {
@@ -192,10 +199,20 @@ func (s *Stream) pages(ctx context.Context, read pageReader, take func(Event)) (
 	}
 	for {
 		meta, err := read(ctx, options.InactivityTimeout, query, take)
-		if err != nil || meta.Continue == "" {
+		switch code, _ := clients.Code(err); {
+		case code == http.StatusGone && query.Has("continue"):
+			s.Log(10, fmt.Sprintf("The listing of %s has expired between two pages; listing it at once.", s.Path))
+			query.Del("continue")
+			query.Del("limit")
+			restart()
+		case err != nil || meta.Continue == "":
 			return meta.ResourceVersion, err
+		default:
+			if s.Pace != nil {
+				s.Pace(ctx)
+			}
+			query.Set("continue", meta.Continue)
 		}
-		query.Set("continue", meta.Continue)
 	}
 }
 
@@ -210,13 +227,14 @@ func (s *Stream) missed(seen map[string]struct{}, sink Sink) {
 	for key, meta := range s.known {
 		if _, ok := seen[key]; !ok {
 			delete(s.known, key)
-			sink.Event(s.vanished(meta))
+			sink.Event(Vanished(s.APIVersion, s.Kind, meta))
 		}
 	}
 }
 
 func (s *Stream) page(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error) {
 	s.health.enter(Listing, patience)
+	defer s.health.idle()
 	return s.read(ctx, patience, query, func(event Event) {
 		s.health.event()
 		take(event)
@@ -252,12 +270,12 @@ func (s *Stream) read(ctx context.Context, patience time.Duration, query url.Val
 	return meta, err
 }
 
-// vanished makes the event that was missed: identity only, since the last body
-// is not kept.
-func (s *Stream) vanished(meta Meta) Event {
+// Vanished makes the event of a deletion that was missed: identity only, since the last
+// body is not kept.
+func Vanished(apiVersion, kind string, meta Meta) Event {
 	object, _ := json.Marshal(map[string]any{ // strings only: cannot fail
-		"apiVersion": s.APIVersion,
-		"kind":       s.Kind,
+		"apiVersion": apiVersion,
+		"kind":       kind,
 		"metadata": map[string]any{
 			"name": meta.Name, "namespace": meta.Namespace, "uid": meta.UID, "resourceVersion": meta.ResourceVersion,
 		},

@@ -1,0 +1,61 @@
+package operator
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// Limits bound the requests of one operator in time: to the API of Kubernetes, and the
+// events among them. Calls.Rate bounds those of its guests.
+type Limits = clients.Limits
+
+// Rate bounds how often something is done.
+type Rate = clients.Rate
+
+// rate is a number of a rate that can be set by its name.
+type rate struct {
+	name string
+	at   func(*Options) *int
+}
+
+var rates = []rate{
+	{"RequestRate", func(o *Options) *int { return &o.Limits.Requests.PerSecond }},
+	{"RequestBurst", func(o *Options) *int { return &o.Limits.Requests.Burst }},
+	{"EventRate", func(o *Options) *int { return &o.Limits.Events.PerSecond }},
+	{"EventBurst", func(o *Options) *int { return &o.Limits.Events.Burst }},
+	{"CallRate", func(o *Options) *int { return &o.Calls.Rate.PerSecond }},
+	{"CallBurst", func(o *Options) *int { return &o.Calls.Rate.Burst }},
+}
+
+// LimitNames are the names that SetLimit knows: fields of host.Options, and numbers of rates.
+func LimitNames() []string {
+	names := host.LimitNames()
+	for _, r := range rates {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// SetLimit sets a limit by its name: one of host.Options, as its SetLimit does, or a number
+// of a rate, which must be above zero.
+func (o *Options) SetLimit(name, value string) error {
+	i := slices.IndexFunc(rates, func(r rate) bool { return r.name == name })
+	switch {
+	case i >= 0:
+	case slices.Contains(host.LimitNames(), name):
+		return o.Host.SetLimit(name, value)
+	default:
+		return fmt.Errorf("unknown limit %s: there are %s", name, strings.Join(LimitNames(), ", "))
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 {
+		return fmt.Errorf("limit %s: %q is no number above zero", name, value)
+	}
+	*rates[i].at(o) = n
+	return nil
+}

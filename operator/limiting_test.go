@@ -1,0 +1,43 @@
+package operator
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+func TestLimitsAreSetByName(t *testing.T) {
+	o := Options{}
+	for _, name := range []string{"RequestRate", "RequestBurst", "EventRate", "EventBurst", "CallRate", "CallBurst", "MaxInstances"} {
+		if err := o.SetLimit(name, "7"); err != nil {
+			t.Error(err)
+		}
+	}
+	seven := clients.Rate{PerSecond: 7, Burst: 7}
+	if o.Limits != (clients.Limits{Requests: seven, Events: seven}) || o.Calls.Rate != seven || o.Host.MaxInstances != 7 {
+		t.Errorf("got %+v, %+v, %d", o.Limits, o.Calls.Rate, o.Host.MaxInstances)
+	}
+	for limit, want := range map[string]string{
+		"EventRate=0": `limit EventRate: "0" is no number above zero`, "CallRate=1.5": "no number", "CallBurst=": "no number",
+		"MaxInstances=x": "no number", "Events=1": "unknown limit Events: there are MaxInstances",
+	} {
+		name, value, _ := strings.Cut(limit, "=")
+		if err := o.SetLimit(name, value); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", limit, err, want)
+		}
+	}
+}
+
+func TestLimitsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range LimitNames() {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/sandbox.md says nothing of %s", name)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// starting is a guest whose startup handler changes a setting.
+type starting struct{ calls int }
+
+func (*starting) Name() string { return "starting" }
+
+func (*starting) Registration() *abi.Registration {
+	return &abi.Registration{Handlers: []abi.Handler{{Kind: abi.KindStartup, ID: "startup_fn"}}}
+}
+
+func (*starting) Ask(context.Context, *abi.Questions, []byte, reactor.Env) (*abi.Answers, error) {
+	return nil, errors.New("there is nothing to ask")
+}
+
+func (g *starting) Start(context.Context, *abi.Invocation, []byte, reactor.Env) (reactor.Task, *abi.Step, error) {
+	g.calls++
+	return settled{}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Settings: map[string]abi.Raw{"posting.level": abi.Raw("40")}}}, nil
+}
+
+// settled is a task that has ended.
+type settled struct{ reactor.Task }
+
+func (settled) Release(context.Context) {}
+
+// TestRunsOnceWithOptionsOfItsOwn: nothing of the options is changed, whatever the command
+// line and the startup handlers set; and an operator that has run does not run again.
+func TestRunsOnceWithOptionsOfItsOwn(t *testing.T) {
+	guest, own, five := &starting{}, settings.Default(), 5
+	before, err := own.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := errors.New("no login")
+	op, err := New(t.Context(), Options{
+		Guests: []reactor.Guest{guest}, Settings: own, Peering: Peering{Priority: &five}, Log: zerolog.Nop(),
+		Login: func(context.Context) (*reactor.Connection, error) { return nil, refusal },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := op.Run(t.Context()); err == nil || errors.Is(err, ErrRunTwice) {
+		t.Errorf("the first run: %v, want that there are no credentials", err)
+	}
+	for range 2 {
+		if err := op.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
+			t.Errorf("one more run: %v", err)
+		}
+	}
+	if guest.calls != 1 {
+		t.Errorf("the startup handler was called %d times", guest.calls)
+	}
+	if after, err := own.JSON(); err != nil || string(after) != string(before) || own.Peering.Clusterwide != nil {
+		t.Errorf("the caller's settings have changed: %v\n%s\n%s", err, before, after)
+	}
+}

@@ -1,0 +1,129 @@
+// Package apipath makes the paths of requests to the API of Kubernetes. No other package
+// makes any: guests name objects, namespaces and resources, and a path that is put together
+// of unchecked names leads to other objects, with the operator's rights.
+//
+// A test of the repository looks for paths that are made elsewhere.
+package apipath
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Path is the path of a request, escaped, without a query.
+type Path string
+
+// Paths that have no variable parts.
+const (
+	Core          Path = "/api"     // the versions of the core API
+	Groups        Path = "/apis"    // the groups of all other APIs
+	ServerVersion Path = "/version" // the version of the server
+)
+
+// MaxName bounds the length of names in bytes. Names of most resources have at most 253
+// bytes; for those of access control, the API server knows no limit.
+const MaxName = 1024
+
+// Target is what a request is about. Absent parts are empty.
+type Target struct {
+	Group       string // absent: the core API
+	Version     string // required
+	Namespace   string // absent: none, or all of them
+	Plural      string // the resource; absent: the discovery document of the version
+	Name        string // absent: all objects
+	Subresource string
+}
+
+// ErrIncomplete says that a part of a target is absent that another part needs: a version,
+// the resource of a name or a namespace, or the name for a subresource.
+var ErrIncomplete = errors.New("incomplete API path")
+
+// part is a part of a target and what it must be. The check returns what is wrong.
+type part struct {
+	kind, text string
+	check      func(text string) []string
+}
+
+// Of makes the path of a target. Each part must be what the API server demands of it: a
+// DNS-1123 subdomain (group, resource), a DNS-1035 label (version), a DNS-1123 label
+// (namespace), one segment of a path (name, subresource).
+//
+// Errors: ErrIncomplete; others name the part and show its value.
+func Of(t Target) (Path, error) {
+	switch {
+	case t.Version == "",
+		t.Plural == "" && (t.Namespace != "" || t.Name != ""),
+		t.Name == "" && t.Subresource != "":
+		return "", fmt.Errorf("%w: %+v", ErrIncomplete, t)
+	}
+	root := Groups
+	if t.Group == "" {
+		root = Core
+	}
+	segments := []string{string(root)}
+	for _, p := range []part{
+		{"API group", t.Group, validation.IsDNS1123Subdomain},
+		{"API version", t.Version, validation.IsDNS1035Label},
+		{"namespace", t.Namespace, validation.IsDNS1123Label},
+		{"resource", t.Plural, validation.IsDNS1123Subdomain},
+		{"name", t.Name, checkName},
+		{"subresource", t.Subresource, checkSubresource},
+	} {
+		if p.text == "" {
+			continue
+		}
+		if problems := p.check(p.text); len(problems) > 0 {
+			return "", fmt.Errorf("invalid %s %.100q: %s", p.kind, p.text, strings.Join(problems, "; "))
+		}
+		if p.kind == "namespace" {
+			segments = append(segments, "namespaces")
+		}
+		segments = append(segments, url.PathEscape(p.text))
+	}
+	return Path(strings.Join(segments, "/")), nil
+}
+
+// CheckNamespace checks the name of a namespace.
+func CheckNamespace(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("invalid namespace %.100q: %s", name, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// CheckName checks the name of an object, of whatever resource.
+func CheckName(name string) error {
+	problems := checkName(name)
+	if name == "" {
+		problems = []string{validation.EmptyError()}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("invalid name %.100q: %s", name, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// checkName checks the name of an object as the API server does for all resources. Some
+// resources demand more of it, but names of access control have colons, for instance.
+func checkName(name string) []string {
+	problems := path.IsValidPathSegmentName(name)
+	if len(name) > MaxName {
+		problems = append(problems, validation.MaxLenError(MaxName))
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		problems = append(problems, "must be UTF-8 without control characters")
+	}
+	return problems
+}
+
+// checkSubresource takes what is a resource, and the underscores of metrics.
+func checkSubresource(name string) []string {
+	return validation.IsDNS1123Subdomain(strings.ToLower(strings.ReplaceAll(name, "_", "-")))
+}

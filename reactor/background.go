@@ -1,0 +1,158 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// background is the life of one daemon or timer of one object.
+//
+// They rest most of their lives, and there may be very many of them. So those that
+// rest have no goroutine, and no body of their object, which is kept once for all
+// of them, as bytes. See phase.
+type background struct {
+	*daemon
+	p      *processor
+	memory *memory
+	queues *queues // where the object is
+	key    string  // of the object
+	cause  *cause  // without body and patch: attempts have copies
+
+	patching <-chan struct{} // closed when it may patch; nil: at once
+
+	state     progression.HandlerState
+	began     time.Time        // of the last attempt
+	remaining []transformation // that have lost against newer changes
+	patched   bool             // the last attempt has changed the object
+
+	talk  *conversation // of the attempt that is under way; nil between attempts
+	leave func()        // what the attempt has entered
+}
+
+// phase is a part of a life: what happens between two sleeps. It returns the sleep
+// after it; nil at the end of the life.
+type phase func(ctx context.Context) (*sleep, error)
+
+// sleep is the time between two phases.
+type sleep struct {
+	limit   *time.Duration // nil: for ever
+	reasons int            // to stop, which end it
+	then    phase
+}
+
+// after is a sleep of some time that ends when the daemon is stopped.
+func after(delay time.Duration, then phase) *sleep {
+	return &sleep{limit: &delay, reasons: anyReason, then: then}
+}
+
+// live goes on until the next sleep that takes time, or to the end. After a sleep,
+// another goroutine goes on.
+func (b *background) live(ctx context.Context, next phase) {
+	for {
+		r, err := next(ctx)
+		if errors.Is(err, errExiting) {
+			b.stopper.set(abi.StopOperatorExiting)
+			r, err = after(0, b.due), nil
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errCancelled) {
+			b.log.error(fmt.Sprintf("%s has failed: %v", b.handler.Title(), err))
+		}
+		if r == nil || err != nil {
+			b.end()
+			return
+		}
+		then := r.then
+		if b.stopper.await(r.limit, r.reasons, func() { b.live(ctx, then) }) != nil {
+			return // b belongs to whoever goes on
+		}
+		next = then
+	}
+}
+
+// end is the end of a life.
+func (b *background) end() {
+	told := b.stopper.isSet()
+	// In the reference, a timer that has failed for good runs, so its object has the finalizer.
+	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
+	b.memory.background.ended(b.daemon, failed)
+	b.stopper.set(abi.StopDone)
+	close(b.done)
+	if told && !b.patched {
+		b.queues.nudge(b.key) // whoever polls for the end
+	}
+	b.kill() // lets go of the context
+	b.p.generation.release()
+	b.p.runnables.remove(b.daemon)
+}
+
+// begin is the first phase: the initial delay.
+func (b *background) begin(ctx context.Context) (*sleep, error) {
+	b.state = newHandlerState(b.handler)
+	if b.stopper.isSet() {
+		return after(0, b.due), nil
+	}
+	delay, err := b.initialDelay(ctx)
+	if err != nil {
+		b.log.error(fmt.Sprintf("%s cannot be started: %v", b.handler.Title(), err))
+		return nil, nil
+	}
+	return after(delay, b.due), nil
+}
+
+func newHandlerState(h *Handler) progression.HandlerState {
+	return progression.State{}.WithHandlers([]string{h.ID}, time.Now()).Handler(h.ID)
+}
+
+// initialDelay is the option, or what the guest says; once for each object.
+func (b *background) initialDelay(ctx context.Context) (time.Duration, error) {
+	option := b.handler.Spec.InitialDelay
+	if option.IsNull() || !b.memory.background.firstStart(b.handler.ID) {
+		return 0, nil
+	}
+	if string(option) == abi.Function {
+		c, err := b.awake()
+		if err != nil {
+			return 0, err
+		}
+		answer, err := c.askOption(ctx, b.handler, "initial_delay")
+		if err != nil || answer.IsNull() {
+			return 0, err
+		}
+		option = answer
+	}
+	seconds, err := numberOf(option)
+	return settings.Seconds(seconds), err
+}
+
+// due is the phase in which the handler is called, unless it is over.
+func (b *background) due(ctx context.Context) (*sleep, error) {
+	if b.handler.Spec.Kind == abi.KindTimer {
+		return b.timerDue(ctx)
+	}
+	switch {
+	case b.stopper.isSet():
+		b.log.debug(b.handler.Title() + " has exited on request and will not be retried or restarted.")
+		return nil, nil
+	case b.state.Finished():
+		b.log.debug(b.handler.Title() + " has exited on its own and will not be retried or restarted.")
+		return nil, nil
+	}
+	return b.attempt(ctx)
+}
+
+// schedule is the sleep after an attempt. Errors have their own delays.
+func (b *background) schedule() *sleep {
+	switch {
+	case !b.state.Finished():
+		return after(time.Until(b.state.Delayed), b.due)
+	case b.handler.Spec.Kind == abi.KindTimer && !b.state.Failure:
+		return b.timerSleep()
+	}
+	return after(0, b.due)
+}

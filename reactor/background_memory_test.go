@@ -1,0 +1,147 @@
+package reactor
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// overloaded is a server that refuses the first request, and agrees to the others.
+type overloaded struct{ requests atomic.Int64 }
+
+func (s *overloaded) RoundTrip(*http.Request) (*http.Response, error) {
+	if s.requests.Add(1) == 1 {
+		return answer(http.StatusServiceUnavailable, http.NoBody), nil
+	}
+	return answer(http.StatusOK, io.NopCloser(bytes.NewReader(newObject(1)))), nil
+}
+
+// A daemon whose patch is repeated gives up nothing of the cycle that has spawned it: the
+// worker of the object keeps its slot.
+func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &scripted{begin: time.Now(), attempts: []string{`{"step":"done","patch":{"status":{"x":1}}}`}}
+		s, server := newStage(t, guest, string(newObject(1))), &overloaded{}
+		h := s.handler(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+		p := newProcessor(&Registry{}, server)
+		p.background = &execution{settings: p.settings, runnables: p.runnables, lifecycle: progression.AllAtOnce, errors: modeTemporary}
+		qs := newQueues(0)
+		qs.process = func(ctx context.Context, it item, q *queue) string {
+			c := *s.cause
+			c.resource, c.queue, c.spawned = &p.resource, q, &spawned{}
+			c.raw = it.Object
+			if err := p.spawn(ctx, &c, h); err != nil {
+				t.Error(err)
+			}
+			c.spawned.free()
+			time.Sleep(time.Hour) // computes
+			return ""
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, item{Event: watching.Event{Type: watching.Added, Object: newObject(1), Meta: watching.Meta{UID: "uid-1"}}})
+		time.Sleep(time.Minute)
+		if n := server.requests.Load(); n != 2 || p.runnables.count() != 0 {
+			t.Errorf("%d requests, %d daemons run", n, p.runnables.count())
+		}
+		qs.mu.Lock()
+		if qs.slots != 1 {
+			t.Errorf("%d slots are taken, want that of the worker", qs.slots)
+		}
+		qs.mu.Unlock()
+		qs.drain(cancel, 2*time.Hour)
+	})
+}
+
+// A throttled object does not keep the handlers that were replaced meanwhile; the event is
+// handled by those that are there when the throttling is over.
+func TestThrottledObjectsHoldNoEdition(t *testing.T) {
+	first := newTestGeneration(t, 0)
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const broken = `{"metadata":{"name":"n","namespace":"default","annotations":{"kopf.zalando.org/last-handled-configuration":"?"}}}`
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcessor(registry, &memoryServer{})
+		p.generation, p.settings.Queueing.ErrorDelays = first, backoffs.Seconds(3600)
+		begins := make(chan time.Duration, 9)
+		began := time.Now()
+		p.again = func(context.Context, item, *queue) string {
+			begins <- time.Since(began)
+			return ""
+		}
+		qs := newQueues(0)
+		qs.process = func(ctx context.Context, it item, q *queue) string {
+			first.hold()
+			return p.process(ctx, it, q)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		put := func() {
+			qs.put(ctx, item{Event: watching.Event{Type: watching.Modified, Object: []byte(broken), Meta: watching.Meta{UID: "uid"}}})
+			time.Sleep(time.Minute)
+		}
+		put() // fails
+		released := make(chan struct{})
+		go func() {
+			first.holders.Wait()
+			close(released)
+		}()
+		synctest.Wait()
+		select {
+		case <-released:
+		default:
+			t.Error("the generation is held after the failure")
+		}
+		put() // waits for the end of the throttling
+		first.holders.Wait()
+		if len(begins) > 0 {
+			t.Errorf("handled again after %v", <-begins)
+		}
+		time.Sleep(2 * time.Hour)
+		if after := <-begins; len(begins) > 0 || after != time.Hour {
+			t.Errorf("handled again after %v, and %d times more, want once after 1h", after, len(begins))
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+// A timer that has failed for good is not started again, but its object keeps the finalizer;
+// a daemon and a timer that have ended otherwise need none.
+func TestFinalizersOfWhatHasEnded(t *testing.T) {
+	const failure = `{"step":"done","error":{"kind":"permanent","message":"never"}}`
+	for _, tt := range []struct {
+		name, declaration, script string
+		guarded                   bool
+	}{
+		{"a timer that fails", `"kind":"timer","interval":1`, failure, true},
+		{"a timer that is called once", `"kind":"timer"`, `{"step":"done"}`, false},
+		{"a daemon that fails", `"kind":"daemon"`, failure, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{tt.script}}, string(newObject(1)))
+				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
+				b.p.handlers = &resourceHandlers{spawning: []*Handler{b.handler}}
+				b.start(t.Context())
+				<-b.done
+				if living := b.p.living(s.cause, false); len(living) > 0 {
+					t.Error("it would be started again")
+				}
+				if required, err := b.p.requiresFinalizer(t.Context(), s.cause, nil); err != nil || required != tt.guarded {
+					t.Errorf("the finalizer is required: %t, %v", required, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,314 @@
+// Package conns bounds the connections of an HTTP server. When there is no room for a
+// new connection, the one that matters least is closed: clients that hold connections
+// without using them cannot lock others out.
+package conns
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// DefaultTotal is the default of Limits.Total.
+const DefaultTotal = 2048
+
+// Limits bound the connections of a server at any time. The zero value works.
+type Limits struct {
+	Total      int // of all clients. Default: 2,048
+	PerAddress int // of one address, or of one /64 network of IPv6. Default: half of Total
+	Unproven   int // that have not brought a whole request. Default: half of Total
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Total = cmp.Or(l.Total, DefaultTotal)
+	l.PerAddress = cmp.Or(l.PerAddress, max(1, l.Total/2))
+	l.Unproven = cmp.Or(l.Unproven, max(1, l.Total/2))
+	return l
+}
+
+// Counts are what has become of connections.
+type Counts struct {
+	Open    int
+	Evicted int // closed in favor of another connection
+	Refused int // closed at once: all others are in use
+}
+
+// stage says how much a connection matters: those of the lowest stage are closed first.
+type stage int
+
+const (
+	unproven stage = iota // it has not brought a whole request yet
+	idle                  // it has, and brings the next one or takes the answer
+	waiting               // a request of it waits
+	running               // a request of it is being handled: it is never closed
+	stages
+)
+
+// Bounds keep the connections of one server within limits. They are safe for
+// concurrent use.
+//
+// # Guarantees
+//
+//   - A connection with a running request is not closed.
+//   - Of the others, the stage decides first; then, which address has most connections of
+//     this stage; then, which connection has been in it for the longest time.
+type Bounds struct {
+	limits Limits
+
+	mu      sync.Mutex // guards all below, and the stages of connections
+	clients map[netip.Prefix]*client
+	unused  int    // connections of the stage unproven
+	changes uint64 // of stages: the clock of since
+	counts  Counts
+}
+
+// client are the connections of one address, by their stages, the oldest first.
+type client struct {
+	conns [stages]list.List
+	count int
+}
+
+// New makes bounds for one server.
+func New(limits Limits) *Bounds {
+	return &Bounds{limits: limits.withDefaults(), clients: map[netip.Prefix]*client{}}
+}
+
+// Counts are those of now.
+func (b *Bounds) Counts() Counts {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.counts
+}
+
+// Listener accepts connections within the bounds. It never leaves one waiting: a
+// connection that it does not accept is closed.
+func (b *Bounds) Listener(l net.Listener) net.Listener { return listener{l, b} }
+
+type listener struct {
+	net.Listener
+	bounds *Bounds
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{Conn: accepted, bounds: l.bounds, address: AddressOf(accepted.RemoteAddr().String())}
+		evicted, ok := l.bounds.admit(c)
+		for _, old := range evicted {
+			abort(old.Conn)
+		}
+		if ok {
+			return c, nil
+		}
+		abort(accepted)
+	}
+}
+
+// abort closes a connection without waiting for its peer.
+func abort(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // it may be closed already
+	}
+	_ = c.Close() // as above
+}
+
+// AddressOf is the address of a client, by which connections and requests are counted:
+// of IPv6 the /64 network, since one machine may have all addresses of it. It is the
+// zero value for what is not an address with a port.
+func AddressOf(remote string) netip.Prefix {
+	parsed, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	address := parsed.Addr().Unmap().WithZone("")
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, _ := address.Prefix(bits) // the length fits
+	return prefix
+}
+
+// admit makes room for a connection, and counts it. The evicted ones are to be closed.
+func (b *Bounds) admit(c *conn) (evicted []*conn, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own := b.clients[c.address]
+	for _, full := range []struct {
+		is   func() bool
+		of   *client // nil: any
+		upto stage
+	}{
+		{func() bool { return own != nil && own.count >= b.limits.PerAddress }, own, waiting},
+		{func() bool { return b.unused >= b.limits.Unproven }, nil, unproven},
+		{func() bool { return b.counts.Open >= b.limits.Total }, nil, waiting},
+	} {
+		if !full.is() {
+			continue
+		}
+		old := b.least(full.of, full.upto)
+		if old == nil {
+			b.counts.Refused++
+			return evicted, false
+		}
+		b.remove(old)
+		b.counts.Evicted++
+		evicted = append(evicted, old)
+	}
+	if own = b.clients[c.address]; own == nil {
+		own = &client{}
+		b.clients[c.address] = own
+	}
+	own.count++
+	b.counts.Open++
+	b.unused++
+	b.enter(own, c)
+	return evicted, true
+}
+
+// least is the connection that matters least, of one client or of all; nil if all are
+// of higher stages.
+func (b *Bounds) least(of *client, upto stage) *conn {
+	for s := unproven; s <= upto; s++ {
+		most := of
+		if of == nil {
+			for _, c := range b.clients {
+				if more := c.conns[s].Len(); more > 0 && (most == nil || more > most.conns[s].Len() || more == most.conns[s].Len() && c.oldest(s).since < most.oldest(s).since) {
+					most = c
+				}
+			}
+		}
+		if most != nil && most.conns[s].Len() > 0 {
+			return most.oldest(s)
+		}
+	}
+	return nil
+}
+
+// oldest is the connection that has been in a stage for the longest time. There is one.
+func (c *client) oldest(s stage) *conn { return c.conns[s].Front().Value.(*conn) }
+
+// enter puts a connection at the end of the list of its stage. The lock is held.
+func (b *Bounds) enter(own *client, c *conn) {
+	b.changes++
+	c.since = b.changes
+	c.place = own.conns[c.stage].PushBack(c)
+}
+
+// remove forgets a connection. The lock is held.
+func (b *Bounds) remove(c *conn) {
+	if c.place == nil {
+		return
+	}
+	own := b.clients[c.address]
+	own.conns[c.stage].Remove(c.place)
+	c.place = nil
+	b.counts.Open--
+	if c.stage == unproven {
+		b.unused--
+	}
+	if own.count--; own.count == 0 {
+		delete(b.clients, c.address)
+	}
+}
+
+// conn is a counted connection.
+type conn struct {
+	net.Conn
+	bounds  *Bounds
+	address netip.Prefix
+
+	// Guarded by the lock of the bounds.
+	place            *list.Element // in the list of its stage; nil: closed
+	stage            stage
+	since            uint64 // the change of stages by which it came to its own
+	waiting, running int    // requests; HTTP/2 has several at once
+}
+
+// Close closes the connection, and makes room for another one.
+func (c *conn) Close() error {
+	c.bounds.mu.Lock()
+	c.bounds.remove(c)
+	c.bounds.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// change counts requests of the connection, and moves it to the stage that follows.
+func (c *conn) change(moreWaiting, moreRunning int) {
+	c.bounds.mu.Lock()
+	defer c.bounds.mu.Unlock()
+	c.waiting += moreWaiting
+	c.running += moreRunning
+	if c.place == nil {
+		return
+	}
+	own := c.bounds.clients[c.address]
+	own.conns[c.stage].Remove(c.place)
+	if c.stage == unproven {
+		c.bounds.unused--
+	}
+	switch {
+	case c.running > 0:
+		c.stage = running
+	case c.waiting > 0:
+		c.stage = waiting
+	default:
+		c.stage = idle
+	}
+	c.bounds.enter(own, c)
+}
+
+type key struct{}
+
+// Context lets Begin find the connection: it is for http.Server.ConnContext.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // *tls.Conn
+		c = wrapped.NetConn()
+	}
+	if own, ok := c.(*conn); ok {
+		return context.WithValue(ctx, key{}, own)
+	}
+	return ctx
+}
+
+// Request is a whole request on a connection. Nil, which is a request on a connection
+// without bounds, is valid.
+type Request struct {
+	conn    *conn
+	running bool
+}
+
+// Begin says that a whole request has come. The request waits until Run, and counts until End.
+func Begin(ctx context.Context) *Request {
+	c, ok := ctx.Value(key{}).(*conn)
+	if !ok {
+		return nil
+	}
+	c.change(1, 0)
+	return &Request{conn: c}
+}
+
+// Run says that the request is being handled: its connection is not closed until End.
+func (r *Request) Run() {
+	if r != nil {
+		r.running = true
+		r.conn.change(-1, 1)
+	}
+}
+
+// End says that there is an answer.
+func (r *Request) End() {
+	switch {
+	case r == nil:
+	case r.running:
+		r.conn.change(0, -1)
+	default:
+		r.conn.change(-1, 0)
+	}
+}

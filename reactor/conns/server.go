@@ -1,0 +1,27 @@
+package conns
+
+import (
+	"net/http"
+	"time"
+)
+
+// Small are the limits of servers that few clients ask: probes and metrics.
+var Small = Limits{Total: 64}
+
+// Server makes a server of small answers without bodies in its requests, for a listener
+// with limits: whatever its clients do, it gets rid of them within 90 seconds.
+func Server(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: counted(handler), ConnContext: Context, MaxHeaderBytes: 16 << 10,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 90 * time.Second, IdleTimeout: time.Minute,
+	}
+}
+
+// counted begins and ends the requests of a handler.
+func counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := Begin(r.Context())
+		defer request.End()
+		next.ServeHTTP(w, r)
+	})
+}

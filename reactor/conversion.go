@@ -1,0 +1,137 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Convert brings an object into another version of its group, in as many steps as
+// it takes. An error names the object, and what is missing or has failed.
+func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]byte, error) {
+	object, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	e := a.op.hold()
+	defer e.release()
+	converter, err := a.converter(e, object, desired)
+	if err == nil {
+		object, err = converter.run(ctx, object)
+	}
+	if err != nil {
+		name := strings.Trim(dicts.LookupString(object, "metadata", "namespace")+"/"+dicts.LookupString(object, "metadata", "name"), "/")
+		return nil, fmt.Errorf("%s %s: %w", dicts.LookupString(object, "kind"), name, err)
+	}
+	return dicts.Encode(object), nil
+}
+
+// converter is a way from one version to another.
+type converter struct {
+	op         *Operator
+	generation *generation // held by who converts
+	group      string
+	resource   selectors.Resource
+	steps      []*Handler
+}
+
+// converter finds the shortest way for an object.
+func (a *Admission) converter(e *generation, object dicts.Object, desired string) (*converter, error) {
+	group, from := splitVersion(dicts.LookupString(object, "apiVersion"))
+	wantedGroup, to := splitVersion(desired)
+	if group != wantedGroup {
+		return nil, fmt.Errorf("it is of the group %q, not %q", group, wantedGroup)
+	}
+	c := &converter{op: a.op, generation: e, group: group}
+	handlers := a.convertersOf(e.registry, group, dicts.LookupString(object, "kind"), &c.resource)
+	steps := make([]reviews.Step, len(handlers))
+	for i, h := range handlers {
+		steps[i] = reviews.Step{From: h.Spec.From, To: h.Spec.To}
+	}
+	path, found := reviews.Path(steps, from, to)
+	if !found {
+		return nil, fmt.Errorf("there is no way from %s to %s; handlers convert: %s", from, to, reviews.Describe(steps))
+	}
+	for _, i := range path {
+		c.steps = append(c.steps, handlers[i])
+	}
+	return c, nil
+}
+
+// convertersOf are the handlers for a kind in any version, and one of its resources.
+func (a *Admission) convertersOf(registry *Registry, group, kind string, resource *selectors.Resource) []*Handler {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found []*Handler
+	for _, h := range registry.converting {
+		for _, r := range a.versions {
+			if r.Group == group && r.Kind == kind && h.converts(r) {
+				*resource = r
+				found = append(found, h)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// converts tells whether a handler is for a resource, in whatever version: its
+// selector may name the preferred one only, by naming none.
+func (h *Handler) converts(r selectors.Resource) bool {
+	r.Preferred = true
+	return h.Selector.Check(r)
+}
+
+// splitVersion splits an apiVersion.
+func splitVersion(apiVersion string) (group, version string) {
+	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
+		return group, version
+	}
+	return "", apiVersion
+}
+
+// run makes all steps.
+func (c *converter) run(ctx context.Context, object dicts.Object) (dicts.Object, error) {
+	for _, h := range c.steps {
+		next, err := c.step(ctx, h, object)
+		if err != nil {
+			return object, fmt.Errorf("from %s to %s: %w", h.Spec.From, h.Spec.To, err)
+		}
+		object = next
+	}
+	return object, nil
+}
+
+func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (dicts.Object, error) {
+	op := c.op
+	memo := newMemo(op.memories.base, op.account)
+	made := &cause{
+		resource: &c.resource, raw: dicts.Encode(object), body: object, memory: &memory{memo: memo}, base: op.memories.base, account: op.account,
+		patch: newPatch(nil), log: objectLogger(&op.Log, op.RefKey, object).terse(), events: op.events, indices: c.generation.indices, caller: c.generation.caller,
+		readOnly: "a conversion has no side effects", conversion: &abi.Conversion{From: h.Spec.From, To: h.Spec.To},
+	}
+	x := &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
+	done, err := x.attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	if done.failed {
+		return nil, fmt.Errorf("%s: %s", quote(h.ID), done.message)
+	}
+	after, ok := done.result.(dicts.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: the result is not an object", quote(h.ID))
+	}
+	after, err = reviews.Converted(object, after, strings.TrimPrefix(c.group+"/"+h.Spec.To, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote(h.ID), err)
+	}
+	return after, nil
+}

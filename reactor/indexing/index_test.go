@@ -1,0 +1,158 @@
+package indexing
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+func pairs(keys ...string) Pairs {
+	p := Pairs{}
+	for _, key := range keys {
+		p[fmt.Sprintf("%q", key)] = []byte("1")
+	}
+	return p
+}
+
+func held(a *accounts.Account) int { return a.Usage()[accounts.Indices].Used }
+
+// TestValuesOfKeys: objects share keys, change and go, in any order.
+func TestValuesOfKeys(t *testing.T) {
+	var x Index
+	look := func(want string) {
+		t.Helper()
+		got, err := x.Look(OpValues, []byte(`"k"`))
+		if want == "" && !errors.Is(err, ErrAbsent) || want != "" && string(got) != want {
+			t.Errorf("values %s, %v; want %q", got, err, want)
+		}
+	}
+	set := func(object, value string) {
+		t.Helper()
+		if err := x.Replace(object, Pairs{`"k"`: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("")
+	set("b", "2")
+	set("a", "1")
+	look("[1,2]")
+	set("c", "3")
+	set("b", "20")
+	set("a", "10")
+	look("[10,20,3]")
+	x.Discard("b")
+	look("[10,3]")
+	x.Discard("x")
+	set("a", "100")
+	look("[100,3]")
+	x.Discard("a")
+	look("[3]")
+	if err := x.Replace("c", nil); err != nil {
+		t.Fatal(err)
+	}
+	look("")
+}
+
+// TestFullIndex: an object that does not fit is out of the index, and the others stay.
+func TestFullIndex(t *testing.T) {
+	account := accounts.New(accounts.Limits{IndexMemory: 1 << 20})
+	x := New([]string{"i", "j"}, account).Get("i")
+	added, err := 0, error(nil)
+	for err == nil {
+		if err = x.Replace(fmt.Sprint("object", added), pairs(fmt.Sprint("key", added), "common")); err == nil {
+			added++
+		}
+	}
+	if !errors.Is(err, accounts.ErrLimit) || !strings.Contains(err.Error(), "the limit IndexMemory of 1048576 bytes is reached: the indices of the operator") {
+		t.Errorf("error %q", err)
+	}
+	if count, _ := x.Look(OpCount, nil); string(count) != fmt.Sprint(added+1) || added < 500 {
+		t.Errorf("%s keys of %d objects", count, added)
+	}
+	before := held(account)
+	if err := x.Replace("object0", pairs(strings.Repeat("x", 1<<20))); err == nil {
+		t.Error("a large key was not refused")
+	}
+	if has, _ := x.Look(OpHas, []byte(`"key0"`)); string(has) != "false" {
+		t.Error("the index has the object's outdated keys")
+	}
+	if held(account) >= before {
+		t.Errorf("%d bytes of %d are held after an object was discarded", held(account), before)
+	}
+	if err := x.Replace("object0", pairs("key0")); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	for i := range added {
+		x.Discard(fmt.Sprint("object", i))
+	}
+	if held(account) != 0 {
+		t.Errorf("%d bytes are held for nothing", held(account))
+	}
+}
+
+// TestForgottenIndices of handlers that were replaced are given back.
+func TestForgottenIndices(t *testing.T) {
+	account := accounts.New(accounts.Limits{})
+	func() {
+		if err := New([]string{"i"}, account).Get("i").Replace("object", pairs("k")); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for deadline := time.Now().Add(time.Minute); held(account) != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("they were not given back")
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestCostIsTrue: what the account counts is about what the heap has.
+func TestCostIsTrue(t *testing.T) {
+	for _, perObject := range []int{1, 10} {
+		account := accounts.New(accounts.Limits{})
+		x := New([]string{"i"}, account).Get("i")
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for object := range 50_000 / perObject {
+			p := Pairs{}
+			for i := range perObject {
+				p[fmt.Sprintf(`"key-%08d"`, object*perObject+i)] = []byte("1")
+			}
+			if err := x.Replace(fmt.Sprintf("uid-%032d", object), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		took, counted := int(after.HeapAlloc-before.HeapAlloc), held(account)
+		if counted < took*2/3 || counted > took*2 {
+			t.Errorf("%d keys of each object: the heap has %d bytes more, the account %d", perObject, took, counted)
+		}
+		runtime.KeepAlive(x)
+	}
+}
+
+// TestLargeAnswers are refused before they are built.
+func TestLargeAnswers(t *testing.T) {
+	var x Index
+	value := fmt.Appendf(nil, "%q", strings.Repeat("x", 1<<20))
+	for i := range 64 {
+		if err := x.Replace(fmt.Sprint(i), Pairs{`"k"`: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := x.Look(OpValues, []byte(`"k"`)); !errors.Is(err, accounts.ErrLimit) {
+		t.Errorf("64 MiB of values: %v", err)
+	}
+	x.Discard("0")
+	if values, err := x.Look(OpValues, []byte(`"k"`)); err != nil || len(values) < 63<<20 {
+		t.Errorf("63 MiB of values: %d, %v", len(values), err)
+	}
+}

@@ -1,0 +1,142 @@
+package reactor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// compaction is after how long an API server forgets the version of a listing.
+const compaction = 5 * time.Minute
+
+// store is a server with many objects, without a network, so that it can be used in
+// virtual time. It agrees to each patch, and its watches bring nothing.
+type store struct {
+	mu      sync.Mutex // guards all below
+	objects int
+	lists   []string // limits and tokens of the listings
+	began   time.Time
+}
+
+func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
+	query := r.URL.Query()
+	switch {
+	case r.Method == http.MethodPatch:
+		return answer(http.StatusOK, io.NopCloser(bytes.NewReader(newObject(1)))), nil
+	case query.Get("watch") != "":
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists = append(s.lists, strings.TrimSpace(query.Get("limit")+" "+query.Get("continue")))
+	from, _ := strconv.Atoi(query.Get("continue")) // our own token, or none
+	if from == 0 {
+		s.began = time.Now()
+	} else if time.Since(s.began) > compaction {
+		return answer(http.StatusGone, http.NoBody), nil
+	}
+	to, token := s.objects, ""
+	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && from+limit < s.objects {
+		to, token = from+limit, strconv.Itoa(from+limit)
+	}
+	var items []string
+	for n := from; n < to; n++ {
+		items = append(items, string(newObject(n)))
+	}
+	text := fmt.Sprintf(`{"metadata":{"resourceVersion":"9","continue":%q},"items":[%s]}`, token, strings.Join(items, ","))
+	return answer(http.StatusOK, io.NopCloser(strings.NewReader(text))), nil
+}
+
+// TestListingsOfSlowHandlers: handlers of 70 seconds, one at a time, are no reason to take
+// the server for dead, or the stream. All of the objects are handled. Handlers of changes
+// leave their slots to others; those of indices hold up the listing.
+func TestListingsOfSlowHandlers(t *testing.T) {
+	for _, tt := range []struct {
+		kind    abi.Kind
+		objects int
+		least   int64 // calls
+		lists   string
+	}{
+		{abi.KindCreate, 320, 320, `["500"]`},
+		{abi.KindCreate, 900, 900, `["500" "500 500"]`},
+		{abi.KindIndex, 320, 320, `["500"]`},
+		{abi.KindIndex, 900, 900, `["500" "500 500" ""]`}, // by the time of the second page, the listing has expired
+	} {
+		t.Run(fmt.Sprint(tt.kind, tt.objects), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+				seconds := 70.0
+				guest := &counting{
+					handlers: []abi.Handler{{Kind: tt.kind, ID: "fn", Resource: &resource}},
+					step:     abi.Step{Step: abi.StepWait, Seconds: &seconds},
+				}
+				server := &store{objects: tt.objects}
+				op, stop := streaming(t, server, guest, map[string]string{"execution.max_workers": "1"})
+				for end := time.Now().Add(time.Duration(tt.objects+1) * 70 * time.Second); time.Now().Before(end); time.Sleep(time.Minute) {
+					for _, s := range op.Streams() {
+						if s.Broken(time.Now()) || s.Failures > 0 {
+							t.Fatalf("after %d handlers: %+v", guest.begun.Load(), s)
+						}
+					}
+				}
+				if n := guest.begun.Load(); n < tt.least {
+					t.Errorf("%d handlers have begun, want %d at least", n, tt.least)
+				}
+				stop()
+				if got := fmt.Sprintf("%q", server.lists); got != tt.lists {
+					t.Errorf("the listings are %s, want %s", got, tt.lists)
+				}
+			})
+		})
+	}
+}
+
+// streaming serves one resource of a server until the returned function is called.
+func streaming(t *testing.T, server http.RoundTripper, guest Guest, changes map[string]string) (op *Operator, stop func()) {
+	t.Helper()
+	registry, err := NewRegistry(guest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op = configured(t, changes)
+	op.Log, op.events, op.unanswered = zerolog.New(io.Discard), newEvents(op.Settings), make(chan struct{}, 1)
+	op.client = clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}}), op.requestOptions, func(string) {})
+	op.runnables.limit(op.Settings.Execution.MaxWorkers)
+	first, err := op.newGeneration(0, registry, calls.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.indexed.add()
+	first.indexed.done()
+	op.replace(first)
+	ctx, cancel := context.WithCancel(t.Context())
+	first.registry.bind(ctx, op.Log, op.unanswered)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		op.stream(ctx, dimension{resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
+	}()
+	return op, func() {
+		op.runnables.close()
+		cancel()
+		<-ended
+	}
+}

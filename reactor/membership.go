@@ -1,0 +1,290 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// withdrawalTimeout bounds the last request of an operator that exits.
+const withdrawalTimeout = 5 * time.Second
+
+// peeringGroups are the groups of the peering resources: the new one and the old one.
+var peeringGroups = []string{"kopf.dev", "zalando.org"}
+
+// errNoNamespace is for operators that serve the cluster: they have no namespaces
+// with peering objects.
+var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects of namespaces are of no use ` +
+	"for the whole cluster; serve namespaces, or set peering.standalone")
+
+// peeringResources are those of the resources that the operators meet in.
+//
+// Kopf: kopf._core.engines.peering.guess_selectors (v1.45).
+func peeringResources(resources []selectors.Resource, clusterwide bool) []selectors.Resource {
+	plural := "kopfpeerings"
+	if clusterwide {
+		plural = "clusterkopfpeerings"
+	}
+	var found []selectors.Resource
+	for _, r := range resources {
+		if r.Plural == plural && r.Version == "v1" && slices.Contains(peeringGroups, r.Group) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// notice is what an operator writes into a peering object.
+type notice struct {
+	client    *clients.Client
+	resource  selectors.Resource
+	namespace string // empty: the object is cluster-scoped
+	name      string
+}
+
+// write puts records into the object, and removes those that are nil; found is
+// false if there is no such object.
+func (n notice) write(ctx context.Context, records map[string]*peering.Record) (found bool, err error) {
+	subresource := ""
+	if slices.Contains(n.resource.Subresources, "status") {
+		subresource = "status"
+	}
+	path, err := n.resource.URL(n.namespace, n.name, subresource)
+	if err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(map[string]any{"status": records})
+	if err != nil {
+		return false, err
+	}
+	_, err = n.client.Patch(ctx, path, clients.MergePatch, body)
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// touch writes that an operator is there; without a lifetime, that it is not.
+func (n notice) touch(ctx context.Context, identity string, priority int, lifetime time.Duration) (found bool, err error) {
+	now := time.Now().UTC()
+	peer := peering.Peer{Identity: identity, Priority: priority, Lifetime: lifetime.Truncate(time.Second), LastSeen: now}
+	record := peer.Record()
+	records := map[string]*peering.Record{identity: &record}
+	if peer.Dead(now) {
+		records[identity] = nil
+	}
+	return n.write(ctx, records)
+}
+
+// membership keeps the operator known to its peers in one peering object, and
+// makes it pause as they demand.
+//
+// Kopf: kopf._core.engines.peering (v1.45).
+type membership struct {
+	notice
+	identity string
+	settings *settings.Peering
+	stream   *watching.Stream
+	streams  *streamSet
+	pauses   *pauses
+	reason   pauseReason
+	log      zerolog.Logger
+	sharded  bool // operators of the same priority share the objects, and do not pause for each other
+
+	objects chan peeringState // the newest one
+	known   bool              // the object exists; for the stream only
+}
+
+// peeringState is what is known of a peering object.
+type peeringState struct {
+	object []byte // as it was last seen; nil: nothing new
+	gone   bool   // it has been deleted
+}
+
+// member serves one peering object until the context ends.
+func (op *Operator) member(ctx context.Context, d dimension) {
+	log := op.Log.With().Str(LoggerField, "kopf.peering").Logger()
+	path, err := d.resource.URL(d.namespace, "", "")
+	if err != nil {
+		log.Error().Err(err).Msg("a peering resource cannot be used")
+		return
+	}
+	m := &membership{
+		notice:   notice{op.client, d.resource, d.namespace, op.Settings.Peering.Name},
+		identity: op.identity(), settings: &op.Settings.Peering,
+		stream: &watching.Stream{
+			Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
+			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
+		},
+		streams: &op.streams,
+		pauses:  op.pauses, reason: pauseReason(d.key()), log: log,
+		sharded: !op.Settings.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
+	}
+	m.run(ctx)
+}
+
+// run ends with the context, and with the withdrawal of the operator's record.
+func (m *membership) run(ctx context.Context) {
+	m.pauses.set(m.reason, m.settings.Mandatory) // until the object is seen
+	var parts sync.WaitGroup
+	parts.Go(func() { m.keepAlive(ctx) })
+	parts.Go(func() { m.follow(ctx) })
+	m.streams.supervise(ctx, &supervised{stream: m.stream, resource: m.resource, namespace: m.namespace}, func() {
+		_ = m.stream.Run(ctx, m) // ends with the context only
+	})
+	parts.Wait()
+	m.pauses.set(m.reason, false)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawalTimeout)
+	defer cancel()
+	if err := m.tell(last, 0); err != nil {
+		m.log.Error().Msg(fmt.Sprintf("Couldn't remove self from the peering. Ignoring: %v", err))
+	}
+}
+
+// keepAlive renews the operator's record a little before it expires.
+func (m *membership) keepAlive(ctx context.Context) {
+	for ctx.Err() == nil {
+		jitter := peering.MinJitter + rand.N(peering.MaxJitter-peering.MinJitter)
+		pause := peering.KeepAlive(m.settings.Lifetime, jitter)
+		if err := m.tell(ctx, m.settings.Lifetime); err != nil && ctx.Err() == nil {
+			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", quote(m.name), scopeOf(m.namespace), err))
+			pause = min(pause, peering.MinJitter)
+		}
+		_ = backoffs.Pause(ctx, pause) // the loop looks at the context
+	}
+}
+
+// tell writes the operator's record.
+func (m *membership) tell(ctx context.Context, lifetime time.Duration) error {
+	found, err := m.touch(ctx, m.identity, m.settings.Priority, lifetime)
+	if err != nil {
+		return err
+	}
+	if !found || !m.settings.Stealth {
+		m.log.Debug().Msg(fmt.Sprintf("Keep-alive in %s %s: %s.", quote(m.name), scopeOf(m.namespace), foundOrNot(found)))
+	}
+	return nil
+}
+
+func foundOrNot(found bool) string {
+	if found {
+		return "ok"
+	}
+	return "not found"
+}
+
+// Event takes the newest state of our peering object; others are not ours. A deletion
+// that the watch has missed comes without a state: then the last one counts.
+func (m *membership) Event(event watching.Event) {
+	if event.Meta.Name != m.name {
+		return
+	}
+	m.known = event.Type != watching.Deleted
+	next := peeringState{event.Object, !m.known}
+	if peers, _ := peering.ParseObject(event.Object, time.Now()); next.gone && len(peers) == 0 {
+		next.object = nil
+	}
+	select {
+	case last := <-m.objects: // nobody needs it anymore
+		if next.object == nil {
+			next.object = last.object
+		}
+	default:
+	}
+	m.objects <- next // has room: nobody else writes
+}
+
+// Listed tells what a mandatory operator waits for.
+func (m *membership) Listed() {
+	if !m.known && m.settings.Mandatory {
+		m.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", quote(m.name), scopeOf(m.namespace)))
+	}
+}
+
+// follow judges the peers whenever the object changes, and when those that make
+// us pause may be dead. When the object is deleted, the operator pauses or works as
+// before: those who have made it pause may live, and cannot say so any more.
+func (m *membership) follow(ctx context.Context) {
+	expiry := time.NewTimer(0)
+	expiry.Stop()
+	defer expiry.Stop()
+	var object []byte
+	gone := false
+	for {
+		select {
+		case next := <-m.objects:
+			if object, gone = next.object, next.gone; gone {
+				m.log.Warn().Msg(fmt.Sprintf("The peering object %s is deleted %s. The peers are unknown until it is there again.", quote(m.name), scopeOf(m.namespace)))
+			}
+		case <-expiry.C:
+		case <-ctx.Done():
+			return
+		}
+		expiry.Stop()
+		if object == nil {
+			continue
+		}
+		if until := m.judge(ctx, object); !until.IsZero() && !gone {
+			expiry.Reset(time.Until(until))
+		}
+	}
+}
+
+// judge makes the operator pause or go on, removes the records of the dead, and
+// returns when to judge again without a change; zero: never.
+//
+// Kopf: kopf._core.engines.peering.process_peering_event (v1.45).
+func (m *membership) judge(ctx context.Context, object []byte) time.Time {
+	now := time.Now()
+	peers, failures := peering.ParseObject(object, now)
+	for _, err := range failures {
+		m.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", quote(m.name), err))
+	}
+	verdict := peering.Judge(peers, m.identity, m.settings.Priority, now)
+	m.clean(ctx, verdict.Dead)
+	if m.sharded {
+		verdict.Same = nil
+	}
+	if len(verdict.Prior) == 0 && len(verdict.Same) > 0 {
+		m.log.Warn().Msg(fmt.Sprintf("Possibly conflicting operators with the same priority: %v.", verdict.Same))
+	}
+	switch changed := m.pauses.set(m.reason, verdict.Pauses()); {
+	case !changed:
+	case len(verdict.Prior) > 0:
+		m.log.Info().Msg(fmt.Sprintf("Pausing operations in favour of %v.", verdict.Prior))
+	case verdict.Pauses():
+		m.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", peers))
+	default:
+		m.log.Info().Msg("Resuming operations after the pause. Conflicting operators with the same priority are gone.")
+	}
+	return verdict.Until()
+}
+
+// clean removes the records of dead peers. Nothing depends on it.
+func (m *membership) clean(ctx context.Context, dead peering.Peers) {
+	if len(dead) == 0 {
+		return
+	}
+	records := map[string]*peering.Record{}
+	for _, peer := range dead {
+		records[peer.Identity] = nil
+	}
+	if _, err := m.write(ctx, records); err != nil && ctx.Err() == nil {
+		m.log.Warn().Msg(fmt.Sprintf("Couldn't remove the dead peers from %s: %v", quote(m.name), err))
+	}
+}

@@ -1,0 +1,171 @@
+package reactor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+func held(a *accounts.Account, k accounts.Kind) int { return a.Usage()[k].Used }
+
+// text is a JSON string of so many bytes.
+func text(size int) []byte { return fmt.Appendf(nil, `"%s"`, bytes.Repeat([]byte("x"), size-2)) }
+
+// TestLimitOfOneMemo: keys count as values do, and what is replaced or deleted counts no more.
+func TestLimitOfOneMemo(t *testing.T) {
+	account := accounts.New(accounts.Limits{MemoLimit: 10_000})
+	m := newMemo(nil, account)
+	for i, step := range []struct {
+		key     string
+		value   []byte
+		refused bool
+	}{
+		{"a", text(6000), false},
+		{"b", text(6000), true},
+		{strings.Repeat("k", 4000), []byte("1"), true},
+		{"b", text(3000), false},
+		{"a", text(6500), false},
+		{"a", text(9000), true},
+		{"a", nil, false},
+		{"b", text(9000), false},
+	} {
+		_, err := m.set(account, step.key, step.value, -1)
+		if errors.Is(err, ErrOverLimit) != step.refused || !step.refused && err != nil {
+			t.Errorf("step %d: %v", i, err)
+		}
+		if step.refused && (!strings.Contains(err.Error(), "the limit MemoLimit is 10000") || !strings.Contains(err.Error(), "--limit MemoLimit=SIZE")) {
+			t.Errorf("step %d: %v", i, err)
+		}
+	}
+	if n := held(account, accounts.Memos); n < 9000 || n > 10_000 {
+		t.Errorf("%d bytes are held", n)
+	}
+	if value, version, _ := m.get("b"); len(value) != 9000 || version != 2 {
+		t.Errorf("%d bytes of version %d", len(value), version)
+	}
+	if account.Usage()[accounts.Memos].Refused != 3 {
+		t.Errorf("%d refusals", account.Usage()[accounts.Memos].Refused)
+	}
+}
+
+// TestLimitOfAllMemos: those of objects, of reviews, and that of the operator. Objects that
+// go make room.
+func TestLimitOfAllMemos(t *testing.T) {
+	all := newMemories()
+	all.account = accounts.New(accounts.Limits{MemoMemory: 8 << 20})
+	var memos []*memo
+	var refused error
+	for i := range 100 {
+		m := all.recall(fmt.Sprint(i), false).memo
+		if i%2 == 0 {
+			m = all.reviewed(fmt.Sprint("review", i), false)
+		}
+		memos = append(memos, m)
+		if _, refused = m.set(all.account, "k", text(1<<20), -1); refused != nil {
+			break
+		}
+	}
+	if len(memos) != 8 || !errors.Is(refused, ErrOverLimit) || !strings.Contains(refused.Error(), "the limit MemoMemory of 8388608 bytes is reached") {
+		t.Fatalf("%d memos, then %v", len(memos), refused)
+	}
+	if _, err := all.base.set(all.account, "k", text(1<<20), -1); !errors.Is(err, ErrOverLimit) {
+		t.Errorf("the operator's memo: %v", err)
+	}
+	memos = nil
+	for i := range 100 {
+		all.forget(fmt.Sprint(i))
+	}
+	var err error
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err = all.base.set(all.account, "k", text(1<<20), -1); err == nil || time.Now().After(deadline) {
+			break
+		}
+		runtime.GC() // their memory is free by then, and so the account
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
+		t.Errorf("memos of objects that are gone still count: %v", err)
+	}
+	runtime.KeepAlive(memos)
+}
+
+// TestCopiesOfMemosShareValues: large values of the operator's memo count once.
+func TestCopiesOfMemosShareValues(t *testing.T) {
+	all := newMemories()
+	all.account = accounts.New(accounts.Limits{})
+	if _, err := all.base.set(all.account, "config", text(1<<20), -1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10_000 {
+		m := all.recall(fmt.Sprint(i), false).memo
+		if _, err := m.set(all.account, "count", []byte("17"), -1); err != nil {
+			t.Fatal(err)
+		}
+		if value, _, _ := m.get("config"); len(value) != 1<<20 {
+			t.Fatal("the copy has no value")
+		}
+	}
+	if n := held(all.account, accounts.Memos); n < 1<<20 || n > 4<<20 {
+		t.Errorf("%d bytes are held", n)
+	}
+	// An outdated value counts as long as a copy has it.
+	if _, err := all.base.set(all.account, "config", []byte("1"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if n := held(all.account, accounts.Memos); n < 1<<20 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
+// TestMemosThatCannotBeCopied are empty, and say so.
+func TestMemosThatCannotBeCopied(t *testing.T) {
+	all := newMemories()
+	all.account = accounts.New(accounts.Limits{MemoMemory: 100_000})
+	warned := 0
+	all.account.Refused = func(error) { warned++ }
+	for i := range 500 {
+		if _, err := all.base.set(all.account, fmt.Sprint(i), []byte("1"), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var last *memo
+	for i := range 1000 {
+		last = all.recall(fmt.Sprint(i), false).memo
+	}
+	if _, _, ok := last.get("1"); ok || warned != 1 {
+		t.Errorf("it has values: %t; warnings: %d", ok, warned)
+	}
+	if n := held(all.account, accounts.Memos); n > 100_000 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
+// TestManySmallMemos: 100,000 objects with a value each fit into the default.
+func TestManySmallMemos(t *testing.T) {
+	all := newMemories()
+	all.account = accounts.New(accounts.Limits{})
+	for i := range 100_000 {
+		if _, err := all.recall(fmt.Sprint(i), false).memo.set(all.account, "state", text(500), 0); err != nil {
+			t.Fatalf("object %d: %v", i, err)
+		}
+	}
+	runtime.KeepAlive(all)
+}
+
+// TestMemosOfProgramsAreTheirs: the program may store what it likes; handlers may not.
+func TestMemosOfProgramsAreTheirs(t *testing.T) {
+	account := accounts.New(accounts.Limits{MemoLimit: 1000})
+	m := &Memo{}
+	if err := m.Set("k", strings.Repeat("x", 1<<20)); err != nil || held(account, accounts.Memos) != 0 {
+		t.Errorf("%v; %d bytes are held", err, held(account, accounts.Memos))
+	}
+	if _, err := m.values.set(account, "more", []byte("1"), -1); !errors.Is(err, ErrOverLimit) {
+		t.Errorf("a handler's value: %v", err)
+	}
+}

@@ -1,0 +1,443 @@
+package reactor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// Options are what an operator is made of. New copies them: the operator does not see later
+// changes, and changes nothing of them but the memo.
+type Options struct {
+	Registry *Registry
+	Settings *settings.Settings // nil: the defaults
+
+	// Logins are the host's own ways to log in. They are used, after the startup
+	// handlers, if there are no login handlers; or else offered to those.
+	Logins []Login
+
+	// AllowServer and AllowProxy let login handlers choose where requests go.
+	AllowServer, AllowProxy bool
+
+	Namespaces []string // patterns; none: the whole cluster
+
+	// Name tells the operator from others of the same process in errors.
+	Name string
+
+	// Claims are shared by operators that must not handle the same objects in the same
+	// way: ErrOverlap. Nil: nobody looks.
+	Claims *Claims
+
+	// Memo is the memo of the operator; nil: an empty one.
+	Memo *Memo
+
+	// Held bounds what is kept in memory for the handlers; limits that are zero have
+	// their defaults.
+	Held accounts.Limits
+
+	// Identity is the name among the peers; by default, what Identity finds.
+	Identity string
+
+	// Liveness is the URL of the endpoint for liveness probes; none if empty.
+	Liveness string
+
+	// Calls say what requests of guests are made.
+	Calls calls.Options
+
+	// Limits bound the requests in time.
+	Limits clients.Limits
+
+	// UserAgent is that of requests to Kubernetes; by default "kopf".
+	UserAgent string
+
+	// Once ends the operator when all that there is at its start is handled: without
+	// an error if no handler has failed for good, else with ErrHandlersFailed.
+	Once bool
+
+	// GrantedSettings are names of settings of the class grant that the startup handlers may set.
+	GrantedSettings []string
+
+	// Webhooks makes what lets the API server reach admission handlers, of the
+	// settings as they are after the startup handlers; nil if there is nothing. May be nil.
+	Webhooks func(s settings.Admission) (Webhooks, error)
+
+	Log    zerolog.Logger
+	RefKey string // the field of the object's reference in log lines; "object" by default
+
+	// Ready is called once, after the startup handlers, when the operator begins to
+	// observe the cluster. May be nil.
+	Ready func()
+}
+
+// ErrRunTwice refuses to run an operator once more.
+var ErrRunTwice = errors.New("the operator has been run already: make a new one for each run")
+
+// Operator serves objects with the handlers of guests.
+type Operator struct {
+	Options
+	generations
+	account    *accounts.Account // nil in tests: no limits
+	memories   *memories
+	vault      *credentials.Vault
+	client     *clients.Client
+	events     *events
+	pauses     *pauses
+	runnables  *runnables
+	completion *completion
+	identity   func() string
+	admission  *Admission
+	leave      func()       // withdraws from the peering
+	exiting    atomic.Int64 // process.ultimate_exiting_timeout
+	streams    streamSet
+	begun      atomic.Bool   // Run was called
+	serving    atomic.Bool   // observing the cluster
+	handled    atomic.Uint64 // events of objects
+	works      works
+	replacing  replacing
+	cluster    string     // its URL
+	refused    chan error // why the operator cannot go on
+
+	unanswered chan struct{} // has a token when a function of a resource selector has failed
+}
+
+// New makes an operator. Nothing runs yet.
+func New(o Options) (*Operator, error) {
+	if o.Settings == nil {
+		o.Settings = settings.Default()
+	}
+	o.Settings = o.Settings.Clone()
+	o.Namespaces, o.Logins, o.GrantedSettings = slices.Clone(o.Namespaces), slices.Clone(o.Logins), slices.Clone(o.GrantedSettings)
+	if o.RefKey == "" {
+		o.RefKey = "object"
+	}
+	op := &Operator{
+		Options: o, memories: newMemories(), runnables: newRunnables(), refused: make(chan error, 1), unanswered: make(chan struct{}, 1), events: newEvents(o.Settings),
+		pauses: newPauses(), leave: func() {}, completion: newCompletion(o.Once),
+	}
+	op.account = op.newAccount()
+	op.memories.account = op.account
+	if o.Memo != nil {
+		op.memories.base = &o.Memo.values
+	}
+	op.vault = credentials.New(op.authenticate)
+	op.admission = newAdmission(op)
+	if o.Settings.Peering.Clusterwide == nil {
+		o.Settings.Peering.Clusterwide = new(len(o.Namespaces) == 0)
+	}
+	first, err := op.newGeneration(0, o.Registry, o.Calls)
+	if err != nil {
+		return nil, err
+	}
+	op.replace(first)
+	op.replacing.initial, op.replacing.begun = *o.Settings, make(chan struct{})
+	return op, nil
+}
+
+// newAccount counts the memory that is kept for the handlers. What is refused is an
+// error of a handler, and a warning of the operator from time to time.
+func (op *Operator) newAccount() *accounts.Account {
+	account := accounts.New(op.Held)
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	account.Refused = func(err error) { log.Warn().Err(err).Msg("a limit of memory for handlers is reached") }
+	return account
+}
+
+// Accounts are the states of the limits of memory for handlers, in a fixed order.
+func (op *Operator) Accounts() []accounts.Usage { return op.account.Usage() }
+
+// Run starts the operator, and returns when the context has ended and all is
+// finished: nil then, an error if it could not start or go on.
+//
+// The order: startup handlers, credentials, background handlers, resources and
+// namespaces, streams. At the end: the streams stop, running handlers and the
+// background handlers finish (queueing.exit_timeout), then the cleanup handlers; the last one is the withdrawal from the peering.
+//
+// An exit that takes longer than process.ultimate_exiting_timeout is given up:
+// ErrExitTimeout. What hangs then goes on hanging; the process should end.
+//
+// An operator runs once: each later call returns ErrRunTwice, and changes nothing.
+//
+// Kopf: kopf.operator (v1.45).
+func (op *Operator) Run(ctx context.Context) error {
+	if op.begun.Swap(true) {
+		return ErrRunTwice
+	}
+	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	return op.unlessStuck(ctx, op.run)
+}
+
+func (op *Operator) run(ctx context.Context) error {
+	defer func() { op.present().caller.Close() }()
+	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("startup: %w", err)
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeper sync.WaitGroup
+	defer keeper.Wait()
+	defer stop()
+	working, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	keeper.Go(func() { fail(op.vault.Run(keeping)) })
+	err := op.serve(working)
+	if errors.Is(err, errNoLogin) {
+		return err // there is nothing to clean up
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) || errors.Is(err, errCompleted) {
+		err = nil
+	}
+	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
+	op.leave()
+	return err
+}
+
+func (op *Operator) startup(ctx context.Context) error {
+	done, err := op.perform(ctx, abi.KindStartup)
+	if err != nil {
+		return err
+	}
+	warnings, err := op.Settings.SetByGuest(wireSettings(done.settings), op.GrantedSettings)
+	for _, warning := range warnings {
+		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
+	}
+	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	return err
+}
+
+func (op *Operator) cleanup(ctx context.Context) error {
+	_, err := op.perform(ctx, abi.KindCleanup)
+	return err
+}
+
+// perform runs an activity with the present handlers.
+func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activityResult, error) {
+	e := op.hold()
+	defer e.release()
+	return op.activity(e, kind).run(ctx)
+}
+
+func (op *Operator) activity(e *generation, kind abi.Kind) *activity {
+	return &activity{
+		kind: kind, handlers: e.registry.activities[kind],
+		settings: op.Settings, memo: op.memories.base, account: op.account, events: op.events, indices: e.indices, caller: e.caller, log: op.Log,
+	}
+}
+
+// connected is the client; nil before the login.
+func (op *Operator) connected() *clients.Client { return op.client }
+
+// serve observes the cluster and serves what it finds, until the context ends.
+func (op *Operator) serve(ctx context.Context) error {
+	if p := op.Settings.Peering; !p.Standalone && !p.IsClusterwide() && len(op.Namespaces) == 0 {
+		return errNoNamespace
+	}
+	hooks, err := op.webhooks()
+	if err != nil {
+		return err
+	}
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	first, err := op.vault.Take(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errNoLogin, err)
+	}
+	op.cluster = first.Config.Host
+	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
+	op.runnables.limit(op.Settings.Execution.MaxWorkers)
+	initial := op.present()
+	initial.registry.bind(ctx, log, op.unanswered)
+	initial.indexed.add() // until the first streams are known
+	orchestrator := newOrchestrator()
+	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(func() { initial.indexed.done(); close(op.replacing.begun) })
+	orchestrator.launched = op.completion.begin
+	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
+	op.leave = orchestrator.leave
+	observer := op.newObserver(orchestrator, log, op.Namespaces)
+	if op.Liveness != "" {
+		serve, err := op.liveness(op.Liveness)
+		if err != nil {
+			return err
+		}
+		probing, stop := context.WithCancel(context.WithoutCancel(ctx))
+		var server sync.WaitGroup
+		server.Go(func() { serve(probing) })
+		defer server.Wait()
+		defer stop()
+	}
+	stopPosting := op.events.start(ctx, op.client, namespaceOfEvents(first.Info, initial.caller, log), log)
+	defer stopPosting()
+	defer op.works.stop()
+	if err := op.works.start(ctx, op, initial); err != nil {
+		return err
+	}
+	defer op.replacing.end()
+	op.replacing.begin(ctx, observer, hooks != nil)
+	return op.observe(ctx, observer, hooks)
+}
+
+// newObserver makes what finds out about the cluster.
+func (op *Operator) newObserver(o *orchestrator, log zerolog.Logger, patterns []string) *observer {
+	return &observer{
+		client: op.client, orchestrator: o, admission: op.admission, generations: &op.generations,
+		pauses: op.pauses, peering: &op.Settings.Peering,
+		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
+		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, unanswered: op.unanswered, log: log,
+	}
+}
+
+// observe runs both observers and the pausing; the first error ends all. When the context
+// ends, nothing begins any more, and what runs is ended beside the observers.
+func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var parts sync.WaitGroup
+	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, o.askAgain, op.pauseDaemons, admit, op.untilCompleted, op.untilRefused} {
+		parts.Go(func() {
+			if err := part(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	var exit sync.WaitGroup
+	exit.Go(func() {
+		<-ctx.Done()
+		op.stopDaemons()
+	})
+	op.serving.Store(true)
+	if op.Ready != nil {
+		op.Ready()
+	}
+	parts.Wait()
+	op.serving.Store(false)
+	cancel(nil)
+	o.orchestrator.wait()
+	exit.Wait()
+	return context.Cause(ctx)
+}
+
+// refuse ends the operator with an error.
+func (op *Operator) refuse(err error) {
+	select {
+	case op.refused <- err:
+	default: // there is another one
+	}
+}
+
+func (op *Operator) untilRefused(ctx context.Context) error {
+	select {
+	case err := <-op.refused:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// hungTimeout is how long the exit waits for daemons and timers that do not end: such as
+// a timer in its handler, or a daemon without a cancellation timeout.
+//
+// Kopf: kopf._core.reactor.running.run_tasks (v1.45): hung tasks.
+const hungTimeout = 5 * time.Second
+
+// stopDaemons lets nothing begin any more, and ends all daemons and timers at the exit of
+// the operator. Those that do not end in their time are ended by force.
+func (op *Operator) stopDaemons() {
+	op.runnables.close()
+	var stopping sync.WaitGroup
+	for _, d := range op.runnables.all() {
+		stopping.Go(func() {
+			d.stop(abi.StopOperatorExiting)
+			d.waitFor(hungTimeout)
+			d.kill()
+		})
+	}
+	stopping.Wait()
+	op.runnables.wait()
+}
+
+// start serves one dimension until the context ends.
+func (op *Operator) start(ctx context.Context, d dimension) {
+	if d.peering {
+		op.member(ctx, d)
+	} else {
+		op.stream(ctx, d)
+	}
+}
+
+func apiVersionOf(r selectors.Resource) string {
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+}
+
+func scopeOf(namespace string) string {
+	if namespace == "" {
+		return "cluster-wide"
+	}
+	return "in " + quote(namespace)
+}
+
+// prepare makes all handlers wait for a stream whose objects are indexed, and the
+// operator for a peering object that is mandatory.
+func (op *Operator) prepare(d dimension) {
+	if d.peering {
+		op.pauses.set(pauseReason(d.key()), op.Settings.Peering.Mandatory)
+		return
+	}
+	op.present().await(d)
+}
+
+func (op *Operator) requestOptions() clients.Options {
+	o := requestOptions(op.Settings.Networking)
+	o.Limits, o.UserAgent = op.Limits, op.UserAgent
+	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
+	return o
+}
+
+func requestOptions(n settings.Networking) clients.Options {
+	connect := cmp.Or(n.ConnectTimeout, n.RequestTimeout)
+	return clients.Options{
+		RequestTimeout: n.RequestTimeout, ConnectTimeout: connect, WatchConnectTimeout: connect, TrustEnv: n.TrustEnv,
+		Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter,
+	}
+}
+
+// watchOptions are the options of streams that see all objects.
+func (op *Operator) watchOptions() watching.Options {
+	w := op.Settings.Watching
+	return watching.Options{
+		ServerTimeout: w.ServerTimeout, ClientTimeout: w.ClientTimeout, ReconnectBackoff: w.ReconnectBackoff,
+		InactivityTimeout: w.InactivityTimeout, ChunkSize: w.ChunkSize, InitialStreaming: w.InitialStreaming,
+	}
+}
+
+// filtered are the options of a stream that sees the selected objects only.
+func (op *Operator) filtered(r selectors.Resource) func() watching.Options {
+	return func() watching.Options {
+		o, w := op.watchOptions(), op.Settings.Watching
+		o.Labels, o.Fields, o.Shard = w.LabelSelectors.All(r), w.FieldSelectors.All(r), w.ShardSelectors.First(r)
+		return o
+	}
+}

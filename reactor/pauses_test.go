@@ -1,0 +1,130 @@
+package reactor
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// reasonFor makes reasons of names.
+func reasonFor(name string) pauseReason { return pauseReason{namespace: name} }
+
+func TestPausesAreOnForAnyReason(t *testing.T) {
+	p := newPauses()
+	steps := []struct {
+		reason      string
+		on          bool
+		changed, is bool
+	}{
+		{"a", false, false, false},
+		{"a", true, true, true},
+		{"a", true, false, true},
+		{"b", true, true, true},
+		{"a", false, true, true},
+		{"b", false, true, false},
+	}
+	for i, step := range steps {
+		if changed := p.set(reasonFor(step.reason), step.on); changed != step.changed || p.isOn() != step.is {
+			t.Errorf("step %d: changed %v, on %v; want %v, %v", i, changed, p.isOn(), step.changed, step.is)
+		}
+	}
+}
+
+// Work stops with each pause, begins again after it, and ends with the context.
+func TestWorkBetweenPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPauses()
+		p.set(reasonFor("start"), true)
+		ctx, cancel := context.WithCancel(t.Context())
+		begin := time.Now()
+		var spans [][2]time.Duration
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.between(ctx, func(ctx context.Context) {
+				from := time.Since(begin)
+				<-ctx.Done()
+				spans = append(spans, [2]time.Duration{from, time.Since(begin)})
+			})
+		}()
+		time.Sleep(time.Second)
+		p.set(reasonFor("start"), false)
+		time.Sleep(time.Second)
+		p.set(reasonFor("a"), true)
+		p.set(reasonFor("b"), true)
+		time.Sleep(time.Second)
+		p.set(reasonFor("a"), false)
+		time.Sleep(time.Second)
+		p.set(reasonFor("b"), false)
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+		want := [][2]time.Duration{{time.Second, 2 * time.Second}, {4 * time.Second, 5 * time.Second}}
+		if diff := cmp.Diff(want, spans); diff != "" {
+			t.Errorf("the work (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Daemons that run, and those that sneak in, are told that the operator pauses,
+// each of them once.
+func TestDaemonsStopInPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := &Operator{pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = op.pauseDaemons(ctx)
+		}()
+		add := func(key string) *daemon {
+			d := &daemon{
+				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
+				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
+			}
+			op.memories.recall(key, false).background.add(d)
+			op.runnables.add(d)
+			go func() {
+				d.stopper.sleep(time.Hour)
+				op.memories.recall(key, false).background.ended(d, false)
+				op.runnables.remove(d)
+				close(d.done)
+			}()
+			return d
+		}
+		running := add("a")
+		time.Sleep(time.Minute)
+		if running.stopper.isSet() {
+			t.Error("a daemon is stopped without a pause")
+		}
+		op.pauses.set(reasonFor("x"), true)
+		synctest.Wait()
+		if bits := running.stopper.bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the running daemon: %b", bits)
+		}
+		late := add("b")
+		time.Sleep(2 * pauseRecheck)
+		if bits := late.stopper.bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the late daemon: %b", bits)
+		}
+		if over, _ := op.memories.recall("a", false).background.isOver("fn"); over {
+			t.Error("the daemon would never be started again")
+		}
+		op.pauses.set(reasonFor("x"), false)
+		after := add("c")
+		time.Sleep(2 * pauseRecheck)
+		if after.stopper.isSet() {
+			t.Error("a daemon is stopped after the pause")
+		}
+		after.stopper.set(abi.StopOperatorExiting)
+		cancel()
+		<-done
+		op.runnables.wait()
+	})
+}

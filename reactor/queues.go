@@ -1,0 +1,484 @@
+package reactor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// maxSlots bounds the objects that are worked on at once. More of them would not be
+// faster: guests have the cores, and the API server takes clients.MaxWrites patches
+// at once; but each takes memory. A worker that waits for something else gives its slot up.
+const maxSlots = 4 * clients.MaxWrites
+
+// maxReady is how many objects of a listing may be ready before its next page is
+// read: so large listings are not held in memory.
+const maxReady = 4 * maxSlots
+
+// queues hands the events of each object to its handling, one at a time and in
+// their order. Objects do not wait for each other, unless there is a limit of
+// workers.
+//
+// # Guarantees
+//
+//   - Two events of one object are never handled at the same time.
+//   - Objects get workers in the order of their events; one without events has none.
+//   - Changes that follow each other faster than they can be handled are handled
+//     as one, so that the queue of an object is bounded, unless somebody wants to
+//     see each raw event.
+//   - If the bodies that wait are over the limit PendingMemory, changes are handled as
+//     one even then, and without their bodies. No object is lost: see shed.
+//
+// Kopf: kopf._core.reactor.queueing (v1.45), where each object has a worker of its own.
+type queues struct {
+	process  func(ctx context.Context, item item, q *queue) (version string)
+	account  *accounts.Account // for the bodies that wait
+	idle     time.Duration     // after which a worker without objects ends
+	patience time.Duration     // how long a patched version is waited for
+	every    bool              // each raw event counts: do not merge them
+	limit    int               // of objects with workers, even if they wait; 0: none
+
+	beginning sequence // of the objects with new events
+
+	workers sync.WaitGroup
+	offers  chan *queue   // taken by workers without objects
+	closing chan struct{} // closed when these are to end
+
+	mu      sync.Mutex // guards all below, and all queues
+	objects map[string]*queue
+	awaited map[string]awaited // versions of our patches, by objects
+	ready   []*queue           // those with events and without a worker
+	busy    int                // those with a worker
+	slots   int                // those with a worker that does not wait for anything
+	room    chan struct{}      // closed when fewer are ready; nil: nobody waits for it
+	closed  bool               // nothing is put in anymore
+}
+
+// item is one event in a queue.
+type item struct {
+	watching.Event
+
+	// consistentAt is the time from which on the object is taken as it is, though
+	// the version of our last patch has not arrived. Zero: nothing is waited for.
+	consistentAt time.Time
+
+	// indexed is called once the object of an initial listing has been indexed. May be nil.
+	indexed func()
+
+	// again says that nothing has happened to the object, but to its handlers.
+	again bool
+
+	charged  int  // bytes in the account while it waits
+	bodiless bool // the body is to be read again: the account has refused it
+}
+
+// itemCost is about what an item takes besides its body, in bytes.
+const itemCost = 512
+
+// drop ends the waits for an item that is not handled.
+func (it item) drop() {
+	if it.indexed != nil {
+		it.indexed()
+	}
+}
+
+// awaited is the version of our last patch, until it arrives or it is too late.
+type awaited struct {
+	version      string
+	consistentAt time.Time
+}
+
+// queue is what waits for one object.
+type queue struct {
+	owner   *queues
+	key     string
+	pending []item
+	arrived chan struct{} // has a token when something has been added
+	nudged  bool          // the next sleep is over at once
+	hasSlot bool          // has a worker that does not wait for anything
+	place   *place        // of its worker; written before there is one, then by it alone
+}
+
+func newQueues(limit int) *queues {
+	return &queues{
+		limit: limit, objects: map[string]*queue{}, awaited: map[string]awaited{},
+		offers: make(chan *queue), closing: make(chan struct{}),
+	}
+}
+
+// newQueuesOf makes queues with the limits of the settings.
+func newQueuesOf(s *settings.Settings) *queues {
+	qs := newQueues(s.Queueing.WorkerLimit)
+	qs.idle, qs.patience = s.Queueing.IdleTimeout, s.Persistence.ConsistencyTimeout
+	return qs
+}
+
+// put adds an event; the object gets a worker as soon as there is a slot. The
+// workers end when the context does, or when they have nothing to do.
+func (qs *queues) put(ctx context.Context, it item) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.closed {
+		it.drop()
+		return
+	}
+	key := it.Meta.Key()
+	q, ok := qs.objects[key]
+	if !ok {
+		q = &queue{owner: qs, key: key, arrived: make(chan struct{}, 1), place: qs.beginning.join()}
+		qs.objects[key] = q
+		qs.ready = append(qs.ready, q)
+	}
+	q.add(it, qs.every)
+	qs.dispatch(ctx)
+}
+
+// hold waits until not too many objects are ready. With a limit of workers it does
+// not, since those may wait for changes that come after the listing.
+func (qs *queues) hold(ctx context.Context) {
+	qs.mu.Lock()
+	if len(qs.ready) < maxReady || qs.limit > 0 {
+		qs.mu.Unlock()
+		return
+	}
+	if qs.room == nil {
+		qs.room = make(chan struct{})
+	}
+	room := qs.room
+	qs.mu.Unlock()
+	select {
+	case <-room:
+	case <-ctx.Done():
+	}
+}
+
+// add appends an event, or replaces the last one if only the newest state counts.
+func (q *queue) add(it item, every bool) {
+	last := len(q.pending) - 1
+	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
+		q.owner.give(&q.pending[last])
+		q.owner.charge(&it)
+		q.pending[last] = it
+	} else if q.owner.charge(&it); !q.shed(it) {
+		q.pending = append(q.pending, it)
+	}
+	q.nudged = false
+	q.token()
+}
+
+// charge counts the body of an event that is to wait. If it is refused, the event waits
+// without it.
+func (qs *queues) charge(it *item) {
+	size := itemCost + len(it.Object)
+	if qs.account.Take(accounts.Pending, size) == nil {
+		it.charged = size
+	} else {
+		it.Object, it.bodiless = nil, true
+	}
+}
+
+// give gives back what was charged.
+func (qs *queues) give(it *item) {
+	qs.account.Give(accounts.Pending, it.charged)
+	it.charged = 0
+}
+
+// shed makes one event of a change and the one before if either of them waits without
+// its body: that is read when its place comes, and will be the newest one for both. So
+// the queue of an object stays short even if each raw event counts.
+func (q *queue) shed(it item) bool {
+	if len(q.pending) == 0 || it.Type != watching.Modified {
+		return false
+	}
+	before := &q.pending[len(q.pending)-1]
+	if before.Type == watching.Deleted || !before.bodiless && !it.bodiless {
+		return false
+	}
+	q.owner.give(before)
+	before.Object, before.Meta, before.charged, before.bodiless = it.Object, it.Meta, it.charged, it.bodiless
+	return true
+}
+
+// dispatch gives slots to objects that are ready, and workers: free ones, or new ones.
+func (qs *queues) dispatch(ctx context.Context) {
+	for q := qs.assign(ctx); q != nil; q = qs.assign(ctx) {
+		select {
+		case qs.offers <- q:
+		default:
+			qs.workers.Go(func() { qs.work(ctx, q) }) // Waited for by queues.drain.
+		}
+	}
+}
+
+// assign gives a slot to the next object, if there is any and the limits allow it.
+func (qs *queues) assign(ctx context.Context) *queue {
+	if len(qs.ready) == 0 || ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
+		return nil
+	}
+	q := qs.ready[0]
+	qs.ready[0] = nil
+	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
+		qs.ready = nil // lets the old array go
+	}
+	if qs.room != nil && len(qs.ready) < maxReady {
+		close(qs.room)
+		qs.room = nil
+	}
+	q.hasSlot = true
+	qs.slots++
+	qs.busy++
+	return q
+}
+
+// leave gives up the slot of an object, and its place, while its worker waits for
+// time or for others. The worker does not take a slot again: so a worker that holds
+// anything never waits for a slot.
+func (q *queue) leave(ctx context.Context) {
+	if q == nil {
+		return
+	}
+	q.rest()
+	q.offer(ctx)
+}
+
+// rest lets the next object begin; the slot is kept.
+func (q *queue) rest() {
+	if q != nil {
+		q.place.over()
+	}
+}
+
+// untilSent is for a request that lets the next object begin.
+func (q *queue) untilSent(ctx context.Context) context.Context {
+	if q == nil {
+		return ctx
+	}
+	return q.place.untilSent(ctx)
+}
+
+// offer gives up the slot.
+func (q *queue) offer(ctx context.Context) {
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
+	q.stand()
+	q.owner.dispatch(ctx)
+}
+
+func (q *queue) stand() {
+	if q.hasSlot {
+		q.hasSlot = false
+		q.owner.slots--
+	}
+}
+
+// work handles an event of one object after the other, until there are none for a
+// while.
+func (qs *queues) work(ctx context.Context, q *queue) {
+	for q != nil {
+		qs.handle(ctx, q)
+		if q = qs.next(ctx, q); q != nil {
+			continue
+		}
+		timer := time.NewTimer(qs.idle)
+		select {
+		case q = <-qs.offers:
+		case <-timer.C:
+		case <-qs.closing:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// handle handles the next event of an object.
+func (qs *queues) handle(ctx context.Context, q *queue) {
+	it := qs.take(q)
+	q.place.wait(ctx)
+	defer q.rest()
+	version := qs.process(ctx, it, q)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	switch {
+	case version != "" && qs.patience > 0:
+		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
+	case it.Type == watching.Deleted:
+		delete(qs.awaited, q.key)
+	}
+}
+
+// take takes the next event of an object.
+func (qs *queues) take(q *queue) item {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	it := q.pending[0]
+	qs.give(&it)
+	q.pending[0] = item{} // lets the body go
+	if q.pending = q.pending[1:]; len(q.pending) == 0 {
+		q.pending = nil // lets the old array go
+	}
+	if a, ok := qs.awaited[q.key]; ok {
+		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.idle {
+			delete(qs.awaited, q.key)
+		} else {
+			it.consistentAt = a.consistentAt
+		}
+	}
+	return it
+}
+
+// next ends the work on an object for now, and gives a slot to the one that is next.
+func (qs *queues) next(ctx context.Context, q *queue) *queue {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q.stand()
+	qs.busy--
+	if len(q.pending) > 0 {
+		q.place = qs.beginning.join()
+		qs.ready = append(qs.ready, q)
+	} else {
+		delete(qs.objects, q.key)
+	}
+	mine := qs.assign(ctx)
+	qs.dispatch(ctx)
+	return mine
+}
+
+// unhurried waits for something that concerns all objects, without keeping the
+// place of a worker from them, even if there is a limit. If there is nothing to wait
+// for, the object keeps its place.
+func (q *queue) unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
+	q.offer(ctx)
+	if over {
+		return nil
+	}
+	q.rest()
+	q.owner.occupy(ctx, -1)
+	defer q.owner.occupy(ctx, 1)
+	return wait(ctx)
+}
+
+func (qs *queues) occupy(ctx context.Context, places int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.busy += places
+	qs.dispatch(ctx)
+}
+
+// reached tells whether a version is the expected one or a later one.
+func reached(version, expected string) bool {
+	if version == expected {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(version, expected)
+	return err == nil && order > 0
+}
+
+// sleep waits for a time, unless new events of the object arrive or the context
+// ends. It returns what is left of the time, zero if it was slept in full.
+func (q *queue) sleep(ctx context.Context, d time.Duration) time.Duration {
+	if d > 0 {
+		q.leave(ctx)
+	}
+	deadline := time.Now().Add(d)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		switch pressed, nudged := q.pressed(); {
+		case pressed:
+			return max(time.Until(deadline), time.Nanosecond)
+		case nudged:
+			return 0
+		}
+		select {
+		case <-q.arrived:
+		case <-timer.C:
+			return 0
+		case <-ctx.Done():
+			return max(time.Until(deadline), time.Nanosecond)
+		}
+	}
+}
+
+// pressed tells whether there is no time to sleep: newer events of the object
+// wait already, or the operator exits; or no need to: somebody has nudged.
+func (q *queue) pressed() (pressed, nudged bool) {
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
+	nudged, q.nudged = q.nudged, false
+	return len(q.pending) > 0 || q.owner.closed, nudged
+}
+
+// nudge ends the current sleep of an object's worker as if its time was over.
+func (qs *queues) nudge(key string) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if q, ok := qs.objects[key]; ok {
+		q.nudged = true
+		q.token()
+	}
+}
+
+// token wakes the worker that waits for the queue.
+func (q *queue) token() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// drain lets idle workers end at once and waits for the busy ones, at most for
+// the given time; then it cancels them, and waits for that. It returns the number
+// of objects that were cancelled.
+func (qs *queues) drain(cancel context.CancelFunc, patience time.Duration) int {
+	qs.mu.Lock()
+	qs.closed = true
+	close(qs.closing)
+	for _, q := range qs.objects {
+		q.token()
+	}
+	qs.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // Ends when the workers have: they get the cancellation below.
+		qs.workers.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	qs.mu.Lock()
+	left := len(qs.objects)
+	qs.mu.Unlock()
+	cancel()
+	<-done
+	qs.forget()
+	return left
+}
+
+// forget drops the events that will not be handled any more.
+func (qs *queues) forget() {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, q := range qs.objects {
+		for _, it := range q.pending {
+			qs.give(&it)
+			it.drop()
+		}
+	}
+}
+
+// all says whether each raw event counts from now on.
+func (qs *queues) all(every bool) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.every = every
+}

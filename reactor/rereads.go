@@ -1,0 +1,56 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// maxRereadDelay bounds the pauses between attempts to read a body again.
+const maxRereadDelay = time.Minute
+
+// reread reads the body of an event that has waited without it; see queues.shed. It
+// returns false if the event is over: the object is gone, or newer events of it wait.
+func (s *servedStream) reread(ctx context.Context, it item, q *queue) (read item, known bool) {
+	it.bodiless = false
+	if it.Type == watching.Deleted {
+		it.Object = watching.Vanished(apiVersionOf(s.dimension.resource), s.dimension.resource.Kind, it.Meta).Object
+		return it, true
+	}
+	s.op.memories.recall(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
+	for delay := time.Second; ; delay = min(2*delay, maxRereadDelay) {
+		raw, meta, err := s.current(ctx, it.Meta, q)
+		code, _ := clients.Code(err)
+		switch {
+		case err == nil && meta.Key() == it.Meta.Key():
+			it.Object, it.Meta, it.consistentAt = raw, meta, time.Time{}
+			return it, true
+		case err == nil || code == http.StatusNotFound: // its deletion is an event of its own
+			s.op.completion.done(it.Meta.Key())
+			return it, false
+		case ctx.Err() != nil:
+			return it, false
+		}
+		s.op.Log.Warn().Str(LoggerField, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
+		if q.sleep(ctx, delay) > 0 {
+			return it, false
+		}
+	}
+}
+
+// current is an object as it is now.
+func (s *servedStream) current(ctx context.Context, meta watching.Meta, q *queue) (raw []byte, now watching.Meta, err error) {
+	path, err := s.dimension.resource.URL(meta.Namespace, meta.Name, "")
+	if err != nil {
+		return nil, watching.Meta{}, err
+	}
+	if raw, err = s.op.client.Get(q.untilSent(ctx), path, nil); err != nil {
+		return nil, watching.Meta{}, fmt.Errorf("%s: %w", path, err)
+	}
+	now, err = watching.MetaOf(raw)
+	return raw, now, err
+}

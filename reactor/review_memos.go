@@ -1,0 +1,84 @@
+package reactor
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+// maxReviewMemos bounds the memos of objects that only reviews have seen.
+const maxReviewMemos = 4096
+
+// reviewMemos are the memos of objects that reviews have seen, but no stream (yet):
+// their resources may be watched by no stream, so no deletion would end them. The
+// longest unused ones are forgotten.
+type reviewMemos struct {
+	mu    sync.Mutex // guards all below
+	items map[string]*list.Element
+	order list.List // of reviewMemo, the latest used one first
+}
+
+type reviewMemo struct {
+	key  string
+	memo *memo
+}
+
+// recall finds a memo, or makes one.
+func (s *reviewMemos) recall(key string, base *memo, account *accounts.Account) *memo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if element, ok := s.items[key]; ok {
+		s.order.MoveToFront(element)
+		return element.Value.(reviewMemo).memo
+	}
+	if s.items == nil {
+		s.items = map[string]*list.Element{}
+	}
+	item := reviewMemo{strings.Clone(key), newMemo(base, account)} // the key is a part of the review
+	s.items[item.key] = s.order.PushFront(item)
+	if s.order.Len() > maxReviewMemos {
+		s.remove(s.order.Back())
+	}
+	return item.memo
+}
+
+// know tells whether there is a memo.
+func (s *reviewMemos) know(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.items[key]
+	return ok
+}
+
+// take removes a memo; nil if there is none.
+func (s *reviewMemos) take(key string) *memo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	element, ok := s.items[key]
+	if !ok {
+		return nil
+	}
+	return s.remove(element).memo
+}
+
+func (s *reviewMemos) remove(element *list.Element) reviewMemo {
+	item := s.order.Remove(element).(reviewMemo)
+	delete(s.items, item.key)
+	return item
+}
+
+// reviewed is the memo of an object that is reviewed: its own, if it is known. That of
+// an object that is being created is thrown away.
+func (m *memories) reviewed(uid string, created bool) *memo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if item, ok := m.items[uid]; ok {
+		return item.memo
+	}
+	if uid == "" || created && !m.reviewMemos.know(uid) {
+		return newMemo(m.base, m.account)
+	}
+	return m.reviewMemos.recall(uid, m.base, m.account)
+}

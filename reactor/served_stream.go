@@ -1,0 +1,191 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// servedStream is one resource in one namespace, as it is served: its stream, its objects,
+// and the handlers of the generation that it had last.
+type servedStream struct {
+	op        *Operator
+	dimension dimension
+	stream    *watching.Stream
+	queues    *queues
+	working   context.Context // of the workers: it outlives that of the stream
+	reading   context.Context // of the stream
+	processor atomic.Pointer[processor]
+	born      atomic.Uint32 // one more than the number of the generation that it began with; 0: it has not begun
+
+	listings sync.WaitGroup // once more
+
+	claiming sync.Mutex // guards release
+	release  func()     // of the claim
+}
+
+// stream serves one resource in one namespace until the context ends, and its
+// objects until they are done with or the patience is over. While the operator
+// pauses, nothing is watched; events that are queued by then are still handled.
+func (op *Operator) stream(ctx context.Context, d dimension) {
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	path, err := d.resource.URL(d.namespace, "", "")
+	if err != nil {
+		log.Error().Err(err).Msg("a resource cannot be served")
+		return
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s := &servedStream{op: op, dimension: d, queues: newQueuesOf(op.Settings), working: working, reading: ctx}
+	s.queues.process, s.queues.account = s.process, op.account
+	s.stream = &watching.Stream{
+		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
+		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) }, Pace: s.queues.hold,
+	}
+	s.run(ctx, cancel, log)
+}
+
+func (s *servedStream) run(ctx context.Context, cancel context.CancelFunc, log zerolog.Logger) {
+	op, d := s.op, s.dimension
+	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
+	item := &supervised{stream: s.stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses, served: s}
+	op.streams.supervise(ctx, item, func() {
+		gate, err := s.begin()
+		if err != nil {
+			op.refuse(err)
+			<-ctx.Done()
+			return
+		}
+		sink := s.sink(gate)
+		op.pauses.between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // ends with the context only
+	})
+	s.listings.Wait()
+	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
+	defer s.unclaim()
+	if left := s.queues.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
+		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
+	}
+}
+
+// begin takes the present handlers, and returns the gate that waits for the stream.
+func (s *servedStream) begin() (*gate, error) {
+	e := s.op.hold()
+	defer e.release()
+	if err := s.reclaim(e); err != nil {
+		return nil, err
+	}
+	s.take(e)
+	s.born.Store(e.number + 1)
+	return e.gateOf(s.dimension), nil
+}
+
+func (s *servedStream) sink(gate *gate) *queueSink {
+	return &queueSink{ctx: s.working, queues: s.queues, completion: s.op.completion, gate: gate}
+}
+
+// process handles an event with the present handlers.
+func (s *servedStream) process(ctx context.Context, it item, q *queue) (version string) {
+	s.op.handled.Add(1)
+	if it.bodiless {
+		var known bool
+		if it, known = s.reread(ctx, it, q); !known {
+			it.drop()
+			return ""
+		}
+	}
+	return s.take(s.op.hold()).process(ctx, it, q)
+}
+
+// take makes the handlers of a generation, which the caller holds, those of the stream.
+func (s *servedStream) take(e *generation) *processor {
+	if p := s.processor.Load(); p != nil && p.generation == e {
+		return p
+	}
+	op := s.op
+	p := &processor{
+		resource: s.dimension.resource, generation: e, handlers: e.registry.forResource(s.dimension.resource), settings: op.Settings, memories: op.memories,
+		applier:   &applier{client: op.client, settings: op.Settings},
+		lifecycle: e.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
+		runnables: op.runnables, indices: e.indices, indexed: e.indexed, pauses: op.pauses, caller: e.caller,
+		completion: op.completion, again: s.process,
+		background: &execution{settings: op.Settings, runnables: op.runnables, completion: op.completion, lifecycle: progression.AllAtOnce, errors: modeTemporary},
+	}
+	s.queues.all(len(p.handlers.watching) > 0)
+	s.processor.Store(p)
+	return p
+}
+
+// refresh takes the handlers of a generation that has more of them for the resource by now,
+// and shows all objects to them.
+func (s *servedStream) refresh(ctx context.Context, e *generation) {
+	p := s.processor.Load()
+	if p == nil || p.generation != e || e.registry.forResource(s.dimension.resource).count() == p.handlers.count() {
+		return
+	}
+	if err := s.reclaim(e); err != nil {
+		s.op.refuse(err)
+		return
+	}
+	s.processor.Store(nil)
+	s.take(e)
+	s.again(ctx, nil)
+}
+
+// again shows all objects to the handlers of a generation, once more. The gate, if any,
+// waits for it.
+func (s *servedStream) again(ctx context.Context, gate *gate) {
+	ctx, cancel := context.WithCancel(ctx)
+	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
+	s.listings.Go(func() {                      // Waited for by servedStream.run.
+		defer end()
+		defer cancel()
+		sink := &againSink{s.sink(gate)}
+		defer sink.Listed() // whatever happens: nobody waits for ever
+		if s.op.pauses.wait(ctx, false) == nil {
+			_ = s.stream.Again(ctx, sink) // ends early with the context only
+		}
+	})
+}
+
+// queueSink feeds the queues of objects from a stream.
+type queueSink struct {
+	ctx        context.Context // of the workers: it outlives the stream
+	queues     *queues
+	gate       *gate // until the initial listing is complete; nil if nobody waits for it
+	completion *completion
+}
+
+// Event queues an event. Each object of the initial listing is waited for.
+func (s *queueSink) Event(event watching.Event) {
+	if event.Type == watching.Listed {
+		s.completion.add(event.Meta.Key())
+	}
+	s.put(item{Event: event})
+}
+
+func (s *queueSink) put(it item) {
+	if s.gate != nil && it.Type == watching.Listed && s.gate.add() {
+		it.indexed = sync.OnceFunc(s.gate.done)
+	}
+	s.queues.put(s.ctx, it)
+}
+
+// Listed ends the waiting for the listing itself.
+func (s *queueSink) Listed() {
+	if s.gate != nil {
+		s.gate.done()
+		s.gate = nil
+	}
+}
+
+// againSink does the same for objects to which nothing has happened.
+type againSink struct{ *queueSink }
+
+// Event queues an object.
+func (s *againSink) Event(event watching.Event) { s.put(item{Event: event, again: true}) }

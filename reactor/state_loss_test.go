@@ -1,0 +1,85 @@
+package reactor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+func TestLargeObjectsAreRefusedInTime(t *testing.T) {
+	tests := []struct {
+		name    string
+		size    int
+		storage string
+		fails   bool
+	}{
+		{"small", 1000, "annotations", false},
+		{"just fits", 200_000, "annotations", false},
+		{"too large", 900_000, "annotations", true},
+		{"large, in the status", 900_000, "status", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, &scripted{}, fmt.Sprintf(`{"spec":{"text":%q}}`, strings.Repeat("x", tt.size)))
+			config := settings.Default()
+			for _, name := range []string{"persistence.progress_storage", "persistence.diffbase_storage"} {
+				if err := config.Set(name, fmt.Appendf(nil, `{"type":%q}`, tt.storage)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := &processor{settings: config}
+			err := p.checkFits(s.cause, progression.State{}.WithHandlers([]string{"fn"}, time.Now()))
+			if (err != nil) != tt.fails {
+				t.Errorf("got %v", err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "status") {
+				t.Errorf("the cure is not named: %v", err)
+			}
+		})
+	}
+}
+
+func TestStateThatIsAlwaysRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, &scripted{}, `{"spec":{"x":1}}`)
+		essence := s.cause.new.(dicts.Object)
+		guard := &s.cause.memory.stateLoss
+		handled := func() bool {
+			s.cause.reason = causes.Create
+			if guard.isEndless(s.cause) {
+				return false
+			}
+			guard.stored(essence)
+			return true
+		}
+		for i := range 4 {
+			if !handled() {
+				t.Fatalf("creation %d is not handled", i+1)
+			}
+		}
+		for range 10 {
+			if handled() {
+				t.Fatal("it goes on for ever")
+			}
+		}
+		if said := strings.Count(s.log.String(), "always removes"); said != 1 {
+			t.Errorf("said %d times", said)
+		}
+		s.cause.new = dicts.Object{"spec": dicts.Object{"x": 2}}
+		if !handled() {
+			t.Error("a changed object is not handled")
+		}
+		s.cause.new = essence
+		time.Sleep(2 * time.Minute)
+		if !handled() {
+			t.Error("an object that was left alone is not handled")
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package reactor
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// anyReason are all reasons to stop.
+const anyReason = -1
+
+// stopper tells a daemon to end, and why. Reasons add up; the first one counts as
+// the time of stopping.
+//
+// Kopf: kopf._core.intents.stoppers (v1.45).
+type stopper struct {
+	mu      sync.Mutex // guards all below
+	reasons int
+	when    time.Time
+	forced  bool          // nothing is waited for any more
+	waiters []*waiter     // that are not over; mostly one
+	outside bool          // waits for the API server, or for others
+	rest    chan struct{} // closed when it waits for something; nil: nobody wants to know
+}
+
+func newStopper() *stopper { return &stopper{} }
+
+// set adds a reason; it returns false if it was there already.
+func (s *stopper) set(reason int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons&reason != 0 {
+		return false
+	}
+	if s.reasons == 0 {
+		s.when = time.Now()
+	}
+	s.reasons |= reason
+	s.rested() // whether it has begun does not matter any more
+	s.rouse(func(n *waiter) bool { return n.reasons&reason != 0 })
+	return true
+}
+
+// force ends all waits, for whatever reason, later ones included.
+func (s *stopper) force() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forced = true
+	s.rouse(func(*waiter) bool { return true })
+}
+
+func (s *stopper) bits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reasons
+}
+
+// waits is for the daemon itself, when it waits outside of await: for a worker, for an
+// instance, or inside of a host function. Once it is told to stop, such a wait is on the
+// way to its end, and no rest.
+func (s *stopper) waits() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons == 0 {
+		s.rested()
+	}
+}
+
+// age is how long ago it was stopped.
+func (s *stopper) age() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons == 0 {
+		return 0
+	}
+	return time.Since(s.when)
+}
+
+// isSet tells whether there is any reason to end.
+func (s *stopper) isSet() bool { return s.bits() != 0 }
+
+// isCancelled tells whether it is more than a wish that the daemon ends.
+func (s *stopper) isCancelled() bool { return s.bits()&abi.StopDaemonCancelled != 0 }
+
+// waiter is a wait that has no goroutine: it takes a tenth of the memory of one that has.
+type waiter struct {
+	reasons int // that end it
+	timer   *time.Timer
+	wake    func()
+}
+
+// await calls a function on a goroutine of its own when the time is over (nil: never),
+// or there is one of the reasons. It returns nil, and the function is not called, if
+// there is nothing to wait for.
+func (s *stopper) await(limit *time.Duration, reasons int, wake func()) *waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forced || s.reasons&reasons != 0 || limit != nil && *limit <= 0 {
+		return nil
+	}
+	n := &waiter{reasons: reasons, wake: wake}
+	if limit != nil {
+		n.timer = time.AfterFunc(*limit, func() {
+			if s.forget(n) {
+				n.wake()
+			}
+		})
+	}
+	s.waiters = append(s.waiters, n)
+	s.rested()
+	return n
+}
+
+// away does something that waits for others.
+func (s *stopper) away(work func()) {
+	s.mu.Lock()
+	s.outside = true
+	s.rested()
+	s.mu.Unlock()
+	work()
+	s.mu.Lock()
+	s.outside = false
+	s.mu.Unlock()
+}
+
+// rested tells those who want to know it. The lock is held.
+func (s *stopper) rested() {
+	if s.rest != nil {
+		close(s.rest)
+		s.rest = nil
+	}
+}
+
+// resting is closed as soon as whoever is to be stopped waits for something: it does
+// not react to anything then, but to what it waits for.
+func (s *stopper) resting() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rest == nil {
+		s.rest = make(chan struct{})
+	}
+	rest := s.rest
+	if s.outside || len(s.waiters) > 0 {
+		s.rested()
+	}
+	return rest
+}
+
+// forget drops a waiter, whose function is not called then; it returns false if the wait is over.
+func (s *stopper) forget(n *waiter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.waiters, n)
+	if i < 0 {
+		return false
+	}
+	s.waiters = slices.Delete(s.waiters, i, i+1)
+	return true
+}
+
+// rouse ends some of the waits. The lock is held.
+func (s *stopper) rouse(which func(*waiter) bool) {
+	s.waiters = slices.DeleteFunc(s.waiters, func(n *waiter) bool {
+		if !which(n) {
+			return false
+		}
+		if n.timer != nil {
+			n.timer.Stop()
+		}
+		go n.wake() // It lasts as long as the callback of await.
+		return true
+	})
+}
+
+// sleep waits for a time, or until stopped.
+func (s *stopper) sleep(d time.Duration) {
+	over := make(chan struct{})
+	if s.await(&d, anyReason, func() { close(over) }) != nil {
+		<-over
+	}
+}

@@ -1,0 +1,69 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+)
+
+func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var calls []time.Duration
+		failing := true
+		work := func() error {
+			calls = append(calls, time.Since(begin))
+			if failing {
+				return errors.New("boo")
+			}
+			return nil
+		}
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		throttler := &throttler{}
+		delays := backoffs.Seconds(1, 3)
+		log := logger{Logger: new(zerolog.Nop())}
+		run := func() {
+			for throttler.run(t.Context(), q, log, delays, func() {}, work) {
+			}
+		}
+		for range 3 {
+			run()
+		}
+		failing = false
+		run()
+		failing = true
+		run()
+		want := []time.Duration{0, time.Second, 4 * time.Second, 7 * time.Second, 7 * time.Second}
+		if diff := cmp.Diff(want, calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if left := time.Until(throttler.until); left > 0 {
+			t.Errorf("the first delay after a success lasts %v longer", left)
+		}
+	})
+}
+
+func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		q.pending = append(q.pending, event("a", 2, "MODIFIED")) // always something new
+		throttler := &throttler{}
+		calls := 0
+		for range 5 {
+			throttler.run(context.Background(), q, logger{Logger: new(zerolog.Nop())}, backoffs.Seconds(3600), func() {}, func() error {
+				calls++
+				return errors.New("boo")
+			})
+		}
+		if calls != 1 {
+			t.Errorf("%d calls while throttled, want 1", calls)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package watching
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+)
+
+// pager is a server that lists pages by their tokens, without a network, and whose watches
+// bring nothing. A page that it does not have has expired.
+type pager struct {
+	pages   map[string]string // what a request with this token is answered; the whole for one without a limit
+	queries []string          // limits and tokens
+}
+
+func (p *pager) RoundTrip(r *http.Request) (*http.Response, error) {
+	query := r.URL.Query()
+	if query.Get("watch") != "" {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	p.queries = append(p.queries, strings.TrimSpace(query.Get("limit")+" "+query.Get("continue")))
+	key := query.Get("continue")
+	if query.Get("limit") == "" {
+		key = "whole"
+	}
+	code, body := http.StatusOK, p.pages[key]
+	if body == "" {
+		code, body = http.StatusGone, `{"kind":"Status","code":410,"reason":"Expired"}`
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// page is the answer with some objects, and the token of the next page.
+func page(token string, objects ...string) string {
+	return `{"metadata":{"resourceVersion":"7","continue":"` + token + `"},"items":[` + strings.Join(objects, ",") + `]}`
+}
+
+// paged is a stream of pages of two objects.
+func paged(p *pager) *Stream {
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: p}}),
+		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
+	options := Options{ChunkSize: 2, InactivityTimeout: 70 * time.Second, ReconnectBackoff: time.Second}
+	return &Stream{Client: client, Path: "/x", Options: func() Options { return options }, Log: func(int, string) {}}
+}
+
+// Whoever takes the objects may take their time between two pages: the server is not
+// taken for dead, nor the stream.
+func TestPagesWaitForThoseWhoTakeThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pager{pages: map[string]string{
+			"": page("1", object("a", 1), object("b", 2)), "1": page("2", object("c", 3), object("d", 4)), "2": page("", object("e", 5)),
+		}}
+		stream, seen := paged(p), &sink{}
+		stream.Pace = func(ctx context.Context) {
+			select {
+			case <-time.After(time.Hour):
+			case <-ctx.Done():
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = stream.Run(ctx, seen) }() // Ends with the test.
+		for range 2*60 + 1 {
+			time.Sleep(time.Minute)
+			if h := stream.Health(); h.Stalled(time.Now()) || h.Failures > 0 {
+				t.Fatalf("taken for dead: %+v", h)
+			}
+		}
+		synctest.Wait()
+		if !stream.Health().Synced {
+			t.Error("it has not listed all objects")
+		}
+		cancel()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{":a:1", ":b:2", ":c:3", ":d:4", ":e:5", "listed"}, seen.seen); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"2", "2 1", "2 2"}, p.queries); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A listing that expires between two pages is made at once; what has gone meanwhile is
+// noticed.
+func TestPagesExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pager{pages: map[string]string{"": page("1", object("a", 1), object("b", 2)), "whole": page("", object("b", 2), object("c", 3))}}
+		stream, seen := paged(p), &sink{}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = stream.Run(ctx, seen) }() // Ends with the test.
+		time.Sleep(time.Second)
+		cancel()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{":a:1", ":b:2", ":b:2", ":c:3", "DELETED:a:1", "listed"}, seen.seen); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"2", "2 1", ""}, p.queries); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+		if n := stream.Health().Failures; n > 0 {
+			t.Errorf("%d failures", n)
+		}
+	})
+}
+
+// The first page can expire only if the server is broken: that is a failure.
+func TestFirstPageExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pager{}
+		stream := paged(p)
+		if _, err := stream.pages(t.Context(), stream.read, func() {}, func(Event) {}); err == nil {
+			t.Error("no error")
+		}
+		if len(p.queries) != 1 {
+			t.Errorf("requests: %q", p.queries)
+		}
+	})
+}
