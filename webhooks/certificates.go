@@ -137,8 +137,15 @@ func pemOfKey(key crypto.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
+// maxCertificates bounds a text with certificates, in bytes: a system's authorities take
+// a twentieth of it.
+const maxCertificates = 4 << 20
+
 // parseCertificates reads all certificates of a text.
 func parseCertificates(text []byte) ([]*x509.Certificate, error) {
+	if len(text) > maxCertificates {
+		return nil, fmt.Errorf("it has %d bytes; certificates have at most %d", len(text), maxCertificates)
+	}
 	var certs []*x509.Certificate
 	for {
 		var block *pem.Block

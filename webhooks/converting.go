@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
@@ -37,19 +38,19 @@ type conversionResult struct {
 }
 
 // convert converts all objects of a request, or none.
-func (h *Handler) convert(ctx context.Context, body []byte) answer {
+func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) answer {
 	request, err := reviews.DecodeConversion(body)
 	if err != nil {
 		return failed(err)
 	}
 	response := conversionResponse{UID: request.UID, Converted: []json.RawMessage{}, Result: conversionResult{Status: "Success"}}
 	for _, object := range request.Objects {
-		converted, err := h.operator.Convert(ctx, object, request.Desired)
+		converted, err := h.convertObject(ctx, r, object, request.Desired)
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			h.log.Warn().Msg(fmt.Sprintf("An object cannot be converted to %s: %v", request.Desired, err))
+			h.log.warn("conversion", fmt.Sprintf("An object cannot be converted to %s: %v", cut(request.Desired), err))
 			response.Converted, response.Result = []json.RawMessage{}, conversionResult{"Failed", err.Error()}
 			break
 		}
@@ -62,8 +63,18 @@ func (h *Handler) convert(ctx context.Context, body []byte) answer {
 	return answer{code: http.StatusOK, body: text}
 }
 
-// definitionsPath is where definitions of resources are.
-const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+// convertObject converts one object. Large ones take several slots.
+func (h *Handler) convertObject(ctx context.Context, r *http.Request, object json.RawMessage, desired string) ([]byte, error) {
+	if int64(len(object)) > h.limits.Body {
+		return nil, fmt.Errorf("an object has %d bytes; the limit is %d", len(object), h.limits.Body)
+	}
+	give, err := h.objects.take(ctx, conns.AddressOf(r.RemoteAddr), h.objects.weight(len(object)))
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	return h.operator.Convert(ctx, object, desired)
+}
 
 // conversions keep the definitions of converted resources in step with the server.
 // They stay as they are at the exit: without conversion, the API server would pass
@@ -91,6 +102,12 @@ func (c conversions) reconfigure(ctx context.Context, handlers []reviews.Handler
 }
 
 func (c conversions) define(ctx context.Context, name string, config ClientConfig) error {
+	path, err := apipath.Of(apipath.Target{
+		Group: "apiextensions.k8s.io", Version: "v1", Plural: "customresourcedefinitions", Name: name,
+	})
+	if err != nil {
+		return err
+	}
 	c.log.Info().Msg(fmt.Sprintf("Reconfiguring the conversion of %s.", name))
 	patch := dicts.Encode(dicts.Object{"spec": dicts.Object{"conversion": dicts.Object{
 		"strategy": "Webhook",
@@ -98,7 +115,7 @@ func (c conversions) define(ctx context.Context, name string, config ClientConfi
 			"conversionReviewVersions": []any{"v1"}, "clientConfig": onlyOne(config.For(conversionID).json()),
 		},
 	}}})
-	err := c.cluster.Patch(ctx, definitionsPath+url.PathEscape(name), patch)
+	err = c.cluster.Patch(ctx, path, patch)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s is not defined by a CustomResourceDefinition, so it cannot be converted", name)

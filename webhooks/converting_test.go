@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
@@ -24,8 +25,8 @@ type definitions struct {
 	patches map[string]string
 }
 
-func (d *definitions) Patch(_ context.Context, path string, patch []byte) error {
-	d.patches[path] = string(patch)
+func (d *definitions) Patch(_ context.Context, path apipath.Path, patch []byte) error {
+	d.patches[string(path)] = string(patch)
 	return d.err
 }
 
@@ -45,7 +46,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil || len(cluster.patches) != 1 {
 		t.Fatalf("%d definitions are written: %v", len(cluster.patches), err)
 	}
-	patch, err := dicts.DecodeObject([]byte(cluster.patches[definitionsPath+"widgets.g"]))
+	patch, err := dicts.DecodeObject([]byte(cluster.patches["/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.g"]))
 	if err != nil {
 		t.Fatal(err)
 	}

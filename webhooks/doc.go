@@ -11,6 +11,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
@@ -49,7 +50,7 @@ type Operator interface {
 // Cluster is the API as far as webhooks need it. Errors from the server are those
 // of k8s.io/apimachinery/pkg/api/errors.
 type Cluster interface {
-	Get(ctx context.Context, path string) ([]byte, error)
-	Create(ctx context.Context, path string, object []byte) error
-	Patch(ctx context.Context, path string, mergePatch []byte) error
+	Get(ctx context.Context, path apipath.Path) ([]byte, error)
+	Create(ctx context.Context, path apipath.Path, object []byte) error
+	Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
 // LocalServer is an HTTPS server in this process. The zero value listens on a free
@@ -80,7 +82,9 @@ type Environment struct {
 	// cluster is none.
 	Detect func(ctx context.Context) (string, error)
 
-	Expires func(notAfter time.Time) // is told of each certificate; may be nil
+	Expires func(notAfter time.Time) // is called for each certificate; may be nil
+
+	Connections conns.Limits // of servers
 }
 
 func (e Environment) expires(cert *tls.Certificate) {
@@ -160,7 +164,7 @@ func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 	if s.TLS != nil {
 		config = s.TLS.Clone()
 	}
-	config.NextProtos = []string{"h2", "http/1.1"}
+	config.NextProtos = []string{"http/1.1"} // what API servers speak to webhooks; HTTP/2 would multiply what a connection can ask for
 	roots, err := s.clientRoots()
 	if err != nil {
 		return nil, err

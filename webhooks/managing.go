@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
-
-// registrationPath is where the configurations of webhooks are.
-const registrationPath = "/apis/admissionregistration.k8s.io/v1/"
 
 // configuration is an object in the cluster that tells the API server about the
 // webhooks of one kind.
@@ -36,12 +33,21 @@ func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*conf
 	}
 }
 
+// path is that of the object; without a name, of all of its kind.
+func (c *configuration) path(name string) (apipath.Path, error) {
+	return apipath.Of(apipath.Target{Group: "admissionregistration.k8s.io", Version: "v1", Plural: c.plural, Name: name})
+}
+
 // create creates the object if it is not there: to look first would need one more right.
 func (c *configuration) create(ctx context.Context) error {
 	object := dicts.Object{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": c.object, "metadata": dicts.Object{"name": c.name},
 	}
-	err := c.cluster.Create(ctx, registrationPath+c.plural, dicts.Encode(object))
+	path, err := c.path("")
+	if err != nil {
+		return err
+	}
+	err = c.cluster.Create(ctx, path, dicts.Encode(object))
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil
@@ -78,7 +84,10 @@ func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, c
 		}
 		list = append(list, webhook)
 	}
-	path := registrationPath + c.plural + "/" + url.PathEscape(c.name)
+	path, err := c.path(c.name)
+	if err != nil {
+		return fmt.Errorf("setting \"admission.managed\": %w", err)
+	}
 	if err := c.cluster.Patch(ctx, path, dicts.Encode(dicts.Object{"webhooks": list})); err != nil {
 		return fmt.Errorf("configuring the %s %q: %w", c.object, c.name, err)
 	}

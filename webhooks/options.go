@@ -135,6 +135,12 @@ func decodeOptions(raw json.RawMessage) (given map[string]json.RawMessage, o opt
 	return given, o, nil
 }
 
+// Bounds of names in generated certificates.
+const (
+	maxSANs = 100
+	maxSAN  = 253 // bytes
+)
+
 func (o options) check() error {
 	switch {
 	case o.Port != nil && (*o.Port < 0 || *o.Port > 65535):
@@ -145,6 +151,14 @@ func (o options) check() error {
 		return errors.New("a secret needs a namespace and a name")
 	case o.FileCheckInterval != nil && *o.FileCheckInterval <= 0:
 		return fmt.Errorf("file_check_interval: %v is not positive", *o.FileCheckInterval)
+	}
+	if len(o.ExtraSANs) > maxSANs {
+		return fmt.Errorf("extra_sans: %d names; at most %d are possible", len(o.ExtraSANs), maxSANs)
+	}
+	for _, name := range o.ExtraSANs {
+		if len(name) > maxSAN {
+			return fmt.Errorf("extra_sans: %q… has %d bytes; a name has at most %d", cut(name), len(name), maxSAN)
+		}
 	}
 	if o.VerifyMode != nil && !slices.Contains([]VerifyMode{VerifyNone, VerifyOptional, VerifyRequired}, VerifyMode(*o.VerifyMode)) {
 		return fmt.Errorf("verify_mode %q: want none, optional or required", *o.VerifyMode)

@@ -9,11 +9,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // SecretRef names a secret.
@@ -25,11 +26,10 @@ type SecretRef struct {
 // String is the name as in messages.
 func (r SecretRef) String() string { return r.Namespace + "/" + r.Name }
 
-func (r SecretRef) folder() string {
-	return "/api/v1/namespaces/" + url.PathEscape(r.Namespace) + "/secrets"
+// path is that of the secret; without a name, of all secrets in its namespace.
+func (r SecretRef) path(name string) (apipath.Path, error) {
+	return apipath.Of(apipath.Target{Version: "v1", Namespace: r.Namespace, Plural: "secrets", Name: name})
 }
-
-func (r SecretRef) path() string { return r.folder() + "/" + url.PathEscape(r.Name) }
 
 // shared is a bundle in a secret, which all replicas of an operator read, and
 // whoever comes first renews.
@@ -95,7 +95,11 @@ func (s *shared) attempt(ctx context.Context) (*keyPair, error) {
 
 // read reads the secret; nil if there is none, and no bundle if it is empty.
 func (s *shared) read(ctx context.Context) (*secret, *bundle, error) {
-	text, err := s.cluster.Get(ctx, s.ref.path())
+	path, err := s.ref.path(s.ref.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := s.cluster.Get(ctx, path)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
 	}
@@ -125,13 +129,21 @@ func (s *shared) write(ctx context.Context, found *secret, b *bundle) error {
 		if err != nil {
 			return err
 		}
-		return s.cluster.Create(ctx, s.ref.folder(), text)
+		path, err := s.ref.path("")
+		if err != nil {
+			return err
+		}
+		return s.cluster.Create(ctx, path, text)
 	}
 	patch, err := json.Marshal(secret{Metadata: secretMeta{ResourceVersion: found.Metadata.ResourceVersion}, Data: data})
 	if err != nil {
 		return err
 	}
-	return s.cluster.Patch(ctx, s.ref.path(), patch)
+	path, err := s.ref.path(s.ref.Name)
+	if err != nil {
+		return err
+	}
+	return s.cluster.Patch(ctx, path, patch)
 }
 
 // watch looks at the secret now and then: others may have renewed it.
@@ -167,11 +179,24 @@ func (b *bundle) encode() (map[string][]byte, error) {
 	return map[string][]byte{"ca.crt": b.keyPair().bundle, "ca.key": keys, "tls.crt": pemOf(b.leaf.Leaf), "tls.key": key}, nil
 }
 
+// Bounds of what is read from a secret, which others may have edited: the time that is
+// needed for keys and signatures grows with their lengths.
+const (
+	maxSecretPart  = 64 << 10
+	maxAuthorities = 10
+	maxKey         = 1 << 10 // DER; ours have 138 bytes
+)
+
 var errNotOurs = errors.New("it is not one of ours: want ca.crt, ca.key, tls.crt and tls.key that belong together")
 
 // decodeBundle reads the data of a secret, and refuses what we did not write: it
 // would be lost.
 func decodeBundle(data map[string][]byte) (*bundle, error) {
+	for _, key := range []string{"ca.crt", "ca.key", "tls.crt", "tls.key"} {
+		if len(data[key]) > maxSecretPart {
+			return nil, fmt.Errorf("%s has %d bytes; at most %d are ours", key, len(data[key]), maxSecretPart)
+		}
+	}
 	certs, err := parseCertificates(data["ca.crt"])
 	if err != nil {
 		return nil, fmt.Errorf("ca.crt: %w", err)
@@ -180,7 +205,7 @@ func decodeBundle(data map[string][]byte) (*bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ca.key: %w", err)
 	}
-	if len(keys) != len(certs) {
+	if len(keys) != len(certs) || len(keys) > maxAuthorities {
 		return nil, errNotOurs
 	}
 	b := &bundle{}
@@ -189,6 +214,9 @@ func decodeBundle(data map[string][]byte) (*bundle, error) {
 			return nil, errNotOurs
 		}
 		b.authorities = append(b.authorities, &authority{cert, keys[i]})
+	}
+	if own, err := parseKeys(data["tls.key"]); err != nil || len(own) != 1 {
+		return nil, fmt.Errorf("tls.crt and tls.key: %w", errors.Join(err, errNotOurs))
 	}
 	leaf, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
 	if err != nil {
@@ -204,6 +232,9 @@ func parseKeys(text []byte) ([]*ecdsa.PrivateKey, error) {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
 			return keys, nil
+		}
+		if len(block.Bytes) > maxKey {
+			return nil, errNotOurs
 		}
 		parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // store is one secret, with the locks of the API server.
@@ -24,7 +26,7 @@ type store struct {
 
 var secretsResource = schema.GroupResource{Resource: "secrets"}
 
-func (s *store) Get(context.Context, string) ([]byte, error) {
+func (s *store) Get(context.Context, apipath.Path) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.version == 0 {
@@ -33,7 +35,7 @@ func (s *store) Get(context.Context, string) ([]byte, error) {
 	return json.Marshal(secret{Metadata: secretMeta{Name: "x", ResourceVersion: strconv.Itoa(s.version)}, Data: s.data})
 }
 
-func (s *store) Create(_ context.Context, path string, object []byte) error {
+func (s *store) Create(_ context.Context, path apipath.Path, object []byte) error {
 	return s.change(path, "/api/v1/namespaces/ns/secrets", object, func(secretMeta) error {
 		if s.version != 0 {
 			return apierrors.NewAlreadyExists(secretsResource, "x")
@@ -42,7 +44,7 @@ func (s *store) Create(_ context.Context, path string, object []byte) error {
 	})
 }
 
-func (s *store) Patch(_ context.Context, path string, patch []byte) error {
+func (s *store) Patch(_ context.Context, path apipath.Path, patch []byte) error {
 	return s.change(path, "/api/v1/namespaces/ns/secrets/x", patch, func(meta secretMeta) error {
 		if meta.ResourceVersion != strconv.Itoa(s.version) {
 			return apierrors.NewConflict(secretsResource, "x", nil)
@@ -51,7 +53,7 @@ func (s *store) Patch(_ context.Context, path string, patch []byte) error {
 	})
 }
 
-func (s *store) change(path, want string, text []byte, allowed func(secretMeta) error) error {
+func (s *store) change(path, want apipath.Path, text []byte, allowed func(secretMeta) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var sent secret

@@ -44,7 +44,7 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	}
 	handler := NewHandler(operator, w.Limits, w.Log)
 	server := bind(w.Server, Environment{
-		Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: w.Renewed,
+		Cluster: operator, Log: w.Log, Detect: w.Detect, Expires: w.Renewed, Connections: w.Limits.Connections,
 	})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,17 +15,40 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
+	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
-// Timeouts of connections. Reviews have their own, see Limits.
+// Limits of connections. Reviews have their own, see Limits.
 const (
-	headerTimeout = 10 * time.Second
-	readTimeout   = 30 * time.Second
+	headerTimeout = 5 * time.Second // also of the handshake of TLS
+	readTimeout   = 15 * time.Second
 	writeTimeout  = 45 * time.Second // from the head of the request on: longer than any review
 	idleTimeout   = 2 * time.Minute
 	exitTimeout   = 5 * time.Second
+
+	headerSize = 32 << 10 // API servers need less than 1 KiB
 )
+
+// newServer makes a server whose clients can neither keep it busy by being slow, nor take
+// the connections of others.
+func (s *LocalServer) newServer(handler http.Handler) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler: s.routed(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: headerSize, ConnContext: conns.Context,
+		Protocols: &protocols, ErrorLog: stdlog.New(debugWriter{newComplaints(s.env.Log)}, "", 0),
+	}
+}
+
+// bounded accepts connections within the limits.
+func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) net.Listener {
+	limits := s.env.Connections
+	if config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && limits.Unproven == 0 {
+		limits.Unproven = cmp.Or(limits.Total, conns.DefaultTotal) / 4
+	}
+	return conns.New(limits).Listener(listener)
+}
 
 // Serve listens, announces how to be reached, and serves until the context ends.
 func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
@@ -59,6 +83,7 @@ func (s *LocalServer) serve(
 	ctx context.Context, listener net.Listener, config *tls.Config, source source, first *keyPair, handler http.Handler, announce func(ClientConfig),
 ) error {
 	port := listener.Addr().(*net.TCPAddr).Port
+	listener = s.bounded(listener, config)
 	var current atomic.Pointer[tls.Certificate]
 	current.Store(first.cert)
 	if config != nil {
@@ -67,10 +92,7 @@ func (s *LocalServer) serve(
 		}
 		listener = tls.NewListener(listener, config)
 	}
-	server := &http.Server{
-		Handler: s.routed(handler), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: stdlog.New(debugWriter{s.env.Log}, "", 0),
-	}
+	server := s.newServer(handler)
 	update := func(next *keyPair) error {
 		if err := s.dump(next.bundle); err != nil {
 			return err
@@ -189,9 +211,9 @@ func (s *LocalServer) names() []string {
 }
 
 // debugWriter takes what the HTTP server has to say about bad connections.
-type debugWriter struct{ log zerolog.Logger }
+type debugWriter struct{ log *complaints }
 
 func (w debugWriter) Write(line []byte) (int, error) {
-	w.log.Debug().Msg(strings.TrimSpace(string(line)))
+	w.log.debug("connection", cut(strings.TrimSpace(string(line))))
 	return len(line), nil
 }

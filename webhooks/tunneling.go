@@ -103,7 +103,7 @@ func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(Clie
 	defer late.Stop()
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
-		last = lines.Text()
+		last = cut(lines.Text())
 		if public := publicURL(lines.Bytes()); public != "" && !known {
 			late.Stop()
 			known = true
@@ -116,6 +116,9 @@ func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(Clie
 	return known, last
 }
 
+// maxURL bounds the public URL, in bytes.
+const maxURL = 1000
+
 // publicURL finds the URL in a line of the program's log; empty if there is none.
 //
 // See https://ngrok.com/docs/agent/config/ (log formats).
@@ -124,7 +127,11 @@ func publicURL(line []byte) string {
 		Message string `json:"msg"`
 		URL     string `json:"url"`
 	}
-	if json.Unmarshal(line, &entry) != nil || entry.Message != "started tunnel" || !strings.HasPrefix(entry.URL, "https://") {
+	if json.Unmarshal(line, &entry) != nil || entry.Message != "started tunnel" || len(entry.URL) > maxURL {
+		return ""
+	}
+	public, err := url.Parse(entry.URL)
+	if err != nil || public.Scheme != "https" || public.Host == "" || public.User != nil || public.RawQuery != "" || public.Fragment != "" {
 		return ""
 	}
 	return strings.TrimRight(entry.URL, "/")

@@ -1,0 +1,122 @@
+package webhooks
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestWhichBodyMakesRoom: there is memory for 10 MiB, and for what requests cost in
+// addition. Each step is a new body of a client, or what happens to one, by its number: it
+// grows by so many MiB (+), is whole (!), or released (-).
+func TestWhichBodyMakesRoom(t *testing.T) {
+	from := map[string]netip.Prefix{"a": netip.MustParsePrefix("10.0.0.1/32"), "b": netip.MustParsePrefix("10.0.0.2/32")}
+	for _, tt := range []struct {
+		name  string
+		steps string
+		gone  string // the numbers of those that had to make room
+	}{
+		{"there is room", "a 0+4 b 1+4", ""},
+		{"the oldest of who has most", "a 0+2 a 1+4 b 2+3 2+2", "0"},
+		{"not a smaller client", "b 0+2 a 1+4 a 2+4 2+2", "1"},
+		{"the one that grows, if it is that", "b 0+2 a 1+6 1+4", "1"},
+		{"not one that is whole", "a 0+6 0! b 1+2 b 2+2 2+2", "1"},
+		{"all others stay if they would not be enough", "a 0+8 0! b 1+1 b 2+5", "2"},
+		{"what was released leaves room", "a 0+6 0! 0- b 1+6", ""},
+		{"what had to make room leaves it", "a 0+9 b 1+5 b 2+4", "0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMemory(10 << 20)
+			var bodies []*body
+			gone := ""
+			for step := range strings.FieldsSeq(tt.steps) {
+				if client, ok := from[step]; ok {
+					name := string(rune('0' + len(bodies)))
+					m.all += requestCost
+					b, err := m.begin(client, func() { gone += name })
+					if err != nil {
+						t.Fatal(err)
+					}
+					bodies = append(bodies, b)
+					continue
+				}
+				b := bodies[step[0]-'0']
+				var err error
+				switch step[1] {
+				case '+':
+					err = b.grow(int64(step[2]-'0') << 20)
+				case '!':
+					err = b.whole()
+				case '-':
+					b.release()
+				}
+				if errors.Is(err, errCrowded) && !strings.Contains(gone, step[:1]) {
+					gone += step[:1]
+				}
+			}
+			if gone != tt.gone {
+				t.Errorf("%q had to make room, want %q", gone, tt.gone)
+			}
+			for _, b := range bodies {
+				b.release()
+				b.release() // once is enough
+			}
+			if m.used != 0 || m.coming != 0 || len(m.clients) != 0 {
+				t.Errorf("in the end %d bytes are used, %d are coming, %d clients are known", m.used, m.coming, len(m.clients))
+			}
+		})
+	}
+}
+
+// TestReadingBodies: what was sent is read, however it comes and whatever was announced.
+func TestReadingBodies(t *testing.T) {
+	for _, size := range []int{0, 1, 511, 512, 513, believed - 1, believed, believed + 1, 1 << 20} {
+		for _, announced := range []int64{-1, 0, int64(size), 1 << 40} {
+			m := newMemory(8 << 20)
+			b, err := m.begin(netip.Prefix{}, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := bytes.Repeat([]byte("x"), size)
+			got, err := b.read(iotest.OneByteReader(bytes.NewReader(want)), announced, 1<<20)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, announced as %d: %d are read, %v", size, announced, len(got), err)
+			}
+			if most := int64(min(2*size, 1<<20) + believed + bytes.MinRead + requestCost); m.used > most {
+				t.Errorf("%d bytes, announced as %d, count as %d; at most %d are expected", size, announced, m.used, most)
+			}
+			b.release()
+			if m.used != 0 {
+				t.Errorf("%d bytes are left", m.used)
+			}
+		}
+	}
+}
+
+// TestBodiesThatHadToMakeRoom are not read, even if they come.
+func TestBodiesThatHadToMakeRoom(t *testing.T) {
+	m := newMemory(3*requestCost + 1<<20)
+	slow, err := m.begin(netip.Prefix{}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.release()
+	if err := slow.grow(800 << 10); err != nil {
+		t.Fatal(err)
+	}
+	other, err := m.begin(netip.Prefix{}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.release()
+	if err := other.grow(800 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.read(io.LimitReader(strings.NewReader("late"), 4), 4, 4); !errors.Is(err, errCrowded) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,122 @@
+package webhooks
+
+import (
+	"container/list"
+	"context"
+	"net/netip"
+	"sync"
+)
+
+// slots bound what is handled at once. Large requests take several slots.
+//
+// # Guarantees
+//
+//   - Free slots go to the client that holds the fewest, among those that wait and that
+//     the free slots are enough for: a client that keeps many of them busy does not
+//     take the next one as well.
+//   - Requests of one client get their slots in the order in which they came.
+//   - A request that needs several slots does not block others while it waits for them.
+type slots struct {
+	all int
+
+	mu      sync.Mutex // guards all below
+	free    int
+	waiting int // requests
+	clients map[netip.Prefix]*slotClient
+}
+
+// slotClient is a client that holds slots, or waits for some.
+type slotClient struct {
+	held  int
+	queue list.List // of *slotWait
+}
+
+// first is who waits for the longest time; nil: nobody does.
+func (c *slotClient) first() *slotWait {
+	if first := c.queue.Front(); first != nil {
+		return first.Value.(*slotWait)
+	}
+	return nil
+}
+
+type slotWait struct {
+	wanted int
+	given  chan struct{} // closed when the slots are the waiter's
+}
+
+func newSlots(all int) *slots {
+	return &slots{all: all, free: all, clients: map[netip.Prefix]*slotClient{}}
+}
+
+// take waits for slots, at most for all that there are, until the context ends.
+//
+// Errors: errBusy.
+func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
+	wanted = min(max(wanted, 1), s.all)
+	give = func() { s.give(address, wanted) }
+	wait := &slotWait{wanted, make(chan struct{})}
+	s.mu.Lock()
+	c := s.clients[address]
+	if c == nil {
+		c = &slotClient{}
+		s.clients[address] = c
+	}
+	place := c.queue.PushBack(wait)
+	s.waiting++
+	s.hand()
+	s.mu.Unlock()
+	select {
+	case <-wait.given:
+		return give, nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-wait.given: // meanwhile
+		return give, nil
+	default:
+	}
+	c.queue.Remove(place)
+	s.waiting--
+	s.forget(address, c)
+	s.hand() // a smaller one may have waited behind it
+	return nil, errBusy
+}
+
+func (s *slots) give(address netip.Prefix, count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.clients[address]
+	c.held -= count
+	s.free += count
+	s.forget(address, c)
+	s.hand()
+}
+
+func (s *slots) forget(address netip.Prefix, c *slotClient) {
+	if c.held == 0 && c.queue.Len() == 0 {
+		delete(s.clients, address)
+	}
+}
+
+// hand hands out free slots as long as they are enough for somebody. The lock is held.
+func (s *slots) hand() {
+	for s.free > 0 && s.waiting > 0 {
+		var next *slotClient
+		for _, c := range s.clients {
+			if first := c.first(); first != nil && first.wanted <= s.free && (next == nil || c.held < next.held) {
+				next = c
+			}
+		}
+		if next == nil {
+			return
+		}
+		wait := next.first()
+		next.queue.Remove(next.queue.Front())
+		s.waiting--
+		s.free -= wait.wanted
+		next.held += wait.wanted
+		close(wait.given)
+	}
+}

@@ -1,0 +1,85 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSlotsAreShared: slots become free one after the other, and who gets them depends on
+// how many a client has. Each client takes those that its text says, in this order.
+func TestSlotsAreShared(t *testing.T) {
+	clients := map[byte]netip.Prefix{'a': netip.MustParsePrefix("10.0.0.1/32"), 'b': netip.MustParsePrefix("10.0.0.2/32"), 'c': netip.MustParsePrefix("10.0.0.3/32")}
+	for _, tt := range []struct {
+		name string
+		all  int
+		ask  string // one request each: the client, and the slots that it wants
+		want string // the clients in the order in which they are served
+	}{
+		{"one client", 2, "a1 a1 a1 a1", "aaaa"},
+		{"another one is next", 2, "a1 a1 a1 a1 a1 b1", "aabaaa"},
+		{"and then again", 2, "a1 a1 a1 a1 b1 b1 b1", "aababab"},
+		{"large ones do not block small ones", 2, "a1 a2 b1 c1", "abca"},
+		{"a request that wants more than there are", 2, "a9 b1", "ab"},
+		{"a request for nothing takes one", 1, "a0 b0", "ab"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSlots(tt.all)
+				var mu sync.Mutex
+				var got strings.Builder
+				delay := time.Duration(0)
+				for request := range strings.FieldsSeq(tt.ask) {
+					go func() { // ends in the bubble
+						give, err := s.take(t.Context(), clients[request[0]], int(request[1]-'0'))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						got.WriteByte(request[0])
+						delay++
+						mine := delay
+						mu.Unlock()
+						time.Sleep(time.Second + mine*time.Millisecond) // one after the other
+						give()
+					}()
+					synctest.Wait()
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if got.String() != tt.want {
+					t.Errorf("served are %s, want %s", &got, tt.want)
+				}
+				if s.free != tt.all || s.waiting != 0 || len(s.clients) != 0 {
+					t.Errorf("in the end %d slots are free, %d requests wait, and %d clients are known", s.free, s.waiting, len(s.clients))
+				}
+			})
+		})
+	}
+}
+
+// TestSlotsUntilTheTimeIsOver: who gives up leaves no trace, and lets others pass.
+func TestSlotsUntilTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		give, err := s.take(t.Context(), netip.Prefix{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.take(ctx, netip.Prefix{}, 1); !errors.Is(err, errBusy) {
+			t.Errorf("error %v", err)
+		}
+		give()
+		if s.free != 1 || s.waiting != 0 || len(s.clients) != 0 {
+			t.Errorf("%d slots are free, %d requests wait, %d clients are known", s.free, s.waiting, len(s.clients))
+		}
+	})
+}
