@@ -11,7 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/kopf-wasm/kopf/host/modules"
+	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/operator"
 )
 

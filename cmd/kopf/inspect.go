@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/host/oci"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/scripts"
 )
@@ -71,21 +73,28 @@ func (o *runOptions) inspect(ctx context.Context, path string, config map[string
 
 // printJSON prints for people and for programs.
 func printJSON(to io.Writer, value any) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(append(text, '\n')) {
+		if _, err := to.Write(append(legible.JSON(bytes.TrimSuffix(line, []byte("\n"))), '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func show(module *host.Module, path, engine string, stdout io.Writer) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "module\t%s\n", module.Name())
+	fmt.Fprintf(table, "module\t%s\n", cell(module.Name()))
 	fmt.Fprintf(table, "digest\t%s\n", module.Digest())
 	if scripts.Is(path) {
 		engine, err := scripts.Engine(path, engine)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "flavour\tscript, run by %s\n", engine)
+		fmt.Fprintf(table, "flavour\tscript, run by %s\n", cell(engine))
 	}
 	if module.IsPlugin() {
 		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
@@ -100,11 +109,11 @@ func show(module *host.Module, path, engine string, stdout io.Writer) error {
 // showCarried shows the configuration that is embedded in a module.
 func showCarried(table io.Writer, config map[string]string) {
 	for i, key := range slices.Sorted(maps.Keys(config)) {
-		value := plain(config[key])
+		value := cell(config[key])
 		if len(value) > maxShown {
 			value = fmt.Sprintf("(%d bytes)", len(config[key])) // a script is not for a table
 		}
-		fmt.Fprintf(table, "%s\t%s=%s\n", []string{"carries", ""}[min(i, 1)], plain(key), value)
+		fmt.Fprintf(table, "%s\t%s=%s\n", []string{"carries", ""}[min(i, 1)], cell(key), value)
 	}
 }
 
@@ -117,7 +126,7 @@ func showRegistration(table io.Writer, name string, r *abi.Registration, imports
 	fmt.Fprintf(table, "ABI\t%d\n", abi.Version)
 	for _, row := range [][2]string{{"SDK", r.SDK}, {"operator", strings.TrimSpace(r.Operator.Name + " " + r.Operator.Version)}, {"lifecycle", r.Lifecycle}} {
 		if row[1] != "" {
-			fmt.Fprintf(table, "%s\t%s\n", row[0], plain(row[1]))
+			fmt.Fprintf(table, "%s\t%s\n", row[0], cell(row[1]))
 		}
 	}
 	wanted, err := operator.WantedBy(name, r)
@@ -125,11 +134,11 @@ func showRegistration(table io.Writer, name string, r *abi.Registration, imports
 		return err
 	}
 	for i, flag := range wanted.Flags() {
-		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], plain(flag))
+		fmt.Fprintf(table, "%s\t%s\n", []string{"wants", ""}[min(i, 1)], cell(flag))
 	}
-	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", plain(importsOf(imports)))
+	fmt.Fprintf(table, "imports\t%s\n\nKIND\tID\tRESOURCE\tOPTIONS\n", cell(importsOf(imports)))
 	for _, h := range r.Handlers {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plain(string(h.Kind)), plain(h.ID), plain(resourceOf(h)), plain(optionsOf(h)))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cell(string(h.Kind)), cell(h.ID), cell(resourceOf(h)), cell(optionsOf(h)))
 	}
 	return nil
 }

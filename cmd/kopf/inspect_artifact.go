@@ -6,13 +6,13 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/declaration"
-	"github.com/kopf-wasm/kopf/host/modules"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // artifact is what is told about an artifact as JSON.
@@ -79,17 +79,17 @@ func describe(found *modules.Found) (*artifact, error) {
 
 func (a *artifact) show(stdout io.Writer) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "artifact\t%s\n", a.Reference)
-	fmt.Fprintf(table, "module\t%s (%d bytes of %s)\n", a.Module, a.Size, a.MediaType)
+	fmt.Fprintf(table, "artifact\t%s\n", cell(a.Reference))
+	fmt.Fprintf(table, "module\t%s (%d bytes of %s)\n", cell(a.Module), a.Size, cell(a.MediaType))
 	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
-		fmt.Fprintf(table, "%s\t%s\n", plain(key), plain(a.Annotations[key]))
+		fmt.Fprintf(table, "%s\t%s\n", cell(key), cell(a.Annotations[key]))
 	}
 	for _, d := range a.Attached {
-		fmt.Fprintf(table, "attached\t%s %s\n", plain(d.Type), plain(d.Digest))
+		fmt.Fprintf(table, "attached\t%s %s\n", cell(d.Type), cell(d.Digest))
 	}
 	showCarried(table, a.Config)
 	if a.Declared == nil {
-		fmt.Fprintf(table, "imports\t%s\n", plain(importsOf(a.imports)))
+		fmt.Fprintf(table, "imports\t%s\n", cell(importsOf(a.imports)))
 		fmt.Fprintf(table, "declared\tnothing: what it registers shows when it is loaded\n")
 		return table.Flush()
 	}
@@ -108,10 +108,5 @@ func (a *artifact) show(stdout io.Writer) error {
 	return table.Flush()
 }
 
-// plain keeps what somebody else has written from controlling the terminal.
-func plain(text string) string {
-	if strings.IndexFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) < 0 {
-		return text
-	}
-	return strconv.Quote(text)
-}
+// cell is a text of others in a table.
+func cell(text string) string { return strings.ReplaceAll(legible.Line(text), "\t", `\t`) }

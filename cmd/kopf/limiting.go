@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // setLimits sets the limits of the flags --limit.
-func setLimits(o *host.Options, limits []string) error {
+func setLimits(o *operator.Options, limits []string) error {
 	for _, limit := range limits {
 		name, value, ok := strings.Cut(limit, "=")
 		if !ok {

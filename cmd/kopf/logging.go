@@ -50,3 +50,20 @@ func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
 	}
 	return logs.New(stderr, options), nil
 }
+
+// Values of --guest-output.
+const (
+	outputStdout = "stdout"
+	outputLog    = "log"
+)
+
+// guestStdout is where the standard output of modules goes; nil: to the log, as their standard error.
+func (o *runOptions) guestStdout(stdout io.Writer) (io.Writer, error) {
+	switch o.guestOutput {
+	case outputStdout:
+		return stdout, nil
+	case outputLog:
+		return nil, nil
+	}
+	return nil, usageError{fmt.Errorf("invalid value %q in --guest-output: must be %s or %s", o.guestOutput, outputStdout, outputLog)}
+}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/host/oci/store"
+	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 )
 
 func newLsCmd(stdout io.Writer) *cobra.Command {
@@ -37,7 +37,7 @@ func newLsCmd(stdout io.Writer) *cobra.Command {
 			table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprint(table, "REFERENCE\tDIGEST\tSIZE\tPULLED\n")
 			for _, e := range entries {
-				fmt.Fprintf(table, "oci://%s\t%s\t%.1f MB\t%s\n", e.Name, e.Digest, float64(e.Size)/1e6, e.Pulled.Format(time.RFC3339))
+				fmt.Fprintf(table, "oci://%s\t%s\t%.1f MB\t%s\n", cell(e.Name), e.Digest, float64(e.Size)/1e6, e.Pulled.Format(time.RFC3339))
 			}
 			return table.Flush()
 		},

@@ -14,8 +14,9 @@ func newPullCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pull oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Get a module from a registry",
-		Long: `Pull gets a module from a registry into the store on this machine, checks it, and
-prints the reference with the digest. Run does this by itself.`,
+		Long: `Pull gets a module from a registry into the store on this machine, with its signatures
+and what else refers to it, checks it, and prints the reference with the digest. Run pulls a module
+by itself.`,
 		Example: `  kopf pull oci://ghcr.io/me/operator:v1
   kopf pull oci://ghcr.io/me/operator:v1 --output operator.wasm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +35,9 @@ prints the reference with the digest. Run does this by itself.`,
 			found, err := finder.Fetch(cmd.Context(), r)
 			if err != nil {
 				return err
+			}
+			if err := finder.Complete(cmd.Context(), found.Manifest.Reference); err != nil {
+				finder.Warn(err.Error() + "; without it, the artifact cannot be verified or saved offline")
 			}
 			if output != "" {
 				if err := replaceFile(output, found.Module); err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/host/modules"
 )
 
 func newPushCmd(stdout, stderr io.Writer) *cobra.Command {

@@ -9,10 +9,11 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
-	"github.com/kopf-wasm/kopf/host/modules"
-	"github.com/kopf-wasm/kopf/host/oci"
-	"github.com/kopf-wasm/kopf/host/oci/sources"
-	"github.com/kopf-wasm/kopf/host/oci/store"
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
+	"github.com/kopf-wasm/kopf/artifacts/oci/store"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -58,7 +59,7 @@ func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &modules.Finder{Client: client, Pull: modules.When(o.pull), Warn: func(text string) { fmt.Fprintln(stderr, "Warning: "+text) }}
+	f := &modules.Finder{Client: client, Pull: modules.When(o.pull), Warn: func(text string) { fmt.Fprintln(stderr, "Warning: "+legible.Line(text)) }}
 	if dir := store.DefaultDir(); dir != "" {
 		if f.Store, err = store.Open(dir); err != nil {
 			f.Warn(err.Error() + "; nothing is kept")

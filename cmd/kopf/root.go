@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 	"github.com/kopf-wasm/kopf/host/declaration"
-	"github.com/kopf-wasm/kopf/host/modules"
-	"github.com/kopf-wasm/kopf/host/signatures"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -46,13 +47,13 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 	case errors.Is(err, errForced):
 		return exitForced
 	case errors.Is(err, operator.ErrExitTimeout):
-		fmt.Fprintf(stderr, "Error: %v\n", err)
+		fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
 		return exitStuck
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "Error: %v\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", err)
+		fmt.Fprintf(stderr, "Error: %s\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", legible.Lines(err.Error()))
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "Error: %v\n", err)
+	fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
 	switch {
 	case errors.Is(err, signatures.ErrUnverified), errors.Is(err, modules.ErrFile):
 		return exitSigned

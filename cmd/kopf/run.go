@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/host/oci"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -33,6 +33,7 @@ type runOptions struct {
 	priority      int
 	dev           bool
 	liveness      string
+	guestOutput   string
 	listen        string
 	once          bool
 	follow        time.Duration
@@ -98,11 +99,12 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
+	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "where the standard output of modules goes, as a `DESTINATION`: stdout, or log (as records like those of standard error)")
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "one setting, over those of files: `NAME=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
@@ -148,8 +150,11 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{fmt.Errorf("settings: %w", err)}
 	}
-	limited := host.Options{Config: config, HostName: "kopf " + version(), Stdout: stdout, Stderr: stderr}
+	limited := operator.Options{Host: host.Options{Config: config, HostName: "kopf " + version()}}
 	if err := setLimits(&limited, o.limits); err != nil {
+		return err
+	}
+	if limited.Host.Stdout, err = o.guestStdout(stdout); err != nil {
 		return err
 	}
 	program, err := o.program()
@@ -158,10 +163,10 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	options := operator.Options{
 		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
-		Calls: operator.Calls{Grants: grants}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
-		Host: limited,
+		Host: limited.Host, Limits: limited.Limits,
 	}
 	work := func(ctx context.Context) error {
 		if o.follow > 0 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/host/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
 )
 
 func newSaveCmd(stderr io.Writer) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/kopf-wasm/kopf/host/signatures"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
 func newSignCmd(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/kopf-wasm/kopf/host/modules"
-	"github.com/kopf-wasm/kopf/host/oci"
-	"github.com/kopf-wasm/kopf/host/signatures"
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
 // verificationOptions are the flags about whose signatures are demanded.

@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/host/oci"
-	"github.com/kopf-wasm/kopf/host/signatures"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
 func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -22,7 +21,8 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 		Example: `  kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub
   kopf verify oci://ghcr.io/me/operator:v1 --github-owner me --github-repo operator
   kopf verify oci://ghcr.io/me/operator:v1 --cert-subject me@example.com --cert-oidc-issuer https://accounts.google.com
-  kopf verify oci://ghcr.io/me/operator:v1 --verification-config-path verification.yml`,
+  kopf verify oci://ghcr.io/me/operator:v1 --verification-config-path verification.yml
+  kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub --pull never`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
@@ -35,17 +35,16 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 			if err != nil {
 				return err
 			}
-			client, err := registry.client(stderr)
+			finder, err := registry.finder(stderr)
 			if err != nil {
 				return err
 			}
-			defer client.Close()
-			if r.Digest == "" {
-				if r.Digest, err = client.Resolve(cmd.Context(), r); err != nil {
-					return err
-				}
+			defer finder.Client.Close()
+			if r.Digest, err = finder.Resolve(cmd.Context(), r); err != nil {
+				return err
 			}
-			signers, err := (&signatures.Verifier{Sources: []oci.Attachments{client}, Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}).Verify(cmd.Context(), r)
+			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
+			signers, err := v.Verify(cmd.Context(), r)
 			if err != nil {
 				return err
 			}
@@ -57,6 +56,7 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 		},
 	}
 	registry.addFlags(cmd.Flags())
+	registry.addPullFlag(cmd.Flags())
 	o.addFlags(cmd.Flags())
 	return cmd
 }

@@ -1,9 +1,6 @@
 package kopf
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 // Owner makes other objects children of an object. Arguments of handlers embed
 // the Owner of the handled object:
@@ -38,9 +35,12 @@ var (
 
 // Adoption says how children are made. The zero value is the usual way.
 type Adoption struct {
-	Forced bool     // overwrite labels, names and namespaces that are there
-	Strict bool     // give the very name, instead of one with a random suffix
-	Nested []string // fields with objects to be labelled too, as spec.template, where they exist
+	Forced bool // overwrite labels, names and namespaces that are there
+	Strict bool // give the very name, instead of one with a random suffix
+
+	// Nested are paths of objects in the children that get the labels too, where they
+	// exist. A path is its keys: {"spec", "template"}.
+	Nested [][]string
 
 	Labels    Map     // of the children; nil: those of the owner
 	Name      string  // of the children; "": that of the owner
@@ -147,8 +147,7 @@ func (o Owner) Label(objects any, how ...Adoption) error {
 		if err := options.label(child); err != nil {
 			return err
 		}
-		for _, field := range options.Nested {
-			part := strings.Split(field, ".")
+		for _, part := range options.Nested {
 			if present, err := child.mapAt(part); present == nil {
 				if err != nil {
 					return err

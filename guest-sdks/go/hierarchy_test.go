@@ -59,6 +59,18 @@ func TestHierarchiesAsRecorded(t *testing.T) {
 	}
 }
 
+// keysOf are the keys of a field: a text with dots, or a list of them.
+func keysOf(field any) (keys []string) {
+	list, ok := field.([]any)
+	if !ok {
+		return strings.Split(field.(string), ".")
+	}
+	for _, key := range list {
+		keys = append(keys, key.(string))
+	}
+	return keys
+}
+
 // call calls the function, with options as the reference has them.
 func (v *vector) call() error {
 	how := Adoption{
@@ -67,10 +79,10 @@ func (v *vector) call() error {
 	}
 	switch nested := v.In.Kwargs.Nested.(type) {
 	case string:
-		how.Nested = []string{nested}
+		how.Nested = [][]string{strings.Split(nested, ".")}
 	case []any:
 		for _, field := range nested {
-			how.Nested = append(how.Nested, field.(string))
+			how.Nested = append(how.Nested, keysOf(field))
 		}
 	}
 	var owner Owner

@@ -9,8 +9,8 @@ import (
 // either one of the host's own credentials, by Login, or made of data. Without a
 // Server, it is for the server of the host.
 //
-// Files of the host cannot be named. Server and ProxyURL have to be allowed by
-// whoever runs the operator: kopf run --allow-server --allow-proxy.
+// Files of the host cannot be named. Server, CAData and Insecure need the grant
+// kopf run --allow-server, and ProxyURL needs --allow-proxy.
 //
 // Kopf: kopf.ConnectionInfo (v1.45).
 type ConnectionInfo struct {

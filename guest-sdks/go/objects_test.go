@@ -27,7 +27,7 @@ type opaque struct {
 func TestAdoptionTouchesNothingElse(t *testing.T) {
 	child := opaque{Kind: "Pod", Client: func() {}, hidden: 5}
 	child.Spec.Template = Map{"replicas": 3}
-	if err := OwnerOf(parentBody).Adopt(&child, Adoption{Nested: []string{"spec.template", "spec.absent"}}); err != nil {
+	if err := OwnerOf(parentBody).Adopt(&child, Adoption{Nested: [][]string{{"spec", "template"}, {"spec", "absent"}}}); err != nil {
 		t.Fatal(err)
 	}
 	child.Meta.Notes = "mine"
@@ -52,7 +52,7 @@ func TestTypesInMapsStay(t *testing.T) {
 		"metadata": Map{"labels": map[string]string{"x": "y"}, "ownerReferences": []Map{{"uid": "other"}}},
 		"spec":     Map{"template": typed},
 	}
-	if err := OwnerOf(parentBody).Adopt(child, Adoption{Nested: []string{"spec.template"}}); err != nil {
+	if err := OwnerOf(parentBody).Adopt(child, Adoption{Nested: [][]string{{"spec", "template"}}}); err != nil {
 		t.Fatal(err)
 	}
 	meta := child["metadata"].(Map)
@@ -83,7 +83,7 @@ func TestNullsAreNothing(t *testing.T) {
 	var noLabels map[string]string
 	var noRefs []Map
 	child := Map{"metadata": Map{"name": nil, "labels": noLabels, "ownerReferences": noRefs}, "spec": Map{"template": nil}}
-	if err := OwnerOf(parentBody).Adopt(child, Adoption{Nested: []string{"spec.template"}}); err != nil {
+	if err := OwnerOf(parentBody).Adopt(child, Adoption{Nested: [][]string{{"spec", "template"}}}); err != nil {
 		t.Fatal(err)
 	}
 	got := ViewOf(child)
@@ -108,7 +108,7 @@ func TestGarbageIsNotOverwritten(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := ViewOf(test.child).Get("spec").String()
 			var wrong *DecodeError
-			err := OwnerOf(parentBody).Adopt(test.child, Adoption{Nested: []string{"spec.template"}})
+			err := OwnerOf(parentBody).Adopt(test.child, Adoption{Nested: [][]string{{"spec", "template"}}})
 			if !errors.As(err, &wrong) || wrong.Path != test.path {
 				t.Errorf("the error is %v", err)
 			}

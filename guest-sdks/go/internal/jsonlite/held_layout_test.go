@@ -36,8 +36,15 @@ func TestHeld(t *testing.T) {
 		Error   *EncodeError
 	}
 	value := all{
-		1, 2, 2.5, 3i, text, &number, nil, map[string]int{"a": 1}, []string{"b"}, [3]int{1, 2, 3}, [1]*int{&number}, pointer{&number},
-		deep{List: [1]pointer{{&number}}}, make(chan int), struct{}{}, &EncodeError{"t"},
+		1, 2, 2.5, 3i, text, &number, nil, map[string]int{"a": 1},
+		[]string{"b"},
+		[3]int{1, 2, 3},
+		[1]*int{&number},
+		pointer{&number},
+		deep{List: [1]pointer{{&number}}},
+		make(chan int),
+		struct{}{},
+		&EncodeError{"t"},
 	}
 	for name, v := range map[string]reflect.Value{
 		"a struct": reflect.ValueOf(value), "an addressable struct": reflect.ValueOf(&value).Elem(),

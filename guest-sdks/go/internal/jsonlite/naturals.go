@@ -30,7 +30,7 @@ func (n natural) length() int {
 // shifted multiplies with a power of two.
 func (n natural) shifted(by int) natural {
 	out := append(make(natural, by/32, by/32+len(n)+1), n...)
-	return out[:by/32].join(natural(out[by/32:]).times(1<<(by%32), 0))
+	return out[:by/32].join(out[by/32:].times(1<<(by%32), 0))
 }
 
 // join appends the words of another one.

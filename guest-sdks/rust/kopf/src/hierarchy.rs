@@ -37,8 +37,10 @@ pub struct Adoption {
     pub forced: bool,
     /// Give the very name, instead of one with a random suffix.
     pub strict: bool,
-    /// Fields with objects to be labelled too, as `spec.template`, where they exist.
-    pub nested: Vec<String>,
+    /// Paths of objects in the children that get the labels too, where they exist. A path is
+    /// its keys: `vec!["spec".into(), "template".into()]`, or `"spec.template".keys()` by
+    /// [`FieldPath`](crate::FieldPath).
+    pub nested: Vec<Vec<String>>,
     /// Labels of the children; `None`: those of the owner.
     pub labels: Option<BTreeMap<String, String>>,
     /// The name of the children; `None`: that of the owner.
@@ -234,8 +236,8 @@ impl Owner {
             None => self.body()?["metadata"]["labels"].as_object().cloned().unwrap_or_default(),
         };
         self.add_labels(part(child, &["metadata", "labels"])?, &labels);
-        for field in &self.how.nested {
-            let mut path: Vec<&str> = field.split('.').collect();
+        for keys in &self.how.nested {
+            let mut path: Vec<&str> = keys.iter().map(String::as_str).collect();
             if exists(child, &path)? {
                 path.extend(["metadata", "labels"]);
                 self.add_labels(part(child, &path)?, &labels);

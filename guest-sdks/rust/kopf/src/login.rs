@@ -15,8 +15,8 @@ use serde::Serialize;
 /// }
 /// ```
 ///
-/// Files of the host cannot be named. `server` and `proxy_url` have to be allowed by whoever
-/// runs the operator: `kopf run --allow-server --allow-proxy`.
+/// Files of the host cannot be named. `server`, `ca_data` and `insecure` need the grant
+/// `kopf run --allow-server`, and `proxy_url` needs `--allow-proxy`.
 ///
 /// Kopf: `kopf.ConnectionInfo`.
 #[derive(Clone, Debug, Default, Serialize)]

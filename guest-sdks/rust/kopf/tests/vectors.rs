@@ -1,6 +1,6 @@
 //! The recorded results of the reference's functions for hierarchies.
 
-use kopf::{Adoption, Owner, OwnerFlag, Value};
+use kopf::{Adoption, FieldPath, Owner, OwnerFlag, Value};
 use std::path::Path;
 
 fn vectors(name: &str) -> Value {
@@ -10,10 +10,10 @@ fn vectors(name: &str) -> Value {
 }
 
 /// The path of a field: a text with dots, or keys.
-fn path(field: &Value) -> String {
+fn path(field: &Value) -> Vec<String> {
     match field.as_array() {
-        Some(keys) => keys.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("."),
-        None => field.as_str().unwrap_or_default().to_owned(),
+        Some(keys) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        None => field.as_str().unwrap_or_default().keys(),
     }
 }
 
@@ -32,7 +32,8 @@ fn adoption(case: &Value) -> Adoption {
         strict: kwargs["strict"] == true,
         nested: match &kwargs["nested"] {
             Value::Array(fields) => fields.iter().map(path).collect(),
-            field => text(field).into_iter().collect(),
+            Value::Null => Vec::new(),
+            field => vec![path(field)],
         },
         labels: labels.map(|map| map.iter().map(|(key, value)| (key.clone(), text(value).unwrap())).collect()),
         name: text(&case["name"]),
