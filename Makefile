@@ -31,9 +31,9 @@ help: ## List these words
 ##@ Building
 
 .PHONY: kopf
-kopf:
+kopf: # without C, so that the process that compiles modules is confined: see docs/sandbox.md
 	@mkdir -p bin
-	go build -trimpath -o bin/kopf ./cmd/kopf
+	CGO_ENABLED=0 go build -trimpath -o bin/kopf ./cmd/kopf
 
 .PHONY: build
 build: kopf ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
@@ -52,7 +52,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-rust guest-extism guest-minimal guest-sdk guest-examples guest-plugins ## Build all guest modules of tests and examples
+guests: guest-go guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -78,6 +78,14 @@ guest-sdk:
 	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk.wasm test/guests/rust/sdk
 	@scripts/rust-wasm.sh $(GUESTS)/rust-sdk-wasip1.wasm test/guests/rust/sdk wasm32-wasip1
 	@scripts/rust-wasm.sh $(GUESTS)/rust-caller.wasm test/guests/rust/caller
+
+.PHONY: guest-bench
+guest-bench:
+	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
+	@scripts/go-guest.sh $(GUESTS)/bench-lookups-go.wasm test/bench/lookups
+	@scripts/go-guest.sh $(GUESTS)/bench-validating.wasm test/bench/validating
+	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
+	@scripts/rust-wasm.sh $(GUESTS)/bench-validating-rust.wasm test/guests/rust/validating
 
 EXAMPLES := $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 RUST_EXAMPLES := $(patsubst examples/%/lib.rs,%,$(wildcard examples/*/lib.rs))
@@ -110,8 +118,12 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 ##@ Testing
 
 .PHONY: test
-test: build engines devcluster registry guests ## Run all tests; sets up whatever they need
-	@scripts/test.sh
+test: build engines devcluster registry guests ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
+	@ONLY='$(ONLY)' scripts/test.sh
+
+.PHONY: clean-room
+clean-room: ## Run `make test` where only Go, git and make are installed: the last commit, in a root file system of its own (as root on Debian)
+	@CI=true scripts/clean-room.sh make test
 
 .PHONY: interop
 interop: registry $(CACHE)/bin/cosign-$(COSIGN_VERSION) $(CACHE)/debian-registry ## Artifacts and signatures with the real cosign (built from source: minutes), skopeo, and the registry of Debian
@@ -128,10 +140,11 @@ vectors: ## Check the recorded pure functions; VECTORS=dir: those of another fol
 # Guests that cannot do everything declare what they can in cases.txt beside their source.
 guest_module = $(or $(wildcard test/conformance/guests/$(GUEST)/main.js),$(GUESTS)/conformance-$(GUEST).wasm)
 guest_subset = $(wildcard test/conformance/guests/$(GUEST)/cases.txt)
+guest_differences = test/conformance/differences.yaml $(wildcard test/conformance/guests/$(GUEST)/differences.yaml)
 conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 	$(if $(CASES),--cases '$(abspath $(CASES))') \
 	$(if $(or $(CASES),$(ONLY),$(AREA),$(ALL)),,--finished) \
-	$(if $(OPERATOR_CMD),--operator-cmd '$(OPERATOR_CMD)',--guest $(guest_module) $(guest_subset:%=--subset %)) \
+	$(if $(OPERATOR_CMD),--operator-cmd '$(OPERATOR_CMD)',--guest $(guest_module) $(guest_subset:%=--subset %) $(guest_differences:%=--differences %)) \
 	$(if $(CLI_CMD),--cli-cmd '$(CLI_CMD)') $(if $(DUMP),--dump '$(DUMP)') $(if $(KEEP),--keep) $(if $(VERBOSE),-v)
 
 .PHONY: conformance
@@ -155,16 +168,11 @@ bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, 
 	@scripts/bench.sh
 
 .PHONY: bench-engine
-bench-engine: ## Measure the engine without Kubernetes, with goals beside; ROUNDS=5
-	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
-	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
-	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
-	@go test ./host -run '^TestFigures$$' -v -count 1 -timeout 30m -args -figures -rounds $(or $(ROUNDS),5)
+bench-engine: guest-bench engines ## Measure the engine without Kubernetes, with goals beside; ROUNDS=5
+	@go test ./host -tags figures -run '^TestFigures$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
 .PHONY: bench-oci
-bench-oci: devcluster registry ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
-	@scripts/go-guest.sh $(GUESTS)/bench-go.wasm test/bench/guest
-	@scripts/rust-wasm.sh $(GUESTS)/bench-rust.wasm test/guests/rust/bench
+bench-oci: devcluster registry guest-bench ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
 	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
 ##@ Before a pull request
@@ -190,7 +198,7 @@ cross: guests ## Build the host for all systems that it is released for
 
 .PHONY: vet
 vet: ## Run go vet in all modules
-	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && GOWORK=off go vet ./...) || exit 1; done
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && GOWORK=off go vet -tags figures,bench,interop ./...) || exit 1; done
 
 .PHONY: lint
 lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
@@ -202,8 +210,7 @@ rust: ## Check the format of all crates in Rust, and run clippy
 
 .PHONY: race
 race: ## Run the tests that need no cluster with the race detector
-	@command -v gcc >/dev/null || scripts/apt.sh gcc libc6-dev
-	CGO_ENABLED=1 go test -race -short -timeout 30m $$(go list ./... | grep -v /test)
+	@scripts/race.sh
 
 .PHONY: vulncheck
 vulncheck: $(CACHE)/bin/govulncheck-$(GOVULNCHECK_VERSION) ## Look for known vulnerabilities in what the host calls

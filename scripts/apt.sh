@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs packages of the system without questions: apt.sh PACKAGE...
-# The lists are fetched only if a package is not found in those that are there.
+# The lists of packages are fetched once in a day: a system that was just made may have old
+# ones, or only a part of them.
 set -eu
+cd "$(dirname "$0")/.."
 export DEBIAN_FRONTEND=noninteractive
-install() {
-	apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@" </dev/null >/dev/null
-}
-install "$@" 2>/dev/null || {
-	apt-get update -o DPkg::Lock::Timeout=120 </dev/null >/dev/null
-	install "$@"
-}
+mkdir -p .cache
+if [ -z "$(find .cache/apt-updated -mmin -1440 2>/dev/null)" ]; then
+	apt-get update -o DPkg::Lock::Timeout=600 </dev/null >/dev/null
+	touch .cache/apt-updated
+fi
+apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=600 "$@" </dev/null >/dev/null

@@ -1,19 +1,37 @@
 #!/bin/bash
-# Runs all tests. Each step ends with a line `N passed, N failed`; the last line
-# is their sum. Everything that the steps need has been built before: see Makefile.
+# Runs all tests, or some: ONLY="WORD..." names parts of them by folders (`reactor`, `test/e2e`,
+# `guest-sdks/rust`), `vectors`, or `conformance`, or one area of it (`conformance/timers`).
+# Each step ends with a line `N passed, N failed`; the last line is their sum. Everything that
+# the steps need has been built before: see Makefile.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache/test
 export KOPF_DEVCLUSTER=$PWD/.cache/bin/devcluster KOPF_REGISTRY=$PWD/.cache/bin/registry
 tally=$PWD/.cache/bin/tally
-passed=0 failed=0 broken=()
+read -ra only <<<"${ONLY:-}"
+passed=0 failed=0 broken=() times=()
 
-# step NAME COMMAND...: runs a command and adds its totals. A command that fails
-# without telling how many tests have failed counts as one.
+# wanted NAME: does ONLY name the folder, or one above it?
+wanted() {
+	local word
+	[ ${#only[@]} != 0 ] || return 0
+	for word in "${only[@]}"; do
+		[[ $1/ != "${word%/}"/* ]] || return 0
+	done
+	return 1
+}
+
+# step NAME COMMAND...: runs a command if its name is wanted, and adds its totals. A command
+# that fails without saying how many tests have failed counts as one.
 step() {
-	local name=$1 log=.cache/test/step.log line code p=0 f=0
+	wanted "$1" || return 0
+	run "$@"
+}
+
+run() {
+	local name=$1 log=.cache/test/step.log line code p=0 f=0 begun=$SECONDS
 	shift
-	echo "=== $name"
+	echo "=== $name (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
 	"$@" 2>&1 | tee "$log"
 	code=$?
 	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
@@ -25,6 +43,7 @@ step() {
 	fi
 	[ "$f" = 0 ] || broken+=("$name")
 	passed=$((passed + p)) failed=$((failed + f))
+	times+=("$((SECONDS - begun)) s $name")
 }
 
 # gotest FOLDER PACKAGE...: the Go tests of a module.
@@ -34,9 +53,37 @@ gotest() (
 	go test -json "$@" | "$tally"
 )
 
-# The packages of the root module, but for the vectors: these have a step of their own.
-root_packages() {
-	go list ./... | grep -v '/test/vectors$'
+# host: the packages of the root module, except the vectors, which have a step of their own.
+host() {
+	local package packages=()
+	while read -r package; do
+		if [ "$package" != test/vectors ] && wanted "$package"; then
+			packages+=("./$package")
+		fi
+	done < <(go list ./... | sed 's|^github.com/kopf-wasm/kopf/||')
+	[ ${#packages[@]} = 0 ] || run "the host" gotest . "${packages[@]}"
+}
+
+# conformance GUEST MODULE [AREA...]: the recorded cases of these areas with a guest; all areas by default.
+conformance() {
+	local guest=$1 module=$2 name="conformance of the guest $1" word areas=()
+	shift 2
+	for word in "${only[@]}"; do
+		case $word in
+		conformance) areas=("$@") && break ;;
+		conformance/*) [[ $# != 0 && " $* " != *" ${word#*/} "* ]] || areas+=("${word#*/}") ;;
+		esac
+	done
+	if [ ${#only[@]} = 0 ]; then
+		areas=("$@")
+	elif [[ " ${only[*]} " != *" conformance "* && ${#areas[@]} = 0 ]]; then
+		return 0
+	fi
+	if [ -f "$module" ] || [ "${CI:-}" = true ]; then
+		run "$name" make --no-print-directory conformance GUEST="$guest" AREA="${areas[*]}" ONLY=
+	else
+		echo "SKIPPED: $name: it is not built"
+	fi
 }
 
 go build -o "$tally" ./scripts/tally || exit 1
@@ -44,28 +91,24 @@ step abi gotest abi ./...
 step guest-sdks/go gotest guest-sdks/go ./...
 step guest-sdks/rust scripts/rust-test.sh
 step examples gotest examples ./...
-step "the case interpreter" gotest test/conformance/guests/go ./...
+step test/conformance/guests/go gotest test/conformance/guests/go ./...
 step test/cluster gotest test/cluster ./...
 step test/extism gotest test/extism ./...
 step cmd/kopf-sigstore gotest cmd/kopf-sigstore ./...
-# shellcheck disable=SC2046 # names of packages have no spaces
-step "the host" gotest . $(root_packages)
+host
 step vectors scripts/vectors.sh
-step "the conformance runner" scripts/test-runner.sh
-step conformance make --no-print-directory conformance
-# What a guest has a part in; all the rest is the host's: make conformance GUEST=rust.
-# in_guest GUEST MODULE AREAS: the cases of these areas in another guest.
-in_guest() {
-	if [ -f "$2" ] || [ "${CI:-}" = true ]; then
-		step "conformance of the guest $1" make --no-print-directory conformance GUEST="$1" AREA="$3"
-	else
-		echo "SKIPPED: conformance of the guest $1: it is not built"
-	fi
-}
-in_guest rust .cache/guests/conformance-rust.wasm "changing field filters errors subhandlers results daemons timers indexing activities admission"
-in_guest javascript bin/engines/javascript.wasm "changing filters errors subhandlers daemons indexing admission"
-in_guest extism .cache/guests/conformance-extism.wasm "changing filters errors subhandlers daemons indexing"
+step test/conformance/runner scripts/test-runner.sh
+conformance go .cache/guests/conformance-go.wasm
+# The areas in which a guest takes part; all others are the host's alone: make conformance GUEST=rust.
+conformance rust .cache/guests/conformance-rust.wasm changing field filters errors subhandlers results daemons timers indexing activities admission unseen
+conformance javascript bin/engines/javascript.wasm changing filters errors subhandlers daemons indexing admission unseen
+conformance extism .cache/guests/conformance-extism.wasm changing filters errors subhandlers daemons indexing
 
+[ ${#times[@]} = 0 ] || printf '%s\n' "${times[@]}" | sort -rn
 [ ${#broken[@]} = 0 ] || printf 'failed: %s\n' "${broken[@]}"
+if [ $((passed + failed)) = 0 ]; then
+	echo "nothing was tested${ONLY:+: ONLY=\"$ONLY\" names no tests}" >&2
+	failed=1
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

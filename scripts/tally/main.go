@@ -3,6 +3,7 @@
 // each package, the output of failed tests, each skipped test with its reason,
 // and at the very end `N passed, N failed`. Tests that only hold subtests do
 // not count. The exit status is 1 if anything failed, or if nothing was run.
+// With CI=true, a skipped test is a failed one: CI installs what tests need.
 package main
 
 import (
@@ -13,10 +14,10 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Stdin, os.Stdout))
+	os.Exit(run(os.Stdin, os.Stdout, os.Getenv("CI") == "true"))
 }
 
-func run(in io.Reader, out io.Writer) int {
+func run(in io.Reader, out io.Writer, strict bool) int {
 	t := newTally(out)
 	lines := bufio.NewReader(in)
 	for {
@@ -31,6 +32,10 @@ func run(in io.Reader, out io.Writer) int {
 	if !t.seen {
 		fmt.Fprintln(out, "FAIL  no test was started")
 		t.failed++
+	}
+	if strict && t.skipped > 0 {
+		fmt.Fprintf(out, "FAIL  %d skipped tests: in CI, every test must run\n", t.skipped)
+		t.failed += t.skipped
 	}
 	fmt.Fprintf(out, "%d passed, %d failed\n", t.passed, t.failed)
 	if t.failed > 0 {

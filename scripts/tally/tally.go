@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 )
 
 // event is one line of `go test -json`.
@@ -15,6 +18,7 @@ type event struct {
 	Package string
 	Test    string // "" for the package as a whole
 	Output  string
+	Time    time.Time
 	Elapsed float64 // seconds
 }
 
@@ -27,11 +31,16 @@ type result struct {
 	badParent bool // one of them failed
 }
 
+// progressEvery is how often a line tells how many tests of the unfinished packages are done.
+const progressEvery = 30 * time.Second
+
 // tally counts the tests of packages that run at the same time.
 type tally struct {
 	out            io.Writer
+	progressAt     time.Time            // of the last line of progress, by the clock of the events
 	seen           bool                 // any event at all
 	passed, failed int                  // tests, without those that only hold subtests
+	skipped        int                  // likewise
 	packages       map[string][]*result // of the unfinished packages, in the order of their starts
 }
 
@@ -47,6 +56,7 @@ func (t *tally) take(line []byte) {
 		return
 	}
 	t.seen = true
+	t.progress(e.Time)
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(t.out, e.Output)
@@ -59,6 +69,33 @@ func (t *tally) take(line []byte) {
 		t.result(e.Package, e.Test).action = e.Action
 		if e.Test == "" {
 			t.endPackage(e)
+		}
+	}
+}
+
+// progress prints how many tests are done in each unfinished package, now and then.
+func (t *tally) progress(now time.Time) {
+	if t.progressAt.IsZero() {
+		t.progressAt = now
+	}
+	if now.Sub(t.progressAt) < progressEvery {
+		return
+	}
+	t.progressAt = now
+	for _, pkg := range slices.Sorted(maps.Keys(t.packages)) {
+		done, failed := 0, 0
+		for _, r := range t.packages[pkg] {
+			switch {
+			case r.name == "":
+			case r.action == "fail":
+				failed++
+				done++
+			case r.action != "run":
+				done++
+			}
+		}
+		if done > 0 {
+			fmt.Fprintf(t.out, "...   %s: %d tests done, %d failed\n", pkg, done, failed)
 		}
 	}
 }
@@ -112,6 +149,7 @@ func (t *tally) count(pkg string, r *result) {
 	case r.action == "skip":
 		fmt.Fprintf(t.out, "SKIP  %s %s\n", pkg, r.name)
 		t.show(r.output)
+		t.skipped++
 	case r.action == "pass" && !r.parent:
 		t.passed++
 	}

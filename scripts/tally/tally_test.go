@@ -7,12 +7,13 @@ import (
 
 func TestRun(t *testing.T) {
 	tests := []struct {
-		name  string
-		lines []string
-		want  []string // parts of the output
-		not   []string // what must not be there
-		last  string
-		code  int
+		name   string
+		lines  []string
+		want   []string // parts of the output
+		not    []string // what must not be there
+		strict bool
+		last   string
+		code   int
 	}{
 		{
 			name: "a parent does not count",
@@ -79,6 +80,18 @@ func TestRun(t *testing.T) {
 			last: "0 passed, 0 failed",
 		},
 		{
+			name: "a skipped test fails where every test must run",
+			lines: []string{
+				`{"Action":"run","Package":"p","Test":"TestA"}`,
+				`{"Action":"skip","Package":"p","Test":"TestA"}`,
+				`{"Action":"pass","Package":"p"}`,
+			},
+			strict: true,
+			want:   []string{"SKIP  p TestA", "FAIL  1 skipped tests"},
+			last:   "0 passed, 1 failed",
+			code:   1,
+		},
+		{
 			name: "a skipped input of a fuzz test is not worth a line",
 			lines: []string{
 				`{"Action":"run","Package":"p","Test":"FuzzA"}`,
@@ -91,6 +104,18 @@ func TestRun(t *testing.T) {
 			last: "0 passed, 0 failed",
 		},
 		{
+			name: "long packages show their progress",
+			lines: []string{
+				`{"Time":"2026-01-01T00:00:00Z","Action":"run","Package":"p","Test":"TestA"}`,
+				`{"Time":"2026-01-01T00:00:01Z","Action":"pass","Package":"p","Test":"TestA"}`,
+				`{"Time":"2026-01-01T00:00:02Z","Action":"run","Package":"p","Test":"TestB"}`,
+				`{"Time":"2026-01-01T00:00:40Z","Action":"pass","Package":"p","Test":"TestB"}`,
+				`{"Time":"2026-01-01T00:00:41Z","Action":"pass","Package":"p"}`,
+			},
+			want: []string{"...   p: 1 tests done, 0 failed"},
+			last: "2 passed, 0 failed",
+		},
+		{
 			name:  "nothing was run",
 			lines: []string{"go: cannot find main module"},
 			want:  []string{"cannot find main module", "no test was started"},
@@ -101,7 +126,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			code := run(strings.NewReader(strings.Join(tt.lines, "\n")), &out)
+			code := run(strings.NewReader(strings.Join(tt.lines, "\n")), &out, tt.strict)
 			if code != tt.code {
 				t.Errorf("exit status %d, want %d", code, tt.code)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 )
 
-// guests is the folder where `make bench` builds the guests.
+// guests is the folder where `make guests` builds the guests.
 const guests = "../../.cache/guests"
 
 // BenchmarkCreate is one creation of an object of 1 KB: from the frame to the decoded
@@ -65,7 +65,7 @@ func load(tb testing.TB, language string) *host.Module {
 	file := filepath.Join(guests, "bench-"+language+".wasm")
 	wasm, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		tb.Skipf("SKIPPED: there is no %s: `make bench` builds it, or says what is missing", filepath.Base(file))
+		tb.Skipf("SKIPPED: there is no %s: `make guests` builds it, or says what is missing", filepath.Base(file))
 	}
 	if err != nil {
 		tb.Fatal(err)
@@ -122,7 +122,7 @@ type silent struct{}
 func (silent) Log(int, string)                                    {}
 func (silent) Segment(uint32) []byte                              { return nil }
 func (silent) Stopped() int                                       { return 0 }
-func (silent) Event(abi.Event) error                              { return host.ErrDenied }
+func (silent) Event(abi.Event) error                              { return abi.ErrDenied }
 func (silent) MemoGet(int, string) ([]byte, uint64, bool)         { return nil, 0, false }
-func (silent) MemoSet(int, string, []byte, int64) (uint64, error) { return 0, host.ErrDenied }
-func (silent) Index(int, string, []byte) ([]byte, error)          { return nil, host.ErrAbsent }
+func (silent) MemoSet(int, string, []byte, int64) (uint64, error) { return 0, abi.ErrDenied }
+func (silent) Index(int, string, []byte) ([]byte, error)          { return nil, abi.ErrAbsent }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 )
 
@@ -17,18 +17,18 @@ type filled struct {
 func (f filled) Index(op int, name string, key []byte) ([]byte, error) {
 	found, err := f.indices.Look(name, op, key)
 	if err != nil {
-		return nil, host.ErrAbsent
+		return nil, abi.ErrAbsent
 	}
 	return found, nil
 }
 
 // index makes an index with so many entries, the object of create among them.
 func index(entries int) filled {
-	indices := indexing.New([]string{"names"})
+	indices := indexing.New([]string{"names"}, nil)
 	for i := range entries {
 		name := fmt.Sprintf("obj-%05d", i+1)
 		key, value := fmt.Sprintf("%q", name), fmt.Appendf(nil, `"uid-%d"`, i)
-		indices.Get("names").Replace(name, indexing.Pairs{key: value})
+		_ = indices.Get("names").Replace(name, indexing.Pairs{key: value}) // without an account, nothing is refused
 	}
 	return filled{indices: indices}
 }

@@ -94,7 +94,7 @@ func reviewing(tb testing.TB, file string) http.Handler {
 	tb.Helper()
 	path := filepath.Join(guests, file)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		tb.Skipf("SKIPPED: there is no %s: `make bench` builds it, or says what is missing", file)
+		tb.Skipf("SKIPPED: there is no %s: `make guests` builds it, or says what is missing", file)
 	}
 	api := httptest.NewServer(http.HandlerFunc(emptyAPI))
 	tb.Cleanup(api.Close)

@@ -17,14 +17,15 @@ import subprocess
 import sys
 import tempfile
 
-from runner import devcluster, operators, runs
+from runner import devcluster, differences, operators, runs
 from runner.api import API
 from runner.audit import Audit
-from runner.pace import Pace
+from runner.pace import Pace, free_cores
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MAX_JOBS = 16  # so many pairs of users the cluster has
+JOBS_PER_CORE = 3  # cases mostly wait
 
 KOPF_RUN = '{kopf} run {{args}} --config-file KOPF_CASE_JSON_TEXT={{case_json}} --config KOPF_CASE_OPERATOR={{operator}} {guest}'
 
@@ -45,7 +46,8 @@ def parse(argv):
     p.add_argument('--devcluster', default=os.path.join(ROOT, '.cache', 'bin', 'devcluster'), help='the program of the cluster')
     p.add_argument('--kubeconfig', help='of a running cluster, instead of starting one')
     p.add_argument('--audit-log', help='of that cluster; by default, audit.log beside the kubeconfig')
-    p.add_argument('--jobs', type=int, default=6, help='cases at once')
+    p.add_argument('--jobs', type=int, default=6, help='cases at once, if the cores are free; fewer if others use them')
+    p.add_argument('--differences', metavar='FILE', action='append', default=[], help='what is expected in place of what was recorded')
     p.add_argument('--dump', help='the folder where to put the observations of the failed cases')
     p.add_argument('--keep', action='store_true', help='keep the logs of the operators even if all is well')
     p.add_argument('--kwargs', action='store_true', help="also compare the names of the reference's keyword arguments")
@@ -79,9 +81,9 @@ def choose(options):
     if options.subset:
         chosen = runs.finished(chosen, options.subset)
     if options.command == 'check':
-        for path in [p for p in chosen if not os.path.exists(os.path.join(p, 'expected.json'))]:
-            print(f'skip {os.path.basename(path)}: it has no expected.json')
-            chosen.remove(path)
+        unrecorded = [os.path.basename(p) for p in chosen if not os.path.exists(os.path.join(p, 'expected.json'))]
+        if unrecorded:
+            sys.exit(f"no expected.json in {', '.join(unrecorded)}: record them first")
     if not chosen:
         sys.exit('no cases are chosen')
     return chosen
@@ -91,6 +93,13 @@ def warm_up(options):
     """Fill the cache of compiled modules, so that the first cases are not slowed by it. Errors come back with the cases."""
     if options.tested:
         subprocess.run([options.kopf, 'inspect', options.guest], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+
+
+def limit_jobs(options):
+    """Run fewer cases at once on a machine that is busy already. This is decided once: what is overloaded later, fails."""
+    free, cores = free_cores()
+    options.jobs = max(1, min(options.jobs, round(JOBS_PER_CORE * free)))
+    print(f'{options.jobs} cases at once: {free:.1f} of {cores} cores are free', flush=True)
 
 
 def start_cluster(options, folder):
@@ -125,7 +134,7 @@ def prepare(options, folder):
     client, pace = API(options.kubeconfig), Pace()
     log = options.audit_log or os.path.join(os.path.dirname(os.path.abspath(options.kubeconfig)), 'audit.log')
     devcluster.define_base(client, os.path.join(HERE, 'crds', 'base.yaml'))
-    return runs.Lab(options, client, Audit(log, pace), pace, folder)
+    return runs.Lab(options, client, Audit(log, pace), pace, folder, differences.load(options.differences))
 
 
 def show_list(paths):
@@ -149,6 +158,7 @@ def main(argv):
     os.environ.setdefault('XDG_CACHE_HOME', os.path.join(ROOT, '.cache', 'xdg'))
     folder = tempfile.mkdtemp(prefix='kopf-conformance-')
     passed, failed = 0, len(paths)
+    limit_jobs(options)
     try:
         stop = start_cluster(options, folder)
         try:

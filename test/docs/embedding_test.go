@@ -26,8 +26,7 @@ func runOperator(ctx context.Context, module string) error {
 		Host: host.Options{
 			Config:    map[string]string{"region": "eu"},
 			MaxMemory: 64 << 20,
-			Stdout:    os.Stdout,
-			Stderr:    os.Stderr,
+			Stdout:    os.Stdout, // without it, lines become records in Log, as those of Stderr here
 		},
 		Log: logs.New(os.Stderr, logs.Options{Format: logs.JSON, Level: zerolog.InfoLevel}),
 	})

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 )
 
 // TestOddRefusals: whatever code and message a handler has, the user is shown the message.
@@ -44,18 +43,11 @@ func TestOddRefusals(t *testing.T) {
 func TestOddWarnings(t *testing.T) {
 	t.Parallel()
 	w := newSpace(t).admit(t, options{config: map[string]string{"handlers": "check"}})
-	config, seen := w.RESTConfig(), &warned{}
-	config.WarningHandler = seen
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resource := validatingConfigurations.GroupVersion().WithResource("widgets")
-	resource.Group, resource.Version = w.group, "v1"
+	client, seen := w.warnedClient(t)
 	spec := `{do: say, texts: ["größer", "two\nlines", "", "\u0000", "a \"quoted\\one", "0123456789"], times: 1}`
 	long := `{do: say, texts: ["0123456789"], times: 100000}`
 	for i, spec := range []string{spec, long} {
-		if _, err := client.Resource(resource).Namespace(w.namespace).Create(t.Context(), w.widget(t, fmt.Sprint("w", i), spec), metav1.CreateOptions{}); err != nil {
+		if _, err := client.Create(t.Context(), w.widget(t, fmt.Sprint("w", i), spec), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -96,18 +96,23 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) {
 	w.list = append(w.list, text)
 }
 
-func TestReviewsWarn(t *testing.T) {
-	t.Parallel()
-	w := newSpace(t).admit(t, options{})
+// warnedClient is a client of widgets that collects warnings.
+func (w widgets) warnedClient(t *testing.T) (dynamic.ResourceInterface, *warned) {
+	t.Helper()
 	config, seen := w.RESTConfig(), &warned{}
 	config.WarningHandler = seen
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resource := validatingConfigurations.GroupVersion().WithResource("widgets")
-	resource.Group, resource.Version = w.group, "v1"
-	if _, err := client.Resource(resource).Namespace(w.namespace).Create(t.Context(), w.widget(t, "w", "{do: warn}"), metav1.CreateOptions{}); err != nil {
+	return w.of(client), seen
+}
+
+func TestReviewsWarn(t *testing.T) {
+	t.Parallel()
+	w := newSpace(t).admit(t, options{})
+	client, seen := w.warnedClient(t)
+	if _, err := client.Create(t.Context(), w.widget(t, "w", "{do: warn}"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"be careful", "and think twice"}; !slices.Equal(seen.list[:2], want) {

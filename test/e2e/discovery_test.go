@@ -17,6 +17,7 @@ import (
 	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/test/clustertest"
@@ -106,8 +107,8 @@ func TestDiscoveryAsOfClientGo(t *testing.T) {
 	for name, old := range map[string]bool{"aggregated": false, "one by one": true} {
 		t.Run(name, func(t *testing.T) {
 			theirs.UseLegacyDiscovery = old
-			get := func(ctx context.Context, path, accept string) (string, []byte, error) {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, nil)
+			get := func(ctx context.Context, path apipath.Path, accept string) (string, []byte, error) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+string(path), nil)
 				if err != nil {
 					return "", nil, err
 				}

@@ -35,7 +35,7 @@ func TestManifest(t *testing.T) {
 		"refused path":  {write("paths.yaml", "wasm: [{path: op.wasm}]\nallowed_paths: {/tmp: /tmp}"), []string{"paths.yaml", "allowed_paths: modules have no files"}},
 		"wanted host":   {good, []string{"op.yaml wants more than it is granted", "--allow-host example.com"}},
 		"wrong hash":    {write("hash.json", `{"wasm":[{"path":"op.wasm","hash":"00"}]}`), []string{"hash.json", "hash: the module has"}},
-		"unknown field": {write("field.toml", "pages = 1\n[[wasm]]\npath = 'op.wasm'\n"), []string{"field.toml", `unknown field "pages"`}},
+		"unknown field": {write("field.yaml", "pages: 1\nwasm: [{path: op.wasm}]\n"), []string{"field.yaml", `unknown field "pages"`}},
 		"missing file":  {write("missing.yaml", "wasm: [{path: other.wasm}]"), []string{"missing.yaml", "other.wasm: no such file"}},
 		"little memory": {write("memory.yaml", "wasm: [{path: op.wasm}]\nmemory: {max_pages: 1}"), []string{"memory.yaml", "memory"}},
 	} {

@@ -217,3 +217,26 @@ func TestScriptsInClones(t *testing.T) {
 		t.Errorf("clones draw the same: %v", drawn)
 	}
 }
+
+// TestScriptsSeeLimits: what the host refuses to keep is an exception, which a script can catch.
+func TestScriptsSeeLimits(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	path := script(t, `
+kopf.on.create("kopfexamples", function fill({ memo, name }) {
+  const caught = [];
+  for (const own of [memo, kopf.memo]) {
+    try {
+      for (let i = 0; i < 100; i++) own.set("key" + i, "x".repeat(100000));
+    } catch (error) {
+      caught.push(String(error.message).includes("over a limit of the host") && error instanceof Error);
+    }
+  }
+  return caught;
+});`)
+	s.runs(t, path, options{host: host.Options{Held: held}})
+	s.create(t, "obj", "{}")
+	if got := fmt.Sprint(s.handled(t, "obj").Object["status"]); got != "map[fill:[true true]]" {
+		t.Errorf("the status is %s", got)
+	}
+}

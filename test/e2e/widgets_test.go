@@ -112,8 +112,11 @@ func (w widgets) asked(t *testing.T) {
 	})
 }
 
-func (w widgets) client() dynamic.ResourceInterface {
-	return w.Dynamic().Resource(schema.GroupVersionResource{Group: w.group, Version: "v1", Resource: "widgets"}).Namespace(w.namespace)
+func (w widgets) client() dynamic.ResourceInterface { return w.of(w.Dynamic()) }
+
+// of is what a client knows of the widgets.
+func (w widgets) of(client dynamic.Interface) dynamic.ResourceInterface {
+	return client.Resource(schema.GroupVersionResource{Group: w.group, Version: "v1", Resource: "widgets"}).Namespace(w.namespace)
 }
 
 func (w widgets) widget(t *testing.T, name, spec string) *unstructured.Unstructured {

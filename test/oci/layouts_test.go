@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/host/oci"
-	"github.com/kopf-wasm/kopf/host/oci/layout"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/test/registrytest"
 )
 

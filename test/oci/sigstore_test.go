@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kopf-wasm/kopf/host/oci"
-	"github.com/kopf-wasm/kopf/host/oci/layout"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
 // sigstore builds the program that looks at certificates, beside kopf, and the forge

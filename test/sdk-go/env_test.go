@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/host"
 )
 
 // env is what handlers of the tests have around them.
@@ -46,10 +45,10 @@ func (e *env) MemoSet(scope int, key string, value []byte, version int64) (uint6
 	if e.conflict > 0 {
 		e.conflict--
 		e.memo[strconv.Itoa(scope)+key] = "41"
-		return 0, host.ErrConflict
+		return 0, abi.ErrConflict
 	}
 	if present, ok := e.memo[strconv.Itoa(scope)+key]; ok && int64(len(present)) != version {
-		return 0, host.ErrConflict
+		return 0, abi.ErrConflict
 	}
 	e.memo[strconv.Itoa(scope)+key] = string(value)
 	return uint64(len(value)), nil
@@ -59,7 +58,7 @@ func (e *env) Index(op int, name string, key []byte) ([]byte, error) {
 	if op == 0 && name == "by_name" && string(key) == `{"k":1}` {
 		return []byte(`["a", "b"]`), nil
 	}
-	return nil, host.ErrAbsent
+	return nil, abi.ErrAbsent
 }
 
 // normal is a value, or a JSON text, as plain maps and lists.

@@ -63,3 +63,40 @@ func TestPausingForEachOther(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
+
+// When the peering object is deleted, the operator that pauses stays paused, and the other
+// one works on: they cannot see each other, but both live. When the object is there again,
+// and the other one has gone, it resumes.
+func TestPeeringObjectDeletedInPause(t *testing.T) {
+	for _, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
+		low, high := pair[0], pair[1]
+		t.Run(low+" pauses", func(t *testing.T) {
+			s, cluster := newSetup(t)
+			cluster.ApplyIn(t, s.namespace, peeringObject)
+			peerings := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
+			s.priorities = map[string]int{low: 1, high: 2}
+			handled := func(by, name string) {
+				t.Helper()
+				cluster.ApplyIn(t, s.namespace, strings.NewReplacer("NAME", name, "EASE", "easy").Replace(object))
+				eventually(t, name+" to be handled by "+by, func() bool { return slices.Contains(s.calls.all(), call{by, "create_fn", name, 0}) })
+			}
+			stopLow := s.start(t, low)
+			handled(low, "alone")
+			stopHigh := s.start(t, high)
+			eventually(t, low+" to pause", func() bool { return s.log.count("Pausing operations in favour of") > 0 })
+			if err := peerings.Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second) // for what should not happen
+			handled(high, "deleted")
+			time.Sleep(time.Second)
+			if slices.Contains(s.calls.all(), call{low, "create_fn", "deleted", 0}) {
+				t.Errorf("%s works, too, while the peering object is deleted", low)
+			}
+			stopHigh()
+			cluster.ApplyIn(t, s.namespace, peeringObject)
+			handled(low, "again")
+			stopLow()
+		})
+	}
+}

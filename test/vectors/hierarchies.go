@@ -3,7 +3,6 @@ package vectors
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -84,7 +83,14 @@ func adoption(c Case) (how kopf.Adoption, err error) {
 		namespace := dicts.LookupString(c.In, "namespace")
 		how.Namespace = &namespace
 	}
-	how.Nested, err = nestedFields(options["nested"])
+	nested := options["nested"]
+	if text, ok := nested.(string); ok {
+		nested = []any{text}
+	}
+	paths, err := parsePaths(nested)
+	for _, path := range paths {
+		how.Nested = append(how.Nested, path)
+	}
 	return how, err
 }
 
@@ -96,19 +102,6 @@ func ownerFlag(options dicts.Object, name string) kopf.OwnerFlag {
 		return kopf.FlagOmitted
 	}
 	return kopf.FlagFalse
-}
-
-// nestedFields are paths with dots: one, or a list of them.
-func nestedFields(nested any) ([]string, error) {
-	if text, ok := nested.(string); ok {
-		return []string{text}, nil
-	}
-	paths, err := parsePaths(nested)
-	var fields []string
-	for _, path := range paths {
-		fields = append(fields, strings.Join(path, "."))
-	}
-	return fields, err
 }
 
 // fromGuest is a value of a guest as the recordings have it.

@@ -22,12 +22,16 @@ func postEvent(c Case) (any, error) {
 		message = strings.Repeat(alphabet, length/len(alphabet)+1)[:length]
 	}
 	origin := posting.Origin{Component: "kopf", Instance: "dev", NamePrefix: "kopf-event-", Namespace: "context-ns"}
-	path, payload, ok := origin.Request(posting.Event{
-		Ref:  posting.RefOf(refAsBody(dicts.LookupObject(c.In, "ref"))),
+	ref := posting.RefOf(refAsBody(dicts.LookupObject(c.In, "ref")))
+	if ref.IsEvent() {
+		return nil, nil
+	}
+	path, payload, err := origin.Request(posting.Event{
+		Ref:  ref,
 		Type: dicts.LookupString(c.In, "type"), Reason: dicts.LookupString(c.In, "reason"), Message: message,
 	}, time.Now())
-	if !ok {
-		return nil, nil
+	if err != nil {
+		return nil, err
 	}
 	for _, field := range []string{"firstTimestamp", "lastTimestamp", "eventTime"} {
 		text := dicts.LookupString(payload, field)
@@ -36,7 +40,7 @@ func postEvent(c Case) (any, error) {
 		}
 		payload[field] = "<YYYY-MM-DDThh:mm:ss.ffffff+00:00>"
 	}
-	return dicts.Object{"url": path, "payload": payload}, nil
+	return dicts.Object{"url": string(path), "payload": payload}, nil
 }
 
 // refAsBody is a body with the parts of a reference.

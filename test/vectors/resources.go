@@ -106,8 +106,9 @@ func resourceURL(c Case) (any, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("unknown resource %q", name)
 	}
-	return resources[i].URL(dicts.LookupString(c.In, "namespace"),
+	path, err := resources[i].URL(dicts.LookupString(c.In, "namespace"),
 		dicts.LookupString(c.In, "name"), dicts.LookupString(c.In, "subresource"))
+	return string(path), err
 }
 
 func matchNamespaces(c Case) (any, error) {

@@ -57,7 +57,7 @@ lenient                    2 passed, 1 failed
     expected: error: ValueError: bad
     got:      true
 right                      3 passed, 0 failed
-unknown                    SKIPPED: not implemented
+unknown                    FAILED: there is no function for it
 wrong                      0 passed, 3 failed
   wrong #0
     in:       {"x":1}
@@ -71,7 +71,7 @@ wrong                      0 passed, 3 failed
     in:       {"x":2}
     expected: null
     got:      true
-6 passed, 6 failed
+6 passed, 7 failed
 `
 	if diff := cmp.Diff(want, report.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

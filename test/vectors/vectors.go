@@ -59,7 +59,7 @@ type Mismatch struct {
 // FileResult is what became of one file.
 type FileResult struct {
 	Name       string // without the extension
-	Skipped    bool   // there is no function for it
+	Unknown    bool   // there is no function for it
 	Passed     int
 	Mismatches []Mismatch
 }
@@ -75,7 +75,7 @@ func Run(folder string, functions map[string]Function) ([]FileResult, error) {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		function, ok := functions[name]
 		if !ok {
-			results = append(results, FileResult{Name: name, Skipped: true})
+			results = append(results, FileResult{Name: name, Unknown: true})
 			continue
 		}
 		cases, err := load(path)

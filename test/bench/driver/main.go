@@ -12,9 +12,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/kopf-wasm/kopf/test/attackers"
 )
 
 func main() {
+	attackers.Main()
 	o := options{Out: os.Stdout, Log: os.Stderr}
 	flag.IntVar(&o.Rounds, "rounds", 5, "how often each operator has its turn")
 	flag.IntVar(&o.Objects, "objects", 1000, "how many objects are created, and then changed, at once")
@@ -22,7 +25,7 @@ func main() {
 	flag.IntVar(&o.Daemons, "daemons", 10_000, "how many objects have a daemon each; 0: no daemons")
 	flag.IntVar(&o.Restarts, "restarts", 10_000, "how many handled objects are there when operators start again; 0: no restarts")
 	flag.BoolVar(&o.Large, "large", false, "restarts over objects of 10 KB, too")
-	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all), with restart among them for restarts alone; or admission alone")
+	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all), with restart among them for restarts alone; or admission alone, or attacks alone")
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
@@ -35,6 +38,8 @@ func main() {
 	case err != nil:
 	case o.Only == admissionOnly:
 		err = admissions(ctx, o)
+	case o.Only == attacksOnly:
+		err = attacks(ctx, o)
 	default:
 		err = run(ctx, o)
 	}

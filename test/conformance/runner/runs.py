@@ -12,12 +12,11 @@ import traceback
 
 import yaml
 
-from . import record
+from . import differences, record
 from .cases import Case
 from .compare import compare_all
 
 OVERLOADED = 0.1  # the share of a case's time that the pace was slowed by
-FEW = 3           # failures that may be chance; more of them are none
 SHOWN = 4         # mismatches per case, unless verbose
 
 Result = collections.namedtuple('Result', 'path problems run')
@@ -27,8 +26,9 @@ Run = collections.namedtuple('Run', 'got seconds overloaded log')
 class Lab:
     """What all cases of a run share: the cluster, the folder for their files, the keys of servers."""
 
-    def __init__(self, options, api, audit, pace, folder):
+    def __init__(self, options, api, audit, pace, folder, declared=None):
         self.options, self.api, self.audit, self.pace, self.folder = options, api, audit, pace, folder
+        self.declared = declared or {}  # differences, by the names of the cases
         self.slots = queue.Queue()
         for n in range(options.jobs):
             self.slots.put(n)
@@ -99,6 +99,7 @@ def check_one(lab, path):
     with open(os.path.join(path, 'expected.json')) as f:
         expected = json.load(f)
     run = lab.execute(path)
+    differences.apply(lab.declared.get(os.path.basename(path), []), expected, run.got)
     if not lab.options.kwargs:
         for call in expected['calls'] + run.got['calls']:
             call.pop('kwargs', None)
@@ -108,20 +109,9 @@ def check_one(lab, path):
 
 def check(lab, paths):
     """
-    Check the cases; returns how many have passed and how many have failed. What a case shows may depend on the pauses of the
-    machine: so those that failed while it was overloaded, and the others if they are few, are run once more, alone, and have to
-    pass then. Defects of the reference never fail.
+    Check the cases, each once; returns how many have passed and how many have failed. Defects of the reference never fail.
     """
-    verdicts, doubtful, failures = [], [], []
-    for result in run_all(lab, paths, check_one):
-        verdicts.append(report(lab, result))
-        if verdicts[-1] == 'FAIL':
-            (doubtful if result.run.overloaded else failures).append(result.path)
-    again = sorted(doubtful + failures if len(failures) <= FEW else doubtful)
-    for path in again:
-        print(f'once more, alone: {os.path.basename(path)}')
-        verdicts.remove('FAIL')
-        verdicts.append(report(lab, attempt(check_one, lab, path)))
+    verdicts = [report(lab, result) for result in run_all(lab, paths, check_one)]
     return verdicts.count('ok'), verdicts.count('FAIL')
 
 

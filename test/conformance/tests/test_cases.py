@@ -6,6 +6,7 @@ import types
 import unittest
 from unittest import mock
 
+import run
 from runner import operators, resources, runs
 
 
@@ -47,32 +48,29 @@ class Choosing(unittest.TestCase):
         self.assertEqual(self.finished('01\nchanging\n'), ['001-one', '011-two'])
 
 
-class Chances(unittest.TestCase):
-    """Which failed cases get a second chance."""
+class Judging(unittest.TestCase):
+    def test_each_case_is_judged_once(self):
+        ran = []
 
-    def checked(self, outcomes, overloaded=False):
-        """What comes of cases with these outcomes of their first and second runs: y, n."""
+        def check_one(lab, path):
+            ran.append(path)
+            return runs.Result(path, ['wrong'] if path.endswith('wrong') else [], runs.Run({}, 1.0, True, os.devnull))
+
         with tempfile.TemporaryDirectory() as folder:
-            runs_left = {}
-            for n, outcome in enumerate(outcomes):
-                make_case(folder, f'{n:03}', 'errors')
-                runs_left[os.path.join(folder, f'{n:03}')] = list(outcome)
-
-            def check_one(lab, path):
-                problems = [] if runs_left[path].pop(0) == 'y' else ['wrong']
-                return runs.Result(path, problems, runs.Run({}, 1.0, overloaded, os.devnull))
-
+            for name in ('001-right', '002-wrong', '003-wrong'):
+                make_case(folder, name, 'errors')
+            paths = runs.find(folder)
             options = types.SimpleNamespace(jobs=2, verbose=False, dump=None)
             with mock.patch.object(runs, 'check_one', check_one), contextlib.redirect_stdout(io.StringIO()):
-                return runs.check(types.SimpleNamespace(options=options), list(runs_left))
+                self.assertEqual(runs.check(types.SimpleNamespace(options=options), paths), (1, 2))
+        self.assertEqual(sorted(ran), paths)
 
-    def test_chances(self):
-        self.assertEqual(self.checked(['y', 'y']), (2, 0))
-        self.assertEqual(self.checked(['y', 'ny']), (2, 0))
-        self.assertEqual(self.checked(['y', 'nn']), (1, 1))
-        self.assertEqual(self.checked(['ny'] * 3), (3, 0))
-        self.assertEqual(self.checked(['ny'] * 4 + ['y']), (1, 4))
-        self.assertEqual(self.checked(['ny'] * 4 + ['nn'], overloaded=True), (4, 1))
+    def test_a_busy_machine_gets_fewer_jobs(self):
+        for free, cores, wanted, jobs in [(2.0, 2, 6, 6), (1.0, 2, 6, 3), (0.1, 2, 6, 1), (2.0, 2, 4, 4), (15.5, 16, 16, 16)]:
+            options = types.SimpleNamespace(jobs=wanted)
+            with mock.patch.object(run, 'free_cores', lambda free=free, cores=cores: (free, cores)), contextlib.redirect_stdout(io.StringIO()):
+                run.limit_jobs(options)
+            self.assertEqual(options.jobs, jobs)
 
 
 class Resources(unittest.TestCase):

@@ -56,10 +56,10 @@ func (e *env) Log(level int, message string) {
 }
 func (e *env) Segment(uint32) []byte                                 { return nil }
 func (e *env) Stopped() int                                          { return 0 }
-func (e *env) Event(abi.Event) error                                 { return host.ErrDenied }
+func (e *env) Event(abi.Event) error                                 { return abi.ErrDenied }
 func (e *env) MemoGet(int, string) ([]byte, uint64, bool)            { return nil, 0, false }
-func (e *env) MemoSet(int, string, []byte, int64) (uint64, error)    { return 0, host.ErrDenied }
-func (e *env) Index(op int, name string, key []byte) ([]byte, error) { return nil, host.ErrAbsent }
+func (e *env) MemoSet(int, string, []byte, int64) (uint64, error)    { return 0, abi.ErrDenied }
+func (e *env) Index(op int, name string, key []byte) ([]byte, error) { return nil, abi.ErrAbsent }
 
 // create calls the handler for an object with this spec.
 func create(t *testing.T, m *host.Module, e *env, retry int, spec string) (*host.Task, *abi.Step, error) {

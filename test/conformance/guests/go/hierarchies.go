@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 )
@@ -50,12 +51,22 @@ func toAdoption(a args) kopf.Adoption {
 	}
 	switch nested := a["nested"].(type) {
 	case string:
-		how.Nested = []string{nested}
+		how.Nested = [][]string{fieldPath(nested)}
 	case []any:
-		how.Nested = parts(nested)
+		for _, path := range nested {
+			how.Nested = append(how.Nested, fieldPath(path))
+		}
 	}
 	how.Controller, how.BlockOwnerDeletion = a.flag("controller"), a.flag("block_owner_deletion")
 	return how
+}
+
+// fieldPath is the path of a field: a text with dots, or its keys.
+func fieldPath(path any) []string {
+	if keys, ok := path.([]any); ok {
+		return parts(keys)
+	}
+	return strings.Split(fmt.Sprint(path), ".")
 }
 
 // flag is true if it is absent, and omitted if it is null.

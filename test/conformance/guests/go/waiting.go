@@ -25,6 +25,10 @@ var waitOps = map[string]operation{
 
 var errNoDaemon = errors.New("the operation is for daemons")
 
+// threadHop is how long a function in a thread takes to come back to the event loop after
+// the stop signal: another cycle of the loop handles the object meanwhile.
+const threadHop = 100 * time.Millisecond
+
 // opLoop is a daemon that behaves well.
 func opLoop(c *call, arg any) error {
 	d, a := c.daemon, argsOf(arg)
@@ -45,8 +49,10 @@ func opLoop(c *call, arg any) error {
 		if a["times"] != nil && !less(n, a["times"]) {
 			break
 		}
-		if err := c.pause(interval); err != nil {
-			return err
+		if d.Wait(interval) && c.spec.Sync {
+			if err := c.Sleep(threadHop); err != nil {
+				return err
+			}
 		}
 	}
 	mark, reasons := "finished", any(nil)
@@ -54,16 +60,6 @@ func opLoop(c *call, arg any) error {
 		mark, reasons = "stopped", upper(d.StopReasons())
 	}
 	c.mark(mark, object{"stop_reason": reasons})
-	return nil
-}
-
-// pause waits between two ticks of a loop. A daemon in a thread does not react to
-// its stopping at once, as one that waits for it does: it is asleep first.
-func (c *call) pause(interval time.Duration) error {
-	if c.spec.Sync {
-		return c.daemon.Sleep(interval)
-	}
-	c.daemon.Wait(interval)
 	return nil
 }
 

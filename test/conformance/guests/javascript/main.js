@@ -5,6 +5,10 @@ const which = kopf.config("KOPF_CASE_OPERATOR") ?? "main";
 const kase = JSON.parse(kopf.config("KOPF_CASE_JSON_TEXT"));
 const spec = which === "main" ? kase.operator : kase.operators[which];
 
+// How long a function in a thread takes to come back to the event loop after the stop
+// signal, in seconds: another cycle of the loop handles the object meanwhile.
+const THREAD_HOP = 0.1;
+
 // emit prints a line.
 const emit = (record) => print(JSON.stringify(which === "main" ? record : { ...record, operator: which }));
 
@@ -269,8 +273,8 @@ class Run {
     for (let n = 1; !k.stopped(); n++) {
       if (mark !== undefined) this.mark(mark, { spec: k.spec });
       if (n >= times) break;
-      // A daemon in a thread does not react to its stopping at once, as one that waits for it does.
-      await (this.handler.sync ? kopf.sleep(interval) : k.stopped.wait(interval));
+      await k.stopped.wait(interval);
+      if (k.stopped() && this.handler.sync) await kopf.sleep(THREAD_HOP);
     }
     if (!k.stopped()) return this.mark("finished", { stop_reason: null });
     return this.mark("stopped", { stop_reason: k.stopped.reasons().map((reason) => reason.toUpperCase()).sort() });

@@ -34,6 +34,11 @@ func register() error {
 func requests(c *kopf.Change) (any, error) {
 	var results []any
 	for _, step := range c.Spec.Get("do").Items() {
+		if about := step.Get("event"); about.Exists() {
+			err := c.Events.About(about).Post(kopf.EventNormal, "Told", "by the caller")
+			results = append(results, outcome("posted", err))
+			continue
+		}
 		value, err := request(&c.Call, step)
 		if err != nil && step.Get("fail").Bool() {
 			return nil, err

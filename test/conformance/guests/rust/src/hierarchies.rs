@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::values::{list, text};
-use kopf::{Adoption, Error, OwnerFlag, Value, json};
+use kopf::{Adoption, Error, FieldPath, OwnerFlag, Value, json};
 
 /// Makes children of the handled object, and prints them.
 pub fn perform(call: &Call, arg: &Value) -> kopf::Result {
@@ -34,8 +34,8 @@ fn adoption(kwargs: &Value) -> Adoption {
         forced: kwargs["forced"] == true || kwargs["force"] == true,
         strict: kwargs["strict"] == true,
         nested: match &kwargs["nested"] {
-            Value::String(field) => vec![field.clone()],
-            fields => list(fields).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Value::String(field) => vec![field.as_str().keys()],
+            fields => list(fields).iter().map(path).collect(),
         },
         labels: labels.map(|map| {
             map.iter().map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
@@ -44,6 +44,14 @@ fn adoption(kwargs: &Value) -> Adoption {
         namespace: kwargs.get("namespace").map(|namespace| namespace.as_str().map(str::to_owned)),
         controller: flag(kwargs, "controller"),
         block_owner_deletion: flag(kwargs, "block_owner_deletion"),
+    }
+}
+
+/// The path of a field: a text with dots, or its keys.
+fn path(field: &Value) -> Vec<String> {
+    match field.as_str() {
+        Some(text) => text.keys(),
+        None => list(field).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
     }
 }
 

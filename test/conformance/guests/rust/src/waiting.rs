@@ -11,6 +11,10 @@ use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(200);
 
+/// How long a function in a thread takes to come back to the event loop after the stop
+/// signal: another cycle of the loop handles the object meanwhile.
+const THREAD_HOP: Duration = Duration::from_millis(100);
+
 impl Call {
     pub async fn wait(&mut self, name: &str, arg: &Value) -> kopf::Result {
         match name {
@@ -36,10 +40,8 @@ impl Call {
             if arg["times"].as_f64().is_some_and(|times| n >= times) {
                 break;
             }
-            // A daemon in a thread does not react to its stopping at once, as one that waits for it does.
-            match blocking {
-                true => self.daemon()?.sleep(interval).await?,
-                false => drop(self.daemon()?.wait(interval).await?),
+            if self.daemon()?.wait(interval).await? && blocking {
+                self.daemon()?.sleep(THREAD_HOP).await?;
             }
         }
         let daemon = self.daemon()?;
