@@ -33,7 +33,7 @@ func update(c *kopf.Change) (any, error) {
 	err := c.Adopt(deployment, kopf.Adoption{
 		Strict: true, // the owner's name, without a suffix
 		Labels: kopf.Map{"app.example.com/of": c.Name},
-		Nested: []string{"spec.template"}, // the pods get the labels too
+		Nested: [][]string{{"spec", "template"}}, // the pods get the labels too
 	})
 	return nil, err
 }
