@@ -44,7 +44,8 @@ func TestTooManyChildren(t *testing.T) {
 			"11 sub-handlers of one call, but the limit MaxChildren is 10",
 		},
 		{
-			"large ones", []string{`{"step":"done","children":[{"kind":"sub","id":"c","param":"` + strings.Repeat("x", 100_000) + `"}]}`},
+			"large ones",
+			[]string{`{"step":"done","children":[{"kind":"sub","id":"c","param":"` + strings.Repeat("x", 100_000) + `"}]}`},
 			"the limit ChildMemory of 50000 bytes is reached",
 		},
 	} {

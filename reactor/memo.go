@@ -3,10 +3,11 @@ package reactor
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/kopf-wasm/kopf/abi"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kopf-wasm/kopf/abi"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"

@@ -3,9 +3,10 @@ package reactor
 import (
 	"errors"
 	"fmt"
-	"github.com/kopf-wasm/kopf/abi"
 	"sync"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
 )
 
 func TestMemosHoldJSONOnly(t *testing.T) {

@@ -80,12 +80,12 @@ func restrict(dir string, files, network uint64, call func(trap, a, b, c uintptr
 	if errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
 	}
-	defer unix.Close(int(rules))
+	defer func() { _ = unix.Close(int(rules)) }()
 	folder, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	defer unix.Close(folder)
+	defer func() { _ = unix.Close(folder) }()
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: files, Parent_fd: int32(folder)}
 	_, _, errno = unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0)
 	if errno == 0 {

@@ -12,7 +12,7 @@ type reader struct {
 	in instruction // the one that was read last
 }
 
-func readerAt(buf []byte, pos int) *reader { return &reader{Reader: &wasm.Reader{Buf: buf, Pos: pos}} }
+func newReader(buf []byte) *reader { return &reader{Reader: &wasm.Reader{Buf: buf}} }
 
 // instruction reads one instruction. It is valid until the next one is read.
 func (r *reader) instruction() *instruction {

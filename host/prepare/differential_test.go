@@ -117,7 +117,7 @@ func sameListings(t *testing.T, original, canonical *Source) (grows bool) {
 		if err != nil || err2 != nil || !slices.Equal(before, after) {
 			t.Fatalf("function %d: %v %v, %v %v", i, before, err, after, err2)
 		}
-		r := readerAt(canonical.bin[b.begin:b.end], 0)
+		r := newReader(canonical.bin[b.begin:b.end])
 		lines := 0
 		for n := r.Count(); n > 0; n-- {
 			r.Linked()

@@ -12,7 +12,7 @@ import (
 // costsOf are the costs of the regions of a function body.
 func costsOf(t testing.TB, code []byte) []int {
 	t.Helper()
-	r := readerAt(asm.Cat(code, asm.End), 0)
+	r := newReader(asm.Cat(code, asm.End))
 	regions, _ := measure(r)
 	if r.Err != nil {
 		t.Fatal(r.Err)
@@ -83,7 +83,7 @@ func TestEntryChecks(t *testing.T) {
 		{"the second loop", asm.Cat(asm.If, asm.End, loop(asm.Call(0))), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			regions, _ := measure(readerAt(asm.Cat(test.code, asm.End), 0))
+			regions, _ := measure(newReader(asm.Cat(test.code, asm.End)))
 			if got := regions[0].checked(); got != test.want {
 				t.Errorf("%v", got)
 			}
@@ -147,7 +147,7 @@ type walker struct {
 
 func newWalker(body []byte) *walker {
 	w := &walker{}
-	r := readerAt(body, 0)
+	r := newReader(body)
 	var open []int
 	loops := 0
 	for r.More() {

@@ -34,8 +34,8 @@ func newRewriter(m *module, code *canonicalCode) *rewriter {
 	w := &rewriter{
 		m:           m,
 		code:        code,
-		reader:      *readerAt(nil, 0),
-		turns:       *readerAt(nil, 0),
+		reader:      *newReader(nil),
+		turns:       *newReader(nil),
 		yield:       m.importedFuncs(),
 		counter:     uint32(len(m.globals)),
 		types:       m.types,

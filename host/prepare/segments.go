@@ -167,7 +167,7 @@ func (m *module) elementItem(r *reader) {
 
 // shiftedElements are the element segments with other indices of functions.
 func (m *module) shiftedElements(shift func(fn uint32) uint32) []byte {
-	r := readerAt(m.elements, 0)
+	r := newReader(m.elements)
 	out := make([]byte, 0, len(m.elements)+len(m.elements)/8)
 	for range m.elementTypes {
 		e := m.element(r)

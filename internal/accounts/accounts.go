@@ -89,8 +89,15 @@ func (l Limits) WithDefaults() Limits {
 		at    *int
 		value int
 	}{
-		{&l.MemoLimit, 16 << 20}, {&l.MemoMemory, 256 << 20}, {&l.IndexMemory, 1 << 30}, {&l.PendingMemory, 256 << 20}, {&l.BodyMemory, 512 << 20},
-		{&l.MaxChildren, 10_000}, {&l.ChildMemory, 256 << 20}, {&l.PatchMemory, 256 << 20}, {&l.AnswerMemory, 256 << 20},
+		{&l.MemoLimit, 16 << 20},
+		{&l.MemoMemory, 256 << 20},
+		{&l.IndexMemory, 1 << 30},
+		{&l.PendingMemory, 256 << 20},
+		{&l.BodyMemory, 512 << 20},
+		{&l.MaxChildren, 10_000},
+		{&l.ChildMemory, 256 << 20},
+		{&l.PatchMemory, 256 << 20},
+		{&l.AnswerMemory, 256 << 20},
 	} {
 		if *field.at == 0 {
 			*field.at = field.value

@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -113,7 +113,7 @@ func CheckName(name string) error {
 // checkName checks the name of an object as the API server does for all resources. Some
 // resources demand more of it, but names of access control have colons, for instance.
 func checkName(name string) []string {
-	problems := path.IsValidPathSegmentName(name)
+	problems := content.IsPathSegmentName(name)
 	if len(name) > MaxName {
 		problems = append(problems, validation.MaxLenError(MaxName))
 	}

@@ -34,7 +34,10 @@ func TestPathsOfTargets(t *testing.T) {
 
 func TestIncompleteTargetsAreRefused(t *testing.T) {
 	for _, target := range []apipath.Target{
-		{}, {Group: "g", Plural: "ks"}, {Version: "v1", Name: "n"}, {Version: "v1", Namespace: "ns"},
+		{},
+		{Group: "g", Plural: "ks"},
+		{Version: "v1", Name: "n"},
+		{Version: "v1", Namespace: "ns"},
 		{Version: "v1", Plural: "ks", Subresource: "status"},
 	} {
 		if path, err := apipath.Of(target); !errors.Is(err, apipath.ErrIncomplete) || path != "" {

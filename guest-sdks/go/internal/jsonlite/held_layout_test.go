@@ -36,7 +36,8 @@ func TestHeld(t *testing.T) {
 		Error   *EncodeError
 	}
 	value := all{
-		1, 2, 2.5, 3i, text, &number, nil, map[string]int{"a": 1},
+		1, 2, 2.5, 3i, text, &number, nil,
+		map[string]int{"a": 1},
 		[]string{"b"},
 		[3]int{1, 2, 3},
 		[1]*int{&number},
