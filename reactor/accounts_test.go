@@ -233,7 +233,7 @@ func TestBodiesAreReadAgain(t *testing.T) {
 					}
 					return tt.code, reply
 				}))
-				op := &Operator{client: p.applier.client, memories: p.memories, Options: Options{Log: p.log}}
+				op := &Operator{client: p.writer.client, memories: p.memories, Options: Options{Log: p.log}}
 				s := &servedStream{op: op, dimension: dimension{resource: p.resource}}
 				it := item{Event: watching.Event{Type: tt.kind, Meta: meta}, bodiless: true}
 				began := time.Now()
@@ -304,8 +304,9 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 		var log bytes.Buffer
 		p.log = zerolog.New(&log)
 		p.memories.account = accounts.New(accounts.Limits{BodyMemory: 100})
+		p.generation.services.account = p.memories.account
 		it := item{Event: watching.Event{Type: watching.Added, Object: []byte(object), Meta: watching.Meta{UID: "uid-1", Name: "example-1"}}}
-		p.process(t.Context(), it, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+		p.handleOne(t.Context(), it, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
 		if !strings.Contains(log.String(), "the limit BodyMemory of 100 bytes is reached") {
 			t.Errorf("the log has %s", &log)
 		}
@@ -323,7 +324,7 @@ func TestDaemonsCountForTheirOperator(t *testing.T) {
 	s := newStage(t, &scripted{}, `{"metadata":{"name":"x"}}`)
 	s.cause.account = accounts.New(accounts.Limits{MemoLimit: 1000})
 	for _, scope := range []int{0, 1} {
-		if _, err := (&env{cause: s.cause.beside()}).MemoSet(scope, "k", text(1000), -1); !errors.Is(err, ErrOverLimit) {
+		if _, err := (&env{cause: newCause(s.cause.alone(), nil)}).MemoSet(scope, "k", text(1000), -1); !errors.Is(err, ErrOverLimit) {
 			t.Errorf("scope %d: %v", scope, err)
 		}
 	}

@@ -11,10 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
-	"github.com/kopf-wasm/kopf/reactor/calls"
-	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -27,11 +24,7 @@ type activity struct {
 	kind     abi.Kind
 	handlers []*Handler
 	settings *settings.Settings
-	memo     *memo
-	account  *accounts.Account
-	events   *events
-	indices  *indexing.Indices
-	caller   *calls.Caller
+	services *services
 	logins   []string // of the host; for login handlers
 	log      zerolog.Logger
 }
@@ -45,7 +38,7 @@ type activityResult struct {
 // run calls the handlers. Those that have failed for good are an error in the end:
 // all the others run nevertheless.
 func (a *activity) run(ctx context.Context) (*activityResult, error) {
-	c, err := a.cause()
+	c, err := a.cause(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +61,7 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 			return nil, err
 		}
 		if delays := state.Delays(time.Now()); len(delays) > 0 {
-			if err := backoffs.Pause(ctx, shortest(delays)); err != nil {
+			if err := backoffs.Pause(ctx, slices.Min(delays)); err != nil {
 				return nil, err
 			}
 		}
@@ -76,19 +69,15 @@ func (a *activity) run(ctx context.Context) (*activityResult, error) {
 	return merged, a.failures(state)
 }
 
-// cause is what the handlers of the activity are called with.
-func (a *activity) cause() (*cause, error) {
-	c := &cause{
-		activity: activityNames[a.kind], base: a.memo, account: a.account, patch: newPatch(nil),
-		log: logger{Logger: &a.log, name: "kopf.activities"}, events: a.events, indices: a.indices,
-		caller: a.caller,
-	}
+// cause is what the handlers of the activity are called with. The stopper is for
+// background handlers.
+func (a *activity) cause(s *stopper) (*cause, error) {
 	current, err := a.settings.JSON()
 	if err != nil {
 		return nil, err
 	}
-	c.settings, c.logins = abi.Raw(current), a.logins
-	return c, nil
+	o := &object{services: a.services, patch: newPatch(nil), log: logger{Logger: &a.log, name: "kopf.activities"}}
+	return newCause(o, &activityKind{name: activityNames[a.kind], settings: abi.Raw(current), logins: a.logins, stopper: s}), nil
 }
 
 // activityNames are the kwarg activity.
@@ -116,13 +105,4 @@ func wireSettings(changes map[string]abi.Raw) map[string]json.RawMessage {
 		values[name] = json.RawMessage(value)
 	}
 	return values
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,70 +16,27 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/rs/zerolog"
 )
-
-// Webhooks lets the API server reach the admission handlers of an operator.
-// Package webhooks has them.
-type Webhooks interface {
-	// Serve serves until the context ends, and then until all is put in order: nil
-	// in that case. Its end ends the operator.
-	Serve(ctx context.Context, a *Admission) error
-}
 
 // Admission is an operator as its webhooks see it. It is safe for concurrent use.
 //
 // Kopf: kopf._core.engines.admission (v1.45).
 type Admission struct {
-	op      *Operator
-	changed chan struct{} // has a token after each change of the resources
+	generations *generations
+	memories    *memories
+	connected   func() *clients.Client
+	settings    *settings.Settings
+	log         zerolog.Logger
+	refKey      string        // see Options
+	changed     chan struct{} // has a token after each change of the resources
 
 	mu         sync.Mutex           // guards all below
 	generation uint32               // whose handlers they are for
 	resources  []selectors.Resource // for reviews
 	versions   []selectors.Resource // for conversions: of all versions
 	found      chan struct{}        // closed when the resources are known
-}
-
-func newAdmission(op *Operator) *Admission {
-	return &Admission{op: op, changed: make(chan struct{}, 1), found: make(chan struct{})}
-}
-
-var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
-
-// webhooks makes what serves the admission handlers, if there is anything to serve.
-func (op *Operator) webhooks() (Webhooks, error) {
-	var hooks Webhooks
-	var err error
-	if op.Webhooks != nil {
-		hooks, err = op.Webhooks(op.Settings.Admission)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case hooks == nil && op.present().registry.needsServer():
-		return nil, errNoServer
-	}
-	return hooks, nil
-}
-
-// admit serves the webhooks, but not before the resources are known: reviews that
-// come too early would find no handlers.
-func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
-	if hooks == nil {
-		return nil
-	}
-	select {
-	case <-op.admission.found:
-	case <-ctx.Done():
-		return nil
-	}
-	if err := hooks.Serve(ctx, op.admission); err != nil {
-		return fmt.Errorf("admission: %w", err)
-	}
-	if ctx.Err() == nil {
-		return errors.New("admission: the server has ended by itself")
-	}
-	return nil
 }
 
 // serve replaces the resources that the handlers of a generation are for, out of all
@@ -107,13 +63,17 @@ func (a *Admission) serve(e *generation, resources, all []selectors.Resource) {
 	}
 }
 
+// Found is closed when the resources are known for the first time: reviews that come
+// earlier find no handlers.
+func (a *Admission) Found() <-chan struct{} { return a.found }
+
 // Changed has something to receive after the resources have changed.
 func (a *Admission) Changed() <-chan struct{} { return a.changed }
 
 // Handlers are the handlers of webhooks in the order of their declaration, with
 // the resources that they are for now.
 func (a *Admission) Handlers() []reviews.Handler {
-	e := a.op.hold()
+	e := a.generations.hold()
 	defer e.release()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,23 +93,23 @@ func selected(resources []selectors.Resource, is func(selectors.Resource) bool) 
 
 // Get reads an object, in one attempt.
 func (a *Admission) Get(ctx context.Context, path apipath.Path) ([]byte, error) {
-	return a.op.client.Get(ctx, path, nil)
+	return a.connected().Get(ctx, path, nil)
 }
 
 // Create creates an object.
 func (a *Admission) Create(ctx context.Context, path apipath.Path, object []byte) error {
-	return a.op.client.Post(ctx, path, object, a.op.Settings.Networking.ErrorBackoffs)
+	return a.connected().Post(ctx, path, object, a.settings.Networking.ErrorBackoffs)
 }
 
 // Patch merges a patch into an object.
 func (a *Admission) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
-	_, err := a.op.client.Patch(ctx, path, clients.MergePatch, mergePatch)
+	_, err := a.connected().Patch(ctx, path, clients.MergePatch, mergePatch)
 	return err
 }
 
 // Identity is the certificate of the API server, and its version.
 func (a *Admission) Identity(ctx context.Context) (*x509.Certificate, string, error) {
-	return a.op.client.Identity(ctx)
+	return a.connected().Identity(ctx)
 }
 
 func (a *Admission) find(wanted reviews.Resource) (selectors.Resource, error) {
@@ -177,7 +137,7 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
-	e := a.op.hold()
+	e := a.generations.hold()
 	defer e.release()
 	c, err := a.cause(e, in, resource)
 	if err != nil {
@@ -188,7 +148,7 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 		return nil, err
 	}
 	handlers = deduplicated(handlers)
-	x := &execution{settings: a.op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
+	x := &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
 	defer c.patch.release(context.WithoutCancel(ctx), 0)
 	verdict := &reviews.Verdict{}
 	for _, h := range handlers {
@@ -199,9 +159,9 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 		if result.failure != nil {
 			verdict.Failures = append(verdict.Failures, result.failure)
 		}
+		verdict.Warnings = append(verdict.Warnings, result.warnings...)
 	}
-	verdict.Warnings = c.review.warnings
-	if verdict.Patch, err = c.reviewPatch(ctx); err != nil {
+	if verdict.Patch, err = patchOf(ctx, c); err != nil {
 		return nil, err
 	}
 	mutates := slices.ContainsFunc(handlers, func(h *Handler) bool { return h.Spec.Kind == abi.KindMutate })
@@ -214,12 +174,6 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 
 const errValidatingPatch = "a validating handler cannot change the object, but it has a patch for it"
 
-// review is what only the causes of reviews have.
-type review struct {
-	*reviews.Incoming
-	warnings []string
-}
-
 // cause makes the cause of a review. The memo is that of the object, which does
 // not exist yet when it is being created.
 func (a *Admission) cause(e *generation, in *reviews.Incoming, resource selectors.Resource) (*cause, error) {
@@ -227,32 +181,11 @@ func (a *Admission) cause(e *generation, in *reviews.Incoming, resource selector
 	if err != nil {
 		return nil, &reviews.Error{Code: 400, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
 	}
-	memories := a.op.memories
-	memo := memories.reviewed(dicts.LookupString(body, "metadata", "uid"), in.Operation == "CREATE")
-	return &cause{
-		resource: &resource, raw: in.Body(), body: body, memory: &memory{memo: memo}, base: memories.base, account: memories.account,
-		patch: newPatch(nil), log: objectLogger(&a.op.Log, a.op.RefKey, body).local(), events: a.op.events, indices: e.indices, caller: e.caller,
-		review: &review{Incoming: in},
-	}, nil
-}
-
-// reviewedParts tells which parts of a body reviews look at: what names the object, and
-// what the filters of their handlers are about. The guests get it as it came, and patches
-// are of the whole of it.
-func reviewedParts(handlers []*Handler) func(parent, key string) bool {
-	parts := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
-	for _, h := range handlers {
-		if len(h.Spec.Field) > 0 {
-			parts[h.Spec.Field[0]] = true
-		}
-	}
-	members := keptFor(handlers)
-	return func(parent, key string) bool {
-		if parent == "" {
-			return parts[key]
-		}
-		return members(parent, key)
-	}
+	return newCause(&object{
+		services: e.services, resource: &resource, raw: in.Body(), body: body,
+		memo:  a.memories.reviewed(dicts.LookupString(body, "metadata", "uid"), in.Operation == "CREATE"),
+		patch: newPatch(nil), log: objectLogger(&a.log, a.refKey, body).local(),
+	}, &review{in}), nil
 }
 
 // candidates are the handlers that the request is for, but for their filters. Of
@@ -269,8 +202,8 @@ func candidates(registry *Registry, in *reviews.Incoming, resource selectors.Res
 	return found
 }
 
-// reviewPatch is the patch of all handlers as the answer to a review has it.
-func (c *cause) reviewPatch(ctx context.Context) ([]patches.Operation, error) {
+// patchOf is the patch of all handlers as the answer to a review has it.
+func patchOf(ctx context.Context, c *cause) ([]patches.Operation, error) {
 	if c.patch.empty() {
 		return nil, nil
 	}

@@ -8,23 +8,21 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 )
 
 // awake makes a cause with the newest body of the object.
 func (b *background) awake() (*cause, error) {
-	c := *b.cause
-	c.patch = newPatch(b.remaining)
-	live := b.memory.background.live.Load()
+	live := b.memory.newest()
 	if live == nil {
 		return nil, errors.New("nothing is known of the object")
 	}
-	body, err := dicts.DecodeObject(*live)
+	body, err := dicts.DecodeObject(live)
 	if err != nil {
 		return nil, fmt.Errorf("the body of the object: %w", err)
 	}
-	c.raw, c.body = *live, body
-	return &c, nil
+	return newCause(b.cause.with(live, body, newPatch(b.remaining)), b.cause.kind), nil
 }
 
 // attempt calls the handler, with the newest body.
@@ -34,7 +32,7 @@ func (b *background) attempt(ctx context.Context) (*sleep, error) {
 		return nil, err
 	}
 	b.began = time.Now()
-	x := b.p.background
+	x := b.engine.execution
 	if over := x.over(b.handler, c, b.state); over != nil {
 		return b.take(ctx, c, *over)
 	}
@@ -94,7 +92,7 @@ func (b *background) conclude(ctx context.Context, step *abi.Step, err error) (*
 	if failed != nil {
 		return nil, err
 	}
-	done, err := b.p.background.conclude(ctx, b.handler, c, b.state, &talk.ending, err)
+	done, err := b.engine.execution.conclude(ctx, b.handler, c, b.state, &talk.ending, err)
 	if errors.Is(err, abi.ErrInstanceLost) {
 		b.log.debug(b.handler.Title() + " has lost its instance, and is started again.")
 		return after(0, b.due), nil
@@ -125,11 +123,11 @@ func (b *background) apply(ctx context.Context, c *cause) error {
 	if b.patched = false; c.patch.empty() {
 		return nil
 	}
-	var done application
+	var done written
 	var err error
 	b.stopper.away(func() {
 		if err = b.mayPatch(ctx); err == nil {
-			done, err = b.p.applier.patch(ctx, c, c.patch)
+			done, err = b.engine.writer.write(ctx, c.target(), c.patch, clients.Hooks{})
 		}
 	})
 	b.patched = done.version != ""

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -77,7 +79,9 @@ func (op *Operator) places() string {
 // askLogins gets the credentials from the login handlers.
 func (op *Operator) askLogins(ctx context.Context, e *generation, own map[string]credentials.Info) (map[string]credentials.Info, error) {
 	a := op.activity(e, abi.KindLogin)
-	a.logins, a.caller = sortedKeys(own), e.caller.Unconnected() // or else they would wait for themselves
+	unconnected := *e.services
+	unconnected.caller = e.services.caller.Unconnected() // or else they would wait for themselves
+	a.logins, a.services = slices.Sorted(maps.Keys(own)), &unconnected
 	done, err := a.run(ctx)
 	if err != nil {
 		return nil, err

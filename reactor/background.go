@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,11 +19,10 @@ import (
 // of them, as bytes. See phase.
 type background struct {
 	*daemon
-	p      *processor
-	memory *memory
-	queues *queues // where the object is
-	key    string  // of the object
-	cause  *cause  // without body and patch: attempts have copies
+	engine *engine
+	memory *backgroundMemory // of the object
+	nudge  func()            // ends the sleep of the worker of the object
+	cause  *cause            // without body and patch: each attempt has its own
 
 	patching <-chan struct{} // closed when it may patch; nil: at once
 
@@ -80,15 +80,15 @@ func (b *background) end() {
 	told := b.stopper.isSet()
 	// In the reference, a timer that has failed for good runs, so its object has the finalizer.
 	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
-	b.memory.background.ended(b.daemon, failed)
+	b.memory.ended(b.daemon, failed)
 	b.stopper.set(abi.StopDone)
 	close(b.done)
 	if told && !b.patched {
-		b.queues.nudge(b.key) // whoever polls for the end
+		b.nudge() // whoever polls for the end
 	}
 	b.kill() // lets go of the context
-	b.p.generation.release()
-	b.p.runnables.remove(b.daemon)
+	b.engine.generation.release()
+	b.engine.runnables.remove(b.daemon)
 }
 
 // begin is the first phase: the initial delay.
@@ -112,7 +112,7 @@ func newHandlerState(h *Handler) progression.HandlerState {
 // initialDelay is the option, or what the guest says; once for each object.
 func (b *background) initialDelay(ctx context.Context) (time.Duration, error) {
 	option := b.handler.Spec.InitialDelay
-	if option.IsNull() || !b.memory.background.firstStart(b.handler.ID) {
+	if option.IsNull() || !b.memory.firstStart(b.handler.ID) {
 		return 0, nil
 	}
 	if string(option) == abi.Function {
@@ -155,4 +155,13 @@ func (b *background) schedule() *sleep {
 		return b.timerSleep()
 	}
 	return after(0, b.due)
+}
+
+// numberOf is an option that is a number of seconds.
+func numberOf(value abi.Raw) (float64, error) {
+	var number float64
+	if err := json.Unmarshal(value, &number); err != nil {
+		return 0, fmt.Errorf("%s is not a number of seconds", value)
+	}
+	return number, nil
 }

@@ -63,10 +63,9 @@ func (op *Operator) startWork(ctx context.Context, e *generation) (stop func(), 
 	e.hold()
 	for _, h := range deduplicated(e.registry.activities[abi.KindBackground]) {
 		var c *cause
-		if c, err = op.activity(e, abi.KindBackground).cause(); err != nil {
+		if c, err = op.activity(e, abi.KindBackground).cause(stopper); err != nil {
 			break
 		}
-		c.stopper = stopper
 		w := &work{h, c, &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modeTemporary, runnables: op.runnables}}
 		running.Go(func() { w.run(working) }) // Waited for by the returned function.
 	}
@@ -84,7 +83,7 @@ func (op *Operator) startWork(ctx context.Context, e *generation) (stop func(), 
 
 // run calls the handler until it ends by itself, or is told to.
 func (w *work) run(ctx context.Context) {
-	title, stopper := w.handler.Title(), w.cause.stopper
+	title, stopper := w.handler.Title(), w.cause.stopper()
 	state := progression.State{}.WithHandlers([]string{w.handler.ID}, time.Now())
 	for !stopper.isSet() && !state.Done() {
 		outcomes, err := w.x.run(ctx, []*Handler{w.handler}, w.cause, state)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
-	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -34,16 +33,14 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 		s, server := newStage(t, guest, string(newObject(1))), &overloaded{}
 		h := s.handler(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 		p := newProcessor(&Registry{}, server)
-		p.background = &execution{settings: p.settings, runnables: p.runnables, lifecycle: progression.AllAtOnce, errors: modeTemporary}
 		qs := newQueues(0)
 		qs.process = func(ctx context.Context, it item, q *queue) string {
-			c := *s.cause
-			c.resource, c.queue, c.spawned = &p.resource, q, &spawned{}
-			c.raw = it.Object
-			if err := p.spawn(ctx, &c, h); err != nil {
+			own := &object{services: s.cause.services, resource: &p.resource, raw: it.Object, log: s.cause.log}
+			with := &attendance{cause: newCause(own, nil), memory: &s.memory.background, spawned: &spawned{}, nudge: q.nudger()}
+			if err := p.engine.spawn(ctx, with, h); err != nil {
 				t.Error(err)
 			}
-			c.spawned.free()
+			with.spawned.free()
 			time.Sleep(time.Hour) // computes
 			return ""
 		}
@@ -65,7 +62,6 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 // A throttled object does not keep the handlers that were replaced meanwhile; the event is
 // handled by those that are there when the throttling is over.
 func TestThrottledObjectsHoldNoEdition(t *testing.T) {
-	first := newTestGeneration(t, 0)
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {
@@ -74,17 +70,18 @@ func TestThrottledObjectsHoldNoEdition(t *testing.T) {
 	const broken = `{"metadata":{"name":"n","namespace":"default","annotations":{"kopf.zalando.org/last-handled-configuration":"?"}}}`
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcessor(registry, &memoryServer{})
-		p.generation, p.settings.Queueing.ErrorDelays = first, backoffs.Seconds(3600)
+		first := p.generation
+		p.settings.Queueing.ErrorDelays = backoffs.Seconds(3600)
 		begins := make(chan time.Duration, 9)
 		began := time.Now()
-		p.again = func(context.Context, item, *queue) string {
-			begins <- time.Since(began)
-			return ""
-		}
 		qs := newQueues(0)
 		qs.process = func(ctx context.Context, it item, q *queue) string {
 			first.hold()
-			return p.process(ctx, it, q)
+			version, again := p.process(ctx, it, q)
+			if again {
+				begins <- time.Since(began)
+			}
+			return version
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		put := func() {
@@ -132,13 +129,13 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{tt.script}}, string(newObject(1)))
 				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
-				b.p.handlers = &resourceHandlers{spawning: []*Handler{b.handler}}
+				b.engine.handlers = []*Handler{b.handler}
 				b.start(t.Context())
 				<-b.done
-				if living := b.p.living(s.cause, false); len(living) > 0 {
+				if living := b.engine.living(b.memory, false); len(living) > 0 {
 					t.Error("it would be started again")
 				}
-				if required, err := b.p.requiresFinalizer(t.Context(), s.cause, nil); err != nil || required != tt.guarded {
+				if required, err := b.engine.guards(t.Context(), &attendance{cause: newCause(s.cause.object, nil), memory: b.memory}); err != nil || required != tt.guarded {
 					t.Errorf("the finalizer is required: %t, %v", required, err)
 				}
 			})

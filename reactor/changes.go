@@ -15,25 +15,23 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// detectChange finds out what has happened to the object.
-func (p *processor) detectChange(c *cause, it item) (*cause, error) {
-	change := *c
-	change.changing = true
+// detect finds out what has happened to the object.
+func (p *processor) detect(c *cycle) (*cause, error) {
 	if len(p.handlers.changing)+len(p.handlers.spawning) == 0 {
-		return &change, nil // nobody wants to know
+		return newCause(c.object, &change{}), nil // nobody wants to know
 	}
 	old, new, err := p.essences(c.body)
 	if err != nil {
 		return nil, err
 	}
-	change.old, change.new = anyOf(old), anyOf(new)
-	change.diff = diffs.Compute(change.old, change.new, diffs.Full)
+	k := &change{old: anyOf(old), new: anyOf(new)}
+	k.diff = diffs.Compute(k.old, k.new, diffs.Full)
 	detected := causes.Detect(causes.Observation{
-		EventType: it.Type, Body: c.body, Finalizer: p.settings.Persistence.Finalizer, Old: old, Diff: change.diff,
+		EventType: c.it.Type, Body: c.body, Finalizer: p.settings.Persistence.Finalizer, Old: old, Diff: k.diff,
 		Initial: c.memory.noticedByListing && !c.memory.handledOnce,
 	})
-	change.reason, change.initial = detected.Reason, detected.Initial
-	return &change, nil
+	k.reason, k.initial = detected.Reason, detected.Initial
+	return newCause(c.object, k), nil
 }
 
 // unlessStranger drops the change if no handler is interested in the object at
@@ -74,12 +72,13 @@ func (p *processor) essences(body dicts.Object) (old, new dicts.Object, err erro
 }
 
 // handleChange calls the handlers of a change, and keeps their progress.
-func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration, error) {
-	if !c.reason.Handled() {
-		c.log.debug(informational[c.reason])
+func (p *processor) handleChange(ctx context.Context, m *memory, c *cause) ([]time.Duration, error) {
+	reason := c.change().reason
+	if !reason.Handled() {
+		c.log.debug(informational[reason])
 		return nil, nil
 	}
-	if c.memory.stateLoss.isEndless(c) {
+	if m.stateLoss.isEndless(c) {
 		return nil, nil
 	}
 	selected, err := p.selectChanging(ctx, c)
@@ -92,18 +91,18 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 	if err != nil {
 		return nil, err
 	}
-	state = state.WithPurpose(string(c.reason)).WithHandlers(idsOf(selected), now)
+	state = state.WithPurpose(string(reason)).WithHandlers(idsOf(selected), now)
 	if state, err = p.supersede(c, state, selected); err != nil {
 		return nil, err
 	}
 	p.logChange(c)
 	if len(selected) == 0 {
-		return nil, p.concludeChange(c)
+		return nil, p.conclude(m, c)
 	}
-	if err := p.checkFits(c, state); err != nil && c.reason != causes.Delete {
+	if err := p.checkFits(c, state); err != nil && reason != causes.Delete {
 		return nil, err
 	}
-	x := &execution{settings: p.settings, runnables: p.runnables, completion: p.completion, lifecycle: p.lifecycle, errors: modeTemporary}
+	x := p.execution(p.generation.lifecycle, modeTemporary)
 	outcomes, err := x.run(ctx, selected, c, state)
 	if err != nil {
 		return nil, err
@@ -115,11 +114,11 @@ func (p *processor) handleChange(ctx context.Context, c *cause) ([]time.Duration
 		return state.Delays(time.Now()), nil
 	}
 	counts := state.Counts()
-	c.log.info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(c.reason.Title()), counts.Success, counts.Failure))
+	c.log.info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))
 	if err := state.Purge(c.body, &c.patch.merge, storage, p.handlers.owned); err != nil {
 		return nil, err
 	}
-	return nil, p.concludeChange(c)
+	return nil, p.conclude(m, c)
 }
 
 // informational are the messages of causes without handlers.
@@ -132,9 +131,10 @@ var informational = map[causes.Reason]string{
 // selectChanging selects the handlers for a change: those of its reason, those
 // of any reason, and those of resuming if the object was not resumed yet.
 func (p *processor) selectChanging(ctx context.Context, c *cause) ([]*Handler, error) {
+	k := c.change()
 	candidates := slices.DeleteFunc(slices.Clone(p.handlers.changing), func(h *Handler) bool {
-		return h.reason != "" && h.reason != c.reason ||
-			h.initial && !c.initial ||
+		return h.reason != "" && h.reason != k.reason ||
+			h.initial && !k.initial ||
 			h.initial && c.deleted() && !h.Spec.Deleted
 	})
 	matched, err := c.match(ctx, candidates)
@@ -143,11 +143,12 @@ func (p *processor) selectChanging(ctx context.Context, c *cause) ([]*Handler, e
 
 // supersede takes over the progress of an earlier reason that was not finished.
 func (p *processor) supersede(c *cause, state progression.State, selected []*Handler) (progression.State, error) {
+	reason := c.change().reason
 	for _, extra := range state.Extras() {
 		c.log.info(fmt.Sprintf("%s is superseded by %s: %d succeeded; %d failed; %d left to the moment.",
-			capitalized(causes.Reason(extra.Purpose).Title()), c.reason.Title(),
+			capitalized(causes.Reason(extra.Purpose).Title()), reason.Title(),
 			extra.Counts.Success, extra.Counts.Failure, extra.Counts.Running))
-		state = state.WithPurpose(string(c.reason), idsOf(selected)...)
+		state = state.WithPurpose(string(reason), idsOf(selected)...)
 	}
 	if len(state.Extras()) == 0 {
 		return state, nil
@@ -159,25 +160,27 @@ func (p *processor) logChange(c *cause) {
 	if p.log.GetLevel() > zerolog.DebugLevel {
 		return // the texts below are long
 	}
-	title := capitalized(c.reason.Title())
+	k := c.change()
+	title := capitalized(k.reason.Title())
 	c.log.debug(fmt.Sprintf("%s is in progress: %s", title, c.raw))
-	if len(c.diff) > 0 && c.old != nil && c.new != nil {
-		c.log.debug(fmt.Sprintf("%s diff: %s", title, dicts.Encode(c.diff.JSON())))
+	if len(k.diff) > 0 && k.old != nil && k.new != nil {
+		c.log.debug(fmt.Sprintf("%s diff: %s", title, dicts.Encode(k.diff.JSON())))
 	}
 }
 
-// concludeChange stores what was handled, so that the next change is seen.
-func (p *processor) concludeChange(c *cause) error {
-	c.memory.handledOnce = true
-	essence, ok := c.new.(dicts.Object)
-	if !ok || dicts.Equal(c.old, c.new) {
+// conclude stores what was handled, so that the next change is seen.
+func (p *processor) conclude(m *memory, c *cause) error {
+	m.handledOnce = true
+	k := c.change()
+	essence, ok := k.new.(dicts.Object)
+	if !ok || dicts.Equal(k.old, k.new) {
 		return nil
 	}
-	if c.reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
+	if k.reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
 		return nil // nobody will look at it, and the object would never go away
 	}
-	if c.reason == causes.Create {
-		c.memory.stateLoss.stored(essence)
+	if k.reason == causes.Create {
+		m.stateLoss.stored(essence)
 	}
 	return p.settings.Persistence.DiffBase.Store(c.body, &c.patch.merge, essence)
 }

@@ -3,6 +3,7 @@ package reactor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -99,7 +100,7 @@ func pathsTo(trace, at string, value any) []string {
 	var paths []string
 	switch value := value.(type) {
 	case dicts.Object:
-		for _, key := range sortedKeys(value) {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
 			paths = append(paths, pathsTo(trace, at+"/"+key, value[key])...)
 		}
 	case string:

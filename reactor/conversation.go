@@ -150,8 +150,7 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 		err := t.runChildren(ctx, step.Children, step.Lifecycle)
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
-		t.cause.queue.leave(ctx)
-		t.cause.spawned.free()
+		t.cause.wait(ctx)
 		return t.request(ctx, step.Call)
 	}
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
@@ -160,11 +159,10 @@ func (t *conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 // wait lets time pass: until it is over, until a daemon is stopped if it wants to
 // know, until it is cancelled, or until the operator gives up on the handler.
 func (t *conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
-	t.cause.queue.leave(ctx)
-	t.cause.spawned.free()
+	t.cause.wait(ctx)
 	over := make(chan struct{})
 	limit, reasons := t.bounds(step)
-	s := t.cause.stopper
+	s := t.cause.stopper()
 	if s == nil {
 		s = newStopper() // which nobody uses
 	}
@@ -194,7 +192,7 @@ func (t *conversation) bounds(step *abi.Step) (limit *time.Duration, reasons int
 
 // waited is the answer to a wait that is over, for whatever reason.
 func (t *conversation) waited(ctx context.Context, stoppable bool) (abi.Answer, error) {
-	s := t.cause.stopper
+	s := t.cause.stopper()
 	switch {
 	case ctx.Err() != nil:
 		return abi.Answer{}, t.cancelNow(ctx)

@@ -20,7 +20,7 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	e := a.op.hold()
+	e := a.generations.hold()
 	defer e.release()
 	converter, err := a.converter(e, object, desired)
 	if err == nil {
@@ -33,9 +33,20 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]
 	return dicts.Encode(object), nil
 }
 
+// conversion is a step of one, as a kind of cause. It has no side effects.
+type conversion struct{ from, to string }
+
+func (k *conversion) kwargs(inv *abi.Invocation) {
+	inv.Conversion = &abi.Conversion{From: k.from, To: k.to}
+}
+
+func (*conversion) segment(*object, uint32) ([]byte, bool) { return nil, false }
+
+func (*conversion) readOnly(*Handler) string { return "a conversion has no side effects" }
+
 // converter is a way from one version to another.
 type converter struct {
-	op         *Operator
+	admission  *Admission
 	generation *generation // held by who converts
 	group      string
 	resource   selectors.Resource
@@ -49,7 +60,7 @@ func (a *Admission) converter(e *generation, object dicts.Object, desired string
 	if group != wantedGroup {
 		return nil, fmt.Errorf("it is of the group %q, not %q", group, wantedGroup)
 	}
-	c := &converter{op: a.op, generation: e, group: group}
+	c := &converter{admission: a, generation: e, group: group}
 	handlers := a.convertersOf(e.registry, group, dicts.LookupString(object, "kind"), &c.resource)
 	steps := make([]reviews.Step, len(handlers))
 	for i, h := range handlers {
@@ -109,15 +120,13 @@ func (c *converter) run(ctx context.Context, object dicts.Object) (dicts.Object,
 	return object, nil
 }
 
-func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (dicts.Object, error) {
-	op := c.op
-	memo := newMemo(op.memories.base, op.account)
-	made := &cause{
-		resource: &c.resource, raw: dicts.Encode(object), body: object, memory: &memory{memo: memo}, base: op.memories.base, account: op.account,
-		patch: newPatch(nil), log: objectLogger(&op.Log, op.RefKey, object).terse(), events: op.events, indices: c.generation.indices, caller: c.generation.caller,
-		readOnly: "a conversion has no side effects", conversion: &abi.Conversion{From: h.Spec.From, To: h.Spec.To},
-	}
-	x := &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
+func (c *converter) step(ctx context.Context, h *Handler, before dicts.Object) (dicts.Object, error) {
+	e := c.generation
+	made := newCause(&object{
+		services: e.services, resource: &c.resource, raw: dicts.Encode(before), body: before, memo: newMemo(e.services.base, e.services.account),
+		patch: newPatch(nil), log: objectLogger(&c.admission.log, c.admission.refKey, before).terse(),
+	}, &conversion{from: h.Spec.From, to: h.Spec.To})
+	x := &execution{settings: c.admission.settings, lifecycle: progression.AllAtOnce, errors: modePermanent}
 	done, err := x.attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
 	if err != nil {
 		return nil, err
@@ -129,7 +138,7 @@ func (c *converter) step(ctx context.Context, h *Handler, object dicts.Object) (
 	if !ok {
 		return nil, fmt.Errorf("%s: the result is not an object", quote(h.ID))
 	}
-	after, err = reviews.Converted(object, after, strings.TrimPrefix(c.group+"/"+h.Spec.To, "/"))
+	after, err = reviews.Converted(before, after, strings.TrimPrefix(c.group+"/"+h.Spec.To, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", quote(h.ID), err)
 	}

@@ -135,7 +135,7 @@ func TestWaitingDaemonsHoldLittle(t *testing.T) {
 			t.Error("it holds a body")
 		}
 		newest := []byte(`{"metadata":{"name":"obj1"},"spec":{"x":1}}`)
-		if err := b.memory.background.follow(nil, newest); err != nil {
+		if err := b.memory.follow(nil, newest); err != nil {
 			t.Fatal(err)
 		}
 		e := &env{cause: b.cause}

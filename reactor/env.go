@@ -26,28 +26,13 @@ func (e *env) Log(level int, message string) { e.cause.log.at(level, message) }
 // Segment encodes what most handlers never look at.
 func (e *env) Segment(tag uint32) []byte {
 	c := e.cause
-	if c.review != nil {
-		return c.review.segment(tag)
+	if c.kind != nil {
+		if value, known := c.kind.segment(c.object, tag); known {
+			return value
+		}
 	}
-	switch tag {
-	case abi.TagBody:
-		if c.raw == nil { // of a daemon that has waited
-			return c.fresh()
-		}
+	if tag == abi.TagBody || tag == abi.TagFresh {
 		return c.raw
-	case abi.TagFresh:
-		return c.fresh()
-	case abi.TagOld:
-		return encodeUnlessNil(c.old)
-	case abi.TagNew:
-		return encodeUnlessNil(c.new)
-	case abi.TagDiff:
-		if !c.changing {
-			return nil
-		}
-		return dicts.Encode(c.diff.JSON())
-	case abi.TagEvent:
-		return c.rawEvent()
 	}
 	return nil
 }
@@ -60,39 +45,26 @@ func encodeUnlessNil(value any) []byte {
 }
 
 // rawEvent is the watch event as the reference shows it.
-func (c *cause) rawEvent() []byte {
-	if !c.spying {
-		return nil
-	}
+func (o *object) rawEvent() []byte {
 	kind := []byte("null")
-	if c.eventType != nil {
-		kind = fmt.Appendf(nil, "%q", *c.eventType)
+	if o.eventType != nil {
+		kind = fmt.Appendf(nil, "%q", *o.eventType)
 	}
-	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, c.raw)
-}
-
-// fresh is the newest body that is known, which daemons follow.
-func (c *cause) fresh() []byte {
-	if c.stopper != nil {
-		if live := c.memory.background.live.Load(); live != nil {
-			return *live
-		}
-	}
-	return c.raw
+	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, o.raw)
 }
 
 // Stopped tells a daemon or a timer why it is to end.
 func (e *env) Stopped() int {
-	if e.cause.stopper == nil {
-		return 0
+	if s := e.cause.stopper(); s != nil {
+		return s.bits()
 	}
-	return e.cause.stopper.bits()
+	return 0
 }
 
 // Waits tells those who wait for a daemon to begin that it waits itself.
 func (e *env) Waits() {
-	if e.cause.stopper != nil {
-		e.cause.stopper.waits()
+	if s := e.cause.stopper(); s != nil {
+		s.waits()
 	}
 }
 
@@ -141,7 +113,7 @@ func (e *env) Call(ctx context.Context, call *abi.Call) abi.Answer {
 	if e.cause.caller == nil {
 		return noRequests()
 	}
-	e.cause.queue.leave(ctx)
+	e.cause.yield(ctx)
 	return e.cause.caller.Call(ctx, call, e.cause.readOnly)
 }
 
@@ -156,8 +128,8 @@ func (e *env) MemoSet(scope int, key string, value []byte, version int64) (uint6
 }
 
 func (e *env) memo(scope int) *memo {
-	if scope == 0 && e.cause.memory != nil {
-		return e.cause.memory.memo
+	if scope == 0 && e.cause.memo != nil {
+		return e.cause.memo
 	}
 	return e.cause.base
 }

@@ -54,7 +54,7 @@ func newPoster(t *testing.T, namespaces []string, grants []string, answer func(h
 	p.events = newEvents(op.Settings)
 	p.stop = p.events.start(t.Context(), op.client, "context", zerolog.Nop())
 	caller := calls.New(calls.Options{Grants: calls.Grants{Kubernetes: rules}}, namespaces, func() *clients.Client { return op.client })
-	p.env = &env{cause: &cause{events: p.events, caller: caller, log: objectLogger(&log, "object", handledPod("ns1"))}}
+	p.env = &env{cause: newCause(&object{services: &services{events: p.events, caller: caller}, log: objectLogger(&log, "object", handledPod("ns1"))}, nil)}
 	return p
 }
 

@@ -24,7 +24,8 @@ type outcome struct {
 	keyed    bool       // the result of an index handler is a list of pairs
 	failed   bool       // there was an error
 	message  string     // of the error
-	failure  *abi.Error // as the handler has given it; of reviews only
+	failure  *abi.Error // as the handler has given it
+	warnings []string   // of reviews
 	subrefs  []string   // ids of the children that were involved, at any depth
 	settings map[string]abi.Raw
 }
@@ -88,7 +89,7 @@ func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state pro
 	if err != nil {
 		return outcome{}, err
 	}
-	done, err := x.call(ctx, h, c.adjusted(h), state)
+	done, err := x.call(ctx, h, c.forHandler(h), state)
 	leave()
 	return x.conclude(ctx, h, c, state, done, err)
 }
@@ -113,7 +114,7 @@ func (x *execution) conclude(ctx context.Context, h *Handler, c *cause, state pr
 	}
 	var guestFailure *guestError
 	switch {
-	case c.stopper != nil && errors.Is(err, abi.ErrInstanceLost):
+	case c.stopper() != nil && errors.Is(err, abi.ErrInstanceLost):
 		return outcome{}, err
 	case errors.As(err, &guestFailure):
 		done.error = guestFailure.asError()
@@ -122,10 +123,7 @@ func (x *execution) conclude(ctx context.Context, h *Handler, c *cause, state pr
 	}
 	result := x.interpret(h, c.log, state, done)
 	result.subrefs = done.subrefs
-	if c.review != nil {
-		result.failure = done.error
-		c.review.warnings = append(c.review.warnings, done.warnings...)
-	}
+	result.failure, result.warnings = done.error, done.warnings
 	if result.final && result.failed {
 		x.completion.fail()
 	}

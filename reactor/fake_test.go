@@ -109,26 +109,27 @@ func (t *scriptedTask) Release(context.Context) {
 
 // stage is one cause with handlers of a scripted guest, and a log to look at.
 type stage struct {
-	guest *scripted
-	cause *cause
-	x     *execution
-	log   bytes.Buffer
+	guest  *scripted
+	cause  *cause
+	memory *memory
+	x      *execution
+	log    bytes.Buffer
 }
 
 func newStage(t *testing.T, guest *scripted, body string) *stage {
 	t.Helper()
-	object, err := dicts.DecodeObject([]byte(body))
+	decoded, err := dicts.DecodeObject([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stage{guest: guest}
 	log := zerolog.New(&s.log)
 	config := settings.Default()
-	s.cause = &cause{
-		raw: []byte(body), body: object, memory: newMemories().recall("1", false), base: newMemo(nil, nil),
-		patch: newPatch(nil), log: logger{Logger: &log}, events: newEvents(config), indices: indexing.New(nil, nil),
-		changing: true, reason: causes.Create, new: object,
-	}
+	s.memory = newMemories().recall("1", false)
+	s.cause = newCause(&object{
+		services: &services{base: newMemo(nil, nil), events: newEvents(config), indices: indexing.New(nil, nil)},
+		raw:      []byte(body), body: decoded, memo: s.memory.memo, patch: newPatch(nil), log: logger{Logger: &log},
+	}, &change{reason: causes.Create, new: decoded})
 	s.x = &execution{settings: config, lifecycle: progression.ASAP, errors: modeTemporary}
 	return s
 }

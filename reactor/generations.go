@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -16,9 +15,8 @@ type generation struct {
 	number    uint32
 	registry  *Registry
 	lifecycle progression.Lifecycle
-	indices   *indexing.Indices
+	services  *services
 	indexed   *gate // open when the indices are complete
-	caller    *calls.Caller
 	replaced  atomic.Bool
 
 	reviewed func(parent, key string) bool // which parts of a body reviews decode
@@ -29,11 +27,13 @@ type generation struct {
 	awaited map[dimensionKey]dimension // streams that the gate waits for, and that have not begun
 }
 
-// newGeneration makes a generation of the handlers.
-func (op *Operator) newGeneration(number uint32, r *Registry, o calls.Options) (*generation, error) {
+// newGeneration makes a generation of the handlers. The indices and the caller of the
+// services are its own.
+func newGeneration(number uint32, r *Registry, of services, caller *calls.Caller) (*generation, error) {
 	r = r.clone()
+	of.indices, of.caller = indexing.New(idsOf(r.indexing), of.account), caller
 	e := &generation{
-		number: number, registry: r, lifecycle: progression.ASAP, indices: indexing.New(idsOf(r.indexing), op.account), indexed: newGate(),
+		number: number, registry: r, lifecycle: progression.ASAP, services: &of, indexed: newGate(),
 		awaited: map[dimensionKey]dimension{}, reviewed: reviewedParts(r.admission),
 	}
 	if r.lifecycle != "" {
@@ -43,7 +43,6 @@ func (op *Operator) newGeneration(number uint32, r *Registry, o calls.Options) (
 		}
 		e.lifecycle = lifecycle
 	}
-	e.caller = calls.New(o, op.Namespaces, op.connected)
 	return e, nil
 }
 
@@ -81,6 +80,17 @@ func (s *generations) replace(next *generation) (old *generation) {
 	}
 	return old
 }
+
+// id is the number of a generation; that of tests is 0.
+func (e *generation) id() uint32 {
+	if e == nil {
+		return 0
+	}
+	return e.number
+}
+
+// isReplaced tells whether another generation has taken its place.
+func (e *generation) isReplaced() bool { return e != nil && e.replaced.Load() }
 
 // hold adds a holder to a generation that has one. A nil generation is of tests.
 func (e *generation) hold() {
@@ -127,7 +137,3 @@ func (e *generation) inherit(old *generation) {
 		e.await(d)
 	}
 }
-
-// errReplaced is of an event that came under a generation which was replaced before its
-// indices were complete: it is begun anew.
-var errReplaced = errors.New("the handlers have been replaced")

@@ -19,7 +19,7 @@ func newTestGeneration(t *testing.T, number uint32) *generation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := (&Operator{}).newGeneration(number, registry, calls.Options{})
+	e, err := newGeneration(number, registry, services{}, calls.New(calls.Options{}, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestEditionsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &generations{}
 		s.replace(first)
-		working, sleeping := s.hold(), &cause{generation: s.hold()}
+		working, sleeping := s.hold(), &cycle{held: s.hold()}
 		if s.replace(second) != first || !first.replaced.Load() || second.replaced.Load() {
 			t.Error("the first one is not replaced")
 		}
@@ -49,8 +49,8 @@ func TestEditionsAreHeld(t *testing.T) {
 		if over {
 			t.Error("it is over while it is held")
 		}
-		sleeping.leave()
-		sleeping.leave() // at the end of the cycle: it has left before
+		sleeping.release()
+		sleeping.release() // at the end of the cycle: it has left before
 		synctest.Wait()
 		if !over {
 			t.Error("it is not over")

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/peers"
 )
 
 // resolving bounds how long a name of this machine is looked for.
@@ -24,7 +24,7 @@ func Identity(ctx context.Context) string {
 	if pod := os.Getenv("POD_ID"); pod != "" {
 		return pod
 	}
-	return peering.Identity(userName(), hostName(ctx), time.Now(), peering.Salt(rand.IntN))
+	return peers.Identity(userName(), hostName(ctx), time.Now(), peers.Salt(rand.IntN))
 }
 
 // ManualIdentity is the name of whoever runs a command on this machine: $POD_ID if
@@ -33,7 +33,7 @@ func ManualIdentity(ctx context.Context) string {
 	if pod := os.Getenv("POD_ID"); pod != "" {
 		return pod
 	}
-	return peering.ManualIdentity(userName(), hostName(ctx))
+	return peers.ManualIdentity(userName(), hostName(ctx))
 }
 
 // userName prefers the variables, as Python does. In containers, users may have
@@ -62,5 +62,5 @@ func hostName(ctx context.Context) string {
 		full, _ := net.DefaultResolver.LookupAddr(ctx, addresses[0]) // if there are any
 		names = append(full, own)
 	}
-	return peering.DescribeHost(names, own)
+	return peers.DescribeHost(names, own)
 }

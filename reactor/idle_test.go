@@ -23,7 +23,7 @@ func BenchmarkIdleObject(b *testing.B) {
 		q := &queue{owner: qs, arrived: make(chan struct{}, 1)}
 		for _, kind := range []string{watching.Added, watching.Modified} {
 			event := watching.Event{Type: kind, Object: server.object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
-			p.process(b.Context(), item{Event: event}, q)
+			p.handleOne(b.Context(), item{Event: event}, q)
 		}
 	}
 	runtime.GC()

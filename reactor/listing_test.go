@@ -128,7 +128,7 @@ func streaming(t *testing.T, server http.RoundTripper, guest Guest, changes map[
 	first.indexed.done()
 	op.replace(first)
 	ctx, cancel := context.WithCancel(t.Context())
-	first.registry.bind(ctx, op.Log, op.unanswered)
+	first.registry.bind(ctx, op.Log, op.unanswered, askForResource(&op.Log))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

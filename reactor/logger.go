@@ -119,3 +119,11 @@ func objectLogger(base *zerolog.Logger, refKey string, body dicts.Object) logger
 
 // quote writes a name as the reference's messages do.
 func quote(text string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(text, "'", `\'`)) }
+
+// scopeOf names the namespace of a stream in the messages of the reference.
+func scopeOf(namespace string) string {
+	if namespace == "" {
+		return "cluster-wide"
+	}
+	return "in " + quote(namespace)
+}

@@ -6,6 +6,9 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/rs/zerolog"
 )
 
 // verdictKey identifies a question that was asked in a cycle.
@@ -133,4 +136,31 @@ func (c *cause) ask(ctx context.Context, guest asker, open []openQuestion, pre b
 		c.verdicts[verdictKey{h, pre}] = holds
 	}
 	return nil
+}
+
+// askOption asks the guest for an option of a handler that is a function.
+func (c *cause) askOption(ctx context.Context, h *Handler, option string) (abi.Raw, error) {
+	questions := &abi.Questions{
+		Invocation: c.invocation(),
+		Questions:  []abi.Question{{Handler: h.index, Callbacks: []abi.Callback{{Option: option}}}},
+	}
+	answers, err := h.asker.Ask(ctx, questions, c.raw, &env{cause: c})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers.Answers) != 1 {
+		return nil, fmt.Errorf("%d answers to one question", len(answers.Answers))
+	}
+	if failure := answers.Answers[0].Error; failure != nil {
+		return nil, fmt.Errorf("%s: %s", option, failure.Text())
+	}
+	return answers.Answers[0].Value, nil
+}
+
+// askForResource asks the guest of a handler whether it selects a resource.
+func askForResource(log *zerolog.Logger) asking {
+	return func(ctx context.Context, h *Handler, resource selectors.Resource) (abi.Raw, error) {
+		o := &object{services: &services{base: newMemo(nil, nil), indices: indexing.New(nil, nil)}, resource: &resource, log: logger{Logger: log}}
+		return newCause(o, nil).askOption(ctx, h, "resource")
+	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
-	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/peers"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -59,7 +59,7 @@ type notice struct {
 
 // write puts records into the object, and removes those that are nil; found is
 // false if there is no such object.
-func (n notice) write(ctx context.Context, records map[string]*peering.Record) (found bool, err error) {
+func (n notice) write(ctx context.Context, records map[string]*peers.Record) (found bool, err error) {
 	subresource := ""
 	if slices.Contains(n.resource.Subresources, "status") {
 		subresource = "status"
@@ -82,9 +82,9 @@ func (n notice) write(ctx context.Context, records map[string]*peering.Record) (
 // touch writes that an operator is there; without a lifetime, that it is not.
 func (n notice) touch(ctx context.Context, identity string, priority int, lifetime time.Duration) (found bool, err error) {
 	now := time.Now().UTC()
-	peer := peering.Peer{Identity: identity, Priority: priority, Lifetime: lifetime.Truncate(time.Second), LastSeen: now}
+	peer := peers.Peer{Identity: identity, Priority: priority, Lifetime: lifetime.Truncate(time.Second), LastSeen: now}
 	record := peer.Record()
-	records := map[string]*peering.Record{identity: &record}
+	records := map[string]*peers.Record{identity: &record}
 	if peer.Dead(now) {
 		records[identity] = nil
 	}
@@ -128,7 +128,7 @@ func (op *Operator) member(ctx context.Context, d dimension) {
 		notice:   notice{op.client, d.resource, d.namespace, op.Settings.Peering.Name},
 		identity: op.identity(), settings: &op.Settings.Peering,
 		stream: &watching.Stream{
-			Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.watchOptions,
+			Client: op.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: op.watchOptions,
 			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
 		},
 		streams: &op.streams,
@@ -159,11 +159,11 @@ func (m *membership) run(ctx context.Context) {
 // keepAlive renews the operator's record a little before it expires.
 func (m *membership) keepAlive(ctx context.Context) {
 	for ctx.Err() == nil {
-		jitter := peering.MinJitter + rand.N(peering.MaxJitter-peering.MinJitter)
-		pause := peering.KeepAlive(m.settings.Lifetime, jitter)
+		jitter := peers.MinJitter + rand.N(peers.MaxJitter-peers.MinJitter)
+		pause := peers.KeepAlive(m.settings.Lifetime, jitter)
 		if err := m.tell(ctx, m.settings.Lifetime); err != nil && ctx.Err() == nil {
 			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", quote(m.name), scopeOf(m.namespace), err))
-			pause = min(pause, peering.MinJitter)
+			pause = min(pause, peers.MinJitter)
 		}
 		_ = backoffs.Pause(ctx, pause) // the loop looks at the context
 	}
@@ -196,7 +196,7 @@ func (m *membership) Event(event watching.Event) {
 	}
 	m.known = event.Type != watching.Deleted
 	next := peeringState{event.Object, !m.known}
-	if peers, _ := peering.ParseObject(event.Object, time.Now()); next.gone && len(peers) == 0 {
+	if all, _ := peers.ParseObject(event.Object, time.Now()); next.gone && len(all) == 0 {
 		next.object = nil
 	}
 	select {
@@ -251,11 +251,11 @@ func (m *membership) follow(ctx context.Context) {
 // Kopf: kopf._core.engines.peering.process_peering_event (v1.45).
 func (m *membership) judge(ctx context.Context, object []byte) time.Time {
 	now := time.Now()
-	peers, failures := peering.ParseObject(object, now)
+	all, failures := peers.ParseObject(object, now)
 	for _, err := range failures {
 		m.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", quote(m.name), err))
 	}
-	verdict := peering.Judge(peers, m.identity, m.settings.Priority, now)
+	verdict := peers.Judge(all, m.identity, m.settings.Priority, now)
 	m.clean(ctx, verdict.Dead)
 	if m.sharded {
 		verdict.Same = nil
@@ -268,7 +268,7 @@ func (m *membership) judge(ctx context.Context, object []byte) time.Time {
 	case len(verdict.Prior) > 0:
 		m.log.Info().Msg(fmt.Sprintf("Pausing operations in favour of %v.", verdict.Prior))
 	case verdict.Pauses():
-		m.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", peers))
+		m.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", all))
 	default:
 		m.log.Info().Msg("Resuming operations after the pause. Conflicting operators with the same priority are gone.")
 	}
@@ -276,11 +276,11 @@ func (m *membership) judge(ctx context.Context, object []byte) time.Time {
 }
 
 // clean removes the records of dead peers. Nothing depends on it.
-func (m *membership) clean(ctx context.Context, dead peering.Peers) {
+func (m *membership) clean(ctx context.Context, dead peers.Peers) {
 	if len(dead) == 0 {
 		return
 	}
-	records := map[string]*peering.Record{}
+	records := map[string]*peers.Record{}
 	for _, peer := range dead {
 		records[peer.Identity] = nil
 	}

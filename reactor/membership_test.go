@@ -21,7 +21,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
-	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/peers"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -223,9 +223,9 @@ func TestKeepAlives(t *testing.T) {
 		for minute := range 60 {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			peers, _ := peering.ParseObject([]byte(m.object()), time.Now())
-			if len(peers) != 1 || peers[0].Dead(time.Now()) {
-				t.Fatalf("after %d minutes: %v", minute+1, peers)
+			all, _ := peers.ParseObject([]byte(m.object()), time.Now())
+			if len(all) != 1 || all[0].Dead(time.Now()) {
+				t.Fatalf("after %d minutes: %v", minute+1, all)
 			}
 		}
 		leave()

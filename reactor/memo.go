@@ -143,7 +143,7 @@ func (m *memo) get(key string) ([]byte, uint64, bool) {
 // set stores a value at the expense of an account, if the version is the current one:
 // 0 if there is no value yet, negative for any. An empty value deletes the key.
 //
-// Errors: abi.ErrConflict; ErrOverLimit; what is not JSON.
+// Errors: abi.ErrConflict; accounts.ErrLimit; what is not JSON.
 func (m *memo) set(account *accounts.Account, key string, value []byte, version int64) (uint64, error) {
 	if len(value) > 0 {
 		if _, err := dicts.Decode(value); err != nil {
@@ -164,7 +164,7 @@ func (m *memo) set(account *accounts.Account, key string, value []byte, version 
 	text := &memoText{size: len(key) + len(value) + memoEntry, account: account}
 	if size, limit := held.size+text.size-current.bytes(), account.Limits().MemoLimit; size > limit {
 		return 0, account.Refuse(accounts.Memos, fmt.Errorf("%w: a memo would take %d bytes, but the limit MemoLimit is %d: store fewer or smaller values, or raise the limit with --limit MemoLimit=SIZE",
-			ErrOverLimit, size, limit))
+			accounts.ErrLimit, size, limit))
 	}
 	if err := account.Take(accounts.Memos, text.size); err != nil {
 		return 0, err

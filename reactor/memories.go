@@ -83,3 +83,17 @@ func (m *memories) forget(key string) {
 	defer m.mu.Unlock()
 	delete(m.items, key)
 }
+
+// reviewed is the memo of an object that is reviewed: its own, if it is known. That of
+// an object that is being created is thrown away.
+func (m *memories) reviewed(uid string, created bool) *memo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if item, ok := m.items[uid]; ok {
+		return item.memo
+	}
+	if uid == "" || created && !m.reviewMemos.know(uid) {
+		return newMemo(m.base, m.account)
+	}
+	return m.reviewMemos.recall(uid, m.base, m.account)
+}

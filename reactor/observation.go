@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -220,7 +222,7 @@ func (o *observer) permitted(ctx context.Context, path apipath.Path, forbidden s
 func (o *observer) stream(r selectors.Resource) (*watching.Stream, error) {
 	path, err := r.URL("", "", "")
 	return &watching.Stream{
-		Client: o.client, Path: path, APIVersion: apiVersionOf(r), Kind: r.Kind, Options: o.watching(r),
+		Client: o.client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.watching(r),
 		Log: func(level int, message string) { o.log.WithLevel(levelOf(level)).Msg(message) },
 	}, err
 }
@@ -282,7 +284,7 @@ func (s *namespaceSink) Listed() {
 }
 
 func (s *namespaceSink) serve() {
-	s.observer.orchestrator.serveNamespaces(s.ctx, append([]string{}, sortedKeys(s.names)...))
+	s.observer.orchestrator.serveNamespaces(s.ctx, append([]string{}, slices.Sorted(maps.Keys(s.names))...))
 }
 
 // Event follows one namespace. One that is being deleted stays until it is really
@@ -331,4 +333,36 @@ func demandsOf(r *Registry) []selectors.Demand {
 		demands = append(demands, selectors.Demand{Kind: h.Spec.Kind, Selector: *h.Selector})
 	}
 	return demands
+}
+
+// Pauses before the functions of selectors that have failed are asked again.
+const (
+	minAsking = time.Second
+	maxAsking = time.Minute
+)
+
+// askAgain asks the functions of selectors that have failed again, with growing pauses,
+// and serves what they select then. It ends with the context.
+func (o *observer) askAgain(ctx context.Context) error {
+	pause := minAsking
+	for {
+		select {
+		case <-o.unanswered:
+		case <-ctx.Done():
+			return nil
+		}
+		if backoffs.Pause(ctx, pause) != nil {
+			return nil
+		}
+		e := o.generations.hold()
+		more, failed := e.registry.askAgain()
+		if more {
+			o.resume(ctx)
+			o.streams.each(func(s *servedStream) { s.refresh(ctx, e) })
+		}
+		e.release()
+		if pause = min(2*pause, maxAsking); !failed {
+			pause = minAsking
+		}
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
@@ -138,7 +137,7 @@ func New(o Options) (*Operator, error) {
 		op.memories.base = &o.Memo.values
 	}
 	op.vault = credentials.New(op.authenticate)
-	op.admission = newAdmission(op)
+	op.admission = op.newAdmission()
 	if o.Settings.Peering.Clusterwide == nil {
 		o.Settings.Peering.Clusterwide = new(len(o.Namespaces) == 0)
 	}
@@ -185,7 +184,7 @@ func (op *Operator) Run(ctx context.Context) error {
 }
 
 func (op *Operator) run(ctx context.Context) error {
-	defer func() { op.present().caller.Close() }()
+	defer func() { op.present().services.caller.Close() }()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
 		return nil
@@ -237,10 +236,12 @@ func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activityResult
 }
 
 func (op *Operator) activity(e *generation, kind abi.Kind) *activity {
-	return &activity{
-		kind: kind, handlers: e.registry.activities[kind],
-		settings: op.Settings, memo: op.memories.base, account: op.account, events: op.events, indices: e.indices, caller: e.caller, log: op.Log,
-	}
+	return &activity{kind: kind, handlers: e.registry.activities[kind], settings: op.Settings, services: e.services, log: op.Log}
+}
+
+// newGeneration makes a generation of handlers of this operator.
+func (op *Operator) newGeneration(number uint32, r *Registry, o calls.Options) (*generation, error) {
+	return newGeneration(number, r, services{base: op.memories.base, account: op.account, events: op.events}, calls.New(o, op.Namespaces, op.connected))
 }
 
 // connected is the client; nil before the login.
@@ -270,7 +271,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
 	op.runnables.limit(op.Settings.Execution.MaxWorkers)
 	initial := op.present()
-	initial.registry.bind(ctx, log, op.unanswered)
+	initial.registry.bind(ctx, log, op.unanswered, askForResource(&log))
 	initial.indexed.add() // until the first streams are known
 	orchestrator := newOrchestrator()
 	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(func() { initial.indexed.done(); close(op.replacing.begun) })
@@ -289,7 +290,7 @@ func (op *Operator) serve(ctx context.Context) error {
 		defer server.Wait()
 		defer stop()
 	}
-	stopPosting := op.events.start(ctx, op.client, namespaceOfEvents(first.Info, initial.caller, log), log)
+	stopPosting := op.events.start(ctx, op.client, namespaceOfEvents(first.Info, initial.services.caller, log), log)
 	defer stopPosting()
 	defer op.works.stop()
 	if err := op.works.start(ctx, op, initial); err != nil {
@@ -386,17 +387,6 @@ func (op *Operator) start(ctx context.Context, d dimension) {
 	} else {
 		op.stream(ctx, d)
 	}
-}
-
-func apiVersionOf(r selectors.Resource) string {
-	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
-}
-
-func scopeOf(namespace string) string {
-	if namespace == "" {
-		return "cluster-wide"
-	}
-	return "in " + quote(namespace)
 }
 
 // prepare makes all handlers wait for a stream whose objects are indexed, and the

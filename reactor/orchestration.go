@@ -41,21 +41,6 @@ func newOrchestrator() *orchestrator {
 	return &orchestrator{running: map[dimensionKey]*running{}, ending: map[dimensionKey]*running{}}
 }
 
-// dimension is what one stream is for: a resource, in a namespace or everywhere.
-type dimension struct {
-	resource  selectors.Resource
-	namespace string // empty: everywhere
-	peering   bool   // to meet other operators, not to be handled
-}
-
-func (d dimension) key() dimensionKey { return dimensionKey{d.resource.Key(), d.namespace, d.peering} }
-
-type dimensionKey struct {
-	resource  selectors.Key
-	namespace string
-	peering   bool
-}
-
 type running struct {
 	resource selectors.Resource
 	cancel   context.CancelFunc

@@ -18,7 +18,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
-	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -98,14 +97,29 @@ func newProcessor(registry *Registry, server http.RoundTripper) *processor {
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 	client := clients.New(vault, func() clients.Options { return requestOptions(config.Networking) }, func(string) {})
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
-	indexed := newGate()
-	indexed.add()
-	indexed.done()
-	return &processor{
-		resource: example, handlers: registry.forResource(example), settings: config, memories: newMemories(),
-		applier: &applier{client: client, settings: config}, lifecycle: progression.ASAP, log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
-		events: newEvents(config), runnables: newRunnables(), indices: indexing.New(nil, nil), indexed: indexed, pauses: newPauses(),
+	p := &processor{
+		resource: example, settings: config, memories: newMemories(), writer: &writer{client}, runnables: newRunnables(),
+		log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
 	}
+	e, err := newGeneration(0, registry, services{base: p.memories.base, events: newEvents(config)}, nil)
+	if err != nil {
+		panic(err)
+	}
+	e.indexed.add()
+	e.indexed.done()
+	p.generation, p.handlers = e, e.registry.forResource(example)
+	p.engine = &engine{
+		handlers: p.handlers.spawning, execution: p.execution(progression.AllAtOnce, modeTemporary), writer: p.writer,
+		generation: e, runnables: p.runnables, pauses: newPauses(), settings: config,
+	}
+	return p
+}
+
+// handleOne handles an event as the queue of its object does.
+func (p *processor) handleOne(ctx context.Context, it item, q *queue) (version string) {
+	p.generation.hold()
+	version, _ = p.process(ctx, it, q)
+	return version
 }
 
 // newBenchProcessor makes a processor with one handler of creations.
@@ -131,7 +145,7 @@ func BenchmarkCreation(b *testing.B) {
 		q := &queue{owner: qs, arrived: make(chan struct{}, 1)}
 		for _, kind := range []string{watching.Added, watching.Modified} {
 			event := watching.Event{Type: kind, Object: server.object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
-			p.process(b.Context(), item{Event: event}, q)
+			p.handleOne(b.Context(), item{Event: event}, q)
 		}
 		if server.version != n+1 {
 			b.Fatalf("%d patches, want one", server.version-n)
@@ -149,12 +163,12 @@ func BenchmarkRestart(b *testing.B) {
 			server.object = []byte(strings.Replace(string(server.object), `"items":[1,2,3]`, spec, 1))
 			p := newBenchProcessor(b, server)
 			event := watching.Event{Type: watching.Added, Object: server.object, Meta: watching.Meta{UID: "uid-0"}}
-			p.process(b.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+			p.handleOne(b.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
 			qs := newQueues(0)
 			b.ReportAllocs()
 			for b.Loop() {
 				q := &queue{owner: qs, arrived: make(chan struct{}, 1)}
-				p.process(b.Context(), item{Event: watching.Event{Type: watching.Listed, Object: server.object, Meta: event.Meta}}, q)
+				p.handleOne(b.Context(), item{Event: watching.Event{Type: watching.Listed, Object: server.object, Meta: event.Meta}}, q)
 			}
 			if server.version != 1 {
 				b.Fatalf("%d patches, want that of the creation", server.version)
@@ -192,7 +206,7 @@ func TestRemainingTransformations(t *testing.T) {
 			memory.remaining = []transformation{{task: &scriptedTask{guest: guest}, edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
 				return body, tt.failing
 			}}}
-			p.process(t.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+			p.handleOne(t.Context(), item{Event: event}, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
 			if kept, released := len(memory.remaining) == 1, guest.alive == 0; kept != tt.kept || released != tt.released {
 				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
 			}

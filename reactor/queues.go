@@ -255,12 +255,10 @@ func (q *queue) rest() {
 	}
 }
 
-// untilSent is for a request that lets the next object begin.
-func (q *queue) untilSent(ctx context.Context) context.Context {
-	if q == nil {
-		return ctx
-	}
-	return q.place.untilSent(ctx)
+// hooks are those of a request of the worker: the next object begins when it is sent, and
+// gets the slot before a pause.
+func (q *queue) hooks(ctx context.Context) clients.Hooks {
+	return clients.Hooks{Sent: q.rest, Pausing: func() { q.leave(ctx) }}
 }
 
 // offer gives up the slot.
@@ -415,7 +413,13 @@ func (q *queue) pressed() (pressed, nudged bool) {
 	return len(q.pending) > 0 || q.owner.closed, nudged
 }
 
-// nudge ends the current sleep of an object's worker as if its time was over.
+// nudger returns what ends the sleep of the worker of the object as if its time was over,
+// whatever worker that is by then. It does not keep the queue.
+func (q *queue) nudger() func() {
+	owner, key := q.owner, q.key
+	return func() { owner.nudge(key) }
+}
+
 func (qs *queues) nudge(key string) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

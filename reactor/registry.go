@@ -3,6 +3,7 @@ package reactor
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -10,6 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/ids"
+	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -250,4 +252,37 @@ func deduplicated(handlers []*Handler) []*Handler {
 		}
 	}
 	return unique
+}
+
+// reviewedParts tells which parts of a body reviews look at: what names the object, and
+// what the filters of their handlers are about. The guests get it as it came, and patches
+// are of the whole of it.
+func reviewedParts(handlers []*Handler) func(parent, key string) bool {
+	parts := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+	for _, h := range handlers {
+		if len(h.Spec.Field) > 0 {
+			parts[h.Spec.Field[0]] = true
+		}
+	}
+	members := keptFor(handlers)
+	return func(parent, key string) bool {
+		if parent == "" {
+			return parts[key]
+		}
+		return members(parent, key)
+	}
+}
+
+// lifecycleByName finds a lifecycle, by the names of the reference.
+func lifecycleByName(name string) (progression.Lifecycle, error) {
+	return progression.LifecycleByName(name, rand.IntN)
+}
+
+// idsOf are the ids of handlers.
+func idsOf(handlers []*Handler) []string {
+	ids := make([]string, len(handlers))
+	for i, h := range handlers {
+		ids[i] = h.ID
+	}
+	return ids
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,8 +87,9 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	if err != nil {
 		return nil, err
 	}
-	e.registry.bind(serving, op.Log.With().Str(LoggerField, "kopf.reactor").Logger(), op.unanswered) //nolint:contextcheck // for as long as it serves
-	if err := op.prepareEdition(ctx, e); err != nil {
+	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	e.registry.bind(serving, log, op.unanswered, askForResource(&log)) //nolint:contextcheck // for as long as it serves
+	if err := op.startUp(ctx, e); err != nil {
 		return nil, err
 	}
 	if err := op.reclaim(e); err != nil {
@@ -95,8 +98,8 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
-// prepareEdition calls the startup handlers of new handlers.
-func (op *Operator) prepareEdition(ctx context.Context, e *generation) error {
+// startUp calls the startup handlers of a generation that is to be the next one.
+func (op *Operator) startUp(ctx context.Context, e *generation) error {
 	initial := op.replacing.initial
 	a := op.activity(e, abi.KindStartup)
 	a.settings = &initial
@@ -143,7 +146,7 @@ func differences(a, b *settings.Settings) ([]string, error) {
 		}
 	}
 	var names []string
-	for _, name := range sortedKeys(values[0]) {
+	for _, name := range slices.Sorted(maps.Keys(values[0])) {
 		if !bytes.Equal(values[0][name], values[1][name]) {
 			names = append(names, name)
 		}
@@ -161,7 +164,7 @@ func (op *Operator) takeOver(ctx context.Context, e *generation) (left <-chan st
 	x.renewals.Go(func() {
 		defer close(released)
 		old.holders.Wait()
-		old.caller.Close()
+		old.services.caller.Close()
 	})
 	x.observer.resume(ctx)
 	x.renewals.Go(func() { op.renew(ctx, e) })

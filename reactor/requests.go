@@ -15,7 +15,7 @@ func (t *conversation) request(ctx context.Context, call *abi.Call) (abi.Answer,
 	}
 	calling, abandon := context.WithCancel(ctx)
 	defer abandon()
-	if s := t.cause.stopper; s != nil && !t.cancelled {
+	if s := t.cause.stopper(); s != nil && !t.cancelled {
 		if watch := s.await(nil, abi.StopDaemonCancelled, abandon); watch != nil {
 			defer s.forget(watch)
 		} else {

@@ -18,7 +18,7 @@ const maxRereadDelay = time.Minute
 func (s *servedStream) reread(ctx context.Context, it item, q *queue) (read item, known bool) {
 	it.bodiless = false
 	if it.Type == watching.Deleted {
-		it.Object = watching.Vanished(apiVersionOf(s.dimension.resource), s.dimension.resource.Kind, it.Meta).Object
+		it.Object = watching.Vanished(s.dimension.resource.APIVersion(), s.dimension.resource.Kind, it.Meta).Object
 		return it, true
 	}
 	s.op.memories.recall(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
@@ -48,7 +48,7 @@ func (s *servedStream) current(ctx context.Context, meta watching.Meta, q *queue
 	if err != nil {
 		return nil, watching.Meta{}, err
 	}
-	if raw, err = s.op.client.Get(q.untilSent(ctx), path, nil); err != nil {
+	if raw, err = s.op.client.GetWith(ctx, path, clients.Hooks{Sent: q.rest}); err != nil {
 		return nil, watching.Meta{}, fmt.Errorf("%s: %w", path, err)
 	}
 	now, err = watching.MetaOf(raw)

@@ -4,11 +4,17 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// kwargs are those that only admission handlers get.
-func (r *review) kwargs() *abi.Admission {
-	return &abi.Admission{
+// review is a request of the API server, as a kind of cause.
+//
+// Kopf: kopf._core.intents.causes.WebhookCause (v1.45).
+type review struct{ *reviews.Incoming }
+
+func (r *review) kwargs(inv *abi.Invocation) {
+	inv.Kind = abi.KindValidate
+	inv.Admission = &abi.Admission{
 		Operation: r.Operation, Subresource: r.Subresource, DryRun: r.DryRun,
 		UserInfo: abi.Raw(r.UserInfo), Headers: r.Headers, SSLPeer: r.SSLPeer,
 	}
@@ -25,20 +31,20 @@ func (r *review) readOnly(h *Handler) string {
 	return ""
 }
 
-// segment encodes what most handlers never look at. The states are whole bodies
-// here, not essences: nothing is stored that they could be compared with.
-func (r *review) segment(tag uint32) []byte {
+// segment has whole bodies as the states, not essences: nothing is stored that they could
+// be compared with.
+func (r *review) segment(_ *object, tag uint32) ([]byte, bool) {
 	switch tag {
 	case abi.TagBody, abi.TagFresh:
-		return r.Body()
+		return r.Body(), true
 	case abi.TagOld:
-		return r.OldObject
+		return r.OldObject, true
 	case abi.TagNew:
-		return r.Object
+		return r.Object, true
 	case abi.TagDiff:
-		return dicts.Encode(diffs.Compute(decodedOrNil(r.OldObject), decodedOrNil(r.Object), diffs.Full).JSON())
+		return dicts.Encode(diffs.Compute(decodedOrNil(r.OldObject), decodedOrNil(r.Object), diffs.Full).JSON()), true
 	}
-	return nil
+	return nil, false
 }
 
 func decodedOrNil(raw []byte) any {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -78,9 +79,10 @@ func TestExitDuringListing(t *testing.T) {
 		op := configured(t, nil)
 		p := newProcessor(registry, unchanging(newObject(1)))
 		p.runnables, p.memories = op.runnables, op.memories
-		p.background = &execution{settings: op.Settings, runnables: op.runnables, lifecycle: progression.AllAtOnce, errors: modeTemporary}
+		p.engine.runnables, p.engine.settings = op.runnables, op.Settings
+		p.engine.execution = p.execution(progression.AllAtOnce, modeTemporary)
 		qs := newQueues(2)
-		qs.process, qs.idle = p.process, time.Second
+		qs.process, qs.idle = p.handleOne, time.Second
 		working, cancel := context.WithCancel(t.Context())
 		for n := range objects {
 			meta := watching.Meta{UID: fmt.Sprint("uid-", n), Name: fmt.Sprint("example-", n), Namespace: "default"}
@@ -198,7 +200,7 @@ func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 				if errors.Is(err, errExiting) != tt.before {
 					t.Errorf("the error is %v", err)
 				}
-				if got := sortedKeys(outcomes); !slices.Equal(got, tt.want) {
+				if got := slices.Sorted(maps.Keys(outcomes)); !slices.Equal(got, tt.want) {
 					t.Errorf("the outcomes are of %v, want %v", got, tt.want)
 				}
 				if len(s.guest.invocations) != len(tt.want) {
@@ -232,7 +234,7 @@ func TestExitLetsCallsFinish(t *testing.T) {
 				s := newStage(t, guest, `{"metadata":{"name":"obj1"}}`)
 				op := configured(t, nil)
 				b := s.beside(t, tt.declaration)
-				op.runnables = b.p.runnables
+				op.runnables = b.engine.runnables
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.force() }
 				b.start(ctx)

@@ -4,32 +4,26 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/filters"
-	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Pauses before the functions of selectors that have failed are asked again.
-const (
-	minAsking = time.Second
-	maxAsking = time.Minute
-)
+// asking asks the guest of a handler whether it selects a resource.
+type asking func(ctx context.Context, h *Handler, resource selectors.Resource) (abi.Raw, error)
 
 // bind gives selectors that are functions of a guest their function: the guest is
 // asked once for each handler and resource. After a failure, failed gets a token, if it
 // has room.
 //
 // See https://docs.kopf.dev/en/latest/resources/ (callables).
-func (r *Registry) bind(ctx context.Context, log zerolog.Logger, failed chan<- struct{}) {
+func (r *Registry) bind(ctx context.Context, log zerolog.Logger, failed chan<- struct{}, ask asking) {
 	for _, h := range r.forObjects() {
 		if h.Selector.IsFunction() {
-			q := &selection{ctx: ctx, handler: h, log: log, failed: failed, answers: map[selectors.Key]bool{}, failures: map[selectors.Key]selectors.Resource{}}
+			q := &selection{ctx: ctx, handler: h, asking: ask, log: log, failed: failed, answers: map[selectors.Key]bool{}, failures: map[selectors.Key]selectors.Resource{}}
 			bound := h.Selector.Bind(q.holds)
 			h.Selector = &bound
 			r.selections = append(r.selections, q)
@@ -51,6 +45,7 @@ func (r *Registry) askAgain() (more, failed bool) {
 type selection struct {
 	ctx     context.Context // of the operator: selectors are checked without one
 	handler *Handler
+	asking  asking
 	log     zerolog.Logger
 	failed  chan<- struct{} // gets a token after a failure
 
@@ -99,36 +94,9 @@ func (s *selection) ask(resource selectors.Resource) bool {
 }
 
 func (s *selection) question(resource selectors.Resource) (bool, error) {
-	c := &cause{resource: &resource, base: newMemo(nil, nil), indices: indexing.New(nil, nil), log: logger{Logger: &s.log}}
-	answer, err := c.askOption(s.ctx, s.handler, "resource")
+	answer, err := s.asking(s.ctx, s.handler, resource)
 	if err != nil {
 		return false, err
 	}
 	return filters.Holds(abi.Verdict{Value: answer})
-}
-
-// askAgain asks the functions of selectors that have failed again, with growing pauses,
-// and serves what they select then. It ends with the context.
-func (o *observer) askAgain(ctx context.Context) error {
-	pause := minAsking
-	for {
-		select {
-		case <-o.unanswered:
-		case <-ctx.Done():
-			return nil
-		}
-		if backoffs.Pause(ctx, pause) != nil {
-			return nil
-		}
-		e := o.generations.hold()
-		more, failed := e.registry.askAgain()
-		if more {
-			o.resume(ctx)
-			o.streams.each(func(s *servedStream) { s.refresh(ctx, e) })
-		}
-		e.release()
-		if pause = min(2*pause, maxAsking); !failed {
-			pause = minAsking
-		}
-	}
 }

@@ -41,14 +41,14 @@ func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		op := configured(t, map[string]string{"peering.standalone": "true"})
-		op.unanswered, op.admission = make(chan struct{}, 1), newAdmission(op)
+		op.unanswered, op.admission = make(chan struct{}, 1), op.newAdmission()
 		first, err := op.newGeneration(0, registry, calls.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		op.replace(first)
 		ctx, cancel := context.WithCancel(t.Context())
-		first.registry.bind(ctx, zerolog.Nop(), op.unanswered)
+		first.registry.bind(ctx, zerolog.Nop(), op.unanswered, askForResource(new(zerolog.Nop())))
 		o := op.newObserver(newOrchestrator(), zerolog.Nop(), nil)
 		o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
 		o.last = []selectors.Resource{{Group: "example.com", Version: "v1", Plural: "apples", Preferred: true, Verbs: []string{"list", "watch", "patch"}}}
@@ -82,7 +82,7 @@ func TestSelectorsThatFailForServedResources(t *testing.T) {
 		event := abi.Handler{Kind: abi.KindEvent, ID: "event_fn", Resource: &resource}
 		guest := &choosing{counting: &counting{handlers: []abi.Handler{event, chosen}, step: abi.Step{Step: abi.StepDone}}, fails: 1}
 		op, stop := streaming(t, &store{objects: 3}, guest, nil)
-		op.admission = newAdmission(op)
+		op.admission = op.newAdmission()
 		time.Sleep(time.Minute)
 		if n := guest.begun.Load(); n != 3 {
 			t.Errorf("%d calls before the answer, want one for each object", n)

@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"context"
-	"net/http/httptrace"
 	"slices"
 	"sync"
 	"time"
@@ -106,13 +105,4 @@ func (t *place) over() {
 	if len(ts.line) > 1 {
 		next.timer = time.AfterFunc(placePatience, next.over)
 	}
-}
-
-// untilSent is for a request whose sending ends the place: those of other objects are sent
-// later then, whatever connections they get.
-func (t *place) untilSent(ctx context.Context) context.Context {
-	if t == nil {
-		return ctx
-	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { t.over() }})
 }

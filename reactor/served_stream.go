@@ -45,7 +45,7 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 	s := &servedStream{op: op, dimension: d, queues: newQueuesOf(op.Settings), working: working, reading: ctx}
 	s.queues.process, s.queues.account = s.process, op.account
 	s.stream = &watching.Stream{
-		Client: op.client, Path: path, APIVersion: apiVersionOf(d.resource), Kind: d.resource.Kind, Options: op.filtered(d.resource),
+		Client: op.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: op.filtered(d.resource),
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) }, Pace: s.queues.hold,
 	}
 	s.run(ctx, cancel, log)
@@ -99,7 +99,10 @@ func (s *servedStream) process(ctx context.Context, it item, q *queue) (version 
 			return ""
 		}
 	}
-	return s.take(s.op.hold()).process(ctx, it, q)
+	for again := true; again; {
+		version, again = s.take(s.op.hold()).process(ctx, it, q)
+	}
+	return version
 }
 
 // take makes the handlers of a generation, which the caller holds, those of the stream.
@@ -110,11 +113,11 @@ func (s *servedStream) take(e *generation) *processor {
 	op := s.op
 	p := &processor{
 		resource: s.dimension.resource, generation: e, handlers: e.registry.forResource(s.dimension.resource), settings: op.Settings, memories: op.memories,
-		applier:   &applier{client: op.client, settings: op.Settings},
-		lifecycle: e.lifecycle, log: op.Log, refKey: op.RefKey, events: op.events,
-		runnables: op.runnables, indices: e.indices, indexed: e.indexed, pauses: op.pauses, caller: e.caller,
-		completion: op.completion, again: s.process,
-		background: &execution{settings: op.Settings, runnables: op.runnables, completion: op.completion, lifecycle: progression.AllAtOnce, errors: modeTemporary},
+		writer: &writer{op.client}, runnables: op.runnables, completion: op.completion, log: op.Log, refKey: op.RefKey,
+	}
+	p.engine = &engine{
+		handlers: p.handlers.spawning, execution: p.execution(progression.AllAtOnce, modeTemporary), writer: p.writer,
+		generation: e, runnables: op.runnables, pauses: op.pauses, settings: op.Settings,
 	}
 	s.queues.all(len(p.handlers.watching) > 0)
 	s.processor.Store(p)

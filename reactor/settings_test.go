@@ -68,8 +68,8 @@ func TestThrottlingBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := configured(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`}).Settings
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
-		throttler, began := &throttler{}, time.Now()
-		throttler.run(t.Context(), q, logger{Logger: new(zerolog.Nop())}, s.Queueing.ErrorDelays, func() {}, func() error { return errors.New("boo") })
+		began := time.Now()
+		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
 		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
 			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
 		}

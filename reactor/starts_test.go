@@ -116,7 +116,7 @@ func TestWaitingIsBegun(t *testing.T) {
 				group.add(d, func() {
 					go func() { // Ends after some computing.
 						time.Sleep(computing)
-						test.ends(d, &env{cause: &cause{stopper: own}})
+						test.ends(d, &env{cause: newCause(&object{}, &daemonKind{stopper: own})})
 					}()
 				})
 				begin := time.Now()

@@ -22,7 +22,7 @@ func (p *processor) checkFits(c *cause, state progression.State) error {
 		return nil
 	}
 	probe := &stores.Patch{}
-	if essence, ok := c.new.(dicts.Object); ok {
+	if essence, ok := c.change().new.(dicts.Object); ok {
 		if err := p.settings.Persistence.DiffBase.Store(c.body, probe, essence); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func hashOf(essence any) uint64 {
 // isEndless tells that an object is new only since its state is always removed. It
 // says so once.
 func (s *stateLoss) isEndless(c *cause) bool {
-	if c.reason != causes.Create || s.essence == 0 || s.essence != hashOf(c.new) {
+	if k := c.change(); k.reason != causes.Create || s.essence == 0 || s.essence != hashOf(k.new) {
 		return false
 	}
 	if time.Since(s.since) > lossTime {

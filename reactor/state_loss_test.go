@@ -49,10 +49,10 @@ func TestLargeObjectsAreRefusedInTime(t *testing.T) {
 func TestStateThatIsAlwaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, &scripted{}, `{"spec":{"x":1}}`)
-		essence := s.cause.new.(dicts.Object)
-		guard := &s.cause.memory.stateLoss
+		essence := s.cause.change().new.(dicts.Object)
+		guard := &s.memory.stateLoss
 		handled := func() bool {
-			s.cause.reason = causes.Create
+			s.cause.change().reason = causes.Create
 			if guard.isEndless(s.cause) {
 				return false
 			}
@@ -72,11 +72,11 @@ func TestStateThatIsAlwaysRemoved(t *testing.T) {
 		if said := strings.Count(s.log.String(), "always removes"); said != 1 {
 			t.Errorf("said %d times", said)
 		}
-		s.cause.new = dicts.Object{"spec": dicts.Object{"x": 2}}
+		s.cause.change().new = dicts.Object{"spec": dicts.Object{"x": 2}}
 		if !handled() {
 			t.Error("a changed object is not handled")
 		}
-		s.cause.new = essence
+		s.cause.change().new = essence
 		time.Sleep(2 * time.Minute)
 		if !handled() {
 			t.Error("an object that was left alone is not handled")

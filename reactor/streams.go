@@ -108,7 +108,7 @@ type Counts struct {
 
 // Counts counts what there is now.
 func (op *Operator) Counts() Counts {
-	counts := Counts{Objects: op.memories.count(), Daemons: op.runnables.count(), Indexed: op.present().indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
+	counts := Counts{Objects: op.memories.count(), Daemons: op.runnables.count(), Indexed: op.present().services.indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
 	if counts.Ready {
 		counts.EventsDropped = op.events.dropped()
 		counts.RequestsDelayed = op.client.Delayed()

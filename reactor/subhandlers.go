@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -21,7 +20,7 @@ import (
 // Kopf: kopf._core.reactor.subhandling (v1.45).
 func (t *conversation) runChildren(ctx context.Context, specs []abi.Handler, lifecycle string) error {
 	t.error = nil
-	if !t.cause.changing {
+	if t.cause.change() == nil {
 		return &guestError{fmt.Errorf("%w: only handlers of changes can have sub-handlers, but not %s", abi.ErrGuest, t.handler.Title())}
 	}
 	children, err := t.declare(specs)
@@ -76,7 +75,7 @@ func (t *conversation) charge(specs []abi.Handler) error {
 	account := t.cause.account
 	if t.declared += len(specs); t.declared > account.Limits().MaxChildren {
 		return account.Refuse(accounts.Children, fmt.Errorf("%w: %d sub-handlers of one call, but the limit MaxChildren is %d: declare fewer of them, or raise the limit with --limit MaxChildren=NUMBER",
-			ErrOverLimit, t.declared, account.Limits().MaxChildren))
+			accounts.ErrLimit, t.declared, account.Limits().MaxChildren))
 	}
 	size := 0
 	for i := range specs {
@@ -112,7 +111,7 @@ func (t *conversation) runDeclared(ctx context.Context, x *execution, children [
 	if err != nil {
 		return err
 	}
-	state = state.WithPurpose(string(c.reason)).WithHandlers(idsOf(selected), now)
+	state = state.WithPurpose(string(c.change().reason)).WithHandlers(idsOf(selected), now)
 	outcomes, err := x.run(ctx, selected, c, state)
 	if err != nil {
 		return err
@@ -150,16 +149,4 @@ func forState(outcomes map[string]outcome) map[string]progression.Outcome {
 		converted[id] = o.forState()
 	}
 	return converted
-}
-
-func lifecycleByName(name string) (progression.Lifecycle, error) {
-	return progression.LifecycleByName(name, rand.IntN)
-}
-
-func idsOf(handlers []*Handler) []string {
-	ids := make([]string, len(handlers))
-	for i, h := range handlers {
-		ids[i] = h.ID
-	}
-	return ids
 }

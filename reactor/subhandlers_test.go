@@ -145,7 +145,7 @@ func TestFinishedChildrenAreNotCalledAgain(t *testing.T) {
 func TestChildrenOfEventHandlersAreRefused(t *testing.T) {
 	guest := &scripted{scripts: map[string][]string{"fn": {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`}}}
 	s := newStage(t, guest, `{}`)
-	s.cause.changing = false
+	s.cause.kind = rawEvent{}
 	got, err := s.x.attempt(t.Context(), s.handler(t, `{"kind":"event","id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
 	if err != nil || !strings.Contains(got.message, "only handlers of changes can have sub-handlers") {
 		t.Errorf("got %+v, %v", got, err)

@@ -19,15 +19,12 @@ type throttler struct {
 	until    time.Time // zero: not active
 }
 
-// run does the work unless the object is throttled. While it is, events pass by,
-// but the latest one is worked on as soon as the time is over: then run returns true,
-// and the caller begins again. Before each sleep, leave gives up what the work needs.
-func (t *throttler) run(ctx context.Context, q *queue, log logger, delays backoffs.Backoffs, leave func(), work func() error) (again bool) {
-	if !t.until.IsZero() {
-		leave()
-		return t.wait(ctx, q, log)
-	}
-	err := work()
+// isOn tells whether the object is throttled.
+func (t *throttler) isOn() bool { return !t.until.IsZero() }
+
+// judge takes what has come of an event. It returns true if the object is throttled from
+// now on.
+func (t *throttler) judge(ctx context.Context, err error, log logger, delays backoffs.Backoffs) bool {
 	if err == nil {
 		t.failures = 0
 		return false
@@ -43,18 +40,11 @@ func (t *throttler) run(ctx context.Context, q *queue, log logger, delays backof
 	delay := delays.Sticky(t.failures)
 	t.until = time.Now().Add(delay)
 	log.error(fmt.Sprintf("Throttling for %v seconds due to an unexpected error: %v", delay.Seconds(), err))
-	leave()
-	t.wait(ctx, q, log)
-	return false
+	return true
 }
 
-// wait sleeps until the throttling is over, or something new happens to the
-// object; it tells whether it is over.
-func (t *throttler) wait(ctx context.Context, q *queue, log logger) bool {
-	if q.sleep(ctx, time.Until(t.until)) > 0 {
-		return false
-	}
+// end ends the throttling.
+func (t *throttler) end(log logger) {
 	t.until = time.Time{}
 	log.info("Throttling is over. Switching back to normal operations.")
-	return true
 }

@@ -13,6 +13,22 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
+// throttled does some work as the worker of an object does.
+func throttled(ctx context.Context, th *throttler, q *queue, delays backoffs.Backoffs, work func() error) {
+	p := &processor{}
+	c := &cycle{object: &object{log: logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
+	c.memory.throttler = *th
+	defer func() { *th = c.memory.throttler }()
+	for c.memory.throttler.isOn() {
+		if !c.throttled(ctx) {
+			return
+		}
+	}
+	if c.memory.throttler.judge(ctx, work(), c.log, delays) {
+		c.throttled(ctx)
+	}
+}
+
 func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -28,10 +44,8 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
 		throttler := &throttler{}
 		delays := backoffs.Seconds(1, 3)
-		log := logger{Logger: new(zerolog.Nop())}
 		run := func() {
-			for throttler.run(t.Context(), q, log, delays, func() {}, work) {
-			}
+			throttled(t.Context(), throttler, q, delays, work)
 		}
 		for range 3 {
 			run()
@@ -57,7 +71,7 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {
-			throttler.run(context.Background(), q, logger{Logger: new(zerolog.Nop())}, backoffs.Seconds(3600), func() {}, func() error {
+			throttled(t.Context(), throttler, q, backoffs.Seconds(3600), func() error {
 				calls++
 				return errors.New("boo")
 			})

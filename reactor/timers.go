@@ -35,7 +35,7 @@ func (b *background) untilIdle() time.Duration {
 	if b.handler.Spec.Idle == nil {
 		return 0
 	}
-	return time.Until(b.memory.background.changedAt().Add(settings.Seconds(*b.handler.Spec.Idle)))
+	return time.Until(b.memory.changedAt().Add(settings.Seconds(*b.handler.Spec.Idle)))
 }
 
 // timerSleep is the sleep after a call that needs no retry; nil if there are no calls
@@ -57,7 +57,7 @@ func (b *background) timerSleep() *sleep {
 // untilChange waits for the next essential change. The reference looks for it
 // once in the idle time, and so do we, but it forgets to end with the operator.
 func (b *background) untilChange() *sleep {
-	if b.stopper.isSet() || b.memory.background.changedAt().After(b.began) {
+	if b.stopper.isSet() || b.memory.changedAt().After(b.began) {
 		return after(0, b.due)
 	}
 	idle := max(settings.Seconds(*b.handler.Spec.Idle), 10*time.Millisecond)

@@ -16,19 +16,18 @@ func (s *stage) beside(t *testing.T, declaration string) *background {
 	t.Helper()
 	h := s.handler(t, declaration)
 	stopper := newStopper()
-	own := *s.cause
-	own.stopper, own.changing, own.raw, own.body, own.patch = stopper, false, nil, nil, nil
+	own, memory := s.cause.alone(), &s.memory.background
 	d := &daemon{handler: h, stopper: stopper, done: make(chan struct{}), kill: stopper.force, log: &own.log}
 	d.instant = instantExit(settings.Default().Background)
-	if !own.memory.background.add(d) {
+	if !memory.add(d) {
 		t.Fatal("it runs already")
 	}
-	if err := own.memory.background.follow(nil, s.cause.raw); err != nil {
+	if err := memory.follow(nil, s.cause.raw); err != nil {
 		t.Fatal(err)
 	}
-	p := &processor{applier: &applier{}, settings: s.x.settings, background: s.x, runnables: newRunnables()}
-	p.runnables.add(d)
-	return &background{daemon: d, p: p, memory: own.memory, queues: newQueues(0), cause: &own}
+	e := &engine{writer: &writer{}, settings: s.x.settings, execution: s.x, runnables: newRunnables()}
+	e.runnables.add(d)
+	return &background{daemon: d, engine: e, memory: memory, nudge: func() {}, cause: newCause(own, &daemonKind{stopper: stopper, live: memory.newest})}
 }
 
 // start begins the life of a daemon or a timer.
@@ -89,7 +88,7 @@ func TestTimers(t *testing.T) {
 				b.start(t.Context())
 				if test.change > 0 {
 					time.Sleep(settings.Seconds(test.change))
-					b.memory.background.noteChange()
+					b.memory.noteChange()
 				}
 				time.Sleep(time.Until(s.guest.begin.Add(39500 * time.Millisecond)))
 				b.signal(abi.StopOperatorExiting)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -59,7 +60,7 @@ type Options struct {
 	// Limits bound the requests in time. They are those at the time of New.
 	Limits Limits
 
-	pausing func() // is called before each pause; nil: nothing is
+	hooks Hooks // of one request
 }
 
 // Client talks to one cluster with the credentials of one operator.
@@ -100,11 +101,22 @@ func (c *Client) Patch(ctx context.Context, path apipath.Path, contentType strin
 	return c.request(ctx, writing, c.patches, c.options(), http.MethodPatch, string(path), contentType, body)
 }
 
-// PatchReleasing is Patch for a caller that holds something that others wait for:
-// release is called before each pause between two attempts.
-func (c *Client) PatchReleasing(ctx context.Context, path apipath.Path, contentType string, body []byte, release func()) ([]byte, error) {
+// Hooks tell a caller that holds something for which others wait how far its request is.
+// Each may be nil.
+type Hooks struct {
+	Sent    func() // after each attempt is sent, before its answer comes
+	Pausing func() // before each pause between two attempts
+}
+
+// GetWith is Get with hooks.
+func (c *Client) GetWith(ctx context.Context, path apipath.Path, hooks Hooks) ([]byte, error) {
+	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout, hooks: hooks}, http.MethodGet, string(path), "", nil)
+}
+
+// PatchWith is Patch with hooks.
+func (c *Client) PatchWith(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks) ([]byte, error) {
 	options := c.options()
-	options.pausing = release
+	options.hooks = hooks
 	return c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
 }
 
@@ -173,6 +185,9 @@ func (c *Client) Repeat(ctx context.Context, path apipath.Path, send func() erro
 
 func (c *Client) request(ctx context.Context, by via, of class, o Options, method, target, contentType string, body []byte) ([]byte, error) {
 	var data []byte
+	if o.hooks.Sent != nil {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { o.hooks.Sent() }})
+	}
 	err := c.retrying(ctx, of.retried, o, method, target, func(ctx context.Context) error {
 		leave, err := of.enter(ctx)
 		if err != nil {
@@ -249,8 +264,8 @@ func (c *Client) retrying(ctx context.Context, retried func(error) bool, options
 		if !more {
 			return err
 		}
-		if options.pausing != nil {
-			options.pausing()
+		if options.hooks.Pausing != nil {
+			options.hooks.Pausing()
 		}
 		if err := backoffs.Pause(ctx, pause); err != nil {
 			return err

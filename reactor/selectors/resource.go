@@ -74,3 +74,11 @@ func (r Resource) URL(namespace, name, subresource string) (apipath.Path, error)
 		Group: r.Group, Version: r.Version, Namespace: namespace, Plural: r.Plural, Name: name, Subresource: subresource,
 	})
 }
+
+// APIVersion is the group and the version as objects of the resource name them.
+func (r Resource) APIVersion() string {
+	if r.Group == "" {
+		return r.Version
+	}
+	return r.Group + "/" + r.Version
+}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
-	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/peers"
 )
 
 var peeringFunctions = map[string]Function{
@@ -19,7 +19,7 @@ func peerRecord(c Case) (any, error) {
 	if unknown {
 		in = dicts.Object{"lastseen": "2020-01-01T00:00:00", "message": "x", "namespace": "y"}
 	}
-	peer, err := peering.Parse("id", dicts.Encode(in), now)
+	peer, err := peers.Parse("id", dicts.Encode(in), now)
 	if err != nil {
 		return nil, err
 	}

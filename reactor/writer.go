@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -14,159 +13,85 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/patches"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// longestSleep is how long one sleep for delayed handlers lasts at most: then the
-// object is touched, so that the logs show that it is not forgotten.
-const longestSleep = 10 * time.Minute
-
-// applier writes what a cycle has decided: one patch, then perhaps a touch.
+// writer reads and patches objects in the cluster.
 //
-// Kopf: kopf._core.actions.application, kopf._cogs.clients.patching (v1.45).
-type applier struct {
-	client   *clients.Client
-	settings *settings.Settings
+// Kopf: kopf._cogs.clients.patching (v1.45).
+type writer struct{ client *clients.Client }
+
+// target is the object that is patched, as it is known.
+type target struct {
+	resource selectors.Resource
+	raw      []byte
+	body     dicts.Object // the parts of it that the host looks at
+	log      logger
 }
 
-// application is what was applied in a cycle.
-type application struct {
-	version   string           // to wait for; empty: none
-	remaining []transformation // to be repeated with a fresher body
-	idle      bool             // there was nothing to do, and nothing to wait for
-	gone      bool             // the object does not exist anymore
+// written is what has come of a patch.
+type written struct {
+	version   string           // of the object, to wait for; empty: none
+	remaining []transformation // that have lost against newer changes: to be repeated with a fresher body
+	gone      bool             // the object does not exist any more
 }
 
-// apply patches the object if there is something to patch. Otherwise it sleeps
-// until the next handler is due, and touches the object to get an event then,
-// unless something happens earlier.
-func (a *applier) apply(ctx context.Context, c *cause, delays []time.Duration) (application, error) {
-	progress := a.settings.Persistence.Progress
-	patched := !c.patch.empty()
-	if patched {
-		if err := progress.Touch(c.body, &c.patch.merge, nil); err != nil {
-			return application{}, err
-		}
-	}
-	done, err := a.patch(ctx, c, c.patch)
-	c.spawned.release()
-	if err != nil || len(delays) == 0 {
-		done.idle = !patched
-		return done, err
-	}
-	delay := shortest(delays)
-	if patched {
-		if delay > 0 {
-			c.log.debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
-		}
-		return done, nil
-	}
-	if left := a.sleep(ctx, c, delay); left > 0 {
-		c.log.debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
-		return done, nil
-	}
-	return a.touch(ctx, c)
-}
-
-func (a *applier) sleep(ctx context.Context, c *cause, delay time.Duration) (left time.Duration) {
-	switch {
-	case delay > longestSleep:
-		c.log.debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
-	case delay > 0:
-		c.log.debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
-	default:
-		return 0
-	}
-	c.leave()
-	return c.queue.sleep(ctx, min(delay, longestSleep))
-}
-
-// touch makes a change without a meaning, so that the object comes back.
-func (a *applier) touch(ctx context.Context, c *cause) (application, error) {
-	value := stores.FormatTime(time.Now())
-	touch := newPatch(nil)
-	if err := a.settings.Persistence.Progress.Touch(c.body, &touch.merge, &value); err != nil {
-		return application{}, err
-	}
-	return a.patch(ctx, c, touch)
-}
-
-func shortest(delays []time.Duration) time.Duration {
-	least := delays[0]
-	for _, delay := range delays[1:] {
-		least = min(least, delay)
-	}
-	return least
-}
-
-// document is an object as bytes and decoded.
-type document struct {
-	raw  []byte
-	body dicts.Object
-}
-
-// read gets the object as it is now. It is nil if the object is gone. Without the
-// right to get objects, the known state has to do, as in the reference.
-func (a *applier) read(ctx context.Context, c *cause, kept func(parent, key string) bool) (*document, error) {
-	path, err := pathOf(*c.resource, c.body, "")
+// read gets the object as it is now; raw is nil if it is gone. Without the right to get
+// objects, the known state is returned, as in the reference.
+func (w *writer) read(ctx context.Context, t target, hooks clients.Hooks, kept func(parent, key string) bool) (raw []byte, body dicts.Object, err error) {
+	path, err := pathOf(t.resource, t.body, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	raw, err := a.client.Get(c.queue.untilSent(ctx), path, nil)
+	raw, err = w.client.GetWith(ctx, path, hooks)
 	switch code, _ := clients.Code(err); {
 	case code == http.StatusNotFound:
-		return nil, nil
+		return nil, nil, nil
 	case code == http.StatusForbidden:
-		c.log.debug("Not permitted to read the object; its known state is taken as the newest one.")
-		return &document{c.raw, c.body}, nil
+		t.log.debug("Not permitted to read the object; its known state is taken as the newest one.")
+		return t.raw, t.body, nil
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
-	body, err := dicts.DecodeParts(raw, kept)
+	body, err = dicts.DecodeParts(raw, kept)
 	if err != nil {
-		return nil, fmt.Errorf("the object as it was read: %w", err)
+		return nil, nil, fmt.Errorf("the object as it was read: %w", err)
 	}
-	return &document{raw, body}, nil
+	return raw, body, nil
 }
 
-// patch writes a patch and checks what came of it.
-func (a *applier) patch(ctx context.Context, c *cause, p *patch) (application, error) {
+// write writes a patch, and checks what has come of it.
+func (w *writer) write(ctx context.Context, t target, p *patch, hooks clients.Hooks) (written, error) {
 	if p.empty() {
-		return application{}, nil
+		return written{}, nil
 	}
-	w := &writing{
-		client: a.client, resource: *c.resource, before: document{c.raw, c.body}, merged: p.merge.Object(), log: c.log,
-		release: func() { c.queue.leave(ctx) },
-	}
-	remaining, err := w.write(c.queue.untilSent(ctx), p)
+	one := &writing{client: w.client, target: t, merged: p.merge.Object(), hooks: hooks}
+	remaining, err := one.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
-		c.log.debug("Patching was skipped: the object does not exist anymore.")
-		return application{gone: true}, nil
+		t.log.debug("Patching was skipped: the object does not exist anymore.")
+		return written{gone: true}, nil
 	}
 	if err != nil {
-		return application{}, err
+		return written{}, err
 	}
-	if w.result == nil {
-		return application{remaining: remaining}, nil
+	if one.result == nil {
+		return written{remaining: remaining}, nil
 	}
-	if lost := patches.Inconsistencies(w.merged, w.result); len(lost) > 0 {
-		c.log.warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
+	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
+		t.log.warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
 	}
-	return application{version: w.version(), remaining: remaining}, nil
+	return written{version: one.version(), remaining: remaining}, nil
 }
 
 // writing is the writing of one patch: up to four requests, in this order: the
 // body and the status merged, the body and the status transformed.
 type writing struct {
-	client   *clients.Client
-	resource selectors.Resource
-	before   document     // as the cycle began
-	merged   dicts.Object // all that is to be merged
-	answer   []byte       // what the server has answered last; nil: no request
-	result   dicts.Object // of this, the metadata and what was merged
-	log      logger
-	release  func() // gives up what others wait for, before a pause
+	target
+	client *clients.Client
+	merged dicts.Object // all that is to be merged
+	answer []byte       // what the server has answered last; nil: no request
+	result dicts.Object // of this, the metadata and what was merged
+	hooks  clients.Hooks
 }
 
 // write returns the transformations that lost against newer changes.
@@ -218,9 +143,9 @@ func (w *writing) fresh(p *patch) (dicts.Object, error) {
 	switch {
 	case raw != nil:
 	case slices.ContainsFunc(p.transformations, func(t transformation) bool { return t.task != nil }):
-		raw = w.before.raw
+		raw = w.raw
 	default:
-		return w.before.body, nil
+		return w.body, nil
 	}
 	return dicts.DecodeObject(raw)
 }
@@ -294,11 +219,11 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 }
 
 func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
-	path, err := pathOf(w.resource, w.before.body, subresource)
+	path, err := pathOf(w.resource, w.body, subresource)
 	if err != nil {
 		return err
 	}
-	data, err := w.client.PatchReleasing(ctx, path, contentType, payload, w.release)
+	data, err := w.client.PatchWith(ctx, path, contentType, payload, w.hooks)
 	if err != nil {
 		return err
 	}
@@ -337,7 +262,7 @@ func (w *writing) version() string {
 	switch {
 	case causes.IsReleased(w.result):
 		return version + "~which~never~arrives"
-	case version == dicts.LookupString(w.before.body, "metadata", "resourceVersion"):
+	case version == dicts.LookupString(w.body, "metadata", "resourceVersion"):
 		return ""
 	}
 	return version

@@ -1,4 +1,4 @@
-package peering
+package peers
 
 import (
 	"fmt"

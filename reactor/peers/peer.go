@@ -1,9 +1,9 @@
-// Package peering decides which of the operators that know each other work, and
+// Package peers decides which of the operators that know each other work, and
 // which ones pause: what they write about themselves into peering objects, and
 // what that means for one of them. It is pure; requests are made elsewhere.
 //
 // Kopf: kopf._core.engines.peering (v1.45); https://docs.kopf.dev/en/latest/peering/
-package peering
+package peers
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package peering_test
+package peers_test
 
 import (
 	"strings"
@@ -8,29 +8,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/peers"
 )
 
 func TestParse(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := []struct {
 		name, raw string
-		want      peering.Record
+		want      peers.Record
 		fails     string
 	}{
-		{"empty", `{}`, peering.Record{Lifetime: 60, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
-		{"full", `{"priority":-3,"lifetime":"30","lastseen":"2020-01-01T00:00:00.5Z"}`, peering.Record{Priority: -3, Lifetime: 30, LastSeen: "2020-01-01T00:00:00.500000+00:00"}, ""},
-		{"a time with a zone", `{"lastseen":"2020-01-01T00:00:00+02:00"}`, peering.Record{Lifetime: 60, LastSeen: "2020-01-01T00:00:00+02:00"}, ""},
-		{"a fraction of a second", `{"lifetime":1.9}`, peering.Record{Lifetime: 1, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
-		{"not an object", `7`, peering.Record{}, "the record of the peer id"},
-		{"a bad time", `{"lastseen":"bad"}`, peering.Record{}, "lastseen"},
-		{"a bad lifetime", `{"lifetime":"1.5"}`, peering.Record{}, "lifetime"},
-		{"no lifetime", `{"lifetime":null}`, peering.Record{}, "lifetime"},
-		{"a bad priority", `{"priority":"high"}`, peering.Record{}, "priority"},
+		{"empty", `{}`, peers.Record{Lifetime: 60, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
+		{"full", `{"priority":-3,"lifetime":"30","lastseen":"2020-01-01T00:00:00.5Z"}`, peers.Record{Priority: -3, Lifetime: 30, LastSeen: "2020-01-01T00:00:00.500000+00:00"}, ""},
+		{"a time with a zone", `{"lastseen":"2020-01-01T00:00:00+02:00"}`, peers.Record{Lifetime: 60, LastSeen: "2020-01-01T00:00:00+02:00"}, ""},
+		{"a fraction of a second", `{"lifetime":1.9}`, peers.Record{Lifetime: 1, LastSeen: "2026-01-02T03:04:05+00:00"}, ""},
+		{"not an object", `7`, peers.Record{}, "the record of the peer id"},
+		{"a bad time", `{"lastseen":"bad"}`, peers.Record{}, "lastseen"},
+		{"a bad lifetime", `{"lifetime":"1.5"}`, peers.Record{}, "lifetime"},
+		{"no lifetime", `{"lifetime":null}`, peers.Record{}, "lifetime"},
+		{"a bad priority", `{"priority":"high"}`, peers.Record{}, "priority"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			peer, err := peering.Parse("id", []byte(tt.raw), now)
+			peer, err := peers.Parse("id", []byte(tt.raw), now)
 			if tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) {
 					t.Fatalf("error: %v, want %q", err, tt.fails)
@@ -70,11 +70,11 @@ func TestJudge(t *testing.T) {
 		}
 		for _, step := range steps {
 			time.Sleep(time.Until(begin.Add(step.after)))
-			peers, failures := peering.ParseObject([]byte(object), time.Now())
+			peers, failures := peers.ParseObject([]byte(object), time.Now())
 			if len(failures) != 1 || len(peers) != 5 {
 				t.Fatalf("%d peers, failures: %v", len(peers), failures)
 			}
-			v := peering.Judge(peers, "me", 10, time.Now())
+			v := peers.Judge(peers, "me", 10, time.Now())
 			got := names{identities(v.Prior), identities(v.Same), identities(v.Dead)}
 			if diff := cmp.Diff(step.want, got); diff != "" {
 				t.Errorf("after %v (-want +got):\n%s", step.after, diff)
@@ -89,7 +89,7 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-func identities(peers peering.Peers) []string {
+func identities(peers peers.Peers) []string {
 	var list []string
 	for _, peer := range peers {
 		list = append(list, peer.Identity)
@@ -105,7 +105,7 @@ func TestKeepAlive(t *testing.T) {
 		{0, 5 * time.Second, time.Second},
 	}
 	for _, tt := range tests {
-		if got := peering.KeepAlive(tt.lifetime, tt.jitter); got != tt.want {
+		if got := peers.KeepAlive(tt.lifetime, tt.jitter); got != tt.want {
 			t.Errorf("lifetime %v, jitter %v: %v, want %v", tt.lifetime, tt.jitter, got, tt.want)
 		}
 	}
@@ -113,8 +113,8 @@ func TestKeepAlive(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	started := time.Date(2026, 1, 2, 5, 4, 5, 0, time.FixedZone("", 2*3600))
-	salt := peering.Salt(func(int) int { return 1 })
-	if got, want := peering.Identity("me", "host", started, salt), "me@host/20260102030405/bbb"; got != want {
+	salt := peers.Salt(func(int) int { return 1 })
+	if got, want := peers.Identity("me", "host", started, salt), "me@host/20260102030405/bbb"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -133,7 +133,7 @@ func TestDescribeHost(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := peering.DescribeHost(tt.names, tt.fallback); got != tt.want {
+			if got := peers.DescribeHost(tt.names, tt.fallback); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -141,7 +141,7 @@ func TestDescribeHost(t *testing.T) {
 }
 
 func TestPeersInMessages(t *testing.T) {
-	peers, _ := peering.ParseObject([]byte(`{"status":{"a":{"priority":1,"lifetime":2,"lastseen":"2020-01-01T00:00:00Z"}}}`), time.Now())
+	peers, _ := peers.ParseObject([]byte(`{"status":{"a":{"priority":1,"lifetime":2,"lastseen":"2020-01-01T00:00:00Z"}}}`), time.Now())
 	if got, want := peers.String(), "[<Peer a: priority=1, lifetime=2, lastseen='2020-01-01T00:00:00+00:00'>]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -1,0 +1,61 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Webhooks lets the API server reach the admission handlers of an operator.
+// Package webhooks has them.
+type Webhooks interface {
+	// Serve serves until the context ends, and then until all is put in order: nil
+	// in that case. Its end ends the operator.
+	Serve(ctx context.Context, a *Admission) error
+}
+
+var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
+
+// webhooks makes what serves the admission handlers, if there is anything to serve.
+func (op *Operator) webhooks() (Webhooks, error) {
+	var hooks Webhooks
+	var err error
+	if op.Webhooks != nil {
+		hooks, err = op.Webhooks(op.Settings.Admission)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case hooks == nil && op.present().registry.needsServer():
+		return nil, errNoServer
+	}
+	return hooks, nil
+}
+
+// admit serves the webhooks, but not before the resources are known: reviews that
+// come too early would find no handlers.
+func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
+	if hooks == nil {
+		return nil
+	}
+	select {
+	case <-op.admission.Found():
+	case <-ctx.Done():
+		return nil
+	}
+	if err := hooks.Serve(ctx, op.admission); err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	if ctx.Err() == nil {
+		return errors.New("admission: the server has ended by itself")
+	}
+	return nil
+}
+
+// newAdmission is the operator as its webhooks see it.
+func (op *Operator) newAdmission() *Admission {
+	return &Admission{
+		generations: &op.generations, memories: op.memories, connected: op.connected, settings: op.Settings, log: op.Log, refKey: op.RefKey,
+		changed: make(chan struct{}, 1), found: make(chan struct{}),
+	}
+}
