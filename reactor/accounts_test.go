@@ -233,8 +233,8 @@ func TestBodiesAreReadAgain(t *testing.T) {
 					}
 					return tt.code, reply
 				}))
-				op := &Operator{client: p.writer.client, memories: p.memories, Options: Options{Log: p.log}}
-				s := &servedStream{op: op, dimension: dimension{resource: p.resource}}
+				host := &streamHost{client: p.writer.client, memories: p.memories, log: p.log}
+				s := &servedStream{host: host, dimension: dimension{resource: p.resource}}
 				it := item{Event: watching.Event{Type: tt.kind, Meta: meta}, bodiless: true}
 				began := time.Now()
 				it, known := s.reread(t.Context(), it, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
@@ -324,7 +324,7 @@ func TestDaemonsCountForTheirOperator(t *testing.T) {
 	s := newStage(t, &scripted{}, `{"metadata":{"name":"x"}}`)
 	s.cause.account = accounts.New(accounts.Limits{MemoLimit: 1000})
 	for _, scope := range []int{0, 1} {
-		if _, err := (&env{cause: newCause(s.cause.alone(), nil)}).MemoSet(scope, "k", text(1000), -1); !errors.Is(err, ErrOverLimit) {
+		if _, err := (&env{cause: newCause(s.cause.alone(), nil)}).MemoSet(scope, "k", text(1000), -1); !errors.Is(err, accounts.ErrLimit) {
 			t.Errorf("scope %d: %v", scope, err)
 		}
 	}

@@ -25,13 +25,13 @@ var ErrNoPeering = errors.New("the cluster has no peering resources")
 // Announcement is a record in peering objects that no operator keeps: it makes
 // the operators pause until it expires or is withdrawn.
 type Announcement struct {
-	Logins     []Login       // of the host
-	Namespaces []string      // patterns of the namespaces of the objects; none: the cluster-scoped objects
-	Name       string        // of the peering objects
-	Identity   string        // of the record; empty: ManualIdentity
-	Priority   int           // operators with a lower or an equal one pause
-	Lifetime   time.Duration // in whole seconds; 0 withdraws the record
-	UserAgent  string        // of the requests; empty: "kopf"
+	Logins     []credentials.HostLogin // of the host
+	Namespaces []string                // patterns of the namespaces of the objects; none: the cluster-scoped objects
+	Name       string                  // of the peering objects
+	Identity   string                  // of the record; empty: ManualIdentity
+	Priority   int                     // operators with a lower or an equal one pause
+	Lifetime   time.Duration           // in whole seconds; 0 withdraws the record
+	UserAgent  string                  // of the requests; empty: "kopf"
 	Log        zerolog.Logger
 }
 
@@ -42,7 +42,7 @@ type Announcement struct {
 // Kopf: kopf._core.engines.peering.touch_command (v1.45).
 func Announce(ctx context.Context, a Announcement) error {
 	log := a.Log.With().Str(LoggerField, "kopf.peering").Logger()
-	own, err := loginsOf(ctx, a.Logins, log)
+	own, err := credentials.FromHost(ctx, a.Logins, log)
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
@@ -51,7 +51,7 @@ func Announce(ctx context.Context, a Announcement) error {
 	defer stop()
 	go func() { _ = vault.Run(logging) }() // Ends with the context; its error is that of the requests.
 	options := func() clients.Options {
-		o := requestOptions(settings.Default().Networking)
+		o := clients.OptionsOf(settings.Default().Networking)
 		o.UserAgent = a.UserAgent
 		return o
 	}

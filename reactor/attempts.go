@@ -36,7 +36,7 @@ func (b *background) attempt(ctx context.Context) (*sleep, error) {
 	if over := x.over(b.handler, c, b.state); over != nil {
 		return b.take(ctx, c, *over)
 	}
-	if b.leave, err = x.runnables.enter(ctx, b.handler, b.stopper.waits); err != nil {
+	if b.leave, err = x.enter(ctx, b.handler, b.stopper.waits); err != nil {
 		return nil, err
 	}
 	var step *abi.Step

@@ -9,28 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
-
-// Connection is how to reach the cluster.
-type Connection = credentials.Info
-
-// Login is a way of the host to log in.
-type Login struct {
-	// Name is what login handlers know it by.
-	Name string
-
-	// Where says to people where it looks; may be empty.
-	Where string
-
-	// Get gives the credentials as they are now; nil if there are none, such as the
-	// service account outside of a cluster.
-	Get func(ctx context.Context) (*Connection, error)
-}
 
 // errNoLogin is in the error of an operator that has never been connected.
 var errNoLogin = errors.New("login")
@@ -46,7 +28,7 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	}
 	log := op.Log.With().Str(LoggerField, "kopf.activities").Logger()
 	log.Info().Msg(title + " has been initiated.")
-	own, err := loginsOf(ctx, op.Logins, log)
+	own, err := credentials.FromHost(ctx, op.Logins, log)
 	found = own
 	e := op.hold()
 	defer e.release()
@@ -99,28 +81,6 @@ func (op *Operator) askLogins(ctx context.Context, e *generation, own map[string
 			return nil, fmt.Errorf("the result of the login handler %s: %w", quote(id), err)
 		}
 		found[id] = info
-	}
-	return found, nil
-}
-
-// loginsOf are the host's own credentials. One login that fails does not matter if
-// there is another one; if all do, the errors are those of the login.
-func loginsOf(ctx context.Context, logins []Login, log zerolog.Logger) (map[string]credentials.Info, error) {
-	found := map[string]credentials.Info{}
-	var failures []error
-	for _, login := range logins {
-		info, err := login.Get(ctx)
-		switch {
-		case err != nil:
-			log.Error().Msg(fmt.Sprintf("Login with %s has failed: %v", quote(login.Name), err))
-			failures = append(failures, err)
-		case info != nil:
-			log.Debug().Msg(fmt.Sprintf("Login with %s is possible.", quote(login.Name)))
-			found[login.Name] = *info
-		}
-	}
-	if len(found) == 0 {
-		return nil, errors.Join(failures...)
 	}
 	return found, nil
 }

@@ -29,13 +29,13 @@ type works struct {
 }
 
 // start starts the background handlers of a generation that is still the present one,
-// after those of the one before have ended.
-func (w *works) start(ctx context.Context, op *Operator, e *generation) (err error) {
+// after those of the one before have ended. The activity has the handlers.
+func (w *works) start(ctx context.Context, a *activity, e *generation, in entrance) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end()
 	if !e.replaced.Load() && ctx.Err() == nil {
-		w.halt, err = op.startWork(ctx, e)
+		w.halt, err = startWork(ctx, a, e, in)
 	}
 	return err
 }
@@ -56,24 +56,24 @@ func (w *works) end() {
 // startWork starts the background handlers. The returned function tells them to
 // end, and waits; those that take longer than handlers at the exit may are ended by
 // force.
-func (op *Operator) startWork(ctx context.Context, e *generation) (stop func(), err error) {
+func startWork(ctx context.Context, a *activity, e *generation, in entrance) (stop func(), err error) {
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	stopper := newStopper()
 	e.hold()
-	for _, h := range deduplicated(e.registry.activities[abi.KindBackground]) {
+	for _, h := range deduplicated(a.handlers) {
 		var c *cause
-		if c, err = op.activity(e, abi.KindBackground).cause(stopper); err != nil {
+		if c, err = a.cause(stopper); err != nil {
 			break
 		}
-		w := &work{h, c, &execution{settings: op.Settings, lifecycle: progression.AllAtOnce, errors: modeTemporary, runnables: op.runnables}}
+		w := &work{h, c, &execution{settings: a.settings, lifecycle: progression.AllAtOnce, errors: modeTemporary, entrance: in}}
 		running.Go(func() { w.run(working) }) // Waited for by the returned function.
 	}
 	tell := context.AfterFunc(ctx, func() { stopper.set(abi.StopOperatorExiting) })
 	return func() {
 		tell()
 		stopper.set(abi.StopOperatorExiting)
-		late := time.AfterFunc(op.Settings.Queueing.ExitTimeout, kill)
+		late := time.AfterFunc(a.settings.Queueing.ExitTimeout, kill)
 		running.Wait()
 		late.Stop()
 		kill()

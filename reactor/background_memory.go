@@ -33,7 +33,7 @@ func (m *backgroundMemory) renew(generation uint32) {
 // follow takes a newer body, if anything runs that looks at it. What is pointed to is a
 // copy: the cause that a body comes from must not live as long.
 //
-// Errors: ErrOverLimit; then the body is the one before.
+// Errors: accounts.ErrLimit; then the body is the one before.
 func (m *backgroundMemory) follow(account *accounts.Account, raw []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
@@ -23,15 +24,32 @@ type Claims struct {
 	items map[*claim]bool
 }
 
+// claimant is an operator that claims resources.
+type claimant struct {
+	owner    any    // the operator itself
+	operator string // its name in errors
+	cluster  string // its URL
+}
+
 // claim is a resource in a namespace, or everywhere, for one operator.
 type claim struct {
-	owner     *Operator
-	operator  string
-	cluster   string // its URL
+	claimant
 	resource  selectors.Key
 	namespace string // empty: everywhere
 	finalizer string
 	kept      []string // paths of the fields that have the last handled state
+}
+
+// claim claims a resource in a namespace, or everywhere, whose objects keep what the settings
+// say. The release of what it returns gives the claim back.
+//
+// Errors: ErrOverlap.
+func (s *Claims) claim(by claimant, d dimension, persistence settings.Persistence) (release func(), err error) {
+	kept, err := placesOf(persistence.DiffBase)
+	if err != nil {
+		return nil, err
+	}
+	return s.add(&claim{claimant: by, resource: d.resource.Key(), namespace: d.namespace, finalizer: persistence.Finalizer, kept: kept})
 }
 
 // add adds a claim, unless it overlaps with one of another operator.
@@ -70,21 +88,6 @@ func (c *claim) overlap(other *claim) string {
 	return ""
 }
 
-// claim claims what a stream is for, if its handlers keep anything on the objects.
-func (op *Operator) claim(d dimension, handlers *resourceHandlers) (release func(), err error) {
-	if op.Claims == nil || len(handlers.changing)+len(handlers.spawning) == 0 {
-		return func() {}, nil
-	}
-	kept, err := placesOf(op.Settings.Persistence.DiffBase)
-	if err != nil {
-		return nil, err
-	}
-	return op.Claims.add(&claim{
-		owner: op, operator: op.Name, cluster: op.cluster, resource: d.resource.Key(), namespace: d.namespace,
-		finalizer: op.Settings.Persistence.Finalizer, kept: kept,
-	})
-}
-
 // placesOf are the fields that a storage writes a state to, whatever storage it is.
 func placesOf(storage stores.DiffBaseStorage) ([]string, error) {
 	const trace = "a state to be found"
@@ -109,24 +112,4 @@ func pathsTo(trace, at string, value any) []string {
 		}
 	}
 	return paths
-}
-
-// reclaim claims what a stream is for under another generation.
-func (s *servedStream) reclaim(e *generation) error {
-	s.claiming.Lock()
-	defer s.claiming.Unlock()
-	if s.release != nil {
-		s.release()
-	}
-	release, err := s.op.claim(s.dimension, e.registry.forResource(s.dimension.resource))
-	s.release = release
-	return err
-}
-
-func (s *servedStream) unclaim() {
-	s.claiming.Lock()
-	defer s.claiming.Unlock()
-	if s.release != nil {
-		s.release()
-	}
 }

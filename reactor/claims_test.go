@@ -52,16 +52,17 @@ func TestClaims(t *testing.T) {
 			two := &Operator{Options: Options{Name: "two", Claims: shared, Settings: settings.Default()}}
 			tt.change(two)
 			claim := func(op *Operator, resource, namespace string, kind abi.Kind) (func(), error) {
-				handlers := &resourceHandlers{}
-				switch kind {
-				case abi.KindCreate:
-					handlers.changing = []*Handler{{}}
-				case abi.KindDaemon:
-					handlers.spawning = []*Handler{{}}
-				case abi.KindEvent:
-					handlers.watching = []*Handler{{}}
+				registry, err := NewRegistry(instant{[]abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: resource}}}})
+				if err != nil {
+					t.Fatal(err)
 				}
-				return op.claim(dimension{resource: selectors.Resource{Group: "example.com", Plural: resource}, namespace: namespace}, handlers)
+				e, err := newGeneration(0, registry, services{}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := dimension{resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, namespace: namespace}
+				s := &servedStream{host: op.host(), dimension: d}
+				return s.unclaim, s.reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)
 			if err != nil {

@@ -98,7 +98,7 @@ func (e *engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 
 // spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
 //
-// Errors: ErrOverLimit, for the body.
+// Errors: accounts.ErrLimit, for the body.
 func (e *engine) spawn(ctx context.Context, a *attendance, h *Handler) error {
 	m := a.memory
 	own, s := a.cause.alone(), newStopper()

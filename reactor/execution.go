@@ -39,13 +39,35 @@ func (o outcome) forState() progression.Outcome {
 	return out
 }
 
+// Errors of handlers that have not run to their end.
+var (
+	errExiting   = errors.New("the operator exits")
+	errCancelled = errors.New("cancelled")
+)
+
 // execution calls handlers of one cause in one cycle.
 type execution struct {
 	settings   *settings.Settings
 	lifecycle  progression.Lifecycle
 	errors     errorsMode // of handlers that do not say
-	runnables  *runnables // nil: everything may begin
+	entrance   entrance   // nil: everything may begin
 	completion *completion
+}
+
+// entrance is where handlers enter before they begin.
+type entrance interface {
+	// enter waits for a place for a call of a handler; leave gives the place back. It
+	// calls waits first if no place is free, unless that is nil.
+	//
+	// Errors: errExiting, if nothing may begin any more; that of the context.
+	enter(ctx context.Context, h *Handler, waits func()) (leave func(), err error)
+}
+
+func (x *execution) enter(ctx context.Context, h *Handler, waits func()) (leave func(), err error) {
+	if x.entrance == nil {
+		return func() {}, nil
+	}
+	return x.entrance.enter(ctx, h, waits)
 }
 
 // errorsMode says what an arbitrary error means.
@@ -85,7 +107,7 @@ func (x *execution) attempt(ctx context.Context, h *Handler, c *cause, state pro
 	if over := x.over(h, c, state); over != nil {
 		return *over, nil
 	}
-	leave, err := x.runnables.enter(ctx, h, nil)
+	leave, err := x.enter(ctx, h, nil)
 	if err != nil {
 		return outcome{}, err
 	}

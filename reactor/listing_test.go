@@ -132,7 +132,7 @@ func streaming(t *testing.T, server http.RoundTripper, guest Guest, changes map[
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		op.stream(ctx, dimension{resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
+		op.host().serve(ctx, dimension{resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
 	}()
 	return op, func() {
 		op.runnables.close()

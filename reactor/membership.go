@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -23,31 +22,6 @@ import (
 
 // withdrawalTimeout bounds the last request of an operator that exits.
 const withdrawalTimeout = 5 * time.Second
-
-// peeringGroups are the groups of the peering resources: the new one and the old one.
-var peeringGroups = []string{"kopf.dev", "zalando.org"}
-
-// errNoNamespace is for operators that serve the cluster: they have no namespaces
-// with peering objects.
-var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects of namespaces are of no use ` +
-	"for the whole cluster; serve namespaces, or set peering.standalone")
-
-// peeringResources are those of the resources that the operators meet in.
-//
-// Kopf: kopf._core.engines.peering.guess_selectors (v1.45).
-func peeringResources(resources []selectors.Resource, clusterwide bool) []selectors.Resource {
-	plural := "kopfpeerings"
-	if clusterwide {
-		plural = "clusterkopfpeerings"
-	}
-	var found []selectors.Resource
-	for _, r := range resources {
-		if r.Plural == plural && r.Version == "v1" && slices.Contains(peeringGroups, r.Group) {
-			found = append(found, r)
-		}
-	}
-	return found
-}
 
 // notice is what an operator writes into a peering object.
 type notice struct {
@@ -100,13 +74,13 @@ type membership struct {
 	identity string
 	settings *settings.Peering
 	stream   *watching.Stream
-	streams  *streamSet
+	streams  *watching.Set
 	pauses   *pauses
 	reason   pauseReason
 	log      zerolog.Logger
 	sharded  bool // operators of the same priority share the objects, and do not pause for each other
 
-	objects chan peeringState // the newest one
+	objects chan peeringState // the newest one; of capacity 1
 	known   bool              // the object exists; for the stream only
 }
 
@@ -116,35 +90,13 @@ type peeringState struct {
 	gone   bool   // it has been deleted
 }
 
-// member serves one peering object until the context ends.
-func (op *Operator) member(ctx context.Context, d dimension) {
-	log := op.Log.With().Str(LoggerField, "kopf.peering").Logger()
-	path, err := d.resource.URL(d.namespace, "", "")
-	if err != nil {
-		log.Error().Err(err).Msg("a peering resource cannot be used")
-		return
-	}
-	m := &membership{
-		notice:   notice{op.client, d.resource, d.namespace, op.Settings.Peering.Name},
-		identity: op.identity(), settings: &op.Settings.Peering,
-		stream: &watching.Stream{
-			Client: op.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: op.watchOptions,
-			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
-		},
-		streams: &op.streams,
-		pauses:  op.pauses, reason: pauseReason(d.key()), log: log,
-		sharded: !op.Settings.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
-	}
-	m.run(ctx)
-}
-
 // run ends with the context, and with the withdrawal of the operator's record.
 func (m *membership) run(ctx context.Context) {
 	m.pauses.set(m.reason, m.settings.Mandatory) // until the object is seen
 	var parts sync.WaitGroup
 	parts.Go(func() { m.keepAlive(ctx) })
 	parts.Go(func() { m.follow(ctx) })
-	m.streams.supervise(ctx, &supervised{stream: m.stream, resource: m.resource, namespace: m.namespace}, func() {
+	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace}, func() {
 		_ = m.stream.Run(ctx, m) // ends with the context only
 	})
 	parts.Wait()

@@ -36,7 +36,7 @@ func TestLimitOfOneMemo(t *testing.T) {
 		{"b", text(9000), false},
 	} {
 		_, err := m.set(account, step.key, step.value, -1)
-		if errors.Is(err, ErrOverLimit) != step.refused || !step.refused && err != nil {
+		if errors.Is(err, accounts.ErrLimit) != step.refused || !step.refused && err != nil {
 			t.Errorf("step %d: %v", i, err)
 		}
 		if step.refused && (!strings.Contains(err.Error(), "the limit MemoLimit is 10000") || !strings.Contains(err.Error(), "--limit MemoLimit=SIZE")) {
@@ -71,10 +71,10 @@ func TestLimitOfAllMemos(t *testing.T) {
 			break
 		}
 	}
-	if len(memos) != 8 || !errors.Is(refused, ErrOverLimit) || !strings.Contains(refused.Error(), "the limit MemoMemory of 8388608 bytes is reached") {
+	if len(memos) != 8 || !errors.Is(refused, accounts.ErrLimit) || !strings.Contains(refused.Error(), "the limit MemoMemory of 8388608 bytes is reached") {
 		t.Fatalf("%d memos, then %v", len(memos), refused)
 	}
-	if _, err := all.base.set(all.account, "k", text(1<<20), -1); !errors.Is(err, ErrOverLimit) {
+	if _, err := all.base.set(all.account, "k", text(1<<20), -1); !errors.Is(err, accounts.ErrLimit) {
 		t.Errorf("the operator's memo: %v", err)
 	}
 	memos = nil
@@ -165,7 +165,7 @@ func TestMemosOfProgramsAreTheirs(t *testing.T) {
 	if err := m.Set("k", strings.Repeat("x", 1<<20)); err != nil || held(account, accounts.Memos) != 0 {
 		t.Errorf("%v; %d bytes are held", err, held(account, accounts.Memos))
 	}
-	if _, err := m.values.set(account, "more", []byte("1"), -1); !errors.Is(err, ErrOverLimit) {
+	if _, err := m.values.set(account, "more", []byte("1"), -1); !errors.Is(err, accounts.ErrLimit) {
 		t.Errorf("a handler's value: %v", err)
 	}
 }

@@ -45,15 +45,16 @@ var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.S
 type observer struct {
 	client       *clients.Client
 	orchestrator *orchestrator
-	admission    *Admission
 	generations  *generations
 	pauses       *pauses
 	peering      *settings.Peering
 	namespaces   selectors.Namespaces // patterns; none: the whole cluster
 	watching     func(selectors.Resource) func() watching.Options
 	scanning     bool // keep watching
-	streams      *streamSet
-	unanswered   <-chan struct{} // has a token when a function of a resource selector has failed
+	streams      *watching.Set
+	admit        func(e *generation, resources, all []selectors.Resource) // serves webhooks for the resources
+	refresh      func(ctx context.Context, e *generation)                 // shows the objects of streams that have more handlers
+	unanswered   <-chan struct{}                                          // has a token when a function of a resource selector has failed
 	log          zerolog.Logger
 
 	resolving sync.Mutex           // guards the next two, and keeps the order of what is served
@@ -160,7 +161,7 @@ func (o *observer) resolve(ctx context.Context, partial error) {
 	}
 	o.warned = warnings
 	o.serve(ctx, served.Watched, o.last)
-	o.admission.serve(e, served.Webhooks, o.last)
+	o.admit(e, served.Webhooks, o.last)
 }
 
 // serve serves the demanded resources, and meets other operators in those for that.
@@ -229,7 +230,7 @@ func (o *observer) stream(r selectors.Resource) (*watching.Stream, error) {
 
 // supervised runs a stream of the observer itself.
 func (o *observer) supervised(ctx context.Context, stream *watching.Stream, r selectors.Resource, sink watching.Sink) (err error) {
-	o.streams.supervise(ctx, &supervised{stream: stream, resource: r}, func() { err = stream.Run(ctx, sink) })
+	o.streams.Supervise(ctx, &watching.Supervised{Stream: stream, Resource: r.String()}, func() { err = stream.Run(ctx, sink) })
 	return err
 }
 
@@ -358,11 +359,31 @@ func (o *observer) askAgain(ctx context.Context) error {
 		more, failed := e.registry.askAgain()
 		if more {
 			o.resume(ctx)
-			o.streams.each(func(s *servedStream) { s.refresh(ctx, e) })
+			o.refresh(ctx, e)
 		}
 		e.release()
 		if pause = min(2*pause, maxAsking); !failed {
 			pause = minAsking
 		}
 	}
+}
+
+// peeringGroups are the groups of the peering resources: the new one and the old one.
+var peeringGroups = []string{"kopf.dev", "zalando.org"}
+
+// peeringResources are those of the resources that the operators meet in.
+//
+// Kopf: kopf._core.engines.peering.guess_selectors (v1.45).
+func peeringResources(resources []selectors.Resource, clusterwide bool) []selectors.Resource {
+	plural := "kopfpeerings"
+	if clusterwide {
+		plural = "clusterkopfpeerings"
+	}
+	var found []selectors.Resource
+	for _, r := range resources {
+		if r.Plural == plural && r.Version == "v1" && slices.Contains(peeringGroups, r.Group) {
+			found = append(found, r)
+		}
+	}
+	return found
 }

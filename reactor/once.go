@@ -30,12 +30,8 @@ func (op *Operator) untilCompleted(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		listed := true // looked at first: what is listed is waited for by then
-		for _, s := range op.Streams() {
-			listed = listed && s.Synced
-		}
 		settled, handled, failed := op.completion.state()
-		if !listed || !settled {
+		if !settled {
 			continue
 		}
 		op.Log.Info().Str(LoggerField, "kopf.reactor").Msg(fmt.Sprintf("All is handled: %d objects.", handled))

@@ -31,7 +31,7 @@ type Options struct {
 
 	// Logins are the host's own ways to log in. They are used, after the startup
 	// handlers, if there are no login handlers; or else offered to those.
-	Logins []Login
+	Logins []credentials.HostLogin
 
 	// AllowServer and AllowProxy let login handlers choose where requests go.
 	AllowServer, AllowProxy bool
@@ -105,10 +105,10 @@ type Operator struct {
 	admission  *Admission
 	leave      func()       // withdraws from the peering
 	exiting    atomic.Int64 // process.ultimate_exiting_timeout
-	streams    streamSet
-	begun      atomic.Bool   // Run was called
-	serving    atomic.Bool   // observing the cluster
-	handled    atomic.Uint64 // events of objects
+	streams    watching.Set
+	served     servedStreams
+	begun      atomic.Bool // Run was called
+	serving    atomic.Bool // observing the cluster
 	works      works
 	replacing  replacing
 	cluster    string     // its URL
@@ -280,7 +280,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	op.leave = orchestrator.leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	if op.Liveness != "" {
-		serve, err := op.liveness(op.Liveness)
+		serve, err := liveness(op.Liveness, func(ctx context.Context) (*activityResult, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {
 			return err
 		}
@@ -293,7 +293,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	stopPosting := op.events.start(ctx, op.client, namespaceOfEvents(first.Info, initial.services.caller, log), log)
 	defer stopPosting()
 	defer op.works.stop()
-	if err := op.works.start(ctx, op, initial); err != nil {
+	if err := op.works.start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
 		return err
 	}
 	defer op.replacing.end()
@@ -304,9 +304,10 @@ func (op *Operator) serve(ctx context.Context) error {
 // newObserver makes what finds out about the cluster.
 func (op *Operator) newObserver(o *orchestrator, log zerolog.Logger, patterns []string) *observer {
 	return &observer{
-		client: op.client, orchestrator: o, admission: op.admission, generations: &op.generations,
-		pauses: op.pauses, peering: &op.Settings.Peering,
-		namespaces: selectors.ParseNamespaces(patterns), watching: op.filtered,
+		client: op.client, orchestrator: o, admit: op.admission.serve, generations: &op.generations,
+		refresh: func(ctx context.Context, e *generation) { op.served.each(func(s *servedStream) { s.refresh(ctx, e) }) },
+		pauses:  op.pauses, peering: &op.Settings.Peering,
+		namespaces: selectors.ParseNamespaces(patterns), watching: func(r selectors.Resource) func() watching.Options { return filtered(op.Settings, r) },
 		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, unanswered: op.unanswered, log: log,
 	}
 }
@@ -317,7 +318,8 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, o.askAgain, op.pauseDaemons, admit, op.untilCompleted, op.untilRefused} {
+	pausing := func(ctx context.Context) error { return op.runnables.stopInPauses(ctx, op.pauses) }
+	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, o.askAgain, pausing, admit, op.untilCompleted, op.untilRefused} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -380,54 +382,9 @@ func (op *Operator) stopDaemons() {
 	op.runnables.wait()
 }
 
-// start serves one dimension until the context ends.
-func (op *Operator) start(ctx context.Context, d dimension) {
-	if d.peering {
-		op.member(ctx, d)
-	} else {
-		op.stream(ctx, d)
-	}
-}
-
-// prepare makes all handlers wait for a stream whose objects are indexed, and the
-// operator for a peering object that is mandatory.
-func (op *Operator) prepare(d dimension) {
-	if d.peering {
-		op.pauses.set(pauseReason(d.key()), op.Settings.Peering.Mandatory)
-		return
-	}
-	op.present().await(d)
-}
-
 func (op *Operator) requestOptions() clients.Options {
-	o := requestOptions(op.Settings.Networking)
+	o := clients.OptionsOf(op.Settings.Networking)
 	o.Limits, o.UserAgent = op.Limits, op.UserAgent
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
-}
-
-func requestOptions(n settings.Networking) clients.Options {
-	connect := cmp.Or(n.ConnectTimeout, n.RequestTimeout)
-	return clients.Options{
-		RequestTimeout: n.RequestTimeout, ConnectTimeout: connect, WatchConnectTimeout: connect, TrustEnv: n.TrustEnv,
-		Backoffs: n.ErrorBackoffs, EnforceRetryAfter: n.EnforceRetryAfter,
-	}
-}
-
-// watchOptions are the options of streams that see all objects.
-func (op *Operator) watchOptions() watching.Options {
-	w := op.Settings.Watching
-	return watching.Options{
-		ServerTimeout: w.ServerTimeout, ClientTimeout: w.ClientTimeout, ReconnectBackoff: w.ReconnectBackoff,
-		InactivityTimeout: w.InactivityTimeout, ChunkSize: w.ChunkSize, InitialStreaming: w.InitialStreaming,
-	}
-}
-
-// filtered are the options of a stream that sees the selected objects only.
-func (op *Operator) filtered(r selectors.Resource) func() watching.Options {
-	return func() watching.Options {
-		o, w := op.watchOptions(), op.Settings.Watching
-		o.Labels, o.Fields, o.Shard = w.LabelSelectors.All(r), w.FieldSelectors.All(r), w.ShardSelectors.First(r)
-		return o
-	}
 }

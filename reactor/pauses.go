@@ -3,14 +3,7 @@ package reactor
 import (
 	"context"
 	"sync"
-	"time"
-
-	"github.com/kopf-wasm/kopf/abi"
 )
-
-// pauseRecheck is how often a paused operator looks for daemons that were just being
-// started when the pause began.
-const pauseRecheck = time.Second
 
 // pauses tells whether the operator works or pauses. There may be several reasons
 // to pause: one for each peering object, and one for their absence.
@@ -92,24 +85,4 @@ func (p *pauses) between(ctx context.Context, work func(ctx context.Context)) {
 		cancel()
 		pausing.Wait()
 	}
-}
-
-// pauseDaemons stops all daemons and timers whenever the operator pauses. They are
-// started again with the objects that are listed after the pause.
-//
-// Kopf: kopf._core.engines.daemons.daemon_killer (v1.45).
-func (op *Operator) pauseDaemons(ctx context.Context) error {
-	for op.pauses.wait(ctx, true) == nil {
-		for op.pauses.isOn() && ctx.Err() == nil {
-			for _, d := range op.runnables.all() {
-				if d.stopper.bits()&abi.StopOperatorPausing == 0 {
-					op.runnables.whileOpen(func() { d.stop(abi.StopOperatorPausing) })
-				}
-			}
-			again, cancel := context.WithTimeout(ctx, pauseRecheck)
-			_ = op.pauses.wait(again, false) // or else it is time to look again
-			cancel()
-		}
-	}
-	return nil
 }

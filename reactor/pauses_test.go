@@ -76,24 +76,24 @@ func TestWorkBetweenPauses(t *testing.T) {
 // each of them once.
 func TestDaemonsStopInPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op := &Operator{pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
+		pauses, memories, runnables := newPauses(), newMemories(), newRunnables()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = op.pauseDaemons(ctx)
+			_ = runnables.stopInPauses(ctx, pauses)
 		}()
 		add := func(key string) *daemon {
 			d := &daemon{
 				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
 				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
 			}
-			op.memories.recall(key, false).background.add(d)
-			op.runnables.add(d)
+			memories.recall(key, false).background.add(d)
+			runnables.add(d)
 			go func() {
 				d.stopper.sleep(time.Hour)
-				op.memories.recall(key, false).background.ended(d, false)
-				op.runnables.remove(d)
+				memories.recall(key, false).background.ended(d, false)
+				runnables.remove(d)
 				close(d.done)
 			}()
 			return d
@@ -103,7 +103,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		if running.stopper.isSet() {
 			t.Error("a daemon is stopped without a pause")
 		}
-		op.pauses.set(reasonFor("x"), true)
+		pauses.set(reasonFor("x"), true)
 		synctest.Wait()
 		if bits := running.stopper.bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the running daemon: %b", bits)
@@ -113,10 +113,10 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		if bits := late.stopper.bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the late daemon: %b", bits)
 		}
-		if over, _ := op.memories.recall("a", false).background.isOver("fn"); over {
+		if over, _ := memories.recall("a", false).background.isOver("fn"); over {
 			t.Error("the daemon would never be started again")
 		}
-		op.pauses.set(reasonFor("x"), false)
+		pauses.set(reasonFor("x"), false)
 		after := add("c")
 		time.Sleep(2 * pauseRecheck)
 		if after.stopper.isSet() {
@@ -125,6 +125,6 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		after.stopper.set(abi.StopOperatorExiting)
 		cancel()
 		<-done
-		op.runnables.wait()
+		runnables.wait()
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/rs/zerolog"
 )
 
 // probingAge is how long the results of probes are good for.
@@ -31,9 +31,9 @@ type prober struct {
 	when    time.Time
 }
 
-// liveness opens the endpoint, and returns a function that serves it until the
+// liveness opens the endpoint of probes, whose handlers run calls, and returns a function that serves it until the
 // context ends. The URL must be like http://host:port/path.
-func (op *Operator) liveness(endpoint string) (serve func(ctx context.Context), err error) {
+func liveness(endpoint string, run func(ctx context.Context) (*activityResult, error), log zerolog.Logger) (serve func(ctx context.Context), err error) {
 	parts, err := url.Parse(endpoint)
 	if err != nil || parts.Scheme != "http" {
 		return nil, fmt.Errorf("liveness endpoint %q: want a URL like http://0.0.0.0:8080/healthz", endpoint)
@@ -50,8 +50,8 @@ func (op *Operator) liveness(endpoint string) (serve func(ctx context.Context), 
 		return nil, fmt.Errorf("liveness endpoint %q: %w", endpoint, err)
 	}
 	p := &prober{
-		run: func(ctx context.Context) (*activityResult, error) { return op.perform(ctx, abi.KindProbe) }, path: parts.Path, busy: make(chan struct{}, 1),
-		log: func(message string) { op.Log.Error().Msg(message) },
+		run: run, path: parts.Path, busy: make(chan struct{}, 1),
+		log: func(message string) { log.Error().Msg(message) },
 	}
 	server := conns.Server(p)
 	listener = conns.New(conns.Small).Listener(listener)

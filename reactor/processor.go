@@ -101,7 +101,7 @@ func (p *processor) newCycle(it item, q *queue) (*cycle, error) {
 
 // execution calls handlers in a cycle.
 func (p *processor) execution(lifecycle progression.Lifecycle, mode errorsMode) *execution {
-	return &execution{settings: p.settings, runnables: p.runnables, completion: p.completion, lifecycle: lifecycle, errors: mode}
+	return &execution{settings: p.settings, entrance: p.runnables, completion: p.completion, lifecycle: lifecycle, errors: mode}
 }
 
 func (p *processor) isBlocked(o *object) bool {

@@ -95,7 +95,7 @@ func newObject(n int) []byte {
 func newProcessor(registry *Registry, server http.RoundTripper) *processor {
 	config := settings.Default()
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
-	client := clients.New(vault, func() clients.Options { return requestOptions(config.Networking) }, func(string) {})
+	client := clients.New(vault, func() clients.Options { return clients.OptionsOf(config.Networking) }, func(string) {})
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
 	p := &processor{
 		resource: example, settings: config, memories: newMemories(), writer: &writer{client}, runnables: newRunnables(),

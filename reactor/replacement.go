@@ -124,7 +124,7 @@ func (op *Operator) startUp(ctx context.Context, e *generation) error {
 // all of them.
 func (op *Operator) reclaim(e *generation) (err error) {
 	claim := func(e *generation) (err error) {
-		op.streams.each(func(s *servedStream) { err = errors.Join(err, s.reclaim(e)) })
+		op.served.each(func(s *servedStream) { err = errors.Join(err, s.reclaim(e)) })
 		return err
 	}
 	if err = claim(e); err != nil {
@@ -175,7 +175,7 @@ func (op *Operator) takeOver(ctx context.Context, e *generation) (left <-chan st
 func (op *Operator) renew(ctx context.Context, e *generation) {
 	var working sync.WaitGroup
 	working.Go(func() {
-		if err := op.works.start(ctx, op, e); err != nil {
+		if err := op.works.start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
 			op.Log.Error().Str(LoggerField, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
 		}
 	})
@@ -189,7 +189,7 @@ func (op *Operator) renew(ctx context.Context, e *generation) {
 		late = true
 	}
 	e.hold() // its functions may select resources
-	op.streams.each(func(s *servedStream) {
+	op.served.each(func(s *servedStream) {
 		if s.born.Load() != e.number+1 {
 			e.await(s.dimension)
 			s.again(ctx, e.gateOf(s.dimension))
@@ -198,7 +198,7 @@ func (op *Operator) renew(ctx context.Context, e *generation) {
 	e.indexed.done()
 	e.release()
 	if <-ended; late {
-		op.streams.each(func(s *servedStream) {
+		op.served.each(func(s *servedStream) {
 			if p := s.processor.Load(); p != nil && len(p.handlers.spawning) > 0 {
 				s.again(ctx, nil)
 			}

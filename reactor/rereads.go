@@ -21,7 +21,7 @@ func (s *servedStream) reread(ctx context.Context, it item, q *queue) (read item
 		it.Object = watching.Vanished(s.dimension.resource.APIVersion(), s.dimension.resource.Kind, it.Meta).Object
 		return it, true
 	}
-	s.op.memories.recall(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
+	s.host.memories.recall(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
 	for delay := time.Second; ; delay = min(2*delay, maxRereadDelay) {
 		raw, meta, err := s.current(ctx, it.Meta, q)
 		code, _ := clients.Code(err)
@@ -30,12 +30,12 @@ func (s *servedStream) reread(ctx context.Context, it item, q *queue) (read item
 			it.Object, it.Meta, it.consistentAt = raw, meta, time.Time{}
 			return it, true
 		case err == nil || code == http.StatusNotFound: // its deletion is an event of its own
-			s.op.completion.done(it.Meta.Key())
+			s.host.completion.done(it.Meta.Key())
 			return it, false
 		case ctx.Err() != nil:
 			return it, false
 		}
-		s.op.Log.Warn().Str(LoggerField, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
+		s.host.log.Warn().Str(LoggerField, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
 		if q.sleep(ctx, delay) > 0 {
 			return it, false
 		}
@@ -48,7 +48,7 @@ func (s *servedStream) current(ctx context.Context, meta watching.Meta, q *queue
 	if err != nil {
 		return nil, watching.Meta{}, err
 	}
-	if raw, err = s.op.client.GetWith(ctx, path, clients.Hooks{Sent: q.rest}); err != nil {
+	if raw, err = s.host.client.GetWith(ctx, path, clients.Hooks{Sent: q.rest}); err != nil {
 		return nil, watching.Meta{}, fmt.Errorf("%s: %w", path, err)
 	}
 	now, err = watching.MetaOf(raw)

@@ -2,14 +2,11 @@ package reactor
 
 import (
 	"context"
-	"errors"
 	"sync"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
-
-// errExiting refuses a handler, a daemon or a timer that would begin after the stop signal.
-var errExiting = errors.New("the operator exits")
 
 // runnables are the handlers, daemons and timers that run. Everything that begins
 // enters here, and nothing enters once the operator exits.
@@ -69,13 +66,9 @@ func (r *runnables) isClosed() bool {
 	}
 }
 
-// enter waits for a place for a call of a handler; leave gives the place back. It calls
-// waits first if no place is free, unless that is nil. Daemons and background handlers
-// need no place, since they would keep it for ever. A nil receiver admits everything.
+// enter admits a call of a handler: see entrance. Daemons and background handlers need no
+// place, since they would keep it for ever.
 func (r *runnables) enter(ctx context.Context, h *Handler, waits func()) (leave func(), err error) {
-	if r == nil {
-		return func() {}, nil
-	}
 	leave = func() {}
 	if r.places != nil && h.Spec.Kind != abi.KindDaemon && h.Spec.Kind != abi.KindBackground {
 		if err := r.seize(ctx, waits); err != nil {
@@ -160,3 +153,27 @@ func (r *runnables) count() int {
 
 // wait waits for the end of all daemons and timers, after close.
 func (r *runnables) wait() { r.tasks.Wait() }
+
+// pauseRecheck is how often a paused operator looks for daemons that were just being
+// started when the pause began.
+const pauseRecheck = time.Second
+
+// stopInPauses stops all daemons and timers whenever the operator pauses. They are
+// started again with the objects that are listed after the pause.
+//
+// Kopf: kopf._core.engines.daemons.daemon_killer (v1.45).
+func (r *runnables) stopInPauses(ctx context.Context, p *pauses) error {
+	for p.wait(ctx, true) == nil {
+		for p.isOn() && ctx.Err() == nil {
+			for _, d := range r.all() {
+				if d.stopper.bits()&abi.StopOperatorPausing == 0 {
+					r.whileOpen(func() { d.stop(abi.StopOperatorPausing) })
+				}
+			}
+			again, cancel := context.WithTimeout(ctx, pauseRecheck)
+			_ = p.wait(again, false) // or else it is time to look again
+			cancel()
+		}
+	}
+	return nil
+}

@@ -188,12 +188,13 @@ func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t, &scripted{scripts: map[string][]string{"a": {`{"step":"wait","seconds":10}`}}}, `{"metadata":{"name":"obj1"}}`)
-				s.x.lifecycle, s.x.runnables = progression.AllAtOnce, newRunnables()
+				r := newRunnables()
+				s.x.lifecycle, s.x.entrance = progression.AllAtOnce, r
 				handlers := []*Handler{s.handler(t, `{"id":"a"}`), s.handler(t, `{"id":"b"}`)}
 				if tt.before {
-					s.x.runnables.close()
+					r.close()
 				} else {
-					time.AfterFunc(time.Second, s.x.runnables.close)
+					time.AfterFunc(time.Second, r.close)
 				}
 				state := progression.State{}.WithHandlers([]string{"a", "b"}, time.Now())
 				outcomes, err := s.x.run(t.Context(), handlers, s.cause, state)

@@ -8,14 +8,68 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
+
+// streamHost is what the streams of one operator share.
+type streamHost struct {
+	generations *generations
+	settings    *settings.Settings
+	client      *clients.Client
+	account     *accounts.Account
+	memories    *memories
+	runnables   *runnables
+	completion  *completion
+	pauses      *pauses
+	served      *servedStreams
+	states      *watching.Set
+	claims      *Claims // nil: no other operator is looked for
+	by          claimant
+	log         zerolog.Logger
+	refKey      string          // the field of the object's reference in log lines
+	refuse      func(err error) // ends the operator
+}
+
+// servedStreams are the streams of objects that run. The zero value is empty.
+type servedStreams struct {
+	handled atomic.Uint64 // events of objects
+
+	mu    sync.Mutex // guards items
+	items map[*servedStream]bool
+}
+
+// each calls a function for all streams, none of which ends meanwhile.
+func (s *servedStreams) each(do func(*servedStream)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for item := range s.items {
+		do(item)
+	}
+}
+
+func (s *servedStreams) add(item *servedStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.items == nil {
+		s.items = map[*servedStream]bool{}
+	}
+	s.items[item] = true
+}
+
+func (s *servedStreams) remove(item *servedStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.items, item)
+}
 
 // servedStream is one resource in one namespace, as it is served: its stream, its objects,
 // and the handlers of the generation that it had last.
 type servedStream struct {
-	op        *Operator
+	host      *streamHost
 	dimension dimension
 	stream    *watching.Stream
 	queues    *queues
@@ -30,11 +84,12 @@ type servedStream struct {
 	release  func()     // of the claim
 }
 
-// stream serves one resource in one namespace until the context ends, and its
+// serve serves one resource in one namespace until the context ends, and its
 // objects until they are done with or the patience is over. While the operator
 // pauses, nothing is watched; events that are queued by then are still handled.
-func (op *Operator) stream(ctx context.Context, d dimension) {
-	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+func (o *streamHost) serve(ctx context.Context, d dimension) {
+	defer o.completion.listed(d.key())
+	log := o.log.With().Str(LoggerField, "kopf.reactor").Logger()
 	path, err := d.resource.URL(d.namespace, "", "")
 	if err != nil {
 		log.Error().Err(err).Msg("a resource cannot be served")
@@ -42,40 +97,42 @@ func (op *Operator) stream(ctx context.Context, d dimension) {
 	}
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	s := &servedStream{op: op, dimension: d, queues: newQueuesOf(op.Settings), working: working, reading: ctx}
-	s.queues.process, s.queues.account = s.process, op.account
+	s := &servedStream{host: o, dimension: d, queues: newQueuesOf(o.settings), working: working, reading: ctx}
+	s.queues.process, s.queues.account = s.process, o.account
 	s.stream = &watching.Stream{
-		Client: op.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: op.filtered(d.resource),
+		Client: o.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: filtered(o.settings, d.resource),
 		Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) }, Pace: s.queues.hold,
 	}
 	s.run(ctx, cancel, log)
 }
 
 func (s *servedStream) run(ctx context.Context, cancel context.CancelFunc, log zerolog.Logger) {
-	op, d := s.op, s.dimension
+	o, d := s.host, s.dimension
 	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
-	item := &supervised{stream: s.stream, resource: d.resource, namespace: d.namespace, pauses: op.pauses, served: s}
-	op.streams.supervise(ctx, item, func() {
+	item := &watching.Supervised{Stream: s.stream, Resource: d.resource.String(), Namespace: d.namespace, Paused: o.pauses.isOn}
+	o.states.Supervise(ctx, item, func() {
+		o.served.add(s)
+		defer o.served.remove(s)
 		gate, err := s.begin()
 		if err != nil {
-			op.refuse(err)
+			o.refuse(err)
 			<-ctx.Done()
 			return
 		}
 		sink := s.sink(gate)
-		op.pauses.between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // ends with the context only
+		o.pauses.between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // ends with the context only
 	})
 	s.listings.Wait()
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.resource, scopeOf(d.namespace)))
 	defer s.unclaim()
-	if left := s.queues.drain(cancel, op.Settings.Queueing.ExitTimeout); left > 0 {
+	if left := s.queues.drain(cancel, o.settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.resource))
 	}
 }
 
 // begin takes the present handlers, and returns the gate that waits for the stream.
 func (s *servedStream) begin() (*gate, error) {
-	e := s.op.hold()
+	e := s.host.generations.hold()
 	defer e.release()
 	if err := s.reclaim(e); err != nil {
 		return nil, err
@@ -86,12 +143,12 @@ func (s *servedStream) begin() (*gate, error) {
 }
 
 func (s *servedStream) sink(gate *gate) *queueSink {
-	return &queueSink{ctx: s.working, queues: s.queues, completion: s.op.completion, gate: gate}
+	return &queueSink{ctx: s.working, queues: s.queues, completion: s.host.completion, key: s.dimension.key(), gate: gate}
 }
 
 // process handles an event with the present handlers.
 func (s *servedStream) process(ctx context.Context, it item, q *queue) (version string) {
-	s.op.handled.Add(1)
+	s.host.served.handled.Add(1)
 	if it.bodiless {
 		var known bool
 		if it, known = s.reread(ctx, it, q); !known {
@@ -100,7 +157,7 @@ func (s *servedStream) process(ctx context.Context, it item, q *queue) (version 
 		}
 	}
 	for again := true; again; {
-		version, again = s.take(s.op.hold()).process(ctx, it, q)
+		version, again = s.take(s.host.generations.hold()).process(ctx, it, q)
 	}
 	return version
 }
@@ -110,14 +167,14 @@ func (s *servedStream) take(e *generation) *processor {
 	if p := s.processor.Load(); p != nil && p.generation == e {
 		return p
 	}
-	op := s.op
+	o := s.host
 	p := &processor{
-		resource: s.dimension.resource, generation: e, handlers: e.registry.forResource(s.dimension.resource), settings: op.Settings, memories: op.memories,
-		writer: &writer{op.client}, runnables: op.runnables, completion: op.completion, log: op.Log, refKey: op.RefKey,
+		resource: s.dimension.resource, generation: e, handlers: e.registry.forResource(s.dimension.resource), settings: o.settings, memories: o.memories,
+		writer: &writer{o.client}, runnables: o.runnables, completion: o.completion, log: o.log, refKey: o.refKey,
 	}
 	p.engine = &engine{
 		handlers: p.handlers.spawning, execution: p.execution(progression.AllAtOnce, modeTemporary), writer: p.writer,
-		generation: e, runnables: op.runnables, pauses: op.pauses, settings: op.Settings,
+		generation: e, runnables: o.runnables, pauses: o.pauses, settings: o.settings,
 	}
 	s.queues.all(len(p.handlers.watching) > 0)
 	s.processor.Store(p)
@@ -132,7 +189,7 @@ func (s *servedStream) refresh(ctx context.Context, e *generation) {
 		return
 	}
 	if err := s.reclaim(e); err != nil {
-		s.op.refuse(err)
+		s.host.refuse(err)
 		return
 	}
 	s.processor.Store(nil)
@@ -150,7 +207,7 @@ func (s *servedStream) again(ctx context.Context, gate *gate) {
 		defer cancel()
 		sink := &againSink{s.sink(gate)}
 		defer sink.Listed() // whatever happens: nobody waits for ever
-		if s.op.pauses.wait(ctx, false) == nil {
+		if s.host.pauses.wait(ctx, false) == nil {
 			_ = s.stream.Again(ctx, sink) // ends early with the context only
 		}
 	})
@@ -162,6 +219,7 @@ type queueSink struct {
 	queues     *queues
 	gate       *gate // until the initial listing is complete; nil if nobody waits for it
 	completion *completion
+	key        dimensionKey // of the stream
 }
 
 // Event queues an event. Each object of the initial listing is waited for.
@@ -181,6 +239,7 @@ func (s *queueSink) put(it item) {
 
 // Listed ends the waiting for the listing itself.
 func (s *queueSink) Listed() {
+	s.completion.listed(s.key)
 	if s.gate != nil {
 		s.gate.done()
 		s.gate = nil
@@ -192,3 +251,28 @@ type againSink struct{ *queueSink }
 
 // Event queues an object.
 func (s *againSink) Event(event watching.Event) { s.put(item{Event: event, again: true}) }
+
+// reclaim claims what a stream is for under another generation.
+func (s *servedStream) reclaim(e *generation) error {
+	s.claiming.Lock()
+	defer s.claiming.Unlock()
+	if s.release != nil {
+		s.release()
+	}
+	s.release = nil
+	handlers := e.registry.forResource(s.dimension.resource)
+	if s.host.claims == nil || len(handlers.changing)+len(handlers.spawning) == 0 {
+		return nil // its handlers keep nothing on the objects
+	}
+	release, err := s.host.claims.claim(s.host.by, s.dimension, s.host.settings.Persistence)
+	s.release = release
+	return err
+}
+
+func (s *servedStream) unclaim() {
+	s.claiming.Lock()
+	defer s.claiming.Unlock()
+	if s.release != nil {
+		s.release()
+	}
+}

@@ -257,7 +257,7 @@ func TestStreamsBySettings(t *testing.T) {
 		<-r.Context().Done()
 	})
 	pods := selectors.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Preferred: true, Namespaced: true}
-	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: op.filtered(pods), Log: func(int, string) {}}
+	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: filtered(op.Settings, pods), Log: func(int, string) {}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_ = stream.Run(ctx, silent{func() {}}) // the end of the context
@@ -298,7 +298,7 @@ func TestStreamedListingsBySettings(t *testing.T) {
 					_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
 				}
 			})
-			stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			_ = stream.Run(ctx, silent{cancel}) // the end of the context
@@ -331,7 +331,7 @@ func TestInactivityBySettings(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-r.Context().Done()
 			})
-			stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			go func() {

@@ -28,7 +28,7 @@ func (t *conversation) runChildren(ctx context.Context, specs []abi.Handler, lif
 		return &guestError{fmt.Errorf("%w: sub-handlers of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}
 	}
 	x := *t.execution
-	x.runnables = nil // they have entered with their parent
+	x.entrance = nil // they have entered with their parent
 	if lifecycle != "" {
 		if x.lifecycle, err = lifecycleByName(lifecycle); err != nil {
 			return &guestError{fmt.Errorf("%w: sub-handlers of %s: %w", abi.ErrGuest, quote(t.handler.ID), err)}

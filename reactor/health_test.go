@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -18,7 +17,7 @@ func (b blocking) Event(watching.Event) { <-b.release }
 func (blocking) Listed()                {}
 
 // state is that of the only stream of an operator.
-func state(t *testing.T, op *Operator) StreamState {
+func state(t *testing.T, op *Operator) watching.State {
 	t.Helper()
 	states := op.Streams()
 	if len(states) != 1 {
@@ -37,13 +36,13 @@ func TestStreamsAreSupervised(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[{"kind":"K","metadata":{"uid":"u","name":"n"}}]}`))
 	})
-	stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
-	item := &supervised{stream: stream, resource: selectors.Resource{Group: "g", Version: "v", Plural: "ks"}, namespace: "ns", pauses: op.pauses}
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
+	item := &watching.Supervised{Stream: stream, Resource: "ks.v.g", Namespace: "ns", Paused: op.pauses.isOn}
 	hanging, release := context.WithCancel(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
-		op.streams.supervise(ctx, item, func() { _ = stream.Run(ctx, blocking{hanging.Done()}) })
+		op.streams.Supervise(ctx, item, func() { _ = stream.Run(ctx, blocking{hanging.Done()}) })
 	})
 	until(t, "an object is there", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Events > 0 })
 	now := time.Now()
@@ -65,7 +64,7 @@ func TestStreamsAreSupervised(t *testing.T) {
 	if states := op.Streams(); len(states) > 0 {
 		t.Errorf("a stream that has ended in order is still there: %+v", states)
 	}
-	op.streams.supervise(t.Context(), item, func() {})
+	op.streams.Supervise(t.Context(), item, func() {})
 	if s := state(t, op); !s.Dead || !s.Broken(time.Now()) || s.Delivering(time.Now()) {
 		t.Errorf("a stream that has ended by itself: %+v", s)
 	}
@@ -75,14 +74,14 @@ func TestStreamsAreSupervised(t *testing.T) {
 func TestUnreachableServer(t *testing.T) {
 	op := configured(t, map[string]string{"networking.error_backoffs": "[]"})
 	served(t, op, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	stream := &watching.Stream{Client: op.client, Path: "/x", Options: op.watchOptions, Log: func(int, string) {}}
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	running.Go(func() {
-		op.streams.supervise(ctx, &supervised{stream: stream}, func() { _ = stream.Run(ctx, silent{func() {}}) })
+		op.streams.Supervise(ctx, &watching.Supervised{Stream: stream}, func() { _ = stream.Run(ctx, silent{func() {}}) })
 	})
 	until(t, "an attempt has failed", func() bool { return len(op.Streams()) > 0 && op.Streams()[0].Failures > 0 })
 	if s := state(t, op); s.Broken(time.Now()) || s.Delivering(time.Now()) || s.Error == "" {

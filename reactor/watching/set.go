@@ -1,0 +1,78 @@
+package watching
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// State is what is known of one stream of an operator.
+type State struct {
+	Health
+	Resource  string // as plural.version.group
+	Namespace string // empty: the whole cluster
+	Paused    bool   // by other operators: it need not do anything
+	Dead      bool   // it has ended though it should not have
+}
+
+// Broken tells that the stream will not deliver anything any more.
+func (s State) Broken(now time.Time) bool { return s.Dead || !s.Paused && s.Stalled(now) }
+
+// Delivering tells whether changes of objects arrive, as far as they are to.
+func (s State) Delivering(now time.Time) bool {
+	return !s.Dead && (s.Paused || s.Delivers(now))
+}
+
+// Set are the streams of an operator, so that their states can be seen. The zero value is
+// empty.
+type Set struct {
+	mu    sync.Mutex // guards items
+	items map[*Supervised]bool
+}
+
+// Supervised is a stream of a set.
+type Supervised struct {
+	Stream    *Stream
+	Resource  string
+	Namespace string
+	Paused    func() bool // nil: it never pauses
+	dead      bool
+}
+
+// Supervise has a stream in the set while it runs. One that ends before its context does,
+// whatever the reason, is known as dead from then on.
+func (s *Set) Supervise(ctx context.Context, item *Supervised, run func()) {
+	s.mu.Lock()
+	if s.items == nil {
+		s.items = map[*Supervised]bool{}
+	}
+	s.items[item] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if item.dead = ctx.Err() == nil; !item.dead {
+			delete(s.items, item)
+		}
+	}()
+	run()
+}
+
+// States are the present states of all streams, by their names.
+func (s *Set) States() []State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	states := make([]State, 0, len(s.items))
+	for item := range s.items {
+		states = append(states, State{
+			Health: item.Stream.Health(), Resource: item.Resource, Namespace: item.Namespace,
+			Paused: item.Paused != nil && item.Paused(), Dead: item.dead,
+		})
+	}
+	slices.SortFunc(states, func(a, b State) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return states
+}
