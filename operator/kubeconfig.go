@@ -8,19 +8,18 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"golang.org/x/term"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the
 // current context. It returns nil if there is neither.
 //
 // Kopf: kopf.login_with_kubeconfig (v1.45).
-func Kubeconfig(context.Context) (*reactor.Connection, error) {
+func Kubeconfig(context.Context) (*credentials.Info, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if _, err := os.Stat(clientcmd.RecommendedHomeFile); err != nil && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return nil, nil
@@ -29,13 +28,13 @@ func Kubeconfig(context.Context) (*reactor.Connection, error) {
 }
 
 // KubeconfigAt logs in with the current context of one file.
-func KubeconfigAt(path string) func(context.Context) (*reactor.Connection, error) {
-	return func(context.Context) (*reactor.Connection, error) {
+func KubeconfigAt(path string) func(context.Context) (*credentials.Info, error) {
+	return func(context.Context) (*credentials.Info, error) {
 		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
 	}
 }
 
-func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error) {
+func connect(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) {
 	connection, err := load(rules)
 	if err != nil {
 		return nil, fmt.Errorf("no credentials: %w", err)
@@ -43,7 +42,7 @@ func connect(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, er
 	return connection, nil
 }
 
-func load(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error) {
+func load(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) {
 	raw, err := rules.Load()
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func load(rules *clientcmd.ClientConfigLoadingRules) (*reactor.Connection, error
 		return nil, err
 	}
 	config.QPS = -1 // our own limits hold
-	return &reactor.Connection{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
+	return &credentials.Info{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
 }
 
 // complete tells what is missing: client-go says that nothing was provided, or goes on

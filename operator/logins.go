@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
-
-	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // Priorities of the host's own logins: inside of a cluster, its service account
@@ -29,11 +28,11 @@ const (
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // logins are the host's own ways to log in: that of an embedder, or the usual ones.
-func logins(own func(context.Context) (*reactor.Connection, error)) []reactor.Login {
+func logins(own func(context.Context) (*credentials.Info, error)) []credentials.HostLogin {
 	if own != nil {
-		return []reactor.Login{{Name: "host", Get: own}}
+		return []credentials.HostLogin{{Name: "host", Get: own}}
 	}
-	return []reactor.Login{
+	return []credentials.HostLogin{
 		{Name: "kubeconfig", Where: "$KUBECONFIG or ~/.kube/config", Get: Kubeconfig},
 		{Name: "service_account", Where: "the service account of a pod", Get: ServiceAccount},
 	}
@@ -43,15 +42,15 @@ func logins(own func(context.Context) (*reactor.Connection, error)) []reactor.Lo
 // rotated. It returns nil outside of a cluster.
 //
 // Kopf: kopf.login_with_service_account (v1.45).
-func ServiceAccount(ctx context.Context) (*reactor.Connection, error) {
+func ServiceAccount(ctx context.Context) (*credentials.Info, error) {
 	return ServiceAccountAt(serviceAccount)(ctx)
 }
 
 // ServiceAccountAt logs in with the files token, ca.crt and namespace of a folder, at the
 // server of $KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT. It returns nil without
 // these or without a token. The token is read again when it is old, or refused.
-func ServiceAccountAt(dir string) func(context.Context) (*reactor.Connection, error) {
-	return func(context.Context) (*reactor.Connection, error) {
+func ServiceAccountAt(dir string) func(context.Context) (*credentials.Info, error) {
+	return func(context.Context) (*credentials.Info, error) {
 		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 		tokenFile, authorities := filepath.Join(dir, "token"), filepath.Join(dir, "ca.crt")
 		token, err := os.ReadFile(tokenFile)
@@ -74,6 +73,6 @@ func ServiceAccountAt(dir string) func(context.Context) (*reactor.Connection, er
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("no credentials: %w", err)
 		}
-		return &reactor.Connection{Config: config, DefaultNamespace: strings.TrimSpace(string(namespace)), Priority: priorityOfServiceAccount}, nil
+		return &credentials.Info{Config: config, DefaultNamespace: strings.TrimSpace(string(namespace)), Priority: priorityOfServiceAccount}, nil
 	}
 }

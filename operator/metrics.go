@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // metrics shows an operator to Prometheus. The labels are names of resources,
@@ -79,7 +79,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (m *metrics) stream(ch chan<- prometheus.Metric, s reactor.StreamState) {
+func (m *metrics) stream(ch chan<- prometheus.Metric, s watching.State) {
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	send(ch, streamEvent, gauge, seconds(s.Event), s.Resource, s.Namespace)
 	send(ch, streamContact, gauge, seconds(s.Contact), s.Resource, s.Namespace)

@@ -18,6 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/conns"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // monitor opens the endpoints of the host about an operator, if there is to be any,
@@ -46,7 +47,7 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 
 // observed is what is monitored of an operator.
 type observed interface {
-	Streams() []reactor.StreamState
+	Streams() []watching.State
 	Counts() reactor.Counts
 	Accounts() []accounts.Usage
 }
@@ -115,7 +116,7 @@ func expiry(op observed) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func describe(s reactor.StreamState, now time.Time) string {
+func describe(s watching.State, now time.Time) string {
 	name := s.Resource
 	if s.Namespace != "" {
 		name += " in " + s.Namespace

@@ -17,7 +17,7 @@ import (
 
 // still is an operator that does not change.
 type still struct {
-	streams []reactor.StreamState
+	streams []watching.State
 	counts  reactor.Counts
 }
 
@@ -29,43 +29,43 @@ type secured struct {
 
 func (s secured) Expires() (time.Time, bool) { return s.expires, true }
 
-func (s still) Streams() []reactor.StreamState { return s.streams }
-func (s still) Counts() reactor.Counts         { return s.counts }
-func (s still) Accounts() []accounts.Usage     { return accounts.New(accounts.Limits{}).Usage() }
+func (s still) Streams() []watching.State  { return s.streams }
+func (s still) Counts() reactor.Counts     { return s.counts }
+func (s still) Accounts() []accounts.Usage { return accounts.New(accounts.Limits{}).Usage() }
 
 func none() []*host.Module { return nil }
 
 func TestEndpoints(t *testing.T) {
 	now := time.Now()
-	named := func(s reactor.StreamState) reactor.StreamState {
+	named := func(s watching.State) watching.State {
 		s.Resource, s.Namespace = "kopfexamples.v1.kopf.dev", "ns"
 		return s
 	}
-	healthy := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Event: time.Unix(1234, 0), Events: 7}})
-	stalled := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Deadline: now.Add(-time.Hour)}})
-	listing := named(reactor.StreamState{Health: watching.Health{Phase: watching.Listing}})
-	failing := named(reactor.StreamState{Health: watching.Health{Phase: watching.Resting, Error: "boo"}})
-	lost := named(reactor.StreamState{Health: watching.Health{Phase: watching.Watching, Synced: true, Broken: now.Add(-time.Minute)}})
-	dead := named(reactor.StreamState{Dead: true})
+	healthy := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Event: time.Unix(1234, 0), Events: 7}})
+	stalled := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Deadline: now.Add(-time.Hour)}})
+	listing := named(watching.State{Health: watching.Health{Phase: watching.Listing}})
+	failing := named(watching.State{Health: watching.Health{Phase: watching.Resting, Error: "boo"}})
+	lost := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Broken: now.Add(-time.Minute)}})
+	dead := named(watching.State{Dead: true})
 	paused := stalled
 	paused.Paused = true
 	up := reactor.Counts{Ready: true, Objects: 5}
 	tests := []struct {
 		name         string
 		counts       reactor.Counts
-		streams      []reactor.StreamState
+		streams      []watching.State
 		livez, ready int
 		says         string
 	}{
-		{"healthy", up, []reactor.StreamState{healthy}, 200, 200, "ok"},
+		{"healthy", up, []watching.State{healthy}, 200, 200, "ok"},
 		{"without streams", up, nil, 200, 200, "ok"},
 		{"starting", reactor.Counts{}, nil, 200, 503, "the operator is starting or exiting"},
-		{"one of two has stalled", up, []reactor.StreamState{healthy, stalled}, 503, 503, "kopfexamples.v1.kopf.dev in ns: the stream has stalled while watching, since"},
-		{"dead", up, []reactor.StreamState{dead}, 503, 503, "the stream is dead"},
-		{"listing", up, []reactor.StreamState{listing}, 200, 503, "listing, without a connection or before the end of the listing"},
-		{"failing", up, []reactor.StreamState{failing}, 200, 503, "resting, after: boo"},
-		{"without a connection", up, []reactor.StreamState{lost}, 200, 503, "watching, without a connection"},
-		{"paused", up, []reactor.StreamState{paused}, 200, 200, "ok"},
+		{"one of two has stalled", up, []watching.State{healthy, stalled}, 503, 503, "kopfexamples.v1.kopf.dev in ns: the stream has stalled while watching, since"},
+		{"dead", up, []watching.State{dead}, 503, 503, "the stream is dead"},
+		{"listing", up, []watching.State{listing}, 200, 503, "listing, without a connection or before the end of the listing"},
+		{"failing", up, []watching.State{failing}, 200, 503, "resting, after: boo"},
+		{"without a connection", up, []watching.State{lost}, 200, 503, "watching, without a connection"},
+		{"paused", up, []watching.State{paused}, 200, 200, "ok"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]reactor.StreamState{healthy}, up}, none), "/metrics")
+	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none), "/metrics")
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,

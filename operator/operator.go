@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -122,7 +123,7 @@ type Options struct {
 	// "kubeconfig" and "service_account".
 	//
 	// See https://docs.kopf.dev/en/latest/authentication/
-	Login func(ctx context.Context) (*reactor.Connection, error)
+	Login func(ctx context.Context) (*credentials.Info, error)
 
 	// AllowServer lets login handlers choose the server that requests go to, and its
 	// authorities, or no verification. AllowProxy lets them choose the proxy. By default all

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -46,7 +47,7 @@ func TestRunsOnceWithOptionsOfItsOwn(t *testing.T) {
 	refusal := errors.New("no login")
 	op, err := New(t.Context(), Options{
 		Guests: []reactor.Guest{guest}, Settings: own, Peering: Peering{Priority: &five}, Log: zerolog.Nop(),
-		Login: func(context.Context) (*reactor.Connection, error) { return nil, refusal },
+		Login: func(context.Context) (*credentials.Info, error) { return nil, refusal },
 	})
 	if err != nil {
 		t.Fatal(err)

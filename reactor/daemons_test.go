@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/rs/zerolog"
 )
 
 // TestEndsOfDaemons are about what a daemon is told when, if it does not end: each
@@ -202,6 +203,40 @@ func TestWaitsOfDaemons(t *testing.T) {
 				}
 				if s.guest.cancelled != test.cancels || s.guest.alive != 0 {
 					t.Errorf("cancelled %d times, %d tasks are not released", s.guest.cancelled, s.guest.alive)
+				}
+			})
+		})
+	}
+}
+
+func TestDaemonsBySettings(t *testing.T) {
+	tests := []struct {
+		name     string
+		settings map[string]string
+		told     time.Duration // until the stopping has been told
+		polling  time.Duration
+	}{
+		{"defaults", nil, time.Second, time.Minute},
+		{"a timeout", map[string]string{"background.instant_exit_timeout": "0.5", "background.cancellation_polling": "7"}, 500 * time.Millisecond, 7 * time.Second},
+		{"cycles", map[string]string{"background.instant_exit_zero_time_cycles": "3"}, 300 * time.Millisecond, time.Minute},
+		{"none", map[string]string{"background.instant_exit_zero_time_cycles": "null"}, 0, time.Minute},
+		{"no timeout", map[string]string{"background.instant_exit_timeout": "null"}, time.Second, time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := settingsWith(t, tt.settings)
+				d := &daemon{
+					handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(), done: make(chan struct{}),
+					kill: func() {}, log: &logger{Logger: new(zerolog.Nop())}, instant: instantExit(s.Background),
+				}
+				began := time.Now()
+				delay := d.stopStep(s, abi.StopFiltersMismatch)
+				if took := time.Since(began); took != tt.told {
+					t.Errorf("waits %v for the end, want %v", took, tt.told)
+				}
+				if delay == nil || *delay != tt.polling {
+					t.Errorf("looks again after %v, want %v", delay, tt.polling)
 				}
 			})
 		})

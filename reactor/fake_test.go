@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -17,95 +16,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
-
-// scripted is a guest without WebAssembly: its handlers are scripts of steps.
-type scripted struct {
-	scripts map[string][]string // steps as JSON by the id of the handler
-	fails   map[string]error    // failures of the guest itself
-
-	attempts []string    // the first steps of the attempts, one after another, instead of scripts
-	begin    time.Time   // of the test
-	times    []time.Time // of the attempts
-
-	invocations []abi.Invocation
-	answers     []abi.Answer
-	answered    time.Time // the first of them
-	cancelled   int
-	alive       int // tasks that are not released
-	edits       func(body dicts.Object)
-	verdicts    []abi.Verdict // on filters
-}
-
-type scriptedTask struct {
-	guest    *scripted
-	id       string
-	rest     []string
-	released bool
-}
-
-func (g *scripted) Name() string                    { return "scripted" }
-func (g *scripted) Registration() *abi.Registration { return &abi.Registration{} }
-
-func (g *scripted) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
-	return &abi.Answers{Answers: g.verdicts}, nil
-}
-
-func (g *scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ Env) (Task, *abi.Step, error) {
-	g.invocations = append(g.invocations, *inv)
-	if err := g.fails[inv.ID]; err != nil {
-		return nil, nil, err
-	}
-	g.alive++
-	g.times = append(g.times, time.Now())
-	task := &scriptedTask{guest: g, id: inv.ID, rest: g.scripts[inv.ID]}
-	if len(g.attempts) > 0 {
-		task.rest, g.attempts = g.attempts[:1], g.attempts[1:]
-	}
-	step, err := task.next()
-	return task, step, err
-}
-
-func (t *scriptedTask) next() (*abi.Step, error) {
-	text := `{"step":"done"}`
-	if len(t.rest) > 0 {
-		text, t.rest = t.rest[0], t.rest[1:]
-	}
-	step := &abi.Step{}
-	return step, json.Unmarshal([]byte(text), step)
-}
-
-func (t *scriptedTask) Start(ctx context.Context, inv *abi.Invocation, body []byte, e Env) (Task, *abi.Step, error) {
-	return t.guest.Start(ctx, inv, body, e)
-}
-
-func (t *scriptedTask) Ask(ctx context.Context, q *abi.Questions, body []byte, e Env) (*abi.Answers, error) {
-	return t.guest.Ask(ctx, q, body, e)
-}
-
-func (t *scriptedTask) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
-	if t.guest.answers = append(t.guest.answers, answer); len(t.guest.answers) == 1 {
-		t.guest.answered = time.Now()
-	}
-	return t.next()
-}
-
-func (t *scriptedTask) Cancel(context.Context) error { t.guest.cancelled++; return nil }
-
-func (t *scriptedTask) Transform(_ context.Context, raw []byte) ([]byte, error) {
-	body, err := dicts.DecodeObject(raw)
-	if err != nil {
-		return nil, err
-	}
-	t.guest.edits(body)
-	return json.Marshal(body)
-}
-
-func (t *scriptedTask) Release(context.Context) {
-	if !t.released {
-		t.released = true
-		t.guest.alive--
-	}
-}
 
 // stage is one cause with handlers of a scripted guest, and a log to look at.
 type stage struct {

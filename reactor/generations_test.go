@@ -9,7 +9,6 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // newTestGeneration makes a generation with an index of apples.
@@ -93,19 +92,5 @@ func TestGatesOfReplacedEditions(t *testing.T) {
 	s.replace(newTestGeneration(t, 2))
 	if err := second.indexed.wait(ended); err != nil {
 		t.Errorf("an open gate has closed: %v", err)
-	}
-}
-
-// Items that nobody handles any more keep no gate closed.
-func TestDroppedItemsOpenTheGate(t *testing.T) {
-	g := newGate()
-	g.add()
-	qs := newQueues(0)
-	qs.closed = true
-	sink := &againSink{&queueSink{ctx: t.Context(), queues: qs, gate: g}}
-	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{UID: "a"}})
-	sink.Listed()
-	if !g.isOpen() {
-		t.Error("the gate is closed for ever")
 	}
 }

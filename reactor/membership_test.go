@@ -60,10 +60,6 @@ func (m *meeting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("an unexpected request: %s %s", r.Method, r.URL)
 }
 
-func answer(code int, body io.ReadCloser) *http.Response {
-	return &http.Response{StatusCode: code, Body: body, Header: http.Header{}}
-}
-
 func (m *meeting) object() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

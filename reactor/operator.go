@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -329,7 +328,7 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	var exit sync.WaitGroup
 	exit.Go(func() {
 		<-ctx.Done()
-		op.stopDaemons()
+		op.runnables.end()
 	})
 	op.serving.Store(true)
 	if op.Ready != nil {
@@ -358,28 +357,6 @@ func (op *Operator) untilRefused(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// hungTimeout is how long the exit waits for daemons and timers that do not end: such as
-// a timer in its handler, or a daemon without a cancellation timeout.
-//
-// Kopf: kopf._core.reactor.running.run_tasks (v1.45): hung tasks.
-const hungTimeout = 5 * time.Second
-
-// stopDaemons lets nothing begin any more, and ends all daemons and timers at the exit of
-// the operator. Those that do not end in their time are ended by force.
-func (op *Operator) stopDaemons() {
-	op.runnables.close()
-	var stopping sync.WaitGroup
-	for _, d := range op.runnables.all() {
-		stopping.Go(func() {
-			d.stop(abi.StopOperatorExiting)
-			d.waitFor(hungTimeout)
-			d.kill()
-		})
-	}
-	stopping.Wait()
-	op.runnables.wait()
 }
 
 func (op *Operator) requestOptions() clients.Options {

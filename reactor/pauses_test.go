@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
-
-	"github.com/kopf-wasm/kopf/abi"
 )
 
 // reasonFor makes reasons of names.
@@ -69,62 +66,5 @@ func TestWorkBetweenPauses(t *testing.T) {
 		if diff := cmp.Diff(want, spans); diff != "" {
 			t.Errorf("the work (-want +got):\n%s", diff)
 		}
-	})
-}
-
-// Daemons that run, and those that sneak in, are told that the operator pauses,
-// each of them once.
-func TestDaemonsStopInPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pauses, memories, runnables := newPauses(), newMemories(), newRunnables()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = runnables.stopInPauses(ctx, pauses)
-		}()
-		add := func(key string) *daemon {
-			d := &daemon{
-				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
-				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
-			}
-			memories.recall(key, false).background.add(d)
-			runnables.add(d)
-			go func() {
-				d.stopper.sleep(time.Hour)
-				memories.recall(key, false).background.ended(d, false)
-				runnables.remove(d)
-				close(d.done)
-			}()
-			return d
-		}
-		running := add("a")
-		time.Sleep(time.Minute)
-		if running.stopper.isSet() {
-			t.Error("a daemon is stopped without a pause")
-		}
-		pauses.set(reasonFor("x"), true)
-		synctest.Wait()
-		if bits := running.stopper.bits(); bits != abi.StopOperatorPausing {
-			t.Errorf("reasons of the running daemon: %b", bits)
-		}
-		late := add("b")
-		time.Sleep(2 * pauseRecheck)
-		if bits := late.stopper.bits(); bits != abi.StopOperatorPausing {
-			t.Errorf("reasons of the late daemon: %b", bits)
-		}
-		if over, _ := memories.recall("a", false).background.isOver("fn"); over {
-			t.Error("the daemon would never be started again")
-		}
-		pauses.set(reasonFor("x"), false)
-		after := add("c")
-		time.Sleep(2 * pauseRecheck)
-		if after.stopper.isSet() {
-			t.Error("a daemon is stopped after the pause")
-		}
-		after.stopper.set(abi.StopOperatorExiting)
-		cancel()
-		<-done
-		runnables.wait()
 	})
 }

@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,73 +22,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
-
-// instant is a guest whose handlers end at once, with a patch of the status.
-type instant struct{ handlers []abi.Handler }
-
-func (g instant) Name() string                    { return "instant" }
-func (g instant) Registration() *abi.Registration { return &abi.Registration{Handlers: g.handlers} }
-
-func (g instant) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
-	return &abi.Answers{}, nil
-}
-
-func (g instant) Start(context.Context, *abi.Invocation, []byte, Env) (Task, *abi.Step, error) {
-	return &scriptedTask{guest: &scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}}, nil
-}
-
-// memoryServer merges patches into the one object that it has.
-type memoryServer struct {
-	version int
-	object  []byte
-}
-
-func (s *memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := dicts.DecodeObject(raw)
-	if err != nil {
-		return nil, err
-	}
-	object, err := dicts.DecodeObject(s.object)
-	if err != nil {
-		return nil, err
-	}
-	mergeInto(object, patch)
-	s.version++
-	object["metadata"].(dicts.Object)["resourceVersion"] = fmt.Sprint(s.version)
-	if s.object, err = json.Marshal(object); err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s.object))), ContentLength: int64(len(s.object)),
-	}, nil
-}
-
-func mergeInto(target, patch dicts.Object) {
-	for key, value := range patch {
-		part, ok := value.(dicts.Object)
-		inner, exists := target[key].(dicts.Object)
-		switch {
-		case value == nil:
-			delete(target, key)
-		case ok && exists:
-			mergeInto(inner, part)
-		default:
-			target[key] = value
-		}
-	}
-}
-
-// newObject is an object of about 600 bytes as the API server has it.
-func newObject(n int) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,`+
-		`"managedFields":[{"apiVersion":"kopf.dev/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"f:field":{},"f:items":{},"f:text":{}}},`+
-		`"manager":"kubectl","operation":"Update","time":"2026-01-01T00:00:00Z"}],"name":"example-%d","namespace":"default","resourceVersion":"%d",`+
-		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
-}
 
 // newProcessor serves the examples with a cluster that is nothing but the server.
 func newProcessor(registry *Registry, server http.RoundTripper) *processor {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -357,6 +356,32 @@ func TestQueueLimitOfWorkers(t *testing.T) {
 		defer mu.Unlock()
 		if seen := first(r.snapshot()); most != 2 || len(seen) != 10 {
 			t.Errorf("%d objects at once, %d in all; want 2 and 10", most, len(seen))
+		}
+		qs.drain(cancel, time.Second)
+	})
+}
+
+func TestWorkersOfObjectsBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settingsWith(t, map[string]string{
+			"queueing.worker_limit": "1", "queueing.idle_timeout": "3", "persistence.consistency_timeout": "7",
+		})
+		qs := newQueuesOf(s)
+		r := &recorder{begin: time.Now(), work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
+		qs.process = r.process
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.put(ctx, event("a", 1, watching.Added))
+		synctest.Wait()
+		qs.put(ctx, event("b", 2, watching.Added))
+		qs.workers.Wait()
+		if _, times := r.snapshot(); len(times) != 2 || times[1] != time.Second {
+			t.Errorf("the objects are handled after %v, want one after the other", times)
+		}
+		if took := time.Since(r.begin); took != 5*time.Second {
+			t.Errorf("the worker ends after %v, want 2 s of work and 3 s of idleness", took)
+		}
+		if qs.patience != 7*time.Second {
+			t.Errorf("waits %v for its own changes, want 7 s", qs.patience)
 		}
 		qs.drain(cancel, time.Second)
 	})

@@ -151,9 +151,6 @@ func (r *runnables) count() int {
 	return len(r.daemons)
 }
 
-// wait waits for the end of all daemons and timers, after close.
-func (r *runnables) wait() { r.tasks.Wait() }
-
 // pauseRecheck is how often a paused operator looks for daemons that were just being
 // started when the pause began.
 const pauseRecheck = time.Second
@@ -176,4 +173,26 @@ func (r *runnables) stopInPauses(ctx context.Context, p *pauses) error {
 		}
 	}
 	return nil
+}
+
+// hungTimeout is how long the exit waits for daemons and timers that do not end: such as
+// a timer in its handler, or a daemon without a cancellation timeout.
+//
+// Kopf: kopf._core.reactor.running.run_tasks (v1.45): hung tasks.
+const hungTimeout = 5 * time.Second
+
+// end lets nothing begin any more, and ends all daemons and timers at the exit of
+// the operator. Those that do not end in their time are ended by force.
+func (r *runnables) end() {
+	r.close()
+	var stopping sync.WaitGroup
+	for _, d := range r.all() {
+		stopping.Go(func() {
+			d.stop(abi.StopOperatorExiting)
+			d.waitFor(hungTimeout)
+			d.kill()
+		})
+	}
+	stopping.Wait()
+	r.tasks.Wait()
 }

@@ -1,13 +1,10 @@
 package reactor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,107 +12,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/progression"
-	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
 )
-
-// counting is a guest whose handlers all wait in the same way; its calls are counted.
-type counting struct {
-	handlers []abi.Handler
-	step     abi.Step // the first one of each call
-	takes    time.Duration
-	begun    atomic.Int64
-}
-
-func (g *counting) Name() string                    { return "counting" }
-func (g *counting) Registration() *abi.Registration { return &abi.Registration{Handlers: g.handlers} }
-
-func (g *counting) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
-	return &abi.Answers{}, nil
-}
-
-func (g *counting) Start(context.Context, *abi.Invocation, []byte, Env) (Task, *abi.Step, error) {
-	g.begun.Add(1)
-	time.Sleep(g.takes)
-	step := g.step
-	return countingTask{}, &step, nil
-}
-
-// countingTask ends as soon as it is resumed.
-type countingTask struct{ Task }
-
-func (countingTask) Resume(context.Context, abi.Answer) (*abi.Step, error) {
-	return &abi.Step{Step: abi.StepDone}, nil
-}
-func (countingTask) Cancel(context.Context) error { return nil }
-func (countingTask) Release(context.Context)      {}
-
-// unchanging is a server that agrees to each patch and shows one object.
-type unchanging []byte
-
-func (s unchanging) RoundTrip(*http.Request) (*http.Response, error) {
-	return answer(http.StatusOK, io.NopCloser(bytes.NewReader(s))), nil
-}
-
-// newCounting makes a guest with one daemon.
-func newCounting(step abi.Step, takes time.Duration) *counting {
-	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-	return &counting{handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: &resource}}, step: step, takes: takes}
-}
-
-// The stop signal comes while a long listing is handled: what has begun by then is stopped,
-// the rest does not begin, and the exit takes no longer than the end of one daemon.
-func TestExitDuringListing(t *testing.T) {
-	const objects = 3000
-	synctest.Test(t, func(t *testing.T) {
-		guest := newCounting(abi.Step{Step: abi.StepWait, Stoppable: true}, 10*time.Millisecond)
-		registry, err := NewRegistry(guest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		op := configured(t, nil)
-		p := newProcessor(registry, unchanging(newObject(1)))
-		p.runnables, p.memories = op.runnables, op.memories
-		p.engine.runnables, p.engine.settings = op.runnables, op.Settings
-		p.engine.execution = p.execution(progression.AllAtOnce, modeTemporary)
-		qs := newQueues(2)
-		qs.process, qs.idle = p.handleOne, time.Second
-		working, cancel := context.WithCancel(t.Context())
-		for n := range objects {
-			meta := watching.Meta{UID: fmt.Sprint("uid-", n), Name: fmt.Sprint("example-", n), Namespace: "default"}
-			qs.put(working, item{Event: watching.Event{Type: watching.Listed, Object: newObject(n), Meta: meta}})
-		}
-		time.Sleep(time.Second)
-		began, begun := time.Now(), guest.begun.Load()
-		if begun == 0 || begun > objects/2 {
-			t.Fatalf("%d daemons have begun before the stop signal", begun)
-		}
-		var exit sync.WaitGroup
-		exit.Go(op.stopDaemons)
-		qs.drain(cancel, op.Settings.Queueing.ExitTimeout)
-		exit.Wait()
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("the exit took %v", took)
-		}
-		if late := guest.begun.Load() - begun; late > 2 { // those that were registered by then, one for each worker
-			t.Errorf("%d daemons have begun after the stop signal", late)
-		}
-		if left := op.runnables.count(); left > 0 {
-			t.Errorf("%d daemons run after the exit", left)
-		}
-	})
-}
 
 // Daemons that begin at the very moment of the exit are either stopped or do not begin.
 func TestSpawningAtTheExit(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRunnables()
-			op := configured(t, nil)
-			op.runnables = r
 			var spawning sync.WaitGroup
 			var entered, stopped atomic.Int64
 			for n := range 20 {
@@ -139,7 +45,7 @@ func TestSpawningAtTheExit(t *testing.T) {
 					}()
 				})
 			}
-			op.stopDaemons()
+			r.end()
 			spawning.Wait()
 			synctest.Wait()
 			if entered.Load() != stopped.Load() || r.count() > 0 {
@@ -233,15 +139,13 @@ func TestExitLetsCallsFinish(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := &scripted{begin: time.Now(), attempts: []string{fmt.Sprintf(`{"step":"wait","seconds":%d}`, tt.seconds)}}
 				s := newStage(t, guest, `{"metadata":{"name":"obj1"}}`)
-				op := configured(t, nil)
 				b := s.beside(t, tt.declaration)
-				op.runnables = b.engine.runnables
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.force() }
 				b.start(ctx)
 				time.Sleep(time.Second)
 				began := time.Now()
-				op.stopDaemons()
+				b.engine.runnables.end()
 				<-b.done
 				if took := time.Since(began); took != tt.took {
 					t.Errorf("the exit took %v, want %v", took, tt.took)
@@ -255,4 +159,96 @@ func TestExitLetsCallsFinish(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Daemons that run, and those that sneak in, are told that the operator pauses,
+// each of them once.
+func TestDaemonsStopInPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pauses, memories, runnables := newPauses(), newMemories(), newRunnables()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = runnables.stopInPauses(ctx, pauses)
+		}()
+		add := func(key string) *daemon {
+			d := &daemon{
+				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
+				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
+			}
+			memories.recall(key, false).background.add(d)
+			runnables.add(d)
+			go func() {
+				d.stopper.sleep(time.Hour)
+				memories.recall(key, false).background.ended(d, false)
+				runnables.remove(d)
+				close(d.done)
+			}()
+			return d
+		}
+		running := add("a")
+		time.Sleep(time.Minute)
+		if running.stopper.isSet() {
+			t.Error("a daemon is stopped without a pause")
+		}
+		pauses.set(reasonFor("x"), true)
+		synctest.Wait()
+		if bits := running.stopper.bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the running daemon: %b", bits)
+		}
+		late := add("b")
+		time.Sleep(2 * pauseRecheck)
+		if bits := late.stopper.bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the late daemon: %b", bits)
+		}
+		if over, _ := memories.recall("a", false).background.isOver("fn"); over {
+			t.Error("the daemon would never be started again")
+		}
+		pauses.set(reasonFor("x"), false)
+		after := add("c")
+		time.Sleep(2 * pauseRecheck)
+		if after.stopper.isSet() {
+			t.Error("a daemon is stopped after the pause")
+		}
+		after.stopper.set(abi.StopOperatorExiting)
+		cancel()
+		<-done
+		runnables.tasks.Wait()
+	})
+}
+
+// Not more handlers run at once than there are places, but for daemons.
+func TestWorkersOfHandlersBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := newRunnables()
+		places.limit(settingsWith(t, map[string]string{"execution.max_workers": "2"}).Execution.MaxWorkers)
+		began, ends := time.Now(), make([]time.Duration, 4)
+		var running sync.WaitGroup
+		for i := range ends {
+			running.Go(func() {
+				leave, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindCreate}}, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				leave()
+				ends[i] = time.Since(began)
+			})
+		}
+		running.Wait()
+		slices.Sort(ends)
+		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second}; !slices.Equal(ends, want) {
+			t.Errorf("four handlers of a second on two places end after %v, want %v", ends, want)
+		}
+		for range 5 {
+			if _, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if places.limit(0); cap(places.places) != 2 {
+			t.Error("a limit of 0 limits")
+		}
+	})
 }

@@ -15,10 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -26,54 +24,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// configured are settings that are changed by their names, and an operator with them.
+// configured is an operator with settings that are changed by their names.
 func configured(t *testing.T, changes map[string]string) *Operator {
 	t.Helper()
-	s := settings.Default()
-	for name, value := range changes {
-		if err := s.Set(name, json.RawMessage(value)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &Operator{Options: Options{Settings: s}, pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
-}
-
-func TestWorkersOfObjectsBySettings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := configured(t, map[string]string{
-			"queueing.worker_limit": "1", "queueing.idle_timeout": "3", "persistence.consistency_timeout": "7",
-		}).Settings
-		qs := newQueuesOf(s)
-		r := &recorder{begin: time.Now(), work: func(context.Context, item, *queue) string { time.Sleep(time.Second); return "" }}
-		qs.process = r.process
-		ctx, cancel := context.WithCancel(t.Context())
-		qs.put(ctx, event("a", 1, watching.Added))
-		synctest.Wait()
-		qs.put(ctx, event("b", 2, watching.Added))
-		qs.workers.Wait()
-		if _, times := r.snapshot(); len(times) != 2 || times[1] != time.Second {
-			t.Errorf("the objects are handled after %v, want one after the other", times)
-		}
-		if took := time.Since(r.begin); took != 5*time.Second {
-			t.Errorf("the worker ends after %v, want 2 s of work and 3 s of idleness", took)
-		}
-		if qs.patience != 7*time.Second {
-			t.Errorf("waits %v for its own changes, want 7 s", qs.patience)
-		}
-		qs.drain(cancel, time.Second)
-	})
-}
-
-func TestThrottlingBySettings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := configured(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`}).Settings
-		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
-		began := time.Now()
-		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
-		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
-			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
-		}
-	})
+	return &Operator{Options: Options{Settings: settingsWith(t, changes)}, pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
 }
 
 // requests are what a server was asked.
@@ -240,7 +194,8 @@ func TestProxiesBySettings(t *testing.T) {
 type silent struct{ listed func() }
 
 func (silent) Event(watching.Event) {}
-func (s silent) Listed()            { s.listed() }
+
+func (s silent) Listed() { s.listed() }
 
 func TestStreamsBySettings(t *testing.T) {
 	op := configured(t, map[string]string{
@@ -345,75 +300,6 @@ func TestInactivityBySettings(t *testing.T) {
 			_ = stream.Run(ctx, silent{func() {}}) // the end of the context
 		})
 	}
-}
-
-func TestDaemonsBySettings(t *testing.T) {
-	tests := []struct {
-		name     string
-		settings map[string]string
-		told     time.Duration // until the stopping has been told
-		polling  time.Duration
-	}{
-		{"defaults", nil, time.Second, time.Minute},
-		{"a timeout", map[string]string{"background.instant_exit_timeout": "0.5", "background.cancellation_polling": "7"}, 500 * time.Millisecond, 7 * time.Second},
-		{"cycles", map[string]string{"background.instant_exit_zero_time_cycles": "3"}, 300 * time.Millisecond, time.Minute},
-		{"none", map[string]string{"background.instant_exit_zero_time_cycles": "null"}, 0, time.Minute},
-		{"no timeout", map[string]string{"background.instant_exit_timeout": "null"}, time.Second, time.Minute},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := configured(t, tt.settings).Settings
-				d := &daemon{
-					handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(), done: make(chan struct{}),
-					kill: func() {}, log: &logger{Logger: new(zerolog.Nop())}, instant: instantExit(s.Background),
-				}
-				began := time.Now()
-				delay := d.stopStep(s, abi.StopFiltersMismatch)
-				if took := time.Since(began); took != tt.told {
-					t.Errorf("waits %v for the end, want %v", took, tt.told)
-				}
-				if delay == nil || *delay != tt.polling {
-					t.Errorf("looks again after %v, want %v", delay, tt.polling)
-				}
-			})
-		})
-	}
-}
-
-// Not more handlers run at once than there are places, but for daemons.
-func TestWorkersOfHandlersBySettings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		places := newRunnables()
-		places.limit(configured(t, map[string]string{"execution.max_workers": "2"}).Settings.Execution.MaxWorkers)
-		began, ends := time.Now(), make([]time.Duration, 4)
-		var running sync.WaitGroup
-		for i := range ends {
-			running.Go(func() {
-				leave, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindCreate}}, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(time.Second)
-				leave()
-				ends[i] = time.Since(began)
-			})
-		}
-		running.Wait()
-		slices.Sort(ends)
-		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second}; !slices.Equal(ends, want) {
-			t.Errorf("four handlers of a second on two places end after %v, want %v", ends, want)
-		}
-		for range 5 {
-			if _, err := places.enter(t.Context(), &Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}, nil); err != nil {
-				t.Error(err)
-			}
-		}
-		if places.limit(0); cap(places.places) != 2 {
-			t.Error("a limit of 0 limits")
-		}
-	})
 }
 
 func TestExecutorIsRefused(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/rs/zerolog"
 )
 
 // throttled does some work as the worker of an object does.
@@ -78,6 +77,18 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 		}
 		if calls != 1 {
 			t.Errorf("%d calls while throttled, want 1", calls)
+		}
+	})
+}
+
+func TestThrottlingBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settingsWith(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`})
+		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
+		began := time.Now()
+		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
+		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
+			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
 		}
 	})
 }

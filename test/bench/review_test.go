@@ -20,7 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/logs"
-	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
@@ -110,8 +110,8 @@ func reviewing(tb testing.TB, file string) http.Handler {
 	go func() { // Waited for by the cleanup.
 		ended <- operator.Run(ctx, operator.Options{
 			Modules: []string{path}, Host: host.Options{CacheDir: tb.TempDir()}, Admission: operator.Admission{Custom: server},
-			Login: func(context.Context) (*reactor.Connection, error) {
-				return &reactor.Connection{Config: &rest.Config{Host: api.URL}}, nil
+			Login: func(context.Context) (*credentials.Info, error) {
+				return &credentials.Info{Config: &rest.Config{Host: api.URL}}, nil
 			},
 			Log: logs.New(io.Discard, logs.Options{Format: logs.Full, Level: zerolog.InfoLevel}),
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )
@@ -56,8 +57,8 @@ func (done) Release(context.Context)                           {}
 func (s space) embedded(t *testing.T, o operator.Options) (*operator.Operator, func() error) {
 	t.Helper()
 	o.Namespaces, o.Log = []string{s.namespace}, zerolog.New(zerolog.NewTestWriter(t))
-	o.Login = func(context.Context) (*reactor.Connection, error) {
-		return &reactor.Connection{Config: s.RESTConfig(), DefaultNamespace: s.namespace}, nil
+	o.Login = func(context.Context) (*credentials.Info, error) {
+		return &credentials.Info{Config: s.RESTConfig(), DefaultNamespace: s.namespace}, nil
 	}
 	op, err := operator.New(t.Context(), o)
 	if err != nil {
@@ -156,8 +157,8 @@ func TestOverlap(t *testing.T) {
 	s.handled(t, "obj")
 	second, err := operator.New(t.Context(), operator.Options{
 		Name: "the second", Guests: []reactor.Guest{native{"b", quiet}}, Namespaces: []string{s.namespace}, Log: zerolog.Nop(),
-		Login: func(context.Context) (*reactor.Connection, error) {
-			return &reactor.Connection{Config: s.RESTConfig(), DefaultNamespace: s.namespace}, nil
+		Login: func(context.Context) (*credentials.Info, error) {
+			return &credentials.Info{Config: s.RESTConfig(), DefaultNamespace: s.namespace}, nil
 		},
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/logs"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -114,8 +115,8 @@ func (s space) operatorOptions(t *testing.T, o options, r *running) operator.Opt
 		Modules: []string{o.module}, Namespaces: []string{s.namespace}, Host: limits, Settings: own, Admission: o.admits, GrantedSettings: o.granted,
 		Calls: o.calls, GrantWanted: o.wanted, AllowOverlap: true, // each is as if in a process of its own
 		Log: logs.New(r.log, logs.Options{Format: logs.JSON, Level: zerolog.DebugLevel}),
-		Login: func(context.Context) (*reactor.Connection, error) {
-			return &reactor.Connection{Config: o.rest, DefaultNamespace: s.namespace}, nil
+		Login: func(context.Context) (*credentials.Info, error) {
+			return &credentials.Info{Config: o.rest, DefaultNamespace: s.namespace}, nil
 		},
 	}
 }

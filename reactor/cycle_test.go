@@ -112,33 +112,3 @@ func TestThrottledObjectsHoldNoEdition(t *testing.T) {
 		qs.drain(cancel, time.Second)
 	})
 }
-
-// A timer that has failed for good is not started again, but its object keeps the finalizer;
-// a daemon and a timer that have ended otherwise need none.
-func TestFinalizersOfWhatHasEnded(t *testing.T) {
-	const failure = `{"step":"done","error":{"kind":"permanent","message":"never"}}`
-	for _, tt := range []struct {
-		name, declaration, script string
-		guarded                   bool
-	}{
-		{"a timer that fails", `"kind":"timer","interval":1`, failure, true},
-		{"a timer that is called once", `"kind":"timer"`, `{"step":"done"}`, false},
-		{"a daemon that fails", `"kind":"daemon"`, failure, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{tt.script}}, string(newObject(1)))
-				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
-				b.engine.handlers = []*Handler{b.handler}
-				b.start(t.Context())
-				<-b.done
-				if living := b.engine.living(b.memory, false); len(living) > 0 {
-					t.Error("it would be started again")
-				}
-				if required, err := b.engine.guards(t.Context(), &attendance{cause: newCause(s.cause.object, nil), memory: b.memory}); err != nil || required != tt.guarded {
-					t.Errorf("the finalizer is required: %t, %v", required, err)
-				}
-			})
-		})
-	}
-}

@@ -1,0 +1,43 @@
+package reactor
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+// TestBodiesOfDaemonsAreBounded: objects beyond the limit have none for now.
+func TestBodiesOfDaemonsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		account := accounts.New(accounts.Limits{BodyMemory: 100_000})
+		var one, two backgroundMemory
+		run := func(m *backgroundMemory) *daemon {
+			d := &daemon{handler: &Handler{ID: "fn"}, stopper: newStopper(), done: make(chan struct{})}
+			if !m.add(d) {
+				t.Fatal("it runs already")
+			}
+			return d
+		}
+		if err := one.follow(account, text(60_000)); err != nil || held(account, accounts.Bodies) != 0 {
+			t.Errorf("a body is kept for no daemon: %v", err)
+		}
+		first := run(&one)
+		run(&two)
+		if err := one.follow(account, text(60_000)); err != nil {
+			t.Fatal(err)
+		}
+		err := two.follow(account, text(60_000))
+		if err == nil || !strings.Contains(err.Error(), "the limit BodyMemory of 100000 bytes is reached") || two.live.Load() != nil {
+			t.Errorf("error %v", err)
+		}
+		if err := one.follow(account, text(120_000)); err == nil || len(*one.live.Load()) != 60_000 {
+			t.Errorf("a body has grown beyond the limit: %v", err)
+		}
+		one.ended(first, false)
+		if err := two.follow(account, text(60_000)); err != nil {
+			t.Errorf("there is room again: %v", err)
+		}
+	})
+}

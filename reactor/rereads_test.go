@@ -1,0 +1,63 @@
+package reactor
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// TestBodiesAreReadAgain when the place of an event comes that has waited without its body.
+func TestBodiesAreReadAgain(t *testing.T) {
+	meta := watching.Meta{UID: "uid-1", Name: "example-1", Namespace: "default", ResourceVersion: "1"}
+	other := strings.Replace(string(newObject(1)), "uid-1", "uid-2", 1)
+	for _, tt := range []struct {
+		name    string
+		kind    string
+		replies []string // by their requests; empty: an error of the server
+		code    int
+		body    string // a part of it; empty: the event is over
+		after   time.Duration
+	}{
+		{"a change", watching.Modified, []string{string(newObject(1))}, 200, `"name":"example-1"`, 0},
+		{"an object of a listing", watching.Listed, []string{string(newObject(1))}, 200, `"name":"example-1"`, 0},
+		{"after errors", watching.Modified, []string{"", "", string(newObject(1))}, 200, `"name":"example-1"`, 3 * time.Second},
+		{"it is gone", watching.Modified, []string{"{}"}, 404, "", 0},
+		{"another one has its name", watching.Modified, []string{other}, 200, "", 0},
+		{"a deletion", watching.Deleted, nil, 200, `"kind":"KopfExample","metadata":{"name":"example-1"`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				p := newProcessor(&Registry{}, replying(func(r *http.Request) (int, string) {
+					if r.Method != http.MethodGet || r.URL.Path != "/apis/kopf.dev/v1/namespaces/default/kopfexamples/example-1" {
+						t.Errorf("unexpected: %s %s", r.Method, r.URL)
+					}
+					reply := tt.replies[asked.Add(1)-1]
+					if reply == "" {
+						return 422, "{}"
+					}
+					return tt.code, reply
+				}))
+				host := &streamHost{client: p.writer.client, memories: p.memories, log: p.log}
+				s := &servedStream{host: host, dimension: dimension{resource: p.resource}}
+				it := item{Event: watching.Event{Type: tt.kind, Meta: meta}, bodiless: true}
+				began := time.Now()
+				it, known := s.reread(t.Context(), it, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})
+				if known != (tt.body != "") || known && (it.Type != tt.kind || it.bodiless || !strings.Contains(string(it.Object), tt.body)) {
+					t.Errorf("%t: %s %s, want %q", known, it.Type, it.Object, tt.body)
+				}
+				if int(asked.Load()) != len(tt.replies) {
+					t.Errorf("%d requests, want %d", asked.Load(), len(tt.replies))
+				}
+				if took := time.Since(began); took != tt.after {
+					t.Errorf("it took %v, want %v", took, tt.after)
+				}
+			})
+		})
+	}
+}
