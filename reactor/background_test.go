@@ -20,7 +20,7 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{tt.script}}, string(newObject(1)))
+				s := newScene(t, &scripted{begin: time.Now(), attempts: []string{tt.script}}, string(newObject(1)))
 				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
 				b.engine.handlers = []*Handler{b.handler}
 				b.start(t.Context())
@@ -28,7 +28,7 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 				if living := b.engine.living(b.memory, false); len(living) > 0 {
 					t.Error("it would be started again")
 				}
-				if required, err := b.engine.guards(t.Context(), &attendance{cause: newCause(s.cause.object, nil), memory: b.memory}); err != nil || required != tt.guarded {
+				if required, err := b.engine.guards(t.Context(), &attendance{cause: s.cause, memory: b.memory}); err != nil || required != tt.guarded {
 					t.Errorf("the finalizer is required: %t, %v", required, err)
 				}
 			})

@@ -73,7 +73,9 @@ func (o *object) with(raw []byte, body dicts.Object, p *patch) *object {
 }
 
 // target is the object for its patches.
-func (o *object) target() target { return target{*o.resource, o.raw, o.body, o.log} }
+func (o *object) target() target {
+	return target{resource: *o.resource, raw: o.raw, body: o.body, log: o.log}
+}
 
 // deleted tells whether the object is being deleted.
 func (o *object) deleted() bool { return causes.DeletionOngoing(o.body) }

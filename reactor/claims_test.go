@@ -21,38 +21,38 @@ func TestClaims(t *testing.T) {
 	const otherState = `{"type":"annotations","prefix":"example.com"}`
 	tests := []struct {
 		name      string
-		change    func(op *Operator)
+		change    func(host *streamHost)
 		resource  string
 		namespace string
 		kind      abi.Kind
 		overlaps  bool
 	}{
-		{"the same", func(*Operator) {}, "apples", "a", abi.KindCreate, true},
-		{"daemons", func(*Operator) {}, "apples", "a", abi.KindDaemon, true},
-		{"everywhere", func(*Operator) {}, "apples", "", abi.KindCreate, true},
-		{"another namespace", func(*Operator) {}, "apples", "b", abi.KindCreate, false},
-		{"another resource", func(*Operator) {}, "pears", "a", abi.KindCreate, false},
-		{"another cluster", func(op *Operator) { op.cluster = "https://other" }, "apples", "a", abi.KindCreate, false},
-		{"nothing is kept", func(*Operator) {}, "apples", "a", abi.KindEvent, false},
-		{"another finalizer only", func(op *Operator) { op.Settings.Persistence.Finalizer = "x" }, "apples", "a", abi.KindCreate, true},
-		{"another state only", func(op *Operator) { set(op.Settings, "persistence.diffbase_storage", otherState) }, "apples", "a", abi.KindCreate, true},
-		{"another finalizer and state", func(op *Operator) {
-			op.Settings.Persistence.Finalizer = "x"
-			set(op.Settings, "persistence.diffbase_storage", otherState)
+		{"the same", func(*streamHost) {}, "apples", "a", abi.KindCreate, true},
+		{"daemons", func(*streamHost) {}, "apples", "a", abi.KindDaemon, true},
+		{"everywhere", func(*streamHost) {}, "apples", "", abi.KindCreate, true},
+		{"another namespace", func(*streamHost) {}, "apples", "b", abi.KindCreate, false},
+		{"another resource", func(*streamHost) {}, "pears", "a", abi.KindCreate, false},
+		{"another cluster", func(host *streamHost) { host.by.cluster = "https://other" }, "apples", "a", abi.KindCreate, false},
+		{"nothing is kept", func(*streamHost) {}, "apples", "a", abi.KindEvent, false},
+		{"another finalizer only", func(host *streamHost) { host.settings.Persistence.Finalizer = "x" }, "apples", "a", abi.KindCreate, true},
+		{"another state only", func(host *streamHost) { set(host.settings, "persistence.diffbase_storage", otherState) }, "apples", "a", abi.KindCreate, true},
+		{"another finalizer and state", func(host *streamHost) {
+			host.settings.Persistence.Finalizer = "x"
+			set(host.settings, "persistence.diffbase_storage", otherState)
 		}, "apples", "a", abi.KindCreate, false},
-		{"the state in two places, one of them shared", func(op *Operator) {
-			op.Settings.Persistence.Finalizer = "x"
-			op.Settings.Persistence.DiffBase = stores.MultiDiffBase{stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{}), settings.Default().Persistence.DiffBase}
+		{"the state in two places, one of them shared", func(host *streamHost) {
+			host.settings.Persistence.Finalizer = "x"
+			host.settings.Persistence.DiffBase = stores.MultiDiffBase{stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{}), settings.Default().Persistence.DiffBase}
 		}, "apples", "a", abi.KindCreate, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			shared := &Claims{}
-			one := &Operator{Options: Options{Name: "one", Claims: shared, Settings: settings.Default()}}
-			two := &Operator{Options: Options{Name: "two", Claims: shared, Settings: settings.Default()}}
+			one := &streamHost{by: claimant{owner: 1, operator: "one"}, claims: shared, settings: settings.Default()}
+			two := &streamHost{by: claimant{owner: 2, operator: "two"}, claims: shared, settings: settings.Default()}
 			tt.change(two)
-			claim := func(op *Operator, resource, namespace string, kind abi.Kind) (func(), error) {
-				registry, err := NewRegistry(instant{[]abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: resource}}}})
+			claim := func(host *streamHost, resource, namespace string, kind abi.Kind) (func(), error) {
+				registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: resource}}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -61,7 +61,7 @@ func TestClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := dimension{resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, namespace: namespace}
-				s := &servedStream{host: op.host(), dimension: d}
+				s := &servedStream{host: host, dimension: d}
 				return s.unclaim, s.reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)

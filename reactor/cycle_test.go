@@ -30,13 +30,13 @@ func (s *overloaded) RoundTrip(*http.Request) (*http.Response, error) {
 func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		guest := &scripted{begin: time.Now(), attempts: []string{`{"step":"done","patch":{"status":{"x":1}}}`}}
-		s, server := newStage(t, guest, string(newObject(1))), &overloaded{}
-		h := s.handler(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+		server := &overloaded{}
+		h := handlerOf(t, guest, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 		p := newProcessor(&Registry{}, server)
 		qs := newQueues(0)
 		qs.process = func(ctx context.Context, it item, q *queue) string {
-			own := &object{services: s.cause.services, resource: &p.resource, raw: it.Object, log: s.cause.log}
-			with := &attendance{cause: newCause(own, nil), memory: &s.memory.background, spawned: &spawned{}, nudge: q.nudger()}
+			own := &object{services: p.generation.services, resource: &p.resource, raw: it.Object, log: logger{Logger: &p.log}}
+			with := &attendance{cause: newCause(own, nil), memory: &p.memories.recall(it.Meta.Key(), false).background, spawned: &spawned{}, nudge: q.nudger()}
 			if err := p.engine.spawn(ctx, with, h); err != nil {
 				t.Error(err)
 			}
@@ -63,7 +63,7 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 // handled by those that are there when the throttling is over.
 func TestThrottledObjectsHoldNoEdition(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
+	registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,4 +111,17 @@ func TestThrottledObjectsHoldNoEdition(t *testing.T) {
 		}
 		qs.drain(cancel, time.Second)
 	})
+}
+
+// The generation is released once, however often a cycle has given it up to sleep.
+func TestCyclesReleaseOnce(t *testing.T) {
+	e, err := newGeneration(0, &Registry{}, services{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.hold()
+	c := &cycle{held: e}
+	c.release()
+	c.release()
+	e.holders.Wait()
 }

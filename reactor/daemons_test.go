@@ -37,7 +37,7 @@ func TestEndsOfDaemons(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
 				options := test.options
 				if options != "" {
 					options = "," + options
@@ -96,7 +96,7 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now(), attempts: test.attempts}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{begin: time.Now(), attempts: test.attempts}, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				b.start(t.Context())
 				time.Sleep(100 * time.Second)
@@ -120,7 +120,7 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 // newest one when they need it.
 func TestWaitingDaemonsHoldLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, &scripted{begin: time.Now(), attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
+		s := newScene(t, &scripted{begin: time.Now(), attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
 		before := runtime.NumGoroutine()
 		b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 		b.start(t.Context())
@@ -174,7 +174,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now(), attempts: []string{test.wait}}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{begin: time.Now(), attempts: []string{test.wait}}, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.force() }

@@ -2,14 +2,11 @@ package reactor
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
@@ -19,11 +16,10 @@ import (
 
 // stage is one cause with handlers of a scripted guest, and a log to look at.
 type stage struct {
-	guest  *scripted
-	cause  *cause
-	memory *memory
-	x      *execution
-	log    bytes.Buffer
+	guest *scripted
+	cause *cause
+	x     *execution
+	log   bytes.Buffer
 }
 
 func newStage(t *testing.T, guest *scripted, body string) *stage {
@@ -35,10 +31,9 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 	s := &stage{guest: guest}
 	log := zerolog.New(&s.log)
 	config := settings.Default()
-	s.memory = newMemories().recall("1", false)
 	s.cause = newCause(&object{
 		services: &services{base: newMemo(nil, nil), events: newEvents(config), indices: indexing.New(nil, nil)},
-		raw:      []byte(body), body: decoded, memo: s.memory.memo, patch: newPatch(nil), log: logger{Logger: &log},
+		raw:      []byte(body), body: decoded, memo: newMemo(nil, nil), patch: newPatch(nil), log: logger{Logger: &log},
 	}, &change{reason: causes.Create, new: decoded})
 	s.x = &execution{settings: config, lifecycle: progression.ASAP, errors: modeTemporary}
 	return s
@@ -47,19 +42,7 @@ func newStage(t *testing.T, guest *scripted, body string) *stage {
 // handler declares a handler of the guest by its JSON.
 func (s *stage) handler(t *testing.T, declaration string) *Handler {
 	t.Helper()
-	var spec abi.Handler
-	if err := json.Unmarshal([]byte(declaration), &spec); err != nil {
-		t.Fatal(err)
-	}
-	if spec.Kind == "" {
-		spec.Kind = abi.KindCreate
-	}
-	h, err := newHandler(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.starter, h.asker, h.fn = s.guest, s.guest, fmt.Sprintf("fn-%s", spec.ID)
-	return h
+	return handlerOf(t, s.guest, declaration)
 }
 
 // fresh is the state of a handler that has been attempted so many times, the

@@ -14,7 +14,7 @@ import (
 // newTestGeneration makes a generation with an index of apples.
 func newTestGeneration(t *testing.T, number uint32) *generation {
 	t.Helper()
-	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindIndex, ID: "index_fn", Resource: &abi.Selector{Plural: "apples"}}}})
+	registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: abi.KindIndex, ID: "index_fn", Resource: &abi.Selector{Plural: "apples"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestEditionsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &generations{}
 		s.replace(first)
-		working, sleeping := s.hold(), &cycle{held: s.hold()}
+		working, sleeping := s.hold(), s.hold()
 		if s.replace(second) != first || !first.replaced.Load() || second.replaced.Load() {
 			t.Error("the first one is not replaced")
 		}
@@ -49,7 +49,6 @@ func TestEditionsAreHeld(t *testing.T) {
 			t.Error("it is over while it is held")
 		}
 		sleeping.release()
-		sleeping.release() // at the end of the cycle: it has left before
 		synctest.Wait()
 		if !over {
 			t.Error("it is not over")

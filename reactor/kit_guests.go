@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -153,4 +154,22 @@ func (countingTask) Release(context.Context) {}
 func newCounting(step abi.Step, takes time.Duration) *counting {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	return &counting{handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: &resource}}, step: step, takes: takes}
+}
+
+// handlerOf is a handler of a guest, as its JSON declares it.
+func handlerOf(t *testing.T, guest Guest, declaration string) *Handler {
+	t.Helper()
+	var spec abi.Handler
+	if err := json.Unmarshal([]byte(declaration), &spec); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Kind == "" {
+		spec.Kind = abi.KindCreate
+	}
+	h, err := newHandler(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.starter, h.asker, h.fn = guest, guest, "fn-"+spec.ID
+	return h
 }

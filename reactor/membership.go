@@ -90,6 +90,25 @@ type peeringState struct {
 	gone   bool   // it has been deleted
 }
 
+// newMembership is for the peering object that the settings name, of the resource and
+// the namespace. The streams get the one that watches it.
+func newMembership(client *clients.Client, s *settings.Settings, d dimension, identity string, p *pauses, streams *watching.Set, log zerolog.Logger) (*membership, error) {
+	path, err := d.resource.URL(d.namespace, "", "")
+	if err != nil {
+		return nil, err
+	}
+	return &membership{
+		notice:   notice{client, d.resource, d.namespace, s.Peering.Name},
+		identity: identity, settings: &s.Peering,
+		stream: &watching.Stream{
+			Client: client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: func() watching.Options { return watchOptions(s) },
+			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
+		},
+		streams: streams, pauses: p, reason: pauseReason(d.key()), log: log,
+		sharded: !s.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
+	}, nil
+}
+
 // run ends with the context, and with the withdrawal of the operator's record.
 func (m *membership) run(ctx context.Context) {
 	m.pauses.set(m.reason, m.settings.Mandatory) // until the object is seen

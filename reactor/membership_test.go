@@ -24,6 +24,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/peers"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // meeting is one peering object behind a transport without a network, so that it
@@ -148,17 +149,19 @@ func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses, log 
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m}}),
 		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
 	log = &bytes.Buffer{}
-	op := &Operator{
-		Options: Options{Settings: s, Log: zerolog.New(zerolog.SyncWriter(log))}, client: client, pauses: newPauses(),
-		identity: func() string { return "me" },
+	p = newPauses()
+	d := dimension{resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true}, namespace: "ns", peering: true}
+	member, err := newMembership(client, s, d, "me", p, &watching.Set{}, zerolog.New(zerolog.SyncWriter(log)))
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		op.member(ctx, dimension{selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true}, "ns", true})
+		member.run(ctx)
 	}()
-	return op.pauses, log, func() {
+	return p, log, func() {
 		cancel()
 		<-done
 	}

@@ -3,11 +3,9 @@ package reactor
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
@@ -48,110 +46,6 @@ func TestLimitOfOneMemo(t *testing.T) {
 	if account.Usage()[accounts.Memos].Refused != 3 {
 		t.Errorf("%d refusals", account.Usage()[accounts.Memos].Refused)
 	}
-}
-
-// TestLimitOfAllMemos: those of objects, of reviews, and that of the operator. Objects that
-// go make room.
-func TestLimitOfAllMemos(t *testing.T) {
-	all := newMemories()
-	all.account = accounts.New(accounts.Limits{MemoMemory: 8 << 20})
-	var memos []*memo
-	var refused error
-	for i := range 100 {
-		m := all.recall(fmt.Sprint(i), false).memo
-		if i%2 == 0 {
-			m = all.reviewed(fmt.Sprint("review", i), false)
-		}
-		memos = append(memos, m)
-		if _, refused = m.set(all.account, "k", text(1<<20), -1); refused != nil {
-			break
-		}
-	}
-	if len(memos) != 8 || !errors.Is(refused, accounts.ErrLimit) || !strings.Contains(refused.Error(), "the limit MemoMemory of 8388608 bytes is reached") {
-		t.Fatalf("%d memos, then %v", len(memos), refused)
-	}
-	if _, err := all.base.set(all.account, "k", text(1<<20), -1); !errors.Is(err, accounts.ErrLimit) {
-		t.Errorf("the operator's memo: %v", err)
-	}
-	memos = nil
-	for i := range 100 {
-		all.forget(fmt.Sprint(i))
-	}
-	var err error
-	for deadline := time.Now().Add(time.Minute); ; {
-		if _, err = all.base.set(all.account, "k", text(1<<20), -1); err == nil || time.Now().After(deadline) {
-			break
-		}
-		runtime.GC() // their memory is free by then, and so the account
-		time.Sleep(time.Millisecond)
-	}
-	if err != nil {
-		t.Errorf("memos of objects that are gone still count: %v", err)
-	}
-	runtime.KeepAlive(memos)
-}
-
-// TestCopiesOfMemosShareValues: large values of the operator's memo count once.
-func TestCopiesOfMemosShareValues(t *testing.T) {
-	all := newMemories()
-	all.account = accounts.New(accounts.Limits{})
-	if _, err := all.base.set(all.account, "config", text(1<<20), -1); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 10_000 {
-		m := all.recall(fmt.Sprint(i), false).memo
-		if _, err := m.set(all.account, "count", []byte("17"), -1); err != nil {
-			t.Fatal(err)
-		}
-		if value, _, _ := m.get("config"); len(value) != 1<<20 {
-			t.Fatal("the copy has no value")
-		}
-	}
-	if n := held(all.account, accounts.Memos); n < 1<<20 || n > 4<<20 {
-		t.Errorf("%d bytes are held", n)
-	}
-	// An outdated value counts as long as a copy has it.
-	if _, err := all.base.set(all.account, "config", []byte("1"), -1); err != nil {
-		t.Fatal(err)
-	}
-	if n := held(all.account, accounts.Memos); n < 1<<20 {
-		t.Errorf("%d bytes are held", n)
-	}
-}
-
-// TestMemosThatCannotBeCopied are empty, and say so.
-func TestMemosThatCannotBeCopied(t *testing.T) {
-	all := newMemories()
-	all.account = accounts.New(accounts.Limits{MemoMemory: 100_000})
-	warned := 0
-	all.account.Refused = func(error) { warned++ }
-	for i := range 500 {
-		if _, err := all.base.set(all.account, fmt.Sprint(i), []byte("1"), -1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var last *memo
-	for i := range 1000 {
-		last = all.recall(fmt.Sprint(i), false).memo
-	}
-	if _, _, ok := last.get("1"); ok || warned != 1 {
-		t.Errorf("it has values: %t; warnings: %d", ok, warned)
-	}
-	if n := held(all.account, accounts.Memos); n > 100_000 {
-		t.Errorf("%d bytes are held", n)
-	}
-}
-
-// TestManySmallMemos: 100,000 objects with a value each fit into the default.
-func TestManySmallMemos(t *testing.T) {
-	all := newMemories()
-	all.account = accounts.New(accounts.Limits{})
-	for i := range 100_000 {
-		if _, err := all.recall(fmt.Sprint(i), false).memo.set(all.account, "state", text(500), 0); err != nil {
-			t.Fatalf("object %d: %v", i, err)
-		}
-	}
-	runtime.KeepAlive(all)
 }
 
 // TestMemosOfProgramsAreTheirs: the program may store what it likes; handlers may not.

@@ -134,7 +134,7 @@ func (o *orchestrator) wanted() map[dimensionKey]dimension {
 			scopes = []string{""}
 		}
 		for _, namespace := range scopes {
-			d := dimension{resource, namespace, peering}
+			d := dimension{resource: resource, namespace: namespace, peering: peering}
 			wanted[d.key()] = d
 		}
 	}

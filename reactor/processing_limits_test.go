@@ -19,7 +19,7 @@ import (
 func TestDaemonsBeyondTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-		registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindDaemon, ID: "fn", Resource: &resource}}})
+		registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "fn", Resource: &resource}}})
 		if err != nil {
 			t.Fatal(err)
 		}

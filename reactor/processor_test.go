@@ -30,7 +30,7 @@ func newProcessor(registry *Registry, server http.RoundTripper) *processor {
 	client := clients.New(vault, func() clients.Options { return clients.OptionsOf(config.Networking) }, func(string) {})
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
 	p := &processor{
-		resource: example, settings: config, memories: newMemories(), writer: &writer{client}, runnables: newRunnables(),
+		resource: example, settings: config, memories: newMemories(), writer: &writer{client: client}, runnables: newRunnables(),
 		log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
 	}
 	e, err := newGeneration(0, registry, services{base: p.memories.base, events: newEvents(config)}, nil)
@@ -58,7 +58,7 @@ func (p *processor) handleOne(ctx context.Context, it item, q *queue) (version s
 func newBenchProcessor(b *testing.B, server *memoryServer) *processor {
 	b.Helper()
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+	registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func BenchmarkRestart(b *testing.B) {
 // for another reason; those that fail themselves are not repeated.
 func TestRemainingTransformations(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
-	registry, err := NewRegistry(instant{[]abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
+	registry, err := NewRegistry(instant{handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {
 		t.Fatal(err)
 	}

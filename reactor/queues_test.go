@@ -181,13 +181,12 @@ func TestListingsWaitForRoom(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			reading, stop := context.WithTimeout(ctx, time.Hour)
 			defer stop()
-			sink := &queueSink{ctx: ctx, queues: qs}
 			longest := 0
 			for i := range objects {
 				if i > 0 && i%page == 0 {
 					qs.hold(reading)
 				}
-				sink.Event(event(fmt.Sprint("uid", i), 1, watching.Listed).Event)
+				qs.put(ctx, event(fmt.Sprint("uid", i), 1, watching.Listed))
 				qs.mu.Lock()
 				longest = max(longest, len(qs.ready))
 				qs.mu.Unlock()

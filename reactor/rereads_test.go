@@ -8,7 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 )
 
 // TestBodiesAreReadAgain when the place of an event comes that has waited without its body.
@@ -33,7 +38,7 @@ func TestBodiesAreReadAgain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int32
-				p := newProcessor(&Registry{}, replying(func(r *http.Request) (int, string) {
+				server := replying(func(r *http.Request) (int, string) {
 					if r.Method != http.MethodGet || r.URL.Path != "/apis/kopf.dev/v1/namespaces/default/kopfexamples/example-1" {
 						t.Errorf("unexpected: %s %s", r.Method, r.URL)
 					}
@@ -42,9 +47,12 @@ func TestBodiesAreReadAgain(t *testing.T) {
 						return 422, "{}"
 					}
 					return tt.code, reply
-				}))
-				host := &streamHost{client: p.writer.client, memories: p.memories, log: p.log}
-				s := &servedStream{host: host, dimension: dimension{resource: p.resource}}
+				})
+				vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+				client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+				host := &streamHost{client: client, memories: newMemories(), log: zerolog.Nop()}
+				example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
+				s := &servedStream{host: host, dimension: dimension{resource: example}}
 				it := item{Event: watching.Event{Type: tt.kind, Meta: meta}, bodiless: true}
 				began := time.Now()
 				it, known := s.reread(t.Context(), it, &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/rs/zerolog"
 )
@@ -93,7 +94,7 @@ func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 	}{{"before all", true, nil}, {"during the first", false, []string{"a"}}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{scripts: map[string][]string{"a": {`{"step":"wait","seconds":10}`}}}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{scripts: map[string][]string{"a": {`{"step":"wait","seconds":10}`}}}, `{"metadata":{"name":"obj1"}}`)
 				r := newRunnables()
 				s.x.lifecycle, s.x.entrance = progression.AllAtOnce, r
 				handlers := []*Handler{s.handler(t, `{"id":"a"}`), s.handler(t, `{"id":"b"}`)}
@@ -103,7 +104,7 @@ func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 					time.AfterFunc(time.Second, r.close)
 				}
 				state := progression.State{}.WithHandlers([]string{"a", "b"}, time.Now())
-				outcomes, err := s.x.run(t.Context(), handlers, s.cause, state)
+				outcomes, err := s.x.run(t.Context(), handlers, newCause(s.cause.object, &change{reason: causes.Create}), state)
 				if errors.Is(err, errExiting) != tt.before {
 					t.Errorf("the error is %v", err)
 				}
@@ -138,7 +139,7 @@ func TestExitLetsCallsFinish(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := &scripted{begin: time.Now(), attempts: []string{fmt.Sprintf(`{"step":"wait","seconds":%d}`, tt.seconds)}}
-				s := newStage(t, guest, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, guest, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, tt.declaration)
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.force() }
@@ -175,7 +176,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		add := func(key string) *daemon {
 			d := &daemon{
 				handler: &Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: newStopper(),
-				done: make(chan struct{}), kill: func() {}, instant: exitGrace{100 * time.Millisecond, false}, log: &logger{Logger: new(zerolog.Nop())},
+				done: make(chan struct{}), kill: func() {}, instant: exitGrace{limit: 100 * time.Millisecond}, log: &logger{Logger: new(zerolog.Nop())},
 			}
 			memories.recall(key, false).background.add(d)
 			runnables.add(d)
@@ -192,7 +193,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		if running.stopper.isSet() {
 			t.Error("a daemon is stopped without a pause")
 		}
-		pauses.set(reasonFor("x"), true)
+		pauses.set(pauseReason{}, true)
 		synctest.Wait()
 		if bits := running.stopper.bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the running daemon: %b", bits)
@@ -205,7 +206,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		if over, _ := memories.recall("a", false).background.isOver("fn"); over {
 			t.Error("the daemon would never be started again")
 		}
-		pauses.set(reasonFor("x"), false)
+		pauses.set(pauseReason{}, false)
 		after := add("c")
 		time.Sleep(2 * pauseRecheck)
 		if after.stopper.isSet() {

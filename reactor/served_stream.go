@@ -170,7 +170,7 @@ func (s *servedStream) take(e *generation) *processor {
 	o := s.host
 	p := &processor{
 		resource: s.dimension.resource, generation: e, handlers: e.registry.forResource(s.dimension.resource), settings: o.settings, memories: o.memories,
-		writer: &writer{o.client}, runnables: o.runnables, completion: o.completion, log: o.log, refKey: o.refKey,
+		writer: &writer{client: o.client}, runnables: o.runnables, completion: o.completion, log: o.log, refKey: o.refKey,
 	}
 	p.engine = &engine{
 		handlers: p.handlers.spawning, execution: p.execution(progression.AllAtOnce, modeTemporary), writer: p.writer,

@@ -12,7 +12,7 @@ func TestDroppedItemsOpenTheGate(t *testing.T) {
 	g.add()
 	qs := newQueues(0)
 	qs.closed = true
-	sink := &againSink{&queueSink{ctx: t.Context(), queues: qs, gate: g}}
+	sink := &againSink{queueSink: &queueSink{ctx: t.Context(), queues: qs, gate: g}}
 	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{UID: "a"}})
 	sink.Listed()
 	if !g.isOpen() {

@@ -3,8 +3,6 @@ package reactor
 import (
 	"context"
 	"errors"
-
-	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // errNoNamespace is for operators that serve the cluster: they have no namespaces
@@ -12,32 +10,10 @@ import (
 var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects of namespaces are of no use ` +
 	"for the whole cluster; serve namespaces, or set peering.standalone")
 
-// member serves one peering object until the context ends.
-func (op *Operator) member(ctx context.Context, d dimension) {
-	log := op.Log.With().Str(LoggerField, "kopf.peering").Logger()
-	path, err := d.resource.URL(d.namespace, "", "")
-	if err != nil {
-		log.Error().Err(err).Msg("a peering resource cannot be used")
-		return
-	}
-	m := &membership{
-		notice:   notice{op.client, d.resource, d.namespace, op.Settings.Peering.Name},
-		identity: op.identity(), settings: &op.Settings.Peering,
-		stream: &watching.Stream{
-			Client: op.client, Path: path, APIVersion: d.resource.APIVersion(), Kind: d.resource.Kind, Options: func() watching.Options { return watchOptions(op.Settings) },
-			Log: func(level int, message string) { log.WithLevel(levelOf(level)).Msg(message) },
-		},
-		streams: &op.streams,
-		pauses:  op.pauses, reason: pauseReason(d.key()), log: log,
-		sharded: !op.Settings.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
-	}
-	m.run(ctx)
-}
-
 // start serves one dimension until the context ends.
 func (op *Operator) start(ctx context.Context, d dimension) {
 	if d.peering {
-		op.member(ctx, d)
+		op.peers(ctx, d)
 	} else {
 		op.host().serve(ctx, d)
 	}
@@ -59,6 +35,17 @@ func (op *Operator) host() *streamHost {
 	return &streamHost{
 		generations: &op.generations, settings: op.Settings, client: op.client, account: op.account, memories: op.memories,
 		runnables: op.runnables, completion: op.completion, pauses: op.pauses, served: &op.served, states: &op.streams,
-		claims: op.Claims, by: claimant{op, op.Name, op.cluster}, log: op.Log, refKey: op.RefKey, refuse: op.refuse,
+		claims: op.Claims, by: claimant{owner: op, operator: op.Name, cluster: op.cluster}, log: op.Log, refKey: op.RefKey, refuse: op.refuse,
 	}
+}
+
+// peers keeps the operator known to its peers until the context ends.
+func (op *Operator) peers(ctx context.Context, d dimension) {
+	log := op.Log.With().Str(LoggerField, "kopf.peering").Logger()
+	m, err := newMembership(op.client, op.Settings, d, op.identity(), op.pauses, &op.streams, log)
+	if err != nil {
+		log.Error().Err(err).Msg("a peering resource cannot be used")
+		return
+	}
+	m.run(ctx)
 }

@@ -21,7 +21,7 @@ func TestSpawnedBeginInOrder(t *testing.T) {
 		"patches": {`{"step":"done","patch":{"status":{"x":1}}}`},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, &scripted{scripts: scripts, begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+		s := newScene(t, &scripted{scripts: scripts, begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		var group spawned
 		all := map[string]*background{}
@@ -68,7 +68,7 @@ func TestInstantExits(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{attempts: []string{test.script}, begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{attempts: []string{test.script}, begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				b.start(t.Context())
 				synctest.Wait()

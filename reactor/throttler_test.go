@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 	"github.com/rs/zerolog"
 )
 
@@ -66,7 +67,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{owner: newQueues(0), arrived: make(chan struct{}, 1)}
-		q.pending = append(q.pending, event("a", 2, "MODIFIED")) // always something new
+		q.pending = append(q.pending, item{Event: watching.Event{Type: watching.Modified}}) // always something new
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {

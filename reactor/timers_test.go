@@ -12,11 +12,11 @@ import (
 )
 
 // beside makes a daemon or a timer of one object, which is not started yet.
-func (s *stage) beside(t *testing.T, declaration string) *background {
+func (s *scene) beside(t *testing.T, declaration string) *background {
 	t.Helper()
 	h := s.handler(t, declaration)
 	stopper := newStopper()
-	own, memory := s.cause.alone(), &s.memory.background
+	own, memory := s.cause.alone(), &s.memory
 	d := &daemon{handler: h, stopper: stopper, done: make(chan struct{}), kill: stopper.force, log: &own.log}
 	d.instant = instantExit(settings.Default().Background)
 	if !memory.add(d) {
@@ -34,7 +34,7 @@ func (s *stage) beside(t *testing.T, declaration string) *background {
 func (b *background) start(ctx context.Context) { go b.live(ctx, b.begin) }
 
 // times are when a handler was called, in seconds from the start of the test.
-func (s *stage) times(t *testing.T) []float64 {
+func (s *scene) times(t *testing.T) []float64 {
 	t.Helper()
 	var list []float64
 	for _, at := range s.guest.times {
@@ -79,7 +79,7 @@ func TestTimers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, &scripted{begin: time.Now(), attempts: test.scripts}, `{"metadata":{"name":"obj1"}}`)
+				s := newScene(t, &scripted{begin: time.Now(), attempts: test.scripts}, `{"metadata":{"name":"obj1"}}`)
 				options := test.options
 				if options != "" {
 					options = "," + options
@@ -104,7 +104,7 @@ func TestTimers(t *testing.T) {
 // TestIdleBeginsWithTheObject: a timer that begins later has no idle time of its own.
 func TestIdleBeginsWithTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, &scripted{begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+		s := newScene(t, &scripted{begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
 		time.Sleep(5 * time.Second)
 		b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"interval":100,"idle":7}`)
 		b.start(t.Context())
