@@ -52,11 +52,11 @@ func TestStreamsAreSupervised(t *testing.T) {
 	if s, later := state(t, op), now.Add(time.Minute); !s.Broken(later) || s.Delivering(later) {
 		t.Errorf("after a minute without a move: %+v", s)
 	}
-	op.pauses.set(reasonFor("x"), true)
+	op.pauses.set(pauseReason{}, true)
 	if s, later := state(t, op), now.Add(time.Minute); s.Broken(later) || !s.Delivering(later) {
 		t.Errorf("while the operator pauses: %+v", s)
 	}
-	op.pauses.set(reasonFor("x"), false)
+	op.pauses.set(pauseReason{}, false)
 	release()
 	until(t, "it delivers", func() bool { return state(t, op).Delivering(time.Now()) })
 	cancel()

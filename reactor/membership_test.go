@@ -16,15 +16,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/peers"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 )
 
 // meeting is one peering object behind a transport without a network, so that it
@@ -325,4 +324,49 @@ func TestPeeringResources(t *testing.T) {
 			t.Errorf("clusterwide %v (-want +got):\n%s", clusterwide, diff)
 		}
 	}
+}
+
+func TestMembershipBySettings(t *testing.T) {
+	tests := []struct {
+		name     string
+		settings map[string]string
+		paused   bool
+		logged   bool
+		known    bool
+	}{
+		{"as important", map[string]string{"peering.priority": "7"}, true, true, true},
+		{"more important", map[string]string{"peering.priority": "8"}, false, true, true},
+		{"stealthy", map[string]string{"peering.priority": "8", "peering.stealth": "true"}, false, false, true},
+		{"elsewhere", map[string]string{"peering.name": `"other"`}, false, true, false},
+		{"sharing the objects", map[string]string{"peering.priority": "7", "watching.shard_selectors": `{"*": "x"}`}, false, true, true},
+		{"sharing them with somebody more important", map[string]string{"peering.priority": "6", "watching.shard_selectors": `{"*": "x"}`}, true, true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &meeting{}
+				p, log, leave := attendWith(t, m, settingsWith(t, tt.settings))
+				time.Sleep(time.Second)
+				m.patch([]byte(`{"status":{"peer":{"priority":7,"lastseen":"2000-01-01T00:00:00Z","lifetime":9999}}}`))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if p.isOn() != tt.paused || strings.Contains(log.String(), "Keep-alive") != tt.logged || slices.Contains(m.peers(), "me") != tt.known {
+					t.Errorf("paused: %v, peers: %v, log:\n%s", p.isOn(), m.peers(), log)
+				}
+				leave()
+			})
+		})
+	}
+}
+
+func TestLifetimeBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meeting{}
+		_, _, leave := attendWith(t, m, settingsWith(t, map[string]string{"peering.lifetime": "20"}))
+		time.Sleep(time.Minute + time.Second)
+		leave()
+		if n := len(m.patches); n < 4 || n > 7 || !strings.Contains(m.patches[0], `"lifetime":20`) {
+			t.Errorf("%d patches in a minute: %v", n, m.patches)
+		}
+	})
 }

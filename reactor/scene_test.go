@@ -27,6 +27,7 @@ func newScene(t *testing.T, guest *scripted, body string) *scene {
 		t.Fatal(err)
 	}
 	s := &scene{guest: guest}
+	s.memory.noteChange()
 	log := zerolog.New(&s.log)
 	s.cause = newCause(&object{
 		services: &services{base: newMemo(nil, nil), indices: indexing.New(nil, nil)},

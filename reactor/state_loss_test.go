@@ -29,7 +29,9 @@ func TestLargeObjectsAreRefusedInTime(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStage(t, &scripted{}, fmt.Sprintf(`{"spec":{"text":%q}}`, strings.Repeat("x", tt.size)))
+			text := strings.Repeat("x", tt.size)
+			large := dicts.Object{"spec": dicts.Object{"text": text}}
+			seen := newCause(&object{raw: []byte(text), body: large}, &change{reason: causes.Create, new: large})
 			config := settings.Default()
 			for _, name := range []string{"persistence.progress_storage", "persistence.diffbase_storage"} {
 				if err := config.Set(name, fmt.Appendf(nil, `{"type":%q}`, tt.storage)); err != nil {
@@ -37,7 +39,7 @@ func TestLargeObjectsAreRefusedInTime(t *testing.T) {
 				}
 			}
 			p := &processor{settings: config}
-			err := p.checkFits(s.cause, progression.State{}.WithHandlers([]string{"fn"}, time.Now()))
+			err := p.checkFits(seen, progression.State{}.WithHandlers([]string{"fn"}, time.Now()))
 			if (err != nil) != tt.fails {
 				t.Errorf("got %v", err)
 			}
