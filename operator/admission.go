@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/admission"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor"
@@ -60,9 +63,9 @@ func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settin
 				return nil, serverError(err)
 			}
 		}
-		return &admission{webhooks.Webhooks{
+		return &hooks{webhooks.Webhooks{
 			Server: server, Managed: s.Managed, Limits: a.Limits, Renewed: cert.renewed,
-			Log: log.With().Str(reactor.LoggerField, "kopf.admission").Logger(),
+			Log: log.With().Str(loggers.Field, "kopf.admission").Logger(),
 		}}, nil
 	}
 }
@@ -78,19 +81,19 @@ func (c *certificate) Expires() (time.Time, bool) {
 	return time.Unix(seconds, 0), seconds != 0
 }
 
-// admission is webhooks as the reactor knows them.
-type admission struct{ webhooks.Webhooks }
+// hooks are webhooks as the reactor knows them.
+type hooks struct{ webhooks.Webhooks }
 
-var _ reactor.Webhooks = (*admission)(nil)
+var _ reactor.Webhooks = (*hooks)(nil)
 
 // Serve serves the operator's handlers until the context ends.
-func (a *admission) Serve(ctx context.Context, op *reactor.Admission) error {
-	a.Detect = func(ctx context.Context) (string, error) {
+func (h *hooks) Serve(ctx context.Context, op *admission.Admission) error {
+	h.Detect = func(ctx context.Context) (string, error) {
 		cert, version, err := op.Identity(ctx)
 		if err != nil {
 			return "", err
 		}
 		return webhooks.LocalHost(cert, version), nil
 	}
-	return a.Run(ctx, op)
+	return h.Run(ctx, op)
 }

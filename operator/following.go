@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // looking is how often files are looked at. They are asked for, as notifications do
@@ -103,7 +103,7 @@ func (op *Operator) reload(ctx context.Context) (end func()) {
 	go func() { // Waited for by the returned function.
 		defer close(finished)
 		if _, err := op.Reload(ctx); err != nil && ctx.Err() == nil {
-			op.options.Log.Error().Str(reactor.LoggerField, "kopf.reactor").Msg("The changed module is not taken, the one before goes on: " + err.Error())
+			op.options.Log.Error().Str(loggers.Field, "kopf.reactor").Msg("The changed module is not taken, the one before goes on: " + err.Error())
 		}
 	}()
 	return func() {

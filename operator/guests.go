@@ -3,38 +3,39 @@ package operator
 import (
 	"context"
 
+	"github.com/kopf-wasm/kopf/reactor/guests"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // guest is a module of the host as the reactor knows guests.
 type guest struct{ *host.Module }
 
-var _ reactor.Guest = guest{}
+var _ guests.Guest = guest{}
 
-func (g guest) Start(ctx context.Context, inv *abi.Invocation, body []byte, e reactor.Env) (reactor.Task, *abi.Step, error) {
+func (g guest) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	return started(g.Module.Start(ctx, inv, body, e))
 }
 
-func (g guest) Ask(ctx context.Context, q *abi.Questions, body []byte, e reactor.Env) (*abi.Answers, error) {
+func (g guest) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.Env) (*abi.Answers, error) {
 	return g.Module.Ask(ctx, q, body, e)
 }
 
 // task is a task of the host as the reactor knows tasks.
 type task struct{ *host.Task }
 
-var _ reactor.Task = task{}
+var _ guests.Task = task{}
 
-func (t task) Start(ctx context.Context, inv *abi.Invocation, body []byte, e reactor.Env) (reactor.Task, *abi.Step, error) {
+func (t task) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	return started(t.Task.Start(ctx, inv, body, e))
 }
 
-func (t task) Ask(ctx context.Context, q *abi.Questions, body []byte, e reactor.Env) (*abi.Answers, error) {
+func (t task) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.Env) (*abi.Answers, error) {
 	return t.Task.Ask(ctx, q, body, e)
 }
 
-func started(t *host.Task, step *abi.Step, err error) (reactor.Task, *abi.Step, error) {
+func started(t *host.Task, step *abi.Step, err error) (guests.Task, *abi.Step, error) {
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -36,7 +38,7 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 	var serving sync.WaitGroup
 	serving.Go(func() { // Waited for by the returned function.
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			o.Log.Error().Str(reactor.LoggerField, "kopf.monitoring").Err(err).Msg("the endpoints for monitoring have failed")
+			o.Log.Error().Str(loggers.Field, "kopf.monitoring").Err(err).Msg("the endpoints for monitoring have failed")
 		}
 	})
 	return func() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
 // repository is the module that this program is, or is made of.
@@ -27,7 +27,7 @@ func version() string {
 
 // registered is what guests call their operator, empty if they do not. Other names of an
 // operator, such as those of files, are nobody else's business.
-func (o *Options) registered(guests []reactor.Guest) string {
+func (o *Options) registered(guests []guests.Guest) string {
 	if o.Name != "" {
 		return o.Name
 	}

@@ -8,6 +8,10 @@ import (
 	"context"
 	"io"
 
+	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
@@ -17,15 +21,15 @@ import (
 )
 
 // Memo is the memo of an operator.
-type Memo = reactor.Memo
+type Memo = memos.Shared
 
 // ErrOverlap says that two operators of this process would handle the same objects with
 // the same finalizer, or with the same storage: neither would know what the other has done.
-var ErrOverlap = reactor.ErrOverlap
+var ErrOverlap = claims.ErrOverlap
 
-// claims are those of all operators of the process, as nothing else can know of all of
+// claimed are the claims of all operators of the process, as nothing else can know of all of
 // them.
-var claims reactor.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
+var claimed claims.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
 
 // Options say what an operator is made of. Modules, Guests or Program are required.
 type Options struct {
@@ -33,7 +37,7 @@ type Options struct {
 	Modules []string
 
 	// Guests are handlers besides those of the modules: in Go, without WebAssembly.
-	Guests []reactor.Guest
+	Guests []guests.Guest
 
 	// Name tells the operator from others in the same process; by default, it is that
 	// of the modules and guests.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // outputLogger is the logger of what guests write to their standard streams.
@@ -17,7 +18,7 @@ const outputLogger = "kopf.guest"
 // recordOutput makes records of what a module writes to its standard streams, unless the streams go elsewhere,
 // and of how many lines of its output were dropped.
 func recordOutput(log zerolog.Logger, module string, o *host.Options) {
-	log = log.With().Str(reactor.LoggerField, outputLogger).Str("module", module).Logger()
+	log = log.With().Str(loggers.Field, outputLogger).Str("module", module).Logger()
 	for stream, to := range map[string]*io.Writer{"stdout": &o.Stdout, "stderr": &o.Stderr} {
 		if *to == nil {
 			*to = &recorder{log.With().Str("stream", stream).Logger(), module + " (" + stream + "): "}

@@ -3,7 +3,8 @@ package operator
 import (
 	"context"
 
-	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/peering"
+
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -35,7 +36,7 @@ func (p Peering) applied(s *settings.Settings) *settings.Settings {
 }
 
 // Announcement is a record in peering objects that makes operators pause.
-type Announcement = reactor.Announcement
+type Announcement = peering.Announcement
 
 // Announce writes an announcement once, or withdraws it if it has no lifetime.
 // Without logins, those are as for Run.
@@ -46,5 +47,5 @@ func Announce(ctx context.Context, a Announcement) error {
 		a.Logins = logins(nil)
 	}
 	a.UserAgent = clients.UserAgent(version(), "")
-	return reactor.Announce(ctx, a)
+	return peering.Announce(ctx, a)
 }

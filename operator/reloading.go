@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
 )
@@ -50,7 +52,7 @@ func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.mu.Unlock()
 	for i := range after {
 		if after[i] != before[i] {
-			op.options.Log.Info().Str(reactor.LoggerField, "kopf.reactor").Msg(fmt.Sprintf("%s is replaced by %s.", before[i].module.Name(), after[i].module.Digest()))
+			op.options.Log.Info().Str(loggers.Field, "kopf.reactor").Msg(fmt.Sprintf("%s is replaced by %s.", before[i].module.Name(), after[i].module.Digest()))
 		}
 	}
 	last := context.WithoutCancel(ctx)
@@ -102,9 +104,9 @@ func (op *Operator) retire(ctx context.Context, left <-chan struct{}, modules []
 			}
 		}
 		if err := module.Close(ctx); err != nil {
-			op.options.Log.Error().Str(reactor.LoggerField, "kopf.reactor").Err(err).Msg("a module that was replaced cannot be closed")
+			op.options.Log.Error().Str(loggers.Field, "kopf.reactor").Err(err).Msg("a module that was replaced cannot be closed")
 		}
-		op.options.Log.Debug().Str(reactor.LoggerField, "kopf.reactor").Msg(fmt.Sprintf("%s is closed: %s.", module.Name(), module.Digest()))
+		op.options.Log.Debug().Str(loggers.Field, "kopf.reactor").Msg(fmt.Sprintf("%s is closed: %s.", module.Name(), module.Digest()))
 		op.forget(module)
 	}
 	debug.FreeOSMemory() // as at the start

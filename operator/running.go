@@ -8,6 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -79,8 +83,8 @@ func (op *Operator) assemble() error {
 }
 
 // join makes one registry of the modules, if they can be one operator.
-func (o *Options) join(modules []*host.Module) (*reactor.Registry, Calls, error) {
-	guests := make([]reactor.Guest, 0, len(modules)+len(o.Guests))
+func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, error) {
+	guests := make([]guests.Guest, 0, len(modules)+len(o.Guests))
 	for _, module := range modules {
 		guests = append(guests, guest{module})
 	}
@@ -94,15 +98,15 @@ func (o *Options) join(modules []*host.Module) (*reactor.Registry, Calls, error)
 	}
 	name := o.registered(guests)
 	granted.UserAgent, granted.FieldManager = clients.UserAgent(version(), name), clients.FieldManager(name)
-	registry, err := reactor.NewRegistry(guests...)
+	registry, err := registries.New(guests...)
 	return registry, granted, err
 }
 
-func (o *Options) claims() *reactor.Claims {
+func (o *Options) claims() *claims.Claims {
 	if o.AllowOverlap {
 		return nil
 	}
-	return &claims
+	return &claimed
 }
 
 // name is that of the operator in messages.

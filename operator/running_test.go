@@ -5,10 +5,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/reactor/guests"
+
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -22,17 +23,17 @@ func (*starting) Registration() *abi.Registration {
 	return &abi.Registration{Handlers: []abi.Handler{{Kind: abi.KindStartup, ID: "startup_fn"}}}
 }
 
-func (*starting) Ask(context.Context, *abi.Questions, []byte, reactor.Env) (*abi.Answers, error) {
+func (*starting) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	return nil, errors.New("there is nothing to ask")
 }
 
-func (g *starting) Start(context.Context, *abi.Invocation, []byte, reactor.Env) (reactor.Task, *abi.Step, error) {
+func (g *starting) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
 	g.calls++
 	return settled{}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Settings: map[string]abi.Raw{"posting.level": abi.Raw("40")}}}, nil
 }
 
 // settled is a task that has ended.
-type settled struct{ reactor.Task }
+type settled struct{ guests.Task }
 
 func (settled) Release(context.Context) {}
 
@@ -46,7 +47,7 @@ func TestRunsOnceWithOptionsOfItsOwn(t *testing.T) {
 	}
 	refusal := errors.New("no login")
 	op, err := New(t.Context(), Options{
-		Guests: []reactor.Guest{guest}, Settings: own, Peering: Peering{Priority: &five}, Log: zerolog.Nop(),
+		Guests: []guests.Guest{guest}, Settings: own, Peering: Peering{Priority: &five}, Log: zerolog.Nop(),
 		Login: func(context.Context) (*credentials.Info, error) { return nil, refusal },
 	})
 	if err != nil {

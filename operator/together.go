@@ -3,14 +3,15 @@ package operator
 import (
 	"fmt"
 
+	"github.com/kopf-wasm/kopf/reactor/guests"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
-	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // checkTogether refuses guests with different functions that have one id and can
 // meet in one cause: each module was checked for this alone.
-func checkTogether(guests []reactor.Guest) error {
+func checkTogether(guests []guests.Guest) error {
 	var handlers []abi.Handler
 	for i, guest := range guests {
 		for _, h := range guest.Registration().Handlers {

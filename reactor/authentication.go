@@ -12,6 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // errNoLogin is in the error of an operator that has never been connected.
@@ -26,13 +28,13 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	if again {
 		title = "Re-authentication"
 	}
-	log := op.Log.With().Str(LoggerField, "kopf.activities").Logger()
+	log := op.Log.With().Str(loggers.Field, "kopf.activities").Logger()
 	log.Info().Msg(title + " has been initiated.")
 	own, err := credentials.FromHost(ctx, op.Logins, log)
 	found = own
-	e := op.hold()
-	defer e.release()
-	if len(e.registry.activities[abi.KindLogin]) > 0 {
+	e := op.generations.Hold()
+	defer e.Release()
+	if len(e.Registry.Activities[abi.KindLogin]) > 0 {
 		found, err = op.askLogins(ctx, e, own)
 	}
 	if err != nil {
@@ -40,7 +42,7 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	}
 	if len(found) == 0 {
 		log.Warn().Msg(title + " has failed: no credentials were retrieved from the login handlers.")
-		if len(e.registry.activities[abi.KindLogin]) == 0 {
+		if len(e.Registry.Activities[abi.KindLogin]) == 0 {
 			return nil, fmt.Errorf("%w: there are none in %s", credentials.ErrDepleted, op.places()) // nobody else will find any
 		}
 	} else {
@@ -59,12 +61,12 @@ func (op *Operator) places() string {
 }
 
 // askLogins gets the credentials from the login handlers.
-func (op *Operator) askLogins(ctx context.Context, e *generation, own map[string]credentials.Info) (map[string]credentials.Info, error) {
+func (op *Operator) askLogins(ctx context.Context, e *generations.Generation, own map[string]credentials.Info) (map[string]credentials.Info, error) {
 	a := op.activity(e, abi.KindLogin)
-	unconnected := *e.services
-	unconnected.caller = e.services.caller.Unconnected() // or else they would wait for themselves
-	a.logins, a.services = slices.Sorted(maps.Keys(own)), &unconnected
-	done, err := a.run(ctx)
+	unconnected := *e.Services
+	unconnected.Caller = e.Services.Caller.Unconnected() // or else they would wait for themselves
+	a.Logins, a.Services = slices.Sorted(maps.Keys(own)), &unconnected
+	done, err := a.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +77,10 @@ func (op *Operator) askLogins(ctx context.Context, e *generation, own map[string
 		}
 	}
 	found := map[string]credentials.Info{}
-	for id, result := range done.results {
+	for id, result := range done.Results {
 		info, err := rules.Parse(dicts.Encode(result))
 		if err != nil {
-			return nil, fmt.Errorf("the result of the login handler %s: %w", quote(id), err)
+			return nil, fmt.Errorf("the result of the login handler %s: %w", loggers.Quote(id), err)
 		}
 		found[id] = info
 	}

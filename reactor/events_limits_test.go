@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 )
 
 // endless are backoffs by which a guest asks for attempts without a pause and an end.
@@ -61,12 +62,12 @@ func TestAttemptsOfEventsEnd(t *testing.T) {
 				op := configured(t, map[string]string{"queueing.exit_timeout": "3600"})
 				m := &answers{status: tt.status, headers: tt.headers}
 				op.client = clientOf(op, m.config())
-				e := newEvents(op.Settings)
-				stop := e.start(t.Context(), op.client, "", zerolog.Nop())
+				e := events.New(op.Settings)
+				stop := e.Start(t.Context(), op.client, "", zerolog.Nop())
 				began := time.Now()
 				event := about(t, "default", "n")
 				event.Backoffs = abi.Raw(tt.backoff)
-				if err := e.explicit(posting.Ref{Namespace: "default"}, event); err != nil {
+				if err := e.Explicit(posting.Ref{Namespace: "default"}, event); err != nil {
 					t.Fatal(err)
 				}
 				stop()
@@ -109,13 +110,13 @@ func TestUnansweredEventsArePending(t *testing.T) {
 	if accepted != posting.MaxPending {
 		t.Errorf("%d events are accepted, want %d", accepted, posting.MaxPending)
 	}
-	if n := p.events.dropped(); n != 2000 {
+	if n := p.events.Dropped(); n != 2000 {
 		t.Errorf("%d events are counted as dropped, want 2000", n)
 	}
 	if n := most.Load(); n > clients.MaxEvents {
 		t.Errorf("%d requests at once, want %d at most", n, clients.MaxEvents)
 	}
-	p.events.settings.Queueing.ExitTimeout = 0
+	p.events.Settings.Queueing.ExitTimeout = 0
 	p.stop()
 	close(release)
 }
@@ -127,19 +128,19 @@ func TestDroppedEventsAreLoggedOncePerPeriod(t *testing.T) {
 		op := configured(t, map[string]string{"queueing.exit_timeout": "0.001"})
 		m := &answers{status: 200, silent: true}
 		op.client = clientOf(op, m.config())
-		e := newEvents(op.Settings)
-		stop := e.start(t.Context(), op.client, "", zerolog.New(&log))
+		e := events.New(op.Settings)
+		stop := e.Start(t.Context(), op.client, "", zerolog.New(&log))
 		defer stop()
 		flood := func(count int) {
 			for i := range count {
-				_ = e.explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: levelWarn})
+				_ = e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: loggers.LevelWarn})
 			}
 		}
 		flood(posting.MaxPending + 500)
 		if lines := strings.Count(log.String(), "dropped"); lines != 2 { // the field and the message of one line
 			t.Errorf("the log has %s", log.String())
 		}
-		time.Sleep(complaining)
+		time.Sleep(events.Complaining)
 		flood(500)
 		if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), `"dropped":501`) {
 			t.Errorf("the log has %s", log.String())
@@ -154,10 +155,10 @@ func TestEventsHaveARate(t *testing.T) {
 		op.Limits.Events = clients.Rate{PerSecond: 10, Burst: 50}
 		m := &answers{status: 200}
 		op.client = clientOf(op, m.config())
-		e := newEvents(op.Settings)
-		stop := e.start(t.Context(), op.client, "", zerolog.Nop())
+		e := events.New(op.Settings)
+		stop := e.Start(t.Context(), op.client, "", zerolog.Nop())
 		for i := range 200 {
-			if err := e.explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: levelWarn}); err != nil {
+			if err := e.Explicit(posting.Ref{Namespace: "default", Name: fmt.Sprint(i)}, abi.Event{Level: loggers.LevelWarn}); err != nil {
 				t.Fatal(err)
 			}
 		}

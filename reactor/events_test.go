@@ -11,19 +11,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/rs/zerolog"
 )
 
 // poster is what a guest posts events by, while it handles an object.
 type poster struct {
-	*env
-	events *events
+	*handling.Env
+	events *events.Recorder
 	stop   func()
 	log    bytes.Buffer
 
@@ -51,10 +53,10 @@ func newPoster(t *testing.T, namespaces []string, grants []string, answer func(h
 		rules = append(rules, rule)
 	}
 	log := zerolog.New(&p.log)
-	p.events = newEvents(op.Settings)
-	p.stop = p.events.start(t.Context(), op.client, "context", zerolog.Nop())
+	p.events = events.New(op.Settings)
+	p.stop = p.events.Start(t.Context(), op.client, "context", zerolog.Nop())
 	caller := calls.New(calls.Options{Grants: calls.Grants{Kubernetes: rules}}, namespaces, func() *clients.Client { return op.client })
-	p.env = &env{cause: newCause(&object{services: &services{events: p.events, caller: caller}, log: objectLogger(&log, "object", handledPod("ns1"))}, nil)}
+	p.Env = &handling.Env{Cause: handling.NewCause(&handling.Object{Services: &handling.Services{Events: p.events, Caller: caller}, Log: loggers.ForObject(&log, "object", handledPod("ns1"))}, nil)}
 	return p
 }
 
@@ -80,7 +82,7 @@ func about(t *testing.T, namespace, name string) abi.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return abi.Event{Level: levelWarn, Object: object, Type: "Normal", Reason: "R", Message: "m", Backoffs: abi.Raw("[]")}
+	return abi.Event{Level: loggers.LevelWarn, Object: object, Type: "Normal", Reason: "R", Message: "m", Backoffs: abi.Raw("[]")}
 }
 
 func ignored(http.ResponseWriter, *http.Request) {}
@@ -156,7 +158,7 @@ func TestEventsAboutTheHandledObjectAreFree(t *testing.T) {
 		t.Run(namespace, func(t *testing.T) {
 			p := newPoster(t, []string{"ns1"}, nil, ignored)
 			body := handledPod(namespace)
-			p.cause.log.ref.Namespace = namespace
+			p.Cause.Log.Ref.Namespace = namespace
 			object, err := json.Marshal(body)
 			if err != nil {
 				t.Fatal(err)
@@ -209,7 +211,7 @@ func TestDefaultNamespacesOfLoginHandlers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPoster(t, tt.served, tt.grants, ignored)
 			defer p.stop()
-			if got := namespaceOfEvents(tt.info, p.cause.caller, zerolog.New(&p.log)); got != tt.want {
+			if got := events.NamespaceOfEvents(tt.info, p.Cause.Caller, zerolog.New(&p.log)); got != tt.want {
 				t.Errorf("events go to %q, want %q", got, tt.want)
 			}
 			if ignored := strings.Contains(p.log.String(), "is ignored"); ignored != (tt.want == "") {

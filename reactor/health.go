@@ -8,7 +8,7 @@ import (
 func (op *Operator) Streams() []watching.State { return op.streams.States() }
 
 // Handled is how many events of objects the operator has begun to handle so far.
-func (op *Operator) Handled() uint64 { return op.served.handled.Load() }
+func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 
 // Counts are numbers of what an operator has at the moment.
 type Counts struct {
@@ -24,9 +24,9 @@ type Counts struct {
 
 // Counts counts what there is now.
 func (op *Operator) Counts() Counts {
-	counts := Counts{Objects: op.memories.count(), Daemons: op.runnables.count(), Indexed: op.present().services.indices.Len(), Paused: op.pauses.isOn(), Ready: op.serving.Load()}
+	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
 	if counts.Ready {
-		counts.EventsDropped = op.events.dropped()
+		counts.EventsDropped = op.events.Dropped()
 		counts.RequestsDelayed = op.client.Delayed()
 	}
 	return counts

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -36,8 +37,8 @@ func TestStreamsAreSupervised(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[{"kind":"K","metadata":{"uid":"u","name":"n"}}]}`))
 	})
-	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
-	item := &watching.Supervised{Stream: stream, Resource: "ks.v.g", Namespace: "ns", Paused: op.pauses.isOn}
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
+	item := &watching.Supervised{Stream: stream, Resource: "ks.v.g", Namespace: "ns", Paused: op.pauses.IsOn}
 	hanging, release := context.WithCancel(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -52,11 +53,11 @@ func TestStreamsAreSupervised(t *testing.T) {
 	if s, later := state(t, op), now.Add(time.Minute); !s.Broken(later) || s.Delivering(later) {
 		t.Errorf("after a minute without a move: %+v", s)
 	}
-	op.pauses.set(pauseReason{}, true)
+	op.pauses.Set(pauses.Reason{}, true)
 	if s, later := state(t, op), now.Add(time.Minute); s.Broken(later) || !s.Delivering(later) {
 		t.Errorf("while the operator pauses: %+v", s)
 	}
-	op.pauses.set(pauseReason{}, false)
+	op.pauses.Set(pauses.Reason{}, false)
 	release()
 	until(t, "it delivers", func() bool { return state(t, op).Delivering(time.Now()) })
 	cancel()
@@ -74,7 +75,7 @@ func TestStreamsAreSupervised(t *testing.T) {
 func TestUnreachableServer(t *testing.T) {
 	op := configured(t, map[string]string{"networking.error_backoffs": "[]"})
 	served(t, op, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
+	stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var running sync.WaitGroup

@@ -13,14 +13,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
 )
 
 // compaction is after how long an API server forgets the version of a listing.
@@ -39,7 +44,7 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	switch {
 	case r.Method == http.MethodPatch:
-		return answer(http.StatusOK, io.NopCloser(bytes.NewReader(newObject(1)))), nil
+		return reactortest.Answer(http.StatusOK, io.NopCloser(bytes.NewReader(reactortest.NewObject(1)))), nil
 	case query.Get("watch") != "":
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -51,7 +56,7 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	if from == 0 {
 		s.began = time.Now()
 	} else if time.Since(s.began) > compaction {
-		return answer(http.StatusGone, http.NoBody), nil
+		return reactortest.Answer(http.StatusGone, http.NoBody), nil
 	}
 	to, token := s.objects, ""
 	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && from+limit < s.objects {
@@ -59,10 +64,10 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var items []string
 	for n := from; n < to; n++ {
-		items = append(items, string(newObject(n)))
+		items = append(items, string(reactortest.NewObject(n)))
 	}
 	text := fmt.Sprintf(`{"metadata":{"resourceVersion":"9","continue":%q},"items":[%s]}`, token, strings.Join(items, ","))
-	return answer(http.StatusOK, io.NopCloser(strings.NewReader(text))), nil
+	return reactortest.Answer(http.StatusOK, io.NopCloser(strings.NewReader(text))), nil
 }
 
 // TestListingsOfSlowHandlers: handlers of 70 seconds, one at a time, are no reason to take
@@ -84,20 +89,20 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 				seconds := 70.0
-				guest := &counting{
-					handlers: []abi.Handler{{Kind: tt.kind, ID: "fn", Resource: &resource}},
-					step:     abi.Step{Step: abi.StepWait, Seconds: &seconds},
+				guest := &reactortest.Counting{
+					Handlers: []abi.Handler{{Kind: tt.kind, ID: "fn", Resource: &resource}},
+					Step:     abi.Step{Step: abi.StepWait, Seconds: &seconds},
 				}
 				server := &store{objects: tt.objects}
 				op, stop := streaming(t, server, guest, map[string]string{"execution.max_workers": "1"})
 				for end := time.Now().Add(time.Duration(tt.objects+1) * 70 * time.Second); time.Now().Before(end); time.Sleep(time.Minute) {
 					for _, s := range op.Streams() {
 						if s.Broken(time.Now()) || s.Failures > 0 {
-							t.Fatalf("after %d handlers: %+v", guest.begun.Load(), s)
+							t.Fatalf("after %d handlers: %+v", guest.Begun.Load(), s)
 						}
 					}
 				}
-				if n := guest.begun.Load(); n < tt.least {
+				if n := guest.Begun.Load(); n < tt.least {
 					t.Errorf("%d handlers have begun, want %d at least", n, tt.least)
 				}
 				stop()
@@ -110,32 +115,32 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 }
 
 // streaming serves one resource of a server until the returned function is called.
-func streaming(t *testing.T, server http.RoundTripper, guest Guest, changes map[string]string) (op *Operator, stop func()) {
+func streaming(t *testing.T, server http.RoundTripper, guest guests.Guest, changes map[string]string) (op *Operator, stop func()) {
 	t.Helper()
-	registry, err := NewRegistry(guest)
+	registry, err := registries.New(guest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	op = configured(t, changes)
-	op.Log, op.events, op.unanswered = zerolog.New(io.Discard), newEvents(op.Settings), make(chan struct{}, 1)
+	op.Log, op.events, op.unanswered = zerolog.New(io.Discard), events.New(op.Settings), make(chan struct{}, 1)
 	op.client = clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}}), op.requestOptions, func(string) {})
-	op.runnables.limit(op.Settings.Execution.MaxWorkers)
+	op.runnables.Limit(op.Settings.Execution.MaxWorkers)
 	first, err := op.newGeneration(0, registry, calls.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.indexed.add()
-	first.indexed.done()
-	op.replace(first)
+	first.Indexed.Add()
+	first.Indexed.Done()
+	op.generations.Replace(first)
 	ctx, cancel := context.WithCancel(t.Context())
-	first.registry.bind(ctx, op.Log, op.unanswered, askForResource(&op.Log))
+	first.Registry.Bind(ctx, op.Log, op.unanswered, handling.AskForResource(&op.Log))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		op.host().serve(ctx, dimension{resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
+		op.host().Serve(ctx, dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
 	}()
 	return op, func() {
-		op.runnables.close()
+		op.runnables.Close()
 		cancel()
 		<-ended
 	}

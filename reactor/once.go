@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // completionInterval is how often it is looked whether all is done.
@@ -30,11 +32,11 @@ func (op *Operator) untilCompleted(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		settled, handled, failed := op.completion.state()
+		settled, handled, failed := op.completion.State()
 		if !settled {
 			continue
 		}
-		op.Log.Info().Str(LoggerField, "kopf.reactor").Msg(fmt.Sprintf("All is handled: %d objects.", handled))
+		op.Log.Info().Str(loggers.Field, "kopf.reactor").Msg(fmt.Sprintf("All is handled: %d objects.", handled))
 		if failed > 0 {
 			return fmt.Errorf("%w: %d", ErrHandlersFailed, failed)
 		}

@@ -10,22 +10,37 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/activities"
+	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/completion"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/observation"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/processing"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
 )
 
 // Options are what an operator is made of. New copies them: the operator does not see later
 // changes, and changes nothing of them but the memo.
 type Options struct {
-	Registry *Registry
+	Registry *registries.Registry
 	Settings *settings.Settings // nil: the defaults
 
 	// Logins are the host's own ways to log in. They are used, after the startup
@@ -42,10 +57,10 @@ type Options struct {
 
 	// Claims are shared by operators that must not handle the same objects in the same
 	// way: ErrOverlap. Nil: nobody looks.
-	Claims *Claims
+	Claims *claims.Claims
 
 	// Memo is the memo of the operator; nil: an empty one.
-	Memo *Memo
+	Memo *memos.Shared
 
 	// Held bounds what is kept in memory for the handlers; limits that are zero have
 	// their defaults.
@@ -91,27 +106,27 @@ var ErrRunTwice = errors.New("the operator has been run already: make a new one 
 // Operator serves objects with the handlers of guests.
 type Operator struct {
 	Options
-	generations
-	account    *accounts.Account // nil in tests: no limits
-	memories   *memories
-	vault      *credentials.Vault
-	client     *clients.Client
-	events     *events
-	pauses     *pauses
-	runnables  *runnables
-	completion *completion
-	identity   func() string
-	admission  *Admission
-	leave      func()       // withdraws from the peering
-	exiting    atomic.Int64 // process.ultimate_exiting_timeout
-	streams    watching.Set
-	served     servedStreams
-	begun      atomic.Bool // Run was called
-	serving    atomic.Bool // observing the cluster
-	works      works
-	replacing  replacing
-	cluster    string     // its URL
-	refused    chan error // why the operator cannot go on
+	generations generations.Generations
+	account     *accounts.Account // nil in tests: no limits
+	memories    *processing.Memories
+	vault       *credentials.Vault
+	client      *clients.Client
+	events      *events.Recorder
+	pauses      *pauses.Pauses
+	runnables   *daemons.Runnables
+	completion  *completion.Completion
+	identity    func() string
+	admission   *admission.Admission
+	leave       func()       // withdraws from the peering
+	exiting     atomic.Int64 // process.ultimate_exiting_timeout
+	streams     watching.Set
+	served      streams.Set
+	begun       atomic.Bool // Run was called
+	serving     atomic.Bool // observing the cluster
+	works       activities.Background
+	replacing   replacing
+	cluster     string     // its URL
+	refused     chan error // why the operator cannot go on
 
 	unanswered chan struct{} // has a token when a function of a resource selector has failed
 }
@@ -127,16 +142,16 @@ func New(o Options) (*Operator, error) {
 		o.RefKey = "object"
 	}
 	op := &Operator{
-		Options: o, memories: newMemories(), runnables: newRunnables(), refused: make(chan error, 1), unanswered: make(chan struct{}, 1), events: newEvents(o.Settings),
-		pauses: newPauses(), leave: func() {}, completion: newCompletion(o.Once),
+		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), refused: make(chan error, 1), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
+		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
 	}
 	op.account = op.newAccount()
-	op.memories.account = op.account
+	op.memories.Account = op.account
 	if o.Memo != nil {
-		op.memories.base = &o.Memo.values
+		op.memories.Base = &o.Memo.Values
 	}
 	op.vault = credentials.New(op.authenticate)
-	op.admission = op.newAdmission()
+	op.admission = admission.New(&op.generations, op.memories, op.connected, op.Settings, op.Log, op.RefKey)
 	if o.Settings.Peering.Clusterwide == nil {
 		o.Settings.Peering.Clusterwide = new(len(o.Namespaces) == 0)
 	}
@@ -144,7 +159,7 @@ func New(o Options) (*Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	op.replace(first)
+	op.generations.Replace(first)
 	op.replacing.initial, op.replacing.begun = *o.Settings, make(chan struct{})
 	return op, nil
 }
@@ -153,7 +168,7 @@ func New(o Options) (*Operator, error) {
 // error of a handler, and a warning of the operator from time to time.
 func (op *Operator) newAccount() *accounts.Account {
 	account := accounts.New(op.Held)
-	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	account.Refused = func(err error) { log.Warn().Err(err).Msg("a limit of memory for handlers is reached") }
 	return account
 }
@@ -183,9 +198,9 @@ func (op *Operator) Run(ctx context.Context) error {
 }
 
 func (op *Operator) run(ctx context.Context) error {
-	defer func() { op.present().services.caller.Close() }()
+	defer func() { op.generations.Present().Services.Caller.Close() }()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
+		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("startup: %w", err)
@@ -214,9 +229,9 @@ func (op *Operator) startup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := op.Settings.SetByGuest(wireSettings(done.settings), op.GrantedSettings)
+	warnings, err := op.Settings.SetByGuest(activities.WireSettings(done.Settings), op.GrantedSettings)
 	for _, warning := range warnings {
-		op.Log.Warn().Str(LoggerField, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
+		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
 	}
 	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
 	return err
@@ -228,19 +243,19 @@ func (op *Operator) cleanup(ctx context.Context) error {
 }
 
 // perform runs an activity with the present handlers.
-func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activityResult, error) {
-	e := op.hold()
-	defer e.release()
-	return op.activity(e, kind).run(ctx)
+func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activities.Result, error) {
+	e := op.generations.Hold()
+	defer e.Release()
+	return op.activity(e, kind).Run(ctx)
 }
 
-func (op *Operator) activity(e *generation, kind abi.Kind) *activity {
-	return &activity{kind: kind, handlers: e.registry.activities[kind], settings: op.Settings, services: e.services, log: op.Log}
+func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activities.Activity {
+	return &activities.Activity{Kind: kind, Handlers: e.Registry.Activities[kind], Settings: op.Settings, Services: e.Services, Log: op.Log}
 }
 
 // newGeneration makes a generation of handlers of this operator.
-func (op *Operator) newGeneration(number uint32, r *Registry, o calls.Options) (*generation, error) {
-	return newGeneration(number, r, services{base: op.memories.base, account: op.account, events: op.events}, calls.New(o, op.Namespaces, op.connected))
+func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
+	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events}, calls.New(o, op.Namespaces, op.connected))
 }
 
 // connected is the client; nil before the login.
@@ -255,7 +270,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
+	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	first, err := op.vault.Take(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -268,18 +283,18 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	op.cluster = first.Config.Host
 	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
-	op.runnables.limit(op.Settings.Execution.MaxWorkers)
-	initial := op.present()
-	initial.registry.bind(ctx, log, op.unanswered, askForResource(&log))
-	initial.indexed.add() // until the first streams are known
-	orchestrator := newOrchestrator()
-	orchestrator.prepare, orchestrator.start, orchestrator.started = op.prepare, op.start, sync.OnceFunc(func() { initial.indexed.done(); close(op.replacing.begun) })
-	orchestrator.launched = op.completion.begin
-	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, Identity(ctx)) })
-	op.leave = orchestrator.leave
+	op.runnables.Limit(op.Settings.Execution.MaxWorkers)
+	initial := op.generations.Present()
+	initial.Registry.Bind(ctx, log, op.unanswered, handling.AskForResource(&log))
+	initial.Indexed.Add() // until the first streams are known
+	orchestrator := observation.NewOrchestrator()
+	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
+	orchestrator.Launched = op.completion.Begin
+	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, peering.Identity(ctx)) })
+	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	if op.Liveness != "" {
-		serve, err := liveness(op.Liveness, func(ctx context.Context) (*activityResult, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
+		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {
 			return err
 		}
@@ -289,10 +304,10 @@ func (op *Operator) serve(ctx context.Context) error {
 		defer server.Wait()
 		defer stop()
 	}
-	stopPosting := op.events.start(ctx, op.client, namespaceOfEvents(first.Info, initial.services.caller, log), log)
+	stopPosting := op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log)
 	defer stopPosting()
-	defer op.works.stop()
-	if err := op.works.start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
+	defer op.works.Stop()
+	if err := op.works.Start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
 		return err
 	}
 	defer op.replacing.end()
@@ -301,24 +316,26 @@ func (op *Operator) serve(ctx context.Context) error {
 }
 
 // newObserver makes what finds out about the cluster.
-func (op *Operator) newObserver(o *orchestrator, log zerolog.Logger, patterns []string) *observer {
-	return &observer{
-		client: op.client, orchestrator: o, admit: op.admission.serve, generations: &op.generations,
-		refresh: func(ctx context.Context, e *generation) { op.served.each(func(s *servedStream) { s.refresh(ctx, e) }) },
-		pauses:  op.pauses, peering: &op.Settings.Peering,
-		namespaces: selectors.ParseNamespaces(patterns), watching: func(r selectors.Resource) func() watching.Options { return filtered(op.Settings, r) },
-		scanning: !op.Settings.Scanning.Disabled, streams: &op.streams, unanswered: op.unanswered, log: log,
+func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger, patterns []string) *observation.Observer {
+	return &observation.Observer{
+		Client: op.client, Orchestrator: o, Admit: op.admission.Serve, Generations: &op.generations,
+		Refresh: func(ctx context.Context, e *generations.Generation) {
+			op.served.Each(func(s *streams.Stream) { s.Refresh(ctx, e) })
+		},
+		Pauses: op.pauses, Peering: &op.Settings.Peering,
+		Namespaces: selectors.ParseNamespaces(patterns), Watching: func(r selectors.Resource) func() watching.Options { return watching.Filtered(op.Settings, r) },
+		Scanning: !op.Settings.Scanning.Disabled, Streams: &op.streams, Unanswered: op.unanswered, Log: log,
 	}
 }
 
 // observe runs both observers and the pausing; the first error ends all. When the context
 // ends, nothing begins any more, and what runs is ended beside the observers.
-func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) error {
+func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	pausing := func(ctx context.Context) error { return op.runnables.stopInPauses(ctx, op.pauses) }
-	for _, part := range []func(context.Context) error{o.observeNamespaces, o.observeResources, o.askAgain, pausing, admit, op.untilCompleted, op.untilRefused} {
+	pausing := func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) }
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.untilCompleted, op.untilRefused} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -328,7 +345,7 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	var exit sync.WaitGroup
 	exit.Go(func() {
 		<-ctx.Done()
-		op.runnables.end()
+		op.runnables.End()
 	})
 	op.serving.Store(true)
 	if op.Ready != nil {
@@ -337,7 +354,7 @@ func (op *Operator) observe(ctx context.Context, o *observer, hooks Webhooks) er
 	parts.Wait()
 	op.serving.Store(false)
 	cancel(nil)
-	o.orchestrator.wait()
+	o.Orchestrator.Wait()
 	exit.Wait()
 	return context.Cause(ctx)
 }

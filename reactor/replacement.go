@@ -13,8 +13,15 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/activities"
 	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/observation"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
 // ErrNotServing is for operators that have not begun to serve, or serve no more.
@@ -32,11 +39,11 @@ type replacing struct {
 
 	mu       sync.Mutex // one replacement at a time; guards all below
 	serving  context.Context
-	observer *observer
+	observer *observation.Observer
 	hooked   bool // the API server can reach handlers
 }
 
-func (r *replacing) begin(ctx context.Context, o *observer, hooked bool) {
+func (r *replacing) begin(ctx context.Context, o *observation.Observer, hooked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serving, r.observer, r.hooked = ctx, o, hooked
@@ -64,7 +71,7 @@ func (r *replacing) end() {
 //
 // The returned channel is closed when the old guests are not called any more; tasks
 // of theirs may be left to be released.
-func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (left <-chan struct{}, err error) {
+func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls.Options) (left <-chan struct{}, err error) {
 	x := &op.replacing
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,15 +87,15 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrNotServing, ctx.Err())
 	}
-	if r.needsServer() && !x.hooked {
+	if r.NeedsServer() && !x.hooked {
 		return nil, errNoServer
 	}
-	e, err := op.newGeneration(op.present().number+1, r, o)
+	e, err := op.newGeneration(op.generations.Present().Number+1, r, o)
 	if err != nil {
 		return nil, err
 	}
-	log := op.Log.With().Str(LoggerField, "kopf.reactor").Logger()
-	e.registry.bind(serving, log, op.unanswered, askForResource(&log)) //nolint:contextcheck // for as long as it serves
+	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
+	e.Registry.Bind(serving, log, op.unanswered, handling.AskForResource(&log)) //nolint:contextcheck // for as long as it serves
 	if err := op.startUp(ctx, e); err != nil {
 		return nil, err
 	}
@@ -99,15 +106,15 @@ func (op *Operator) Replace(ctx context.Context, r *Registry, o calls.Options) (
 }
 
 // startUp calls the startup handlers of a generation that is to be the next one.
-func (op *Operator) startUp(ctx context.Context, e *generation) error {
+func (op *Operator) startUp(ctx context.Context, e *generations.Generation) error {
 	initial := op.replacing.initial
 	a := op.activity(e, abi.KindStartup)
-	a.settings = &initial
-	done, err := a.run(ctx)
+	a.Settings = &initial
+	done, err := a.Run(ctx)
 	if err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
-	if _, err := initial.SetByGuest(wireSettings(done.settings), op.GrantedSettings); err != nil {
+	if _, err := initial.SetByGuest(activities.WireSettings(done.Settings), op.GrantedSettings); err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
 	changed, err := differences(op.Settings, &initial)
@@ -122,13 +129,13 @@ func (op *Operator) startUp(ctx context.Context, e *generation) error {
 
 // reclaim claims the streams for a generation, or for the one before if it cannot have
 // all of them.
-func (op *Operator) reclaim(e *generation) (err error) {
-	claim := func(e *generation) (err error) {
-		op.served.each(func(s *servedStream) { err = errors.Join(err, s.reclaim(e)) })
+func (op *Operator) reclaim(e *generations.Generation) (err error) {
+	claim := func(e *generations.Generation) (err error) {
+		op.served.Each(func(s *streams.Stream) { err = errors.Join(err, s.Reclaim(e)) })
 		return err
 	}
 	if err = claim(e); err != nil {
-		_ = claim(op.present()) // it had them before
+		_ = claim(op.generations.Present()) // it had them before
 	}
 	return err
 }
@@ -155,31 +162,35 @@ func differences(a, b *settings.Settings) ([]string, error) {
 }
 
 // takeOver makes a generation the present one.
-func (op *Operator) takeOver(ctx context.Context, e *generation) (left <-chan struct{}) {
+func (op *Operator) takeOver(ctx context.Context, e *generations.Generation) (left <-chan struct{}) {
 	x := &op.replacing
-	e.indexed.add() // until it is known which objects are to be indexed
-	e.inherit(op.present())
-	old := op.replace(e)
+	e.Indexed.Add() // until it is known which objects are to be indexed
+	e.Inherit(op.generations.Present())
+	old := op.generations.Replace(e)
 	released := make(chan struct{})
 	x.renewals.Go(func() {
 		defer close(released)
-		old.holders.Wait()
-		old.services.caller.Close()
+		old.Holders.Wait()
+		old.Services.Caller.Close()
 	})
-	x.observer.resume(ctx)
+	x.observer.Resume(ctx)
 	x.renewals.Go(func() { op.renew(ctx, e) })
 	return released
 }
 
 // renew ends what the handlers before have left running, and starts it anew.
-func (op *Operator) renew(ctx context.Context, e *generation) {
+func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	var working sync.WaitGroup
 	working.Go(func() {
-		if err := op.works.start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
-			op.Log.Error().Str(LoggerField, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
+		if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
+			op.Log.Error().Str(loggers.Field, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
 		}
 	})
-	ended := op.retire(e)
+	ended := make(chan struct{})
+	op.replacing.renewals.Go(func() {
+		defer close(ended)
+		op.runnables.Retire(e.Number)
+	})
 	timer := time.NewTimer(promptly)
 	defer timer.Stop()
 	late := false
@@ -188,49 +199,21 @@ func (op *Operator) renew(ctx context.Context, e *generation) {
 	case <-timer.C:
 		late = true
 	}
-	e.hold() // its functions may select resources
-	op.served.each(func(s *servedStream) {
-		if s.born.Load() != e.number+1 {
-			e.await(s.dimension)
-			s.again(ctx, e.gateOf(s.dimension))
+	e.Hold() // its functions may select resources
+	op.served.Each(func(s *streams.Stream) {
+		if s.Born.Load() != e.Number+1 {
+			e.Await(s.Dimension)
+			s.Again(ctx, e.GateOf(s.Dimension))
 		}
 	})
-	e.indexed.done()
-	e.release()
+	e.Indexed.Done()
+	e.Release()
 	if <-ended; late {
-		op.served.each(func(s *servedStream) {
-			if p := s.processor.Load(); p != nil && len(p.handlers.spawning) > 0 {
-				s.again(ctx, nil)
+		op.served.Each(func(s *streams.Stream) {
+			if p := s.Processor.Load(); p != nil && len(p.Handlers.Spawning) > 0 {
+				s.Again(ctx, nil)
 			}
 		})
 	}
 	working.Wait()
-}
-
-// retire stops the daemons and timers of all generations but one. The returned channel is
-// closed when they have ended.
-func (op *Operator) retire(e *generation) <-chan struct{} {
-	var stopping sync.WaitGroup
-	for _, d := range op.runnables.all() {
-		if d.generation != e.number {
-			stopping.Go(d.retire)
-		}
-	}
-	ended := make(chan struct{})
-	op.replacing.renewals.Go(func() {
-		stopping.Wait()
-		close(ended)
-	})
-	return ended
-}
-
-// retire ends a daemon as at the exit of the operator. A timer that ticks may finish.
-func (d *daemon) retire() {
-	if d.handler.Spec.Kind == abi.KindTimer {
-		d.stopper.set(abi.StopOperatorExiting)
-	} else {
-		d.stop(abi.StopOperatorExiting)
-		d.kill()
-	}
-	<-d.done
 }

@@ -7,21 +7,27 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/observation"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/rs/zerolog"
 )
 
 // choosing is a guest whose functions of selectors fail some times, and select everything then.
 type choosing struct {
-	*counting
+	*reactortest.Counting
 	fails int
 	asked []time.Time
 }
 
-func (g *choosing) Ask(context.Context, *abi.Questions, []byte, Env) (*abi.Answers, error) {
+func (g *choosing) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	if g.asked = append(g.asked, time.Now()); len(g.asked) <= g.fails {
 		return nil, errors.New("boo")
 	}
@@ -34,40 +40,40 @@ var chosen = abi.Handler{Kind: abi.KindCreate, ID: "chosen_fn", Resource: &abi.S
 // A function of a resource selector that has failed is asked again, and what it selects then
 // is served. Answers are not asked for again.
 func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
-	guest := &choosing{counting: &counting{handlers: []abi.Handler{chosen}}, fails: 3}
-	registry, err := NewRegistry(guest)
+	guest := &choosing{Counting: &reactortest.Counting{Handlers: []abi.Handler{chosen}}, fails: 3}
+	registry, err := registries.New(guest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		op := configured(t, map[string]string{"peering.standalone": "true"})
-		op.unanswered, op.admission = make(chan struct{}, 1), op.newAdmission()
+		op.unanswered, op.admission = make(chan struct{}, 1), admission.New(&op.generations, op.memories, op.connected, op.Settings, op.Log, op.RefKey)
 		first, err := op.newGeneration(0, registry, calls.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		op.replace(first)
+		op.generations.Replace(first)
 		ctx, cancel := context.WithCancel(t.Context())
-		first.registry.bind(ctx, zerolog.Nop(), op.unanswered, askForResource(new(zerolog.Nop())))
-		o := op.newObserver(newOrchestrator(), zerolog.Nop(), nil)
-		o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
-		o.last = []selectors.Resource{{Group: "example.com", Version: "v1", Plural: "apples", Preferred: true, Verbs: []string{"list", "watch", "patch"}}}
+		first.Registry.Bind(ctx, zerolog.Nop(), op.unanswered, handling.AskForResource(new(zerolog.Nop())))
+		o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), nil)
+		o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
+		o.Last = []selectors.Resource{{Group: "example.com", Version: "v1", Plural: "apples", Preferred: true, Verbs: []string{"list", "watch", "patch"}}}
 		began := time.Now()
-		o.resume(ctx)
-		o.resume(ctx) // as after each change of a definition
-		if n := len(guest.asked); n != 1 || len(o.orchestrator.resources) > 0 {
-			t.Errorf("asked %d times, %d resources are served", n, len(o.orchestrator.resources))
+		o.Resume(ctx)
+		o.Resume(ctx) // as after each change of a definition
+		if n := len(guest.asked); n != 1 || len(o.Orchestrator.Resources) > 0 {
+			t.Errorf("asked %d times, %d resources are served", n, len(o.Orchestrator.Resources))
 		}
-		go func() { _ = o.askAgain(ctx) }() // Ends with the test.
+		go func() { _ = o.AskAgain(ctx) }() // Ends with the test.
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := len(guest.asked); n != 4 || guest.asked[3].Sub(began) != 7*time.Second {
 			t.Errorf("asked at %v", guest.asked)
 		}
-		if n := len(o.orchestrator.resources); n != 1 {
+		if n := len(o.Orchestrator.Resources); n != 1 {
 			t.Errorf("%d resources are served", n)
 		}
-		if registry.changing[0].Selector == first.registry.changing[0].Selector || len(registry.selections) > 0 {
+		if registry.Changing[0].Selector == first.Registry.Changing[0].Selector || len(registry.Selections) > 0 {
 			t.Error("the caller's registry has changed")
 		}
 		cancel()
@@ -80,19 +86,19 @@ func TestSelectorsThatFailForServedResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 		event := abi.Handler{Kind: abi.KindEvent, ID: "event_fn", Resource: &resource}
-		guest := &choosing{counting: &counting{handlers: []abi.Handler{event, chosen}, step: abi.Step{Step: abi.StepDone}}, fails: 1}
+		guest := &choosing{Counting: &reactortest.Counting{Handlers: []abi.Handler{event, chosen}, Step: abi.Step{Step: abi.StepDone}}, fails: 1}
 		op, stop := streaming(t, &store{objects: 3}, guest, nil)
-		op.admission = op.newAdmission()
+		op.admission = admission.New(&op.generations, op.memories, op.connected, op.Settings, op.Log, op.RefKey)
 		time.Sleep(time.Minute)
-		if n := guest.begun.Load(); n != 3 {
+		if n := guest.Begun.Load(); n != 3 {
 			t.Errorf("%d calls before the answer, want one for each object", n)
 		}
-		o := op.newObserver(newOrchestrator(), zerolog.Nop(), nil)
-		o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
+		o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), nil)
+		o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = o.askAgain(ctx) }() // Ends with the test.
+		go func() { _ = o.AskAgain(ctx) }() // Ends with the test.
 		time.Sleep(time.Minute)
-		if n := guest.begun.Load(); n != 6 {
+		if n := guest.Begun.Load(); n != 6 {
 			t.Errorf("%d calls after the answer, want one more for each object", n)
 		}
 		cancel()

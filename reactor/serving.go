@@ -3,6 +3,13 @@ package reactor
 import (
 	"context"
 	"errors"
+
+	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
 // errNoNamespace is for operators that serve the cluster: they have no namespaces
@@ -11,41 +18,41 @@ var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects 
 	"for the whole cluster; serve namespaces, or set peering.standalone")
 
 // start serves one dimension until the context ends.
-func (op *Operator) start(ctx context.Context, d dimension) {
-	if d.peering {
+func (op *Operator) start(ctx context.Context, d dimensions.Dimension) {
+	if d.Peering {
 		op.peers(ctx, d)
 	} else {
-		op.host().serve(ctx, d)
+		op.host().Serve(ctx, d)
 	}
 }
 
 // prepare makes all handlers wait for a stream whose objects are indexed, and the
 // operator for a peering object that is mandatory.
-func (op *Operator) prepare(d dimension) {
-	if d.peering {
-		op.pauses.set(pauseReason(d.key()), op.Settings.Peering.Mandatory)
+func (op *Operator) prepare(d dimensions.Dimension) {
+	if d.Peering {
+		op.pauses.Set(pauses.Reason(d.Key()), op.Settings.Peering.Mandatory)
 		return
 	}
-	op.completion.expect(d.key())
-	op.present().await(d)
+	op.completion.Expect(d.Key())
+	op.generations.Present().Await(d)
 }
 
 // host is what the streams of objects need of the operator.
-func (op *Operator) host() *streamHost {
-	return &streamHost{
-		generations: &op.generations, settings: op.Settings, client: op.client, account: op.account, memories: op.memories,
-		runnables: op.runnables, completion: op.completion, pauses: op.pauses, served: &op.served, states: &op.streams,
-		claims: op.Claims, by: claimant{owner: op, operator: op.Name, cluster: op.cluster}, log: op.Log, refKey: op.RefKey, refuse: op.refuse,
+func (op *Operator) host() *streams.Host {
+	return &streams.Host{
+		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
+		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams,
+		Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster}, Log: op.Log, RefKey: op.RefKey, Refuse: op.refuse,
 	}
 }
 
 // peers keeps the operator known to its peers until the context ends.
-func (op *Operator) peers(ctx context.Context, d dimension) {
-	log := op.Log.With().Str(LoggerField, "kopf.peering").Logger()
-	m, err := newMembership(op.client, op.Settings, d, op.identity(), op.pauses, &op.streams, log)
+func (op *Operator) peers(ctx context.Context, d dimensions.Dimension) {
+	log := op.Log.With().Str(loggers.Field, "kopf.peering").Logger()
+	m, err := peering.New(op.client, op.Settings, d, op.identity(), op.pauses, &op.streams, log)
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return
 	}
-	m.run(ctx)
+	m.Run(ctx)
 }

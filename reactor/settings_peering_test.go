@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/observation"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/rs/zerolog"
 )
 
 // What an operator does about its peers before it has met any.
@@ -34,15 +36,15 @@ func TestPeeringResourcesBySettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			op := configured(t, tt.settings)
-			o := &observer{pauses: op.pauses, peering: &op.Settings.Peering, orchestrator: newOrchestrator(), log: zerolog.Nop()}
-			o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
-			o.serve(t.Context(), nil, tt.all)
+			o := &observation.Observer{Pauses: op.pauses, Peering: &op.Settings.Peering, Orchestrator: observation.NewOrchestrator(), Log: zerolog.Nop()}
+			o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
+			o.Serve(t.Context(), nil, tt.all)
 			var got []string
-			for _, r := range o.orchestrator.peerings {
+			for _, r := range o.Orchestrator.Peerings {
 				got = append(got, r.Plural)
 			}
-			if strings.Join(got, " ") != tt.want || op.pauses.isOn() != tt.paused {
-				t.Errorf("meets in %q, paused: %v; want %q, %v", got, op.pauses.isOn(), tt.want, tt.paused)
+			if strings.Join(got, " ") != tt.want || op.pauses.IsOn() != tt.paused {
+				t.Errorf("meets in %q, paused: %v; want %q, %v", got, op.pauses.IsOn(), tt.want, tt.paused)
 			}
 		})
 	}
@@ -58,12 +60,12 @@ func TestScanningBySettings(t *testing.T) {
 			op := configured(t, map[string]string{"scanning.disabled": tt.disabled})
 			asked := make(chan string, 100)
 			seen := served(t, op, answeringEmpty(asked))
-			op.Registry = &Registry{}
-			o := op.newObserver(newOrchestrator(), zerolog.Nop(), []string{"a", "b*"})
-			o.orchestrator.prepare, o.orchestrator.started = func(dimension) {}, func() {}
+			op.Registry = &registries.Registry{}
+			o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), []string{"a", "b*"})
+			o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_ = o.observeNamespaces(ctx) // the end of the context
+			_ = o.ObserveNamespaces(ctx) // the end of the context
 			first := ""
 			if len(seen.all()) > 0 {
 				first = <-asked
@@ -71,7 +73,7 @@ func TestScanningBySettings(t *testing.T) {
 			if first != tt.want {
 				t.Errorf("asks for %q, want %q", first, tt.want)
 			}
-			if got := fmt.Sprint(o.orchestrator.namespaces); tt.disabled == "true" && got != "[a]" {
+			if got := fmt.Sprint(o.Orchestrator.Namespaces); tt.disabled == "true" && got != "[a]" {
 				t.Errorf("serves %s, want the names without patterns", got)
 			}
 		})

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rs/zerolog"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
+	"github.com/rs/zerolog"
 )
 
 // answeringEmpty answers with empty listings, and tells the paths.
@@ -50,10 +51,10 @@ func TestPostingBySettings(t *testing.T) {
 			op := configured(t, tt.settings)
 			var got []string
 			served(t, op, func(int, http.ResponseWriter, *http.Request) {})
-			e := newEvents(op.Settings)
-			stop := e.start(t.Context(), op.client, "", zerolog.Nop())
+			e := events.New(op.Settings)
+			stop := e.Start(t.Context(), op.client, "", zerolog.Nop())
 			var mu sync.Mutex
-			e.poster.Send = func(_ context.Context, _ apipath.Path, payload []byte, _ backoffs.Backoffs) error {
+			e.Poster.Send = func(_ context.Context, _ apipath.Path, payload []byte, _ backoffs.Backoffs) error {
 				var event struct{ Message string }
 				mu.Lock()
 				defer mu.Unlock()
@@ -62,12 +63,12 @@ func TestPostingBySettings(t *testing.T) {
 				return err
 			}
 			ref := posting.Ref{APIVersion: "v1", Kind: "K", Name: "n", UID: "u"}
-			for _, event := range []abi.Event{{Level: levelInfo, Message: "info"}, {Level: levelWarn, Message: "warn"}, {Message: "any"}} {
-				if err := e.explicit(ref, event); err != nil {
+			for _, event := range []abi.Event{{Level: loggers.LevelInfo, Message: "info"}, {Level: loggers.LevelWarn, Message: "warn"}, {Message: "any"}} {
+				if err := e.Explicit(ref, event); err != nil {
 					t.Error(err)
 				}
 			}
-			e.logged(levelInfo, ref, "logged")
+			e.Logged(loggers.LevelInfo, ref, "logged")
 			stop()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("posted (-want +got):\n%s", diff)
@@ -83,29 +84,29 @@ func TestPosterBySettings(t *testing.T) {
 		"queueing.exit_timeout": "60",
 	})
 	seen := served(t, op, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
-	e := newEvents(op.Settings)
-	stop := e.start(t.Context(), op.client, "", zerolog.Nop())
+	e := events.New(op.Settings)
+	stop := e.Start(t.Context(), op.client, "", zerolog.Nop())
 	payloads := make(chan string, 10)
-	send := e.poster.Send
-	e.poster.Send = func(ctx context.Context, path apipath.Path, payload []byte, pauses backoffs.Backoffs) error {
+	send := e.Poster.Send
+	e.Poster.Send = func(ctx context.Context, path apipath.Path, payload []byte, pauses backoffs.Backoffs) error {
 		payloads <- string(payload)
 		return send(ctx, path, payload, pauses)
 	}
 	ref := posting.Ref{APIVersion: "v1", Kind: "K", Name: "n", UID: "u"}
-	if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "said"}); err != nil {
+	if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "said"}); err != nil {
 		t.Error(err)
 	}
 	for _, own := range []string{"[]", "0.01", "[0.01, 0.01]"} {
-		if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "with its own", Backoffs: abi.Raw(own)}); err != nil {
+		if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "with its own", Backoffs: abi.Raw(own)}); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, bad := range []string{`"often"`, "[-1]", "{"} {
-		if err := e.explicit(ref, abi.Event{Level: levelInfo, Message: "bad", Backoffs: abi.Raw(bad)}); err == nil || !strings.Contains(err.Error(), "the backoffs of an event") {
+		if err := e.Explicit(ref, abi.Event{Level: loggers.LevelInfo, Message: "bad", Backoffs: abi.Raw(bad)}); err == nil || !strings.Contains(err.Error(), "the backoffs of an event") {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}
-	e.logged(levelInfo, ref, "logged")
+	e.Logged(loggers.LevelInfo, ref, "logged")
 	stop()
 	if n := len(seen.all()); n != 2+1+2+3+4 {
 		t.Errorf("%d attempts, want 2 for what was said, 1, 2 and 3 for those with backoffs of their own, and 4 for what was logged", n)

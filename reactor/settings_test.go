@@ -15,19 +15,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/processing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"k8s.io/client-go/rest"
 )
 
 // configured is an operator with settings that are changed by their names.
 func configured(t *testing.T, changes map[string]string) *Operator {
 	t.Helper()
-	return &Operator{Options: Options{Settings: settingsWith(t, changes)}, pauses: newPauses(), memories: newMemories(), runnables: newRunnables()}
+	return &Operator{Options: Options{Settings: reactortest.SettingsWith(t, changes)}, pauses: pauses.New(), memories: processing.NewMemories(), runnables: daemons.NewRunnables()}
 }
 
 // requests are what a server was asked.
@@ -212,7 +215,7 @@ func TestStreamsBySettings(t *testing.T) {
 		<-r.Context().Done()
 	})
 	pods := selectors.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Preferred: true, Namespaced: true}
-	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: filtered(op.Settings, pods), Log: func(int, string) {}}
+	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: watching.Filtered(op.Settings, pods), Log: func(int, string) {}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_ = stream.Run(ctx, silent{func() {}}) // the end of the context
@@ -253,7 +256,7 @@ func TestStreamedListingsBySettings(t *testing.T) {
 					_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
 				}
 			})
-			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			_ = stream.Run(ctx, silent{cancel}) // the end of the context
@@ -286,7 +289,7 @@ func TestInactivityBySettings(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-r.Context().Done()
 			})
-			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watchOptions(op.Settings) }, Log: func(int, string) {}}
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			go func() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/kopf-wasm/kopf/reactor/admission"
 )
 
 // Webhooks lets the API server reach the admission handlers of an operator.
@@ -11,7 +13,7 @@ import (
 type Webhooks interface {
 	// Serve serves until the context ends, and then until all is put in order: nil
 	// in that case. Its end ends the operator.
-	Serve(ctx context.Context, a *Admission) error
+	Serve(ctx context.Context, a *admission.Admission) error
 }
 
 var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
@@ -26,7 +28,7 @@ func (op *Operator) webhooks() (Webhooks, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case hooks == nil && op.present().registry.needsServer():
+	case hooks == nil && op.generations.Present().Registry.NeedsServer():
 		return nil, errNoServer
 	}
 	return hooks, nil
@@ -50,12 +52,4 @@ func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 		return errors.New("admission: the server has ended by itself")
 	}
 	return nil
-}
-
-// newAdmission is the operator as its webhooks see it.
-func (op *Operator) newAdmission() *Admission {
-	return &Admission{
-		generations: &op.generations, memories: op.memories, connected: op.connected, settings: op.Settings, log: op.Log, refKey: op.RefKey,
-		changed: make(chan struct{}, 1), found: make(chan struct{}),
-	}
 }

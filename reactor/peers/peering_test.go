@@ -70,11 +70,11 @@ func TestJudge(t *testing.T) {
 		}
 		for _, step := range steps {
 			time.Sleep(time.Until(begin.Add(step.after)))
-			peers, failures := peers.ParseObject([]byte(object), time.Now())
-			if len(failures) != 1 || len(peers) != 5 {
-				t.Fatalf("%d peers, failures: %v", len(peers), failures)
+			all, failures := peers.ParseObject([]byte(object), time.Now())
+			if len(failures) != 1 || len(all) != 5 {
+				t.Fatalf("%d peers, failures: %v", len(all), failures)
 			}
-			v := peers.Judge(peers, "me", 10, time.Now())
+			v := peers.Judge(all, "me", 10, time.Now())
 			got := names{identities(v.Prior), identities(v.Same), identities(v.Dead)}
 			if diff := cmp.Diff(step.want, got); diff != "" {
 				t.Errorf("after %v (-want +got):\n%s", step.after, diff)

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/guests"
+
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
@@ -23,7 +24,7 @@ import (
 // native is a guest without WebAssembly: a handler of creations in Go.
 type native struct {
 	name    string
-	created func(name string, env reactor.Env) error
+	created func(name string, env guests.Env) error
 }
 
 func (n native) Name() string { return n.name }
@@ -32,14 +33,14 @@ func (n native) Registration() *abi.Registration {
 	return &abi.Registration{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "created", Fn: "created", Resource: &abi.Selector{Args: []abi.Raw{abi.Raw(`"kopfexamples"`)}}}}}
 }
 
-func (n native) Start(_ context.Context, inv *abi.Invocation, _ []byte, env reactor.Env) (reactor.Task, *abi.Step, error) {
+func (n native) Start(_ context.Context, inv *abi.Invocation, _ []byte, env guests.Env) (guests.Task, *abi.Step, error) {
 	if err := n.created(inv.Name, env); err != nil {
 		return nil, nil, err
 	}
 	return done{}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Result: abi.Raw(fmt.Sprintf("%q", n.name))}}, nil
 }
 
-func (native) Ask(context.Context, *abi.Questions, []byte, reactor.Env) (*abi.Answers, error) {
+func (native) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	return nil, errors.New("there is nothing to ask")
 }
 
@@ -93,14 +94,14 @@ func TestTwoOperatorsInOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, stop := s.embedded(t, operator.Options{
-		Memo: memo, Settings: apart("first"), Guests: []reactor.Guest{native{"first", func(name string, env reactor.Env) error {
+		Memo: memo, Settings: apart("first"), Guests: []guests.Guest{native{"first", func(name string, env guests.Env) error {
 			greeting, _, _ := env.MemoGet(1, "greeting")
 			_, err := env.MemoSet(1, name, greeting, -1)
 			return err
 		}}},
 	})
 	second, _ := s.embedded(t, operator.Options{
-		Settings: apart("second"), Guests: []reactor.Guest{native{"second", func(_ string, env reactor.Env) error {
+		Settings: apart("second"), Guests: []guests.Guest{native{"second", func(_ string, env guests.Env) error {
 			if _, _, found := env.MemoGet(1, "greeting"); found {
 				return errors.New("this is the memo of the first one")
 			}
@@ -150,13 +151,13 @@ func TestTwoOperatorsInOneProcess(t *testing.T) {
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	quiet := func(string, reactor.Env) error { return nil }
-	first, stop := s.embedded(t, operator.Options{Name: "the first", Guests: []reactor.Guest{native{"a", quiet}}})
+	quiet := func(string, guests.Env) error { return nil }
+	first, stop := s.embedded(t, operator.Options{Name: "the first", Guests: []guests.Guest{native{"a", quiet}}})
 	<-first.Ready()
 	s.create(t, "obj", "{}")
 	s.handled(t, "obj")
 	second, err := operator.New(t.Context(), operator.Options{
-		Name: "the second", Guests: []reactor.Guest{native{"b", quiet}}, Namespaces: []string{s.namespace}, Log: zerolog.Nop(),
+		Name: "the second", Guests: []guests.Guest{native{"b", quiet}}, Namespaces: []string{s.namespace}, Log: zerolog.Nop(),
 		Login: func(context.Context) (*credentials.Info, error) {
 			return &credentials.Info{Config: s.RESTConfig(), DefaultNamespace: s.namespace}, nil
 		},
@@ -171,7 +172,7 @@ func TestOverlap(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("the first one ended with %v", err)
 	}
-	third, _ := s.embedded(t, operator.Options{Name: "the third", Guests: []reactor.Guest{native{"c", quiet}}})
+	third, _ := s.embedded(t, operator.Options{Name: "the third", Guests: []guests.Guest{native{"c", quiet}}})
 	<-third.Ready()
 	s.patch(t, "obj", `{"metadata":{"annotations":{"kopf.zalando.org/last-handled-configuration":null}}}`)
 	s.handled(t, "obj")

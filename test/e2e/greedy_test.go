@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/guests"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -41,7 +42,7 @@ func TestGreedyOperatorHurtsItselfOnly(t *testing.T) {
 		change:   func(o *operator.Options) { o.Listen = address },
 	})
 	neighbour, _ := s.embedded(t, operator.Options{
-		AllowOverlap: true, Settings: apart("neighbour"), Guests: []reactor.Guest{native{"neighbour", func(name string, env reactor.Env) error {
+		AllowOverlap: true, Settings: apart("neighbour"), Guests: []guests.Guest{native{"neighbour", func(name string, env guests.Env) error {
 			_, err := env.MemoSet(0, "name", abi.Raw(fmt.Sprintf("%q", name)), -1)
 			return err
 		}}},

@@ -1,0 +1,112 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/rs/zerolog"
+)
+
+// Activity calls the handlers of one event in the life of an operator, until all
+// of them are done. Their progress is kept in memory only.
+//
+// Kopf: kopf._core.engines.activities (v1.45).
+type Activity struct {
+	Kind     abi.Kind
+	Handlers []*registries.Handler
+	Settings *settings.Settings
+	Services *handling.Services
+	Logins   []string // of the host; for login handlers
+	Log      zerolog.Logger
+}
+
+// Result is what the handlers of an activity have returned.
+type Result struct {
+	Results  map[string]any     // by their ids; without those that returned nothing
+	Settings map[string]abi.Raw // merged
+}
+
+// Run calls the handlers. Those that have failed for good are an error in the end:
+// all the others run nevertheless.
+func (a *Activity) Run(ctx context.Context) (*Result, error) {
+	c, err := a.cause(nil)
+	if err != nil {
+		return nil, err
+	}
+	x := &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary}
+	handlers := registries.Deduplicated(a.Handlers)
+	state := progression.State{}.WithHandlers(registries.IDs(handlers), time.Now())
+	merged := &Result{Results: map[string]any{}}
+	for !state.Done() {
+		outcomes, err := x.Run(ctx, handlers, c, state)
+		if err != nil {
+			return nil, err
+		}
+		for id, done := range outcomes {
+			merged.Settings = handling.MergeSettings(merged.Settings, done.Settings)
+			if done.Result != nil {
+				merged.Results[id] = done.Result
+			}
+		}
+		if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
+			return nil, err
+		}
+		if delays := state.Delays(time.Now()); len(delays) > 0 {
+			if err := backoffs.Pause(ctx, slices.Min(delays)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return merged, a.failures(state)
+}
+
+// cause is what the handlers of the activity are called with. The stopper is for
+// background handlers.
+func (a *Activity) cause(s *stoppers.Stopper) (*handling.Cause, error) {
+	current, err := a.Settings.JSON()
+	if err != nil {
+		return nil, err
+	}
+	o := &handling.Object{Services: a.Services, Patch: patching.New(nil), Log: loggers.Logger{Logger: &a.Log, Name: "kopf.activities"}}
+	return handling.NewCause(o, &handling.Activity{Name: activityNames[a.Kind], Settings: abi.Raw(current), Logins: a.Logins, Stopper: s}), nil
+}
+
+// activityNames are the kwarg activity.
+var activityNames = map[abi.Kind]string{
+	abi.KindStartup: "startup", abi.KindCleanup: "cleanup", abi.KindProbe: "probe", abi.KindLogin: "authentication",
+}
+
+func (a *Activity) failures(state progression.State) error {
+	var failed []string
+	for _, id := range state.IDs() {
+		if h := state.Handler(id); h.Failure {
+			failed = append(failed, fmt.Sprintf("%s: %s", loggers.Quote(id), *h.Message))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("handlers of the kind %s have failed: %s", a.Kind, strings.Join(failed, "; "))
+}
+
+// WireSettings are changes of settings by their names.
+func WireSettings(changes map[string]abi.Raw) map[string]json.RawMessage {
+	values := make(map[string]json.RawMessage, len(changes))
+	for name, value := range changes {
+		values[name] = json.RawMessage(value)
+	}
+	return values
+}

@@ -1,0 +1,152 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Convert brings an object into another version of its group, in as many steps as
+// it takes. An error names the object, and what is missing or has failed.
+func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]byte, error) {
+	object, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	e := a.generations.Hold()
+	defer e.Release()
+	converter, err := a.converter(e, object, desired)
+	if err == nil {
+		object, err = converter.run(ctx, object)
+	}
+	if err != nil {
+		name := strings.Trim(dicts.LookupString(object, "metadata", "namespace")+"/"+dicts.LookupString(object, "metadata", "name"), "/")
+		return nil, fmt.Errorf("%s %s: %w", dicts.LookupString(object, "kind"), name, err)
+	}
+	return dicts.Encode(object), nil
+}
+
+// conversion is a step of one, as a kind of cause. It has no side effects.
+type conversion struct{ from, to string }
+
+func (k *conversion) Kwargs(inv *abi.Invocation) {
+	inv.Conversion = &abi.Conversion{From: k.from, To: k.to}
+}
+
+func (*conversion) Segment(*handling.Object, uint32) ([]byte, bool) { return nil, false }
+
+func (*conversion) ReadOnly(*registries.Handler) string { return "a conversion has no side effects" }
+
+// converter is a way from one version to another.
+type converter struct {
+	admission  *Admission
+	generation *generations.Generation // held by who converts
+	group      string
+	resource   selectors.Resource
+	steps      []*registries.Handler
+}
+
+// converter finds the shortest way for an object.
+func (a *Admission) converter(e *generations.Generation, object dicts.Object, desired string) (*converter, error) {
+	group, from := splitVersion(dicts.LookupString(object, "apiVersion"))
+	wantedGroup, to := splitVersion(desired)
+	if group != wantedGroup {
+		return nil, fmt.Errorf("it is of the group %q, not %q", group, wantedGroup)
+	}
+	c := &converter{admission: a, generation: e, group: group}
+	handlers := a.convertersOf(e.Registry, group, dicts.LookupString(object, "kind"), &c.resource)
+	steps := make([]reviews.Step, len(handlers))
+	for i, h := range handlers {
+		steps[i] = reviews.Step{From: h.Spec.From, To: h.Spec.To}
+	}
+	path, found := reviews.Path(steps, from, to)
+	if !found {
+		return nil, fmt.Errorf("there is no way from %s to %s; handlers convert: %s", from, to, reviews.Describe(steps))
+	}
+	for _, i := range path {
+		c.steps = append(c.steps, handlers[i])
+	}
+	return c, nil
+}
+
+// convertersOf are the handlers for a kind in any version, and one of its resources.
+func (a *Admission) convertersOf(registry *registries.Registry, group, kind string, resource *selectors.Resource) []*registries.Handler {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found []*registries.Handler
+	for _, h := range registry.Converting {
+		for _, r := range a.versions {
+			if r.Group == group && r.Kind == kind && converts(h, r) {
+				*resource = r
+				found = append(found, h)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// converts tells whether a handler is for a resource, in whatever version: its
+// selector may name the preferred one only, by naming none.
+func converts(h *registries.Handler, r selectors.Resource) bool {
+	r.Preferred = true
+	return h.Selector.Check(r)
+}
+
+// splitVersion splits an apiVersion.
+func splitVersion(apiVersion string) (group, version string) {
+	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
+		return group, version
+	}
+	return "", apiVersion
+}
+
+// run makes all steps.
+func (c *converter) run(ctx context.Context, object dicts.Object) (dicts.Object, error) {
+	for _, h := range c.steps {
+		next, err := c.step(ctx, h, object)
+		if err != nil {
+			return object, fmt.Errorf("from %s to %s: %w", h.Spec.From, h.Spec.To, err)
+		}
+		object = next
+	}
+	return object, nil
+}
+
+func (c *converter) step(ctx context.Context, h *registries.Handler, before dicts.Object) (dicts.Object, error) {
+	e := c.generation
+	made := handling.NewCause(&handling.Object{
+		Services: e.Services, Resource: &c.resource, Raw: dicts.Encode(before), Body: before, Memo: memos.New(e.Services.Base, e.Services.Account),
+		Patch: patching.New(nil), Log: loggers.ForObject(&c.admission.log, c.admission.refKey, before).Terse(),
+	}, &conversion{from: h.Spec.From, to: h.Spec.To})
+	x := &handling.Execution{Settings: c.admission.settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModePermanent}
+	done, err := x.Attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	if done.Failed {
+		return nil, fmt.Errorf("%s: %s", loggers.Quote(h.ID), done.Message)
+	}
+	after, ok := done.Result.(dicts.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: the result is not an object", loggers.Quote(h.ID))
+	}
+	after, err = reviews.Converted(before, after, strings.TrimPrefix(c.group+"/"+h.Spec.To, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", loggers.Quote(h.ID), err)
+	}
+	return after, nil
+}

@@ -1,0 +1,161 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+)
+
+// awake makes a cause with the newest body of the object.
+func (b *life) awake() (*handling.Cause, error) {
+	live := b.memory.newest()
+	if live == nil {
+		return nil, errors.New("nothing is known of the object")
+	}
+	body, err := dicts.DecodeObject(live)
+	if err != nil {
+		return nil, fmt.Errorf("the body of the object: %w", err)
+	}
+	return handling.NewCause(b.cause.With(live, body, patching.New(b.remaining)), b.cause.Kind), nil
+}
+
+// attempt calls the handler, with the newest body.
+func (b *life) attempt(ctx context.Context) (*sleep, error) {
+	c, err := b.awake()
+	if err != nil {
+		return nil, err
+	}
+	b.began = time.Now()
+	x := b.engine.Execution
+	if over := x.Over(b.Handler, c, b.state); over != nil {
+		return b.take(ctx, c, *over)
+	}
+	if b.leave, err = x.Enter(ctx, b.Handler, b.Stopper.Waits); err != nil {
+		return nil, err
+	}
+	var step *abi.Step
+	b.talk, step, err = x.Open(ctx, b.Handler, c, b.state, &handling.Env{Cause: b.cause})
+	return b.converse(ctx, step, err)
+}
+
+// converse goes on with an attempt until the guest waits, or to the end.
+func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
+	for err == nil && step.Step != abi.StepDone {
+		if step.Step == abi.StepWait {
+			return b.doze(step), nil
+		}
+		if step.Step == abi.StepCall {
+			b.Stopper.Away(func() { step, err = b.talk.Next(ctx, step) })
+			continue
+		}
+		step, err = b.talk.Next(ctx, step)
+	}
+	return b.conclude(ctx, step, err)
+}
+
+// doze is the sleep that the guest wishes.
+func (b *life) doze(step *abi.Step) *sleep {
+	b.talk.Cause = nil
+	limit, reasons := b.talk.Bounds(step)
+	stoppable := step.Stoppable
+	return &sleep{limit: limit, reasons: reasons, then: func(ctx context.Context) (*sleep, error) {
+		b.talk.Cause = b.cause // all that is needed until the last step
+		var step *abi.Step
+		answer, err := b.talk.Waited(ctx, stoppable)
+		if err == nil {
+			step, err = b.talk.Resume(ctx, answer)
+		}
+		return b.converse(ctx, step, err)
+	}}
+}
+
+// conclude ends an attempt. A failure of its instance that was another task's
+// fault is not charged to it.
+func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
+	talk := b.talk
+	c, failed := b.awake()
+	if failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if talk.Cause = c; err == nil {
+		err = talk.End(ctx, step)
+	}
+	talk.Close(ctx)
+	b.leave()
+	b.talk, b.leave = nil, nil
+	if failed != nil {
+		return nil, err
+	}
+	done, err := b.engine.Execution.Conclude(ctx, b.Handler, c, b.state, &talk.Ending, err)
+	if errors.Is(err, abi.ErrInstanceLost) {
+		b.log.Debug(b.Handler.Title() + " has lost its instance, and is started again.")
+		return after(0, b.due), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.take(ctx, c, done)
+}
+
+// take applies what an attempt has left.
+func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcome) (*sleep, error) {
+	merged := done.ForState()
+	b.state = b.state.WithOutcome(merged, time.Now())
+	b.state.Message = nil // it is not stored, and may be long
+	if err := progression.DeliverResults(map[string]progression.Outcome{b.Handler.ID: merged}, &c.Patch.Merge); err != nil {
+		return nil, err
+	}
+	if err := b.apply(ctx, c); err != nil {
+		return nil, err
+	}
+	return b.schedule(), nil
+}
+
+// apply writes the patch of an attempt. What lost against newer changes is kept
+// for the next one; requests that fail are logged, and do not end the daemon.
+func (b *life) apply(ctx context.Context, c *handling.Cause) error {
+	if b.patched = false; c.Patch.Empty() {
+		return nil
+	}
+	var done patching.Written
+	var err error
+	b.Stopper.Away(func() {
+		if err = b.mayPatch(ctx); err == nil {
+			done, err = b.engine.Writer.Write(ctx, c.Target(), c.Patch, clients.Hooks{})
+		}
+	})
+	b.patched = done.Version != ""
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		b.log.Error(fmt.Sprintf("The patch of %s could not be applied: %v", b.Handler.Title(), err))
+	}
+	if len(done.Remaining) == 0 {
+		c.Patch.Release(context.WithoutCancel(ctx), 0)
+	}
+	b.remaining = done.Remaining
+	return nil
+}
+
+// mayPatch waits until the cycle that has spawned it has patched the object.
+func (b *life) mayPatch(ctx context.Context) error {
+	if b.patching == nil {
+		return nil
+	}
+	select {
+	case <-b.patching:
+		b.patching = nil
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,137 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+)
+
+// Engine starts and stops the daemons and timers of the objects of one resource.
+//
+// Kopf: kopf._core.reactor.processing.process_spawning_cause (v1.45).
+type Engine struct {
+	Handlers   []*registries.Handler // daemons and timers
+	Execution  *handling.Execution
+	Writer     *patching.Writer
+	Generation *generations.Generation // whose handlers they are
+	Runnables  *Runnables
+	Pauses     *pauses.Pauses
+	Settings   *settings.Settings
+}
+
+// Attendance is an object in a cycle, with its daemons and timers.
+type Attendance struct {
+	Cause   *handling.Cause
+	Memory  *Memory
+	Starts  *Starts
+	Nudge   func() // ends the sleep of the worker of the object
+	Crowded error  // why the body cannot be kept; nil if it can
+}
+
+// CrowdedDelay is when it is looked again whether there is room for the body of an object.
+const CrowdedDelay = time.Minute
+
+// Attend starts and stops the daemons and timers of an object, as their filters say. It
+// returns when to look at those that are ending.
+func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, error) {
+	if a.Cause.Deleted() {
+		return e.stopAll(a.Memory.All(), abi.StopResourceDeleted), nil
+	}
+	matched, err := a.Cause.Match(ctx, e.living(a.Memory, false))
+	if err != nil {
+		return nil, err
+	}
+	matched = registries.Deduplicated(matched)
+	crowded := a.Crowded
+	for _, h := range matched {
+		if crowded == nil && !e.Pauses.IsOn() { // or else the listing after the pause starts it
+			crowded = e.Spawn(ctx, a, h)
+		}
+	}
+	if crowded != nil {
+		a.Cause.Log.Error(fmt.Sprintf("Daemons and timers of the object cannot run, and will be started again in %v seconds: %v", CrowdedDelay.Seconds(), crowded))
+		return append(e.stopAll(a.Memory.All(), abi.StopFiltersMismatch), CrowdedDelay), nil
+	}
+	ids := registries.IDs(matched)
+	mismatched := slices.DeleteFunc(a.Memory.All(), func(d *Daemon) bool {
+		return slices.Contains(ids, d.Handler.ID) || d.Generation != e.Generation.Id() // those that were replaced are stopped anyway
+	})
+	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
+}
+
+// Bury stops the daemons and timers of an object that is gone, while others go on.
+func (e *Engine) Bury(m *Memory) {
+	for _, d := range m.All() {
+		e.Runnables.whileOpen(func() { d.Stop(abi.StopResourceDeleted) })
+	}
+}
+
+// Guards tells whether there are daemons or timers to be stopped at the end of the life of
+// the object.
+func (e *Engine) Guards(ctx context.Context, a *Attendance) (bool, error) {
+	return a.Cause.MatchesAny(ctx, e.living(a.Memory, true))
+}
+
+// living are the handlers that have not ended by themselves for this object; if asked for,
+// with those for which it keeps its finalizer.
+func (e *Engine) living(m *Memory, guarding bool) []*registries.Handler {
+	return slices.DeleteFunc(slices.Clone(e.Handlers), func(h *registries.Handler) bool {
+		over, guarded := m.IsOver(h.ID)
+		return over && (!guarding || !guarded)
+	})
+}
+
+// stopAll goes on with the end of daemons.
+func (e *Engine) stopAll(daemons []*Daemon, reason int) []time.Duration {
+	var delays []time.Duration
+	for _, d := range daemons {
+		if delay := d.stopStep(e.Settings, reason); delay != nil {
+			delays = append(delays, *delay)
+		}
+	}
+	return delays
+}
+
+// Spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
+//
+// Errors: accounts.ErrLimit, for the body.
+func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler) error {
+	m := a.Memory
+	own, s := a.Cause.Alone(), stoppers.New()
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d := &Daemon{
+		Handler: h, Stopper: s, Done: make(chan struct{}), log: &own.Log,
+		instant: instantExit(e.Settings.Background), Generation: e.Generation.Id(),
+		Kill: func() { cancel(); s.Force() },
+	}
+	if !m.add(d) {
+		cancel()
+		return nil
+	}
+	entered := e.Runnables.add(d)
+	err := m.Follow(own.Account, a.Cause.Raw)
+	if err != nil || !entered || e.Generation.IsReplaced() { // or else the exit or the replacement stops it
+		cancel()
+		s.Set(abi.StopOperatorExiting)
+		m.ended(d, false)
+		close(d.Done)
+		if entered {
+			e.Runnables.remove(d)
+		}
+		return err
+	}
+	e.Generation.Hold()
+	b := &life{Daemon: d, engine: e, memory: m, nudge: a.Nudge, cause: handling.NewCause(own, &handling.Daemon{Stopper: s, Live: m.newest})}
+	b.patching = a.Starts.add(d, func() { go b.live(working, b.begin) })
+	return nil
+}

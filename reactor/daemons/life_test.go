@@ -1,0 +1,40 @@
+package daemons
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+)
+
+// A timer that has failed for good is not started again, but its object keeps the finalizer;
+// a daemon and a timer that have ended otherwise need none.
+func TestFinalizersOfWhatHasEnded(t *testing.T) {
+	const failure = `{"step":"done","error":{"kind":"permanent","message":"never"}}`
+	for _, tt := range []struct {
+		name, declaration, script string
+		guarded                   bool
+	}{
+		{"a timer that fails", `"kind":"timer","interval":1`, failure, true},
+		{"a timer that is called once", `"kind":"timer"`, `{"step":"done"}`, false},
+		{"a daemon that fails", `"kind":"daemon"`, failure, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{tt.script}}, string(reactortest.NewObject(1)))
+				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
+				b.engine.Handlers = []*registries.Handler{b.Handler}
+				b.start(t.Context())
+				<-b.Done
+				if living := b.engine.living(b.memory, false); len(living) > 0 {
+					t.Error("it would be started again")
+				}
+				if required, err := b.engine.Guards(t.Context(), &Attendance{Cause: s.cause, Memory: b.memory}); err != nil || required != tt.guarded {
+					t.Errorf("the finalizer is required: %t, %v", required, err)
+				}
+			})
+		})
+	}
+}

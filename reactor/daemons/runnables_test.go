@@ -1,0 +1,262 @@
+package daemons
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/rs/zerolog"
+)
+
+// Daemons that begin at the very moment of the exit are either stopped or do not begin.
+func TestSpawningAtTheExit(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			r := NewRunnables()
+			var spawning sync.WaitGroup
+			var entered, stopped atomic.Int64
+			for n := range 20 {
+				spawning.Go(func() {
+					stopper := stoppers.New()
+					d := &Daemon{
+						Handler: &registries.Handler{ID: fmt.Sprint(n), Spec: abi.Handler{Kind: abi.KindDaemon}}, Stopper: stopper, Done: make(chan struct{}),
+						Kill: stopper.Force, instant: exitGrace{time.Second, false}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
+					}
+					if !r.add(d) {
+						return
+					}
+					entered.Add(1)
+					go func() {
+						stopper.Sleep(time.Hour)
+						if stopper.Bits()&abi.StopOperatorExiting != 0 {
+							stopped.Add(1)
+						}
+						close(d.Done)
+						r.remove(d)
+					}()
+				})
+			}
+			r.End()
+			spawning.Wait()
+			synctest.Wait()
+			if entered.Load() != stopped.Load() || r.Count() > 0 {
+				t.Errorf("%d have begun, %d were stopped, %d are left", entered.Load(), stopped.Load(), r.Count())
+			}
+		})
+	}
+}
+
+// Handlers that wait for a place at the exit are refused at once, as are those that come later.
+func TestHandlersEnterUntilTheExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, h := NewRunnables(), &registries.Handler{Spec: abi.Handler{Kind: abi.KindCreate}}
+		r.Limit(1)
+		leave, err := r.Enter(t.Context(), h, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, refusal := time.Now(), make(chan error, 1)
+		go func() {
+			_, err := r.Enter(t.Context(), h, nil)
+			refusal <- err
+		}()
+		time.Sleep(time.Second)
+		r.Close()
+		if err := <-refusal; !errors.Is(err, handling.ErrExiting) || time.Since(began) != time.Second {
+			t.Errorf("a handler that waited for a place: %v after %v", err, time.Since(began))
+		}
+		leave()
+		for _, kind := range []abi.Kind{abi.KindCreate, abi.KindDaemon, abi.KindTimer, abi.KindBackground} {
+			if _, err := r.Enter(t.Context(), &registries.Handler{Spec: abi.Handler{Kind: kind}}, nil); !errors.Is(err, handling.ErrExiting) {
+				t.Errorf("a handler of the kind %s after the exit has begun: %v", kind, err)
+			}
+		}
+	})
+}
+
+// Of the handlers of one change, those that come after the stop signal do not begin. What
+// has run is kept; if nothing has, nothing is.
+func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before bool // the signal comes before the first handler, or else during it
+		want   []string
+	}{{"before all", true, nil}, {"during the first", false, []string{"a"}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{Scripts: map[string][]string{"a": {`{"step":"wait","seconds":10}`}}}, `{"metadata":{"name":"obj1"}}`)
+				r := NewRunnables()
+				s.x.Lifecycle, s.x.Entrance = progression.AllAtOnce, r
+				handlers := []*registries.Handler{s.handler(t, `{"id":"a"}`), s.handler(t, `{"id":"b"}`)}
+				if tt.before {
+					r.Close()
+				} else {
+					time.AfterFunc(time.Second, r.Close)
+				}
+				state := progression.State{}.WithHandlers([]string{"a", "b"}, time.Now())
+				outcomes, err := s.x.Run(t.Context(), handlers, handling.NewCause(s.cause.Object, &handling.Change{Reason: causes.Create}), state)
+				if errors.Is(err, handling.ErrExiting) != tt.before {
+					t.Errorf("the error is %v", err)
+				}
+				if got := slices.Sorted(maps.Keys(outcomes)); !slices.Equal(got, tt.want) {
+					t.Errorf("the outcomes are of %v, want %v", got, tt.want)
+				}
+				if len(s.guest.Invocations) != len(tt.want) {
+					t.Errorf("%d handlers were called", len(s.guest.Invocations))
+				}
+			})
+		})
+	}
+}
+
+// A timer in its handler, and a daemon without a cancellation timeout, may finish at the
+// exit: but not for ever.
+func TestExitLetsCallsFinish(t *testing.T) {
+	const daemon, timer = `{"kind":"daemon","id":"fn","resource":{"args":["x"]}`, `{"kind":"timer","id":"fn","interval":5,"resource":{"args":["x"]}`
+	tests := []struct {
+		name, declaration string
+		seconds           int
+		finished          bool
+		took              time.Duration
+	}{
+		{"a timer that ends soon", timer + `}`, 3, true, 2 * time.Second},
+		{"a timer that does not", timer + `}`, 100, false, hungTimeout},
+		{"a daemon that ends soon", daemon + `}`, 3, true, 2 * time.Second},
+		{"a daemon that does not", daemon + `}`, 100, false, hungTimeout},
+		{"a daemon with a cancellation timeout", daemon + `,"cancellation_timeout":1}`, 3, false, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guest := &reactortest.Scripted{Begin: time.Now(), Attempts: []string{fmt.Sprintf(`{"step":"wait","seconds":%d}`, tt.seconds)}}
+				s := newScene(t, guest, `{"metadata":{"name":"obj1"}}`)
+				b := s.beside(t, tt.declaration)
+				ctx, cancel := context.WithCancel(t.Context())
+				b.Kill = func() { cancel(); b.Stopper.Force() }
+				b.start(ctx)
+				time.Sleep(time.Second)
+				began := time.Now()
+				b.engine.Runnables.End()
+				<-b.Done
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("the exit took %v, want %v", took, tt.took)
+				}
+				if finished := guest.Cancelled == 0; finished != tt.finished {
+					t.Errorf("finished: %t\n%s", finished, &s.log)
+				}
+				if len(guest.Times) != 1 {
+					t.Errorf("it was called %d times", len(guest.Times))
+				}
+			})
+		})
+	}
+}
+
+// Daemons that run, and those that sneak in, are told that the operator pauses,
+// each of them once.
+func TestDaemonsStopInPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, runnables := pauses.New(), NewRunnables()
+		memories := map[string]*Memory{"a": {}, "b": {}, "c": {}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = runnables.StopInPauses(ctx, p)
+		}()
+		add := func(key string) *Daemon {
+			d := &Daemon{
+				Handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, Stopper: stoppers.New(),
+				Done: make(chan struct{}), Kill: func() {}, instant: exitGrace{limit: 100 * time.Millisecond}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
+			}
+			memories[key].add(d)
+			runnables.add(d)
+			go func() {
+				d.Stopper.Sleep(time.Hour)
+				memories[key].ended(d, false)
+				runnables.remove(d)
+				close(d.Done)
+			}()
+			return d
+		}
+		running := add("a")
+		time.Sleep(time.Minute)
+		if running.Stopper.IsSet() {
+			t.Error("a daemon is stopped without a pause")
+		}
+		p.Set(pauses.Reason{}, true)
+		synctest.Wait()
+		if bits := running.Stopper.Bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the running daemon: %b", bits)
+		}
+		late := add("b")
+		time.Sleep(2 * pauseRecheck)
+		if bits := late.Stopper.Bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the late daemon: %b", bits)
+		}
+		if over, _ := memories["b"].IsOver("fn"); over {
+			t.Error("the daemon would never be started again")
+		}
+		p.Set(pauses.Reason{}, false)
+		after := add("c")
+		time.Sleep(2 * pauseRecheck)
+		if after.Stopper.IsSet() {
+			t.Error("a daemon is stopped after the pause")
+		}
+		after.Stopper.Set(abi.StopOperatorExiting)
+		cancel()
+		<-done
+		runnables.tasks.Wait()
+	})
+}
+
+// Not more handlers run at once than there are places, but for daemons.
+func TestWorkersOfHandlersBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := NewRunnables()
+		places.Limit(reactortest.SettingsWith(t, map[string]string{"execution.max_workers": "2"}).Execution.MaxWorkers)
+		began, ends := time.Now(), make([]time.Duration, 4)
+		var running sync.WaitGroup
+		for i := range ends {
+			running.Go(func() {
+				leave, err := places.Enter(t.Context(), &registries.Handler{Spec: abi.Handler{Kind: abi.KindCreate}}, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				leave()
+				ends[i] = time.Since(began)
+			})
+		}
+		running.Wait()
+		slices.Sort(ends)
+		if want := []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second}; !slices.Equal(ends, want) {
+			t.Errorf("four handlers of a second on two places end after %v, want %v", ends, want)
+		}
+		for range 5 {
+			if _, err := places.Enter(t.Context(), &registries.Handler{Spec: abi.Handler{Kind: abi.KindDaemon}}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if places.Limit(0); cap(places.places) != 2 {
+			t.Error("a limit of 0 limits")
+		}
+	})
+}

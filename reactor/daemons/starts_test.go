@@ -1,0 +1,159 @@
+package daemons
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+)
+
+// TestSpawnedBeginInOrder: daemons and timers of one cycle begin one after another, each
+// up to where it waits; what they patch waits for the patch of the cycle.
+func TestSpawnedBeginInOrder(t *testing.T) {
+	scripts := map[string][]string{
+		"waits":   {`{"step":"wait","stoppable":true}`},
+		"sleeps":  {`{"step":"wait","seconds":3600}`},
+		"fails":   {`{"step":"done","error":{"kind":"temporary","message":"later","delay":500}}`},
+		"ends":    {`{"step":"done"}`},
+		"patches": {`{"step":"done","patch":{"status":{"x":1}}}`},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, &reactortest.Scripted{Scripts: scripts, Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+		ctx, cancel := context.WithCancel(t.Context())
+		var group Starts
+		all := map[string]*life{}
+		want := []string{"patches", "sleeps", "ends", "waits", "fails"}
+		for _, id := range want {
+			b := s.beside(t, `{"kind":"daemon","id":"`+id+`","resource":{"args":["x"]}}`)
+			b.patching = group.add(b.Daemon, func() { go b.live(ctx, b.begin) })
+			all[id] = b
+		}
+		group.Start()
+		var got []string
+		for _, inv := range s.guest.Invocations {
+			got = append(got, inv.ID)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("began in the order %v, want %v", got, want)
+		}
+		if took := time.Since(s.guest.Begin); took > 0 {
+			t.Errorf("waits %v for them", took)
+		}
+		if all["patches"].isDone() || !all["ends"].isDone() {
+			t.Error("it patches before its cycle has, or does not end")
+		}
+		cancel()
+		for _, b := range all {
+			b.Kill()
+			<-b.Done
+		}
+		group.Release()
+		group.Free() // nothing is left to do
+	})
+}
+
+// TestInstantExits: a stopped daemon is waited for as long as it does anything about it.
+func TestInstantExits(t *testing.T) {
+	tests := []struct {
+		name, script string
+		done         bool
+	}{
+		{"it ends", `{"step":"wait","stoppable":true}`, true},
+		{"it does not care", `{"step":"wait","seconds":3600}`, false},
+		{"it is between attempts", `{"step":"done","error":{"kind":"temporary","message":"later","delay":500}}`, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{Attempts: []string{test.script}, Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
+				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				b.start(t.Context())
+				synctest.Wait()
+				b.signal(abi.StopOperatorExiting)
+				if b.isDone() != test.done || time.Since(s.guest.Begin) > 0 {
+					t.Errorf("done: %t after %v; want %t at once", b.isDone(), time.Since(s.guest.Begin), test.done)
+				}
+				b.Kill()
+				time.Sleep(2 * time.Hour)
+				<-b.Done
+			})
+		})
+	}
+}
+
+// TestWaitingIsBegun: daemons that wait without a step, as plugins do, hold up their cycle
+// until they wait, however long that takes; those that wait for others do not.
+func TestWaitingIsBegun(t *testing.T) {
+	const computing = time.Hour
+	tests := []struct {
+		name string
+		ends func(d *Daemon, e guests.Env) // after some computing
+	}{
+		{"in a host function", func(_ *Daemon, e guests.Env) { e.Waits() }},
+		{"for a step", func(d *Daemon, _ guests.Env) { d.Stopper.Await(nil, stoppers.AnyReason, func() {}) }},
+		{"for a worker", func(d *Daemon, _ guests.Env) {
+			full := NewRunnables()
+			full.Limit(1)
+			leave, _ := full.Enter(context.Background(), &registries.Handler{}, nil)
+			go func() { // Ends with leave.
+				time.Sleep(computing)
+				leave()
+			}()
+			_, _ = full.Enter(context.Background(), &registries.Handler{}, d.Stopper.Waits)
+		}},
+		{"no more, as it is told to stop", func(d *Daemon, _ guests.Env) { d.Stopper.Set(abi.StopOperatorExiting) }},
+		{"no more, as it has ended", func(d *Daemon, _ guests.Env) { close(d.Done) }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own := stoppers.New()
+				d := &Daemon{Stopper: own, Done: make(chan struct{})}
+				var group Starts
+				group.add(d, func() {
+					go func() { // Ends after some computing.
+						time.Sleep(computing)
+						test.ends(d, &handling.Env{Cause: handling.NewCause(&handling.Object{}, &handling.Daemon{Stopper: own})})
+					}()
+				})
+				begin := time.Now()
+				group.Start()
+				if took := time.Since(begin); took != computing {
+					t.Errorf("the cycle waited for %v", took)
+				}
+				time.Sleep(2 * computing) // until all goroutines have ended
+			})
+		})
+	}
+}
+
+// TestBeginningIsNotMissed: a daemon that waits before its cycle looks at it has begun.
+func TestBeginningIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &Daemon{Stopper: stoppers.New(), Done: make(chan struct{})}
+		var group Starts
+		group.add(d, d.Stopper.Waits)
+		group.Start()
+	})
+}
+
+// TestWaitOfAnEndingDaemonIsNoRest: others use its instance, and it ends right after.
+func TestWaitOfAnEndingDaemonIsNoRest(t *testing.T) {
+	own := stoppers.New()
+	own.Set(abi.StopOperatorExiting)
+	rest := own.Resting()
+	own.Waits()
+	select {
+	case <-rest:
+		t.Error("it rests")
+	default:
+	}
+}

@@ -1,0 +1,19 @@
+package dimensions
+
+import "github.com/kopf-wasm/kopf/reactor/selectors"
+
+// Dimension is what one stream is for: a resource, in a namespace or everywhere.
+type Dimension struct {
+	Resource  selectors.Resource
+	Namespace string // empty: everywhere
+	Peering   bool   // to meet other operators, not to be handled
+}
+
+func (d Dimension) Key() Key { return Key{d.Resource.Key(), d.Namespace, d.Peering} }
+
+// Key identifies a dimension.
+type Key struct {
+	resource  selectors.Key
+	Namespace string
+	Peering   bool
+}

@@ -1,0 +1,151 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/posting"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/rs/zerolog"
+)
+
+// Recorder decides what is posted as Kubernetes events: what handlers ask for, and
+// log messages about objects if that is switched on.
+//
+// Kopf: kopf._core.engines.posting (v1.45).
+type Recorder struct {
+	Settings *settings.Settings
+	Poster   *posting.Poster // nil until it is started
+	refusals zerolog.Sampler // of the log lines about refused events
+}
+
+// Complaining is how often the log has a line about refused or dropped events: guests
+// can cause any number of them.
+const Complaining = time.Minute
+
+func New(s *settings.Settings) *Recorder {
+	return &Recorder{Settings: s, refusals: &zerolog.BurstSampler{Burst: 1, Period: Complaining}}
+}
+
+// Refused logs why an event is refused: the guest gets a number only.
+func (e *Recorder) Refused(log loggers.Logger, err error) {
+	sampled := log.Sample(e.refusals)
+	sampled.Warn().Func(log.Fields).Err(err).Msg("An event is refused.")
+}
+
+// Start begins to post. The returned function ends it: what waits is posted still,
+// as long as handlers get for the same.
+func (e *Recorder) Start(ctx context.Context, client *clients.Client, namespace string, log zerolog.Logger) (stop func()) {
+	s := e.Settings.Posting
+	e.Poster = &posting.Poster{
+		Send: client.PostEvent,
+		Origin: posting.Origin{
+			Component: s.ReportingComponent, Instance: s.ReportingInstance,
+			NamePrefix: s.EventNamePrefix, Namespace: namespace,
+		},
+		Warn: func(message string) { log.Warn().Msg(message) },
+	}
+	drops := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: Complaining})
+	e.Poster.Dropping = func(total int) {
+		drops.Warn().Int("dropped", total).Msg("Events are dropped: too many wait to be posted.")
+	}
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.Poster.Start(working, s.WorkerLimit, s.IdleTimeout)
+	return func() {
+		timer := time.AfterFunc(e.Settings.Queueing.ExitTimeout, cancel)
+		defer timer.Stop()
+		e.Poster.Wait()
+		cancel()
+	}
+}
+
+// Dropped is how many events were dropped, since too many waited. It is called after
+// the start only.
+func (e *Recorder) Dropped() int { return e.Poster.Dropped() }
+
+// NamespaceOf is where events about an object are posted.
+func (e *Recorder) NamespaceOf(ref posting.Ref) string {
+	if e.Poster == nil {
+		return cmp.Or(ref.Namespace, "default")
+	}
+	return e.Poster.Origin.NamespaceOf(ref)
+}
+
+// NamespaceOfEvents is where events about cluster-scoped objects go; empty: the default. A
+// guest that logs in chooses among the namespaces in which it may post events.
+func NamespaceOfEvents(info credentials.Info, caller *calls.Caller, log zerolog.Logger) string {
+	if !info.GuestNamespace {
+		return info.DefaultNamespace
+	}
+	err := apipath.CheckNamespace(info.DefaultNamespace)
+	if err == nil {
+		err = caller.AllowsEvents(info.DefaultNamespace)
+	}
+	if err != nil {
+		log.Warn().Err(err).Msg("The default namespace of a login handler is ignored.")
+		return ""
+	}
+	return info.DefaultNamespace
+}
+
+// Explicit posts what a handler asks for. The reference posts warnings even if
+// posting is disabled.
+func (e *Recorder) Explicit(ref posting.Ref, event abi.Event) error {
+	s := e.Settings.Posting
+	enabled := s.Enabled || event.Level == loggers.LevelWarn
+	if e.Poster == nil || !enabled || event.Level > 0 && event.Level < s.Level {
+		return nil
+	}
+	pauses := s.DefaultBackoffs
+	if !event.Backoffs.IsNull() {
+		var asked backoffs.Backoffs
+		if err := json.Unmarshal(event.Backoffs, &asked); err != nil {
+			return fmt.Errorf("the backoffs of an event: %w", err)
+		}
+		pauses, _ = asked.ForGuests()
+	}
+	err := e.Poster.Post(posting.Event{
+		Ref: ref, Type: event.Type, Reason: event.Reason, Message: event.Message, Backoffs: pauses,
+	})
+	if errors.Is(err, posting.ErrOverflow) {
+		err = fmt.Errorf("%w: %w", abi.ErrTooLarge, err)
+	}
+	return err
+}
+
+// Logged posts a log message about an object, if log messages are to be posted.
+func (e *Recorder) Logged(level int, ref posting.Ref, message string) {
+	s := e.Settings.Posting
+	if e.Poster == nil || !s.Enabled || !s.Loggers || level < s.Level {
+		return
+	}
+	_ = e.Poster.Post(posting.Event{ // dropped ones are counted by the poster
+		Ref: ref, Type: eventTypeOf(level), Reason: "Logging", Message: message, Backoffs: s.LoggingBackoffs,
+	})
+}
+
+// eventTypeOf are the types of events of log messages.
+func eventTypeOf(level int) string {
+	switch {
+	case level <= loggers.LevelDebug:
+		return "Debug"
+	case level <= loggers.LevelInfo:
+		return "Normal"
+	case level <= loggers.LevelWarn:
+		return "Warning"
+	case level <= loggers.LevelError:
+		return "Error"
+	}
+	return "Fatal"
+}

@@ -1,0 +1,297 @@
+package handling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// cancelledSteps bounds what a cancelled task may still do to clean up.
+const cancelledSteps = 100
+
+// Ending is how a conversation with a guest ended.
+type Ending struct {
+	error         *abi.Error
+	result        any
+	keyed         bool
+	settings      map[string]abi.Raw
+	warnings      []string // of reviews
+	subrefs       []string
+	childrenDelay *time.Duration // of unfinished children; nil: at once
+}
+
+// guestError is a failure of the guest itself: a trap, a broken message, filters
+// or records of sub-handlers that cannot be used. To the handler it is an
+// arbitrary error.
+type guestError struct{ err error }
+
+func (e *guestError) Error() string { return e.err.Error() }
+func (e *guestError) Unwrap() error { return e.err }
+
+// noRoomDelay is when a handler is tried again for which the host had no room, in seconds.
+const noRoomDelay = 10
+
+// asError makes an error of a handler, with the guest's own message and stack.
+// Errors of callbacks stay as they are: the handler passes them on.
+func (e *guestError) asError() *abi.Error {
+	var callback *filters.CallbackError
+	if errors.As(e.err, &callback) {
+		return &callback.Failure
+	}
+	failure := &abi.Error{Kind: abi.ErrorArbitrary, Message: e.err.Error(), Type: "GuestError"}
+	if errors.Is(e.err, abi.ErrNoRoom) {
+		failure.Kind, failure.Delay = abi.ErrorTemporary, abi.DelayOf(noRoomDelay)
+	}
+	var detailed interface{ GuestStack() string }
+	if errors.As(e.err, &detailed) {
+		failure.Stack = detailed.GuestStack()
+	}
+	return failure
+}
+
+// call starts a handler and fulfils its wishes until it ends. What it has put
+// into its patch is in the patch of the cause afterwards.
+func (x *Execution) call(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (*Ending, error) {
+	talk, step, err := x.Open(ctx, h, c, state, &Env{Cause: c})
+	if err == nil {
+		err = talk.run(ctx, step)
+	}
+	talk.Close(ctx)
+	return &talk.Ending, err
+}
+
+// Conversation is one call of a handler from its first step to its last one.
+type Conversation struct {
+	Ending
+	Execution *Execution
+	Handler   *registries.Handler
+	Cause     *Cause
+	Task      guests.Task // nil if it could not be started
+	declared  int         // sub-handlers so far
+	answered  int         // bytes of the answer in the account
+	kept      bool        // by the patch: the task has transformations left
+	cancelled bool        // the task was told to end
+}
+
+// Open starts a handler. Whatever comes of it, the conversation is to be closed.
+func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, e guests.Env) (*Conversation, *abi.Step, error) {
+	inv := c.invocation()
+	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
+	inv.Param, inv.Retry = h.Spec.Param, state.Retries
+	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
+	talk := &Conversation{Execution: x, Handler: h, Cause: c}
+	task, step, err := h.Starter.Start(ctx, &inv, c.Raw, e)
+	if err != nil {
+		return talk, nil, &guestError{err}
+	}
+	talk.Task = task
+	return talk, step, nil
+}
+
+// Close lets the task go, unless the patch needs it.
+func (t *Conversation) Close(ctx context.Context) {
+	if t.Task != nil && !t.kept {
+		t.Task.Release(context.WithoutCancel(ctx))
+	}
+}
+
+func (t *Conversation) run(ctx context.Context, step *abi.Step) error {
+	for step.Step != abi.StepDone {
+		var err error
+		if step, err = t.Next(ctx, step); err != nil {
+			return err
+		}
+	}
+	return t.End(ctx, step)
+}
+
+// Next does what the guest wishes, and returns its next step.
+func (t *Conversation) Next(ctx context.Context, step *abi.Step) (*abi.Step, error) {
+	answer, err := t.fulfil(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	return t.Resume(ctx, answer)
+}
+
+func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
+	step, err := t.Task.Resume(ctx, answer)
+	t.Cause.Account.Give(accounts.Answers, t.answered)
+	t.answered = 0
+	if err != nil {
+		return nil, &guestError{err}
+	}
+	return step, nil
+}
+
+// End takes the last step.
+func (t *Conversation) End(ctx context.Context, step *abi.Step) error {
+	if t.cancelled && step.Error != nil {
+		return ErrCancelled
+	}
+	return t.finish(ctx, step)
+}
+
+// fulfil does what the guest wishes, and returns the answer.
+func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	switch step.Step {
+	case abi.StepWait:
+		return t.wait(ctx, step)
+	case abi.StepExecute:
+		err := t.runChildren(ctx, step.Children, step.Lifecycle)
+		return abi.Answer{Pending: t.error != nil}, err
+	case abi.StepCall:
+		t.Cause.wait(ctx)
+		return t.request(ctx, step.Call)
+	}
+	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
+}
+
+// wait lets time pass: until it is over, until a daemon is stopped if it wants to
+// know, until it is cancelled, or until the operator gives up on the handler.
+func (t *Conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	t.Cause.wait(ctx)
+	over := make(chan struct{})
+	limit, reasons := t.Bounds(step)
+	s := t.Cause.Stopper()
+	if s == nil {
+		s = stoppers.New() // which nobody uses
+	}
+	if n := s.Await(limit, reasons, func() { close(over) }); n != nil {
+		select {
+		case <-over:
+		case <-ctx.Done():
+			s.Forget(n)
+		}
+	}
+	return t.Waited(ctx, step.Stoppable)
+}
+
+// Bounds are the time of a wait, nil for ever, and the reasons to stop that end it.
+func (t *Conversation) Bounds(step *abi.Step) (limit *time.Duration, reasons int) {
+	if step.Seconds != nil {
+		limit = new(settings.Seconds(*step.Seconds))
+	}
+	if step.Stoppable {
+		reasons = stoppers.AnyReason
+	}
+	if t.cancelled {
+		return limit, reasons
+	}
+	return limit, reasons | abi.StopDaemonCancelled
+}
+
+// Waited is the answer to a wait that is over, for whatever reason.
+func (t *Conversation) Waited(ctx context.Context, stoppable bool) (abi.Answer, error) {
+	s := t.Cause.Stopper()
+	switch {
+	case ctx.Err() != nil:
+		return abi.Answer{}, t.cancelNow(ctx)
+	case s == nil:
+		return abi.Answer{}, nil
+	case s.IsCancelled() && !t.cancelled:
+		t.cancelled = true
+		if err := t.Task.Cancel(ctx); err != nil {
+			return abi.Answer{}, &guestError{err}
+		}
+		return abi.Answer{Cancelled: true}, nil
+	case stoppable:
+		return abi.Answer{Stopped: abi.StopNames(s.Bits()), Cancelled: t.cancelled}, nil
+	}
+	return abi.Answer{Cancelled: t.cancelled}, nil
+}
+
+// cancelNow tells the task to end, and lets it clean up, but not wait: its waits
+// are over at once.
+func (t *Conversation) cancelNow(ctx context.Context) error {
+	last := context.WithoutCancel(ctx)
+	if err := t.Task.Cancel(last); err != nil {
+		return &guestError{err}
+	}
+	for range cancelledSteps {
+		step, err := t.Task.Resume(last, abi.Answer{Cancelled: true})
+		if err != nil || step.Step == abi.StepDone {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// finish takes the outcome of the last step.
+func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
+	if err := t.Cause.Patch.Charge(t.Cause.Account, sizeOf(&step.Outcome), 0); err != nil {
+		return &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
+	}
+	if err := t.takePatch(step); err != nil {
+		return err
+	}
+	if step.Error != nil && step.Error.Kind == abi.ErrorChildren && t.error == nil {
+		step.Error = &abi.Error{
+			Kind: abi.ErrorArbitrary, Type: "ErrChildrenPending",
+			Message: "the handler says that its children are pending, but they are not",
+		}
+	}
+	t.warnings = step.Warnings
+	if t.error = step.Error; t.error != nil {
+		return nil
+	}
+	if len(step.Children) > 0 {
+		if err := t.runChildren(ctx, step.Children, step.Lifecycle); err != nil || t.error != nil {
+			return err
+		}
+	}
+	t.settings, t.keyed = step.Settings, step.Keyed
+	return t.takeResult(step.Result)
+}
+
+// sizeOf is the size of what a handler has returned, as text, in bytes.
+func sizeOf(o *abi.Outcome) int {
+	size := len(o.Result) + len(o.Patch)
+	if o.Error != nil {
+		size += len(o.Error.Message) + len(o.Error.Stack)
+	}
+	for _, warning := range o.Warnings {
+		size += len(warning)
+	}
+	return size
+}
+
+// takePatch adds the patch of the handler to that of the cycle.
+func (t *Conversation) takePatch(step *abi.Step) error {
+	if !step.Patch.IsNull() {
+		merge, err := dicts.DecodeObject(step.Patch)
+		if err != nil {
+			return &guestError{fmt.Errorf("%w: the patch of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
+		}
+		t.Cause.Patch.Merge.Merge(merge)
+	}
+	if step.Transforms > 0 {
+		t.kept = true
+		t.Cause.Patch.Add(patching.ByTask(t.Task))
+	}
+	return nil
+}
+
+func (t *Conversation) takeResult(result abi.Raw) (err error) {
+	if result.IsNull() {
+		return nil
+	}
+	if t.result, err = dicts.Decode(result); err != nil {
+		return &guestError{fmt.Errorf("%w: the result of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
+	}
+	return nil
+}

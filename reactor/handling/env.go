@@ -1,0 +1,155 @@
+package handling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/posting"
+)
+
+// Env answers the short questions of one call.
+type Env struct {
+	Cause *Cause
+}
+
+var _ guests.Env = (*Env)(nil)
+
+// Log writes a message of a handler.
+func (e *Env) Log(level int, message string) { e.Cause.Log.At(level, message) }
+
+// Segment encodes what most handlers never look at.
+func (e *Env) Segment(tag uint32) []byte {
+	c := e.Cause
+	if c.Kind != nil {
+		if value, known := c.Kind.Segment(c.Object, tag); known {
+			return value
+		}
+	}
+	if tag == abi.TagBody || tag == abi.TagFresh {
+		return c.Raw
+	}
+	return nil
+}
+
+func encodeUnlessNil(value any) []byte {
+	if value == nil {
+		return nil
+	}
+	return dicts.Encode(value)
+}
+
+// rawEvent is the watch event as the reference shows it.
+func (o *Object) rawEvent() []byte {
+	kind := []byte("null")
+	if o.EventType != nil {
+		kind = fmt.Appendf(nil, "%q", *o.EventType)
+	}
+	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, o.Raw)
+}
+
+// Stopped tells a daemon or a timer why it is to end.
+func (e *Env) Stopped() int {
+	if s := e.Cause.Stopper(); s != nil {
+		return s.Bits()
+	}
+	return 0
+}
+
+// Waits tells those who wait for a daemon to begin that it waits itself.
+func (e *Env) Waits() {
+	if s := e.Cause.Stopper(); s != nil {
+		s.Waits()
+	}
+}
+
+// Event posts an event about an object: the handled one, or the given one.
+func (e *Env) Event(event abi.Event) error {
+	handled := e.Cause.Log.Ref
+	ref := handled
+	if !event.Object.IsNull() {
+		object, err := dicts.DecodeObject(event.Object)
+		if err != nil {
+			return fmt.Errorf("the object of an event: %w", err)
+		}
+		ref = posting.RefOf(object)
+	}
+	if e.Cause.Events == nil {
+		return fmt.Errorf("events cannot be posted here")
+	}
+	if ref != handled || ref == (posting.Ref{}) {
+		if err := e.mayPost(e.Cause.Events.NamespaceOf(ref)); err != nil {
+			e.Cause.Events.Refused(e.Cause.Log, err)
+			return err
+		}
+	}
+	return e.Cause.Events.Explicit(ref, event)
+}
+
+// mayPost tells whether events about other objects than the handled one may be posted in a
+// namespace: if the operator serves it, or has a grant.
+//
+// Errors: abi.ErrDenied, and a namespace that is none.
+func (e *Env) mayPost(namespace string) error {
+	if err := apipath.CheckNamespace(namespace); err != nil {
+		return err
+	}
+	if e.Cause.Caller == nil {
+		return abi.ErrDenied
+	}
+	if err := e.Cause.Caller.AllowsEvents(namespace); err != nil {
+		return fmt.Errorf("%w: %w", abi.ErrDenied, err)
+	}
+	return nil
+}
+
+// Call makes a request, as the step of the same name does.
+func (e *Env) Call(ctx context.Context, call *abi.Call) abi.Answer {
+	if e.Cause.Caller == nil {
+		return noRequests()
+	}
+	e.Cause.yield(ctx)
+	return e.Cause.Caller.Call(ctx, call, e.Cause.readOnly)
+}
+
+// MemoGet reads the object's memo, or the operator's.
+func (e *Env) MemoGet(scope int, key string) ([]byte, uint64, bool) {
+	return e.memo(scope).Get(key)
+}
+
+// MemoSet changes the object's memo, or the operator's.
+func (e *Env) MemoSet(scope int, key string, value []byte, version int64) (uint64, error) {
+	return e.memo(scope).Set(e.Cause.Account, key, value, version)
+}
+
+func (e *Env) memo(scope int) *memos.Memo {
+	if scope == 0 && e.Cause.Memo != nil {
+		return e.Cause.Memo
+	}
+	return e.Cause.Base
+}
+
+// Index looks into an index of the operator.
+func (e *Env) Index(op int, name string, key []byte) ([]byte, error) {
+	found, err := e.Cause.Indices.Look(name, op, key)
+	if errors.Is(err, indexing.ErrAbsent) {
+		return nil, abi.ErrAbsent
+	}
+	return found, err
+}
+
+// MergeSettings adds the settings of one startup handler to those before it.
+func MergeSettings(all, more map[string]abi.Raw) map[string]abi.Raw {
+	if all == nil {
+		all = map[string]abi.Raw{}
+	}
+	maps.Copy(all, more)
+	return all
+}

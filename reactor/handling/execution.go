@@ -1,0 +1,283 @@
+package handling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/completion"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// Outcome is what one attempt of one handler means for the cycle.
+//
+// Kopf: kopf._core.actions.execution.Outcome (v1.45).
+type Outcome struct {
+	final    bool
+	delay    *time.Duration // until the next attempt; nil: at once
+	Result   any
+	Keyed    bool       // the result of an index handler is a list of pairs
+	Failed   bool       // there was an error
+	Message  string     // of the error
+	Failure  *abi.Error // as the handler has given it
+	Warnings []string   // of reviews
+	subrefs  []string   // ids of the children that were involved, at any depth
+	Settings map[string]abi.Raw
+}
+
+// ForState is the same for the stored progress.
+func (o Outcome) ForState() progression.Outcome {
+	out := progression.Outcome{Final: o.final, Delay: o.delay, Result: o.Result, Subrefs: o.subrefs}
+	if o.Failed {
+		out.Error = &o.Message
+	}
+	return out
+}
+
+// Errors of handlers that have not run to their end.
+var (
+	ErrExiting   = errors.New("the operator exits")
+	ErrCancelled = errors.New("cancelled")
+)
+
+// Execution calls handlers of one cause in one cycle.
+type Execution struct {
+	Settings   *settings.Settings
+	Lifecycle  progression.Lifecycle
+	Errors     ErrorsMode // of handlers that do not say
+	Entrance   Entrance   // nil: everything may begin
+	Completion *completion.Completion
+}
+
+// Entrance is where handlers enter before they begin.
+type Entrance interface {
+	// Enter waits for a place for a call of a handler; leave gives the place back. It
+	// calls waits first if no place is free, unless that is nil.
+	//
+	// Errors: errExiting, if nothing may begin any more; that of the context.
+	Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error)
+}
+
+func (x *Execution) Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error) {
+	if x.Entrance == nil {
+		return func() {}, nil
+	}
+	return x.Entrance.Enter(ctx, h, waits)
+}
+
+// ErrorsMode says what an arbitrary error means.
+type ErrorsMode string
+
+const (
+	ModeIgnored   ErrorsMode = "IGNORED"
+	ModeTemporary ErrorsMode = "TEMPORARY"
+	ModePermanent ErrorsMode = "PERMANENT"
+)
+
+// Run calls those of the handlers that are due now: as many of them as the
+// lifecycle says, one after another. An error is one of the framework, or errExiting if
+// none of the handlers could begin.
+func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *Cause, state progression.State) (map[string]Outcome, error) {
+	byID := make(map[string]*registries.Handler, len(handlers))
+	for _, h := range handlers {
+		byID[h.ID] = h
+	}
+	outcomes := map[string]Outcome{}
+	for _, id := range x.Lifecycle(state.Awakened(registries.IDs(handlers), time.Now()), state) {
+		result, err := x.Attempt(ctx, byID[id], c, state.Handler(id))
+		if errors.Is(err, ErrExiting) && len(outcomes) > 0 {
+			break // what has run is stored; the rest begins after the next start
+		}
+		if err != nil {
+			return nil, err
+		}
+		outcomes[id] = result
+	}
+	return outcomes, nil
+}
+
+// Attempt calls one handler once, and turns its errors into an outcome. Only the
+// end of the operator, and failures of the framework, are errors.
+func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (Outcome, error) {
+	if over := x.Over(h, c, state); over != nil {
+		return *over, nil
+	}
+	leave, err := x.Enter(ctx, h, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	done, err := x.call(ctx, h, c.forHandler(h), state)
+	leave()
+	return x.Conclude(ctx, h, c, state, done, err)
+}
+
+// Over is the outcome of a handler that is not even attempted anymore; nil otherwise.
+func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.HandlerState) *Outcome {
+	c.Log.Debug(h.Title() + " is invoked.")
+	failure := exhausted(h, state)
+	if failure == "" {
+		return nil
+	}
+	c.Log.Error(failure)
+	x.Completion.Fail()
+	return &Outcome{final: true, Failed: true, Message: failure}
+}
+
+// Conclude makes the outcome of an attempt that has ended.
+func (x *Execution) Conclude(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, done *Ending, err error) (Outcome, error) {
+	if ctx.Err() != nil || errors.Is(err, ErrCancelled) {
+		c.Log.Warn(h.Title() + " is cancelled. Will escalate.")
+		return Outcome{}, cmp.Or(ctx.Err(), ErrCancelled)
+	}
+	var guestFailure *guestError
+	switch {
+	case c.Stopper() != nil && errors.Is(err, abi.ErrInstanceLost):
+		return Outcome{}, err
+	case errors.As(err, &guestFailure):
+		done.error = guestFailure.asError()
+	case err != nil:
+		return Outcome{}, err
+	}
+	result := x.interpret(h, c.Log, state, done)
+	result.subrefs = done.subrefs
+	result.Failure, result.Warnings = done.error, done.warnings
+	if result.final && result.Failed {
+		x.Completion.Fail()
+	}
+	return result, nil
+}
+
+// exhausted tells why a handler is not even attempted anymore.
+func exhausted(h *registries.Handler, state progression.HandlerState) string {
+	runtime := state.Runtime(time.Now())
+	if limit := h.Spec.Timeout; limit != nil && runtime.Seconds() >= *limit {
+		return fmt.Sprintf("%s has timed out after %s.", h.Title(), pythonDuration(runtime))
+	}
+	if limit := h.Spec.Retries; limit != nil && state.Retries >= *limit {
+		return fmt.Sprintf("%s has exceeded %d retries.", h.Title(), state.Retries)
+	}
+	return ""
+}
+
+// interpret decides what the end of an attempt means, and logs it.
+func (x *Execution) interpret(h *registries.Handler, log loggers.Logger, state progression.HandlerState, done *Ending) Outcome {
+	if done.error == nil {
+		log.Info(h.Title() + " succeeded.")
+		return Outcome{final: true, Result: done.result, Keyed: done.keyed, Settings: done.settings}
+	}
+	text := done.error.Text()
+	switch done.error.Kind {
+	case abi.ErrorChildren:
+		log.Debug(h.Title() + " has unfinished sub-handlers. Will retry soon.")
+		return Outcome{Failed: true, Message: "None", delay: done.childrenDelay}
+	case abi.ErrorTemporary:
+		return x.interpretTemporary(h, log, state, done.error, text)
+	case abi.ErrorPermanent, abi.ErrorAdmission:
+		log.Error(fmt.Sprintf("%s failed permanently: %s", h.Title(), text))
+		return Outcome{final: true, Failed: true, Message: done.error.Message}
+	}
+	return x.interpretArbitrary(h, log, state, done.error, text)
+}
+
+func (x *Execution) interpretTemporary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error, text string) Outcome {
+	delay := delayOf(failure.Delay)
+	limit := lookahead(h, state, delay)
+	if limit == "" {
+		log.Error(fmt.Sprintf("%s failed temporarily: %s", h.Title(), text))
+		return Outcome{Failed: true, Message: failure.Message, delay: delay}
+	}
+	message := fmt.Sprintf("%s failed temporarily but will %s: %s", h.Title(), limit, text)
+	log.Error(message)
+	return Outcome{final: true, Failed: true, Message: message}
+}
+
+func (x *Execution) interpretArbitrary(h *registries.Handler, log loggers.Logger, state progression.HandlerState, failure *abi.Error, text string) Outcome {
+	mode, backoff := x.Errors, x.Settings.Execution.DefaultBackoff
+	if h.Spec.Errors != "" {
+		mode = ErrorsMode(h.Spec.Errors)
+	}
+	if h.Spec.Backoff != nil {
+		backoff = settings.Seconds(*h.Spec.Backoff)
+	}
+	head := h.Title() + " failed with an exception and will "
+	switch mode {
+	case ModeIgnored:
+		log.Failure(head+"ignore it: "+text, failure.Stack)
+		return Outcome{final: true}
+	case ModePermanent:
+		log.Failure(head+"stop now: "+text, failure.Stack)
+		return Outcome{final: true, Failed: true, Message: failure.Message}
+	}
+	switch lookahead(h, state, &backoff) {
+	case "":
+		log.Failure(fmt.Sprintf("%stry again in %s seconds: %s", head, number(backoff.Seconds()), text), failure.Stack)
+		return Outcome{Failed: true, Message: failure.Message, delay: &backoff}
+	case timeoutAhead(h):
+		head += fmt.Sprintf("stop now (it would time out in %s seconds on the next attempt): %s", number(*h.Spec.Timeout), text)
+	default:
+		head += fmt.Sprintf("stop now (it would exceed %d retries on the next attempt): %s", *h.Spec.Retries, text)
+	}
+	log.Failure(head, failure.Stack)
+	return Outcome{final: true, Failed: true, Message: head}
+}
+
+// lookahead tells why the next attempt would not be made: it would come too late
+// or be one too many. It may miss a case, but never invents one.
+func lookahead(h *registries.Handler, state progression.HandlerState, delay *time.Duration) string {
+	runtime := state.Runtime(time.Now())
+	if delay != nil {
+		runtime += *delay
+	}
+	if limit := h.Spec.Timeout; limit != nil && runtime.Seconds() >= *limit {
+		return timeoutAhead(h)
+	}
+	if limit := h.Spec.Retries; limit != nil && state.Retries+1 >= *limit {
+		return fmt.Sprintf("exceed %d retries", *limit)
+	}
+	return ""
+}
+
+func timeoutAhead(h *registries.Handler) string {
+	if h.Spec.Timeout == nil {
+		return "time out"
+	}
+	return fmt.Sprintf("time out after %s seconds", number(*h.Spec.Timeout))
+}
+
+// defaultDelay is the delay of temporary errors that do not say.
+const defaultDelay = 60 * time.Second
+
+func delayOf(delay abi.Delay) *time.Duration {
+	d := defaultDelay
+	switch {
+	case delay.Said && delay.None:
+		return nil
+	case delay.Said:
+		d = settings.Seconds(delay.Seconds)
+	}
+	return &d
+}
+
+// number writes a number of seconds as it was given: 5, not 5.0.
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// pythonDuration writes a duration as the reference's messages do: 0:00:01.500000.
+func pythonDuration(d time.Duration) string {
+	seconds := int(d / time.Second)
+	text := fmt.Sprintf("%d:%02d:%02d.%06d", seconds/3600%24, seconds/60%60, seconds%60, d%time.Second/time.Microsecond)
+	switch days := seconds / 86400; {
+	case days == 1:
+		text = "1 day, " + text
+	case days > 1:
+		text = fmt.Sprintf("%d days, %s", days, text)
+	}
+	return strings.TrimSuffix(text, ".000000")
+}

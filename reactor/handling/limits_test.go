@@ -1,0 +1,120 @@
+package handling
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+)
+
+// TestTooManyChildren: of one call, in one step or in many.
+func TestTooManyChildren(t *testing.T) {
+	declare := func(from, to int) string {
+		var list []string
+		for i := from; i < to; i++ {
+			list = append(list, fmt.Sprintf(`{"kind":"sub","id":"c%d"}`, i))
+		}
+		return strings.Join(list, ",")
+	}
+	for _, tt := range []struct {
+		name   string
+		script []string
+		want   string // in the error; empty: none
+	}{
+		{"as many as may be", []string{`{"step":"done","lifecycle":"all_at_once","children":[` + declare(0, 10) + `]}`}, ""},
+		{"one more", []string{`{"step":"done","lifecycle":"all_at_once","children":[` + declare(0, 11) + `]}`}, "11 sub-handlers of one call, but the limit MaxChildren is 10"},
+		{
+			"one more by and by",
+			[]string{`{"step":"execute","lifecycle":"all_at_once","children":[` + declare(0, 6) + `]}`, `{"step":"execute","lifecycle":"all_at_once","children":[` + declare(6, 11) + `]}`},
+			"11 sub-handlers of one call, but the limit MaxChildren is 10",
+		},
+		{
+			"large ones",
+			[]string{`{"step":"done","children":[{"kind":"sub","id":"c","param":"` + strings.Repeat("x", 100_000) + `"}]}`},
+			"the limit ChildMemory of 50000 bytes is reached",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": tt.script}}, `{"metadata":{"name":"x"}}`)
+			s.cause.Account = accounts.New(accounts.Limits{MaxChildren: 10, ChildMemory: 50_000})
+			done, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done.Failed != (tt.want != "") || !strings.Contains(done.Message, tt.want) {
+				t.Errorf("failed: %t, message %q; want %q", done.Failed, done.Message, tt.want)
+			}
+			if tt.want != "" && (done.final || s.cause.Account.Usage()[accounts.Children].Refused != 1) {
+				t.Errorf("final: %t, %d refusals", done.final, s.cause.Account.Usage()[accounts.Children].Refused)
+			}
+			s.cause.Patch.Release(t.Context(), 0)
+			if n := reactortest.Held(s.cause.Account, accounts.Children); n != 0 {
+				t.Errorf("%d bytes are held after the cycle", n)
+			}
+		})
+	}
+}
+
+// TestLargeOutcomes: results, patches and errors count until the end of the cycle.
+func TestLargeOutcomes(t *testing.T) {
+	large := strings.Repeat("x", 60_000)
+	for _, outcome := range []string{`"result":"` + large + `"`, `"patch":{"spec":"` + large + `"}`, `"error":{"kind":"temporary","message":"` + large + `"}`, `"warnings":["` + large + `"]`} {
+		name, _, _ := strings.Cut(outcome, ":")
+		t.Run(name, func(t *testing.T) {
+			script := []string{`{"step":"done",` + outcome + `}`}
+			s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"a": script, "b": script}}, `{"metadata":{"name":"x"}}`)
+			s.cause.Account = accounts.New(accounts.Limits{PatchMemory: 100_000})
+			first, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"a"}`), s.cause, fresh(0, 0))
+			if err != nil || strings.Contains(first.Message, "PatchMemory") {
+				t.Fatalf("the first one: %v, %.100s", err, first.Message)
+			}
+			second, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"b"}`), s.cause, fresh(0, 0))
+			if err != nil || second.final || !strings.Contains(second.Message, "the limit PatchMemory of 100000 bytes is reached") {
+				t.Errorf("the second one: %v, final: %t, %.200s", err, second.final, second.Message)
+			}
+			s.cause.Patch.Release(t.Context(), 0)
+			if n := reactortest.Held(s.cause.Account, accounts.Patches); n != 0 {
+				t.Errorf("%d bytes are held after the cycle", n)
+			}
+		})
+	}
+}
+
+// TestAnswersCountUntilTheyAreTaken by the handlers that have asked.
+func TestAnswersCountUntilTheyAreTaken(t *testing.T) {
+	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
+	s.cause.Account = accounts.New(accounts.Limits{AnswerMemory: 100_000})
+	talk := func() *Conversation {
+		return &Conversation{Cause: s.cause, Task: &reactortest.ScriptedTask{Guest: s.guest}}
+	}
+	answer := abi.Answer{Response: &abi.Response{Status: 200, Body: reactortest.Text(60_000)}}
+	one, two := talk(), talk()
+	if kept := one.keep(answer); kept.Response == nil {
+		t.Fatalf("the first one: %+v", kept.Error)
+	}
+	refused := two.keep(answer)
+	if refused.Response != nil || refused.Error.Type != abi.CallTooLarge || !strings.Contains(refused.Error.Message, "the limit AnswerMemory of 100000 bytes is reached") {
+		t.Errorf("the second one: %+v", refused.Error)
+	}
+	if _, err := one.Resume(t.Context(), answer); err != nil {
+		t.Fatal(err)
+	}
+	if kept := two.keep(answer); kept.Response == nil {
+		t.Errorf("there is room again: %+v", kept.Error)
+	}
+}
+
+// TestDaemonsCountForTheirOperator: what they keep is in its account.
+func TestDaemonsCountForTheirOperator(t *testing.T) {
+	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
+	s.cause.Account = accounts.New(accounts.Limits{MemoLimit: 1000})
+	for _, scope := range []int{0, 1} {
+		if _, err := (&Env{Cause: NewCause(s.cause.Alone(), nil)}).MemoSet(scope, "k", reactortest.Text(1000), -1); !errors.Is(err, accounts.ErrLimit) {
+			t.Errorf("scope %d: %v", scope, err)
+		}
+	}
+}

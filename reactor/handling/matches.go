@@ -1,0 +1,170 @@
+package handling
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/rs/zerolog"
+)
+
+// verdictKey identifies a question that was asked in a cycle.
+type verdictKey struct {
+	handler *registries.Handler
+	pre     bool
+}
+
+// Match selects the handlers whose filters match the cause. What is declared is
+// decided here; only then the guests are asked for the rest, each once for all its
+// handlers. A filter that fails is an error of the cycle.
+func (c *Cause) Match(ctx context.Context, handlers []*registries.Handler) ([]*registries.Handler, error) {
+	found, err := c.filter(ctx, handlers, false, false)
+	if err != nil {
+		return nil, err
+	}
+	var selected []*registries.Handler
+	for i, h := range handlers {
+		if found[i].err != nil {
+			return nil, found[i].err
+		}
+		if found[i].holds {
+			selected = append(selected, h)
+		}
+	}
+	return selected, nil
+}
+
+// MatchesAny tells whether any of the handlers matches. Those behind the first that
+// does are of no interest, nor are their filters that fail.
+func (c *Cause) MatchesAny(ctx context.Context, handlers []*registries.Handler) (bool, error) {
+	return c.holdsForAny(ctx, handlers, false)
+}
+
+// PrematchesAny is the same without the criteria on old and new values: whether a
+// handler could be interested in the object at all.
+func (c *Cause) PrematchesAny(ctx context.Context, handlers []*registries.Handler) (bool, error) {
+	return c.holdsForAny(ctx, handlers, true)
+}
+
+func (c *Cause) holdsForAny(ctx context.Context, handlers []*registries.Handler, pre bool) (bool, error) {
+	found, err := c.filter(ctx, handlers, pre, true)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range found {
+		if v.holds || v.err != nil {
+			return v.holds, v.err
+		}
+	}
+	return false, nil
+}
+
+// verdict is whether the filters of a handler hold, or how they have failed.
+type verdict struct {
+	holds bool
+	err   error
+}
+
+// filter gives a verdict on each handler, or on those up to the first that certainly
+// matches, if any will do.
+func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
+	subject := c.subject()
+	found := make([]verdict, len(handlers))
+	open := map[guests.Asker][]openQuestion{}
+	for i, h := range handlers {
+		result := h.Criteria.Match(subject)
+		if pre {
+			result = h.Criteria.Prematch(subject)
+		}
+		known, asked := c.verdicts[verdictKey{h, pre}]
+		switch {
+		case result.Decision == filters.Open && asked:
+			found[i].holds = known
+		case result.Decision == filters.Open:
+			open[h.Asker] = append(open[h.Asker], openQuestion{i, h, result.Callbacks})
+		default:
+			found[i].holds = result.Decision == filters.Yes
+		}
+		if anyWillDo && found[i].holds {
+			found = found[:i+1]
+			break
+		}
+	}
+	for guest, questions := range open {
+		if err := c.ask(ctx, guest, questions, pre, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// openQuestion is a handler that only its guest can decide on.
+type openQuestion struct {
+	position  int
+	handler   *registries.Handler
+	callbacks []abi.Callback
+}
+
+func (c *Cause) ask(ctx context.Context, guest guests.Asker, open []openQuestion, pre bool, found []verdict) error {
+	questions := &abi.Questions{Invocation: c.invocation()}
+	for _, q := range open {
+		questions.Questions = append(questions.Questions, abi.Question{
+			Handler: q.handler.Index, Callbacks: q.callbacks,
+		})
+	}
+	answers, err := guest.Ask(ctx, questions, c.Raw, &Env{Cause: c})
+	if err != nil {
+		return fmt.Errorf("asking for filters: %w", err)
+	}
+	if len(answers.Answers) != len(open) {
+		return fmt.Errorf("asking for filters: %d answers to %d questions", len(answers.Answers), len(open))
+	}
+	if c.verdicts == nil {
+		c.verdicts = map[verdictKey]bool{}
+	}
+	for i, answer := range answers.Answers {
+		h := open[i].handler
+		holds, err := filters.Holds(answer)
+		if err != nil {
+			found[open[i].position].err = fmt.Errorf("%s: %w", loggers.Quote(h.ID), err)
+			continue
+		}
+		found[open[i].position].holds = holds
+		c.verdicts[verdictKey{h, pre}] = holds
+	}
+	return nil
+}
+
+// AskOption asks the guest for an option of a handler that is a function.
+func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option string) (abi.Raw, error) {
+	questions := &abi.Questions{
+		Invocation: c.invocation(),
+		Questions:  []abi.Question{{Handler: h.Index, Callbacks: []abi.Callback{{Option: option}}}},
+	}
+	answers, err := h.Asker.Ask(ctx, questions, c.Raw, &Env{Cause: c})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers.Answers) != 1 {
+		return nil, fmt.Errorf("%d answers to one question", len(answers.Answers))
+	}
+	if failure := answers.Answers[0].Error; failure != nil {
+		return nil, fmt.Errorf("%s: %s", option, failure.Text())
+	}
+	return answers.Answers[0].Value, nil
+}
+
+// AskForResource asks the guest of a handler whether it selects a resource.
+func AskForResource(log *zerolog.Logger) registries.Asking {
+	return func(ctx context.Context, h *registries.Handler, resource selectors.Resource) (abi.Raw, error) {
+		o := &Object{Services: &Services{Base: memos.New(nil, nil), Indices: indexing.New(nil, nil)}, Resource: &resource, Log: loggers.Logger{Logger: log}}
+		return NewCause(o, nil).AskOption(ctx, h, "resource")
+	}
+}

@@ -1,0 +1,196 @@
+package memos
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kopf-wasm/kopf/abi"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// Shared is the memo of an operator, which its handlers share with the program that runs
+// it. Each object's memo starts as a copy of it. It is safe for concurrent use, and may
+// be that of several operators.
+//
+// Kopf: kopf.operator(memo=…) (v1.45); https://docs.kopf.dev/en/latest/memos/
+type Shared struct{ Values Memo }
+
+// Set stores a value; what others have stored under the key meanwhile is lost. The
+// limits of the operators' handlers do not count here.
+// An error says that it has no JSON form.
+func (m *Shared) Set(key string, value any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		_, err = m.Values.Set(nil, key, text, -1)
+	}
+	if err != nil {
+		return fmt.Errorf("memo %q: %w", key, err)
+	}
+	return nil
+}
+
+// Get reads a value, as encoding/json does. It returns false if there is none.
+func (m *Shared) Get(key string, into any) (found bool, err error) {
+	text, _, found := m.Values.Get(key)
+	if !found {
+		return false, nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return true, fmt.Errorf("memo %q: %w", key, err)
+	}
+	return true, nil
+}
+
+// Memo is a set of JSON values by keys. The values have versions, so that
+// concurrent handlers do not lose each other's changes.
+//
+// See https://docs.kopf.dev/en/latest/memos/
+type Memo struct {
+	mu     sync.Mutex // guards the next one, and all in it
+	values *memoValues
+}
+
+// memoValues are apart from their memo, so that their memory can be given back when
+// nothing refers to the memo any more.
+type memoValues struct {
+	items     map[string]memoValue
+	size      int               // of all items; see memoText.size
+	account   *accounts.Account // of a copy
+	inherited int               // bytes for the entries of a copy
+}
+
+type memoValue struct {
+	*memoText
+	version uint64
+}
+
+// memoText is a value, which copies of a memo share.
+type memoText struct {
+	value   []byte
+	size    int // bytes in the account, with the key and the entry
+	account *accounts.Account
+	holders atomic.Int64
+}
+
+// memoEntry is about what an entry of a memo takes besides its key and value, in bytes.
+const memoEntry = 64
+
+// hold makes room for values. They are given back with the memo.
+func (m *Memo) hold() *memoValues {
+	if m.values == nil {
+		m.values = &memoValues{items: map[string]memoValue{}}
+		runtime.AddCleanup(m, (*memoValues).release, m.values)
+	}
+	return m.values
+}
+
+func (v *memoValues) release() {
+	for _, item := range v.items {
+		item.release()
+	}
+	v.account.Give(accounts.Memos, v.inherited)
+}
+
+func (t *memoText) release() {
+	if t != nil && t.holders.Add(-1) == 0 {
+		t.account.Give(accounts.Memos, t.size)
+	}
+}
+
+// New makes a memo with the values of another one. It is empty if the account
+// refuses that: it has warned then.
+func New(base *Memo, account *accounts.Account) *Memo {
+	m := &Memo{}
+	if base == nil {
+		return m
+	}
+	base.mu.Lock()
+	defer base.mu.Unlock()
+	if base.values == nil || len(base.values.items) == 0 {
+		return m
+	}
+	entries := len(base.values.items) * memoEntry
+	if account.Take(accounts.Memos, entries) != nil {
+		return m
+	}
+	copied := m.hold()
+	copied.account, copied.inherited, copied.size = account, entries, base.values.size
+	for key, item := range base.values.items {
+		item.holders.Add(1)
+		copied.items[key] = item
+	}
+	return m
+}
+
+func (m *Memo) Get(key string) ([]byte, uint64, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values == nil {
+		return nil, 0, false
+	}
+	item, ok := m.values.items[key]
+	if !ok {
+		return nil, 0, false
+	}
+	return item.value, item.version, true
+}
+
+// Set stores a value at the expense of an account, if the version is the current one:
+// 0 if there is no value yet, negative for any. An empty value deletes the key.
+//
+// Errors: abi.ErrConflict; accounts.ErrLimit; what is not JSON.
+func (m *Memo) Set(account *accounts.Account, key string, value []byte, version int64) (uint64, error) {
+	if len(value) > 0 {
+		if _, err := dicts.Decode(value); err != nil {
+			return 0, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.hold()
+	current := held.items[key]
+	if version >= 0 && current.version != uint64(version) {
+		return 0, abi.ErrConflict
+	}
+	if len(value) == 0 {
+		held.put(key, memoValue{})
+		return 0, nil
+	}
+	text := &memoText{size: len(key) + len(value) + memoEntry, account: account}
+	if size, limit := held.size+text.size-current.bytes(), account.Limits().MemoLimit; size > limit {
+		return 0, account.Refuse(accounts.Memos, fmt.Errorf("%w: a memo would take %d bytes, but the limit MemoLimit is %d: store fewer or smaller values, or raise the limit with --limit MemoLimit=SIZE",
+			accounts.ErrLimit, size, limit))
+	}
+	if err := account.Take(accounts.Memos, text.size); err != nil {
+		return 0, err
+	}
+	text.value = append([]byte(nil), value...)
+	text.holders.Store(1)
+	next := memoValue{text, current.version + 1}
+	held.put(key, next)
+	return next.version, nil
+}
+
+// put replaces a value, or deletes it if there is no text.
+func (v *memoValues) put(key string, next memoValue) {
+	current := v.items[key]
+	v.size += next.bytes() - current.bytes()
+	current.release()
+	if next.memoText == nil {
+		delete(v.items, key)
+	} else {
+		v.items[key] = next
+	}
+}
+
+func (v memoValue) bytes() int {
+	if v.memoText == nil {
+		return 0
+	}
+	return v.size
+}

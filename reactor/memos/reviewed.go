@@ -1,0 +1,70 @@
+package memos
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+// maxReviewMemos bounds the memos of objects that only reviews have seen.
+const maxReviewMemos = 4096
+
+// Reviewed are the memos of objects that reviews have seen, but no stream (yet):
+// their resources may be watched by no stream, so no deletion would end them. The
+// longest unused ones are forgotten.
+type Reviewed struct {
+	mu    sync.Mutex // guards all below
+	items map[string]*list.Element
+	order list.List // of reviewMemo, the latest used one first
+}
+
+type reviewMemo struct {
+	key  string
+	memo *Memo
+}
+
+// Recall finds a memo, or makes one.
+func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Memo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if element, ok := s.items[key]; ok {
+		s.order.MoveToFront(element)
+		return element.Value.(reviewMemo).memo
+	}
+	if s.items == nil {
+		s.items = map[string]*list.Element{}
+	}
+	item := reviewMemo{strings.Clone(key), New(base, account)} // the key is a part of the review
+	s.items[item.key] = s.order.PushFront(item)
+	if s.order.Len() > maxReviewMemos {
+		s.remove(s.order.Back())
+	}
+	return item.memo
+}
+
+// Know tells whether there is a memo.
+func (s *Reviewed) Know(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.items[key]
+	return ok
+}
+
+// Take removes a memo; nil if there is none.
+func (s *Reviewed) Take(key string) *Memo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	element, ok := s.items[key]
+	if !ok {
+		return nil
+	}
+	return s.remove(element).memo
+}
+
+func (s *Reviewed) remove(element *list.Element) reviewMemo {
+	item := s.order.Remove(element).(reviewMemo)
+	delete(s.items, item.key)
+	return item
+}

@@ -1,0 +1,392 @@
+package observation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/discovery"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+)
+
+// What is observed, as resources: settings may select among them.
+var (
+	Namespaces = selectors.Resource{
+		Version: "v1", Plural: "namespaces", Kind: "Namespace", Singular: "namespace", Shortcuts: []string{"ns"}, Preferred: true,
+	}
+	definitions = selectors.Resource{
+		Group: "apiextensions.k8s.io", Version: "v1", Plural: "customresourcedefinitions", Kind: "CustomResourceDefinition",
+		Singular: "customresourcedefinition", Shortcuts: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, Preferred: true,
+	}
+)
+
+// rescans are the times after a change of a resource definition at which the
+// resources are discovered again: discovery lags behind the definitions.
+var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
+
+// Observer finds out what there is to be served in the cluster, and keeps
+// watching it: resources through their definitions, and namespaces.
+//
+// Kopf: kopf._core.reactor.observation (v1.45).
+type Observer struct {
+	Client       *clients.Client
+	Orchestrator *Orchestrator
+	Generations  *generations.Generations
+	Pauses       *pauses.Pauses
+	Peering      *settings.Peering
+	Namespaces   selectors.Namespaces // patterns; none: the whole cluster
+	Watching     func(selectors.Resource) func() watching.Options
+	Scanning     bool // keep watching
+	Streams      *watching.Set
+	Admit        func(e *generations.Generation, resources, all []selectors.Resource) // serves webhooks for the resources
+	Refresh      func(ctx context.Context, e *generations.Generation)                 // shows the objects of streams that have more handlers
+	Unanswered   <-chan struct{}                                                      // has a token when a function of a resource selector has failed
+	Log          zerolog.Logger
+
+	resolving sync.Mutex           // guards the next two, and keeps the order of what is served
+	Last      []selectors.Resource // what the last scan has found
+	warned    []string             // the warnings of the last scan: they are not repeated
+
+	mu    sync.Mutex      // guards known
+	known map[string]bool // what the last scan has found, named as definitions: plural.group
+}
+
+// ObserveResources serves what there is, then follows changes of definitions.
+// Only the first scan may fail: there is no operator without it.
+func (o *Observer) ObserveResources(ctx context.Context) error {
+	if err := o.rescan(ctx); err != nil {
+		return err
+	}
+	if !o.Scanning {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
+	stream, err := o.stream(definitions)
+	if err != nil {
+		return err
+	}
+	var follower sync.WaitGroup
+	follower.Go(func() { o.follow(ctx, changes.changed) })
+	defer follower.Wait()
+	return o.permitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
+		"changes (creation/deletion/updates) will not be noticed; "+
+		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
+}
+
+// follow discovers the resources again some times after each change.
+func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		for i := 0; i < len(rescans); i++ {
+			timer := time.NewTimer(rescans[i])
+			select {
+			case <-timer.C:
+				if err := o.rescan(ctx); err != nil && ctx.Err() == nil {
+					o.Log.Warn().Msg(fmt.Sprintf("Cannot discover the resources now: %v", err))
+				}
+			case <-changed:
+				timer.Stop()
+				i = -1 // begin anew
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
+		}
+	}
+}
+
+// rescan discovers the resources and serves those that are demanded.
+func (o *Observer) rescan(ctx context.Context) error {
+	var resources []selectors.Resource
+	var partial error
+	err := o.Client.Repeat(ctx, apipath.Groups, func() error {
+		if resources, partial = discovery.Scan(ctx, o.Client.Discover); resources == nil {
+			return partial
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.resolving.Lock()
+	defer o.resolving.Unlock()
+	o.Last = steady(o.Last, resources, partial)
+	o.remember(o.Last)
+	o.resolve(ctx, partial)
+	return nil
+}
+
+// Resume serves what the present handlers demand of what the last scan has found.
+func (o *Observer) Resume(ctx context.Context) {
+	o.resolving.Lock()
+	defer o.resolving.Unlock()
+	o.resolve(ctx, nil)
+}
+
+func (o *Observer) resolve(ctx context.Context, partial error) {
+	e := o.Generations.Hold() // its functions may select resources
+	defer e.Release()
+	served := selectors.Resolve(o.Last, demandsOf(e.Registry))
+	var warnings []string
+	if partial != nil {
+		warnings = append(warnings, fmt.Sprintf("Some resources cannot be discovered: %v", partial))
+	}
+	for _, warning := range served.Warnings {
+		text := warning.String()
+		warnings = append(warnings, strings.ToUpper(text[:1])+text[1:])
+	}
+	for _, warning := range warnings {
+		if !slices.Contains(o.warned, warning) {
+			o.Log.Warn().Msg(warning)
+		}
+	}
+	o.warned = warnings
+	o.Serve(ctx, served.Watched, o.Last)
+	o.Admit(e, served.Webhooks, o.Last)
+}
+
+// Serve serves the demanded resources, and meets other operators in those for that.
+// If this is mandatory, but there are none, the operator pauses.
+func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource) {
+	var peerings []selectors.Resource
+	if !o.Peering.Standalone {
+		peerings = PeeringResources(all, o.Peering.IsClusterwide())
+	}
+	missing := !o.Peering.Standalone && o.Peering.Mandatory && len(peerings) == 0
+	if missing && o.Pauses.Set(pauses.Reason{}, true) {
+		o.Log.Warn().Msg("The cluster has no peering resources. Waiting for them.")
+	}
+	o.Orchestrator.serveResources(ctx, demanded, peerings) // may add reasons to pause
+	if !missing {
+		o.Pauses.Set(pauses.Reason{}, false)
+	}
+}
+
+// ObserveNamespaces serves the namespaces that match the patterns, as they come
+// and go.
+func (o *Observer) ObserveNamespaces(ctx context.Context) error {
+	if len(o.Namespaces) == 0 {
+		o.Orchestrator.serveNamespaces(ctx, nil)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	exact := o.Namespaces.Exact()
+	if !o.Scanning {
+		o.Orchestrator.serveNamespaces(ctx, exact)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
+	stream, err := o.stream(Namespaces)
+	if err != nil {
+		return err
+	}
+	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
+		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
+	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, Namespaces, sink) }, exact...)
+}
+
+// permitted runs a stream if it may be listed; otherwise it warns, serves what is
+// assumed to exist, and waits for the end.
+func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden string, run func() error, assumed ...string) error {
+	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
+	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
+		return run()
+	}
+	o.Log.Warn().Msg(forbidden)
+	if len(assumed) > 0 {
+		o.Orchestrator.serveNamespaces(ctx, assumed)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (o *Observer) stream(r selectors.Resource) (*watching.Stream, error) {
+	path, err := r.URL("", "", "")
+	return &watching.Stream{
+		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(r),
+		Log: func(level int, message string) { o.Log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
+	}, err
+}
+
+// supervised runs a stream of the observer itself.
+func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r selectors.Resource, sink watching.Sink) (err error) {
+	o.Streams.Supervise(ctx, &watching.Supervised{Stream: stream, Resource: r.String()}, func() { err = stream.Run(ctx, sink) })
+	return err
+}
+
+// remember keeps the names of what a scan has found.
+func (o *Observer) remember(resources []selectors.Resource) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known = make(map[string]bool, len(resources))
+	for _, r := range resources {
+		o.known[r.Plural+"."+r.Group] = true
+	}
+}
+
+// knows tells whether the last scan has found what a definition defines.
+func (o *Observer) knows(definition string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known[definition]
+}
+
+// changeSink only notices that something has changed. Listed definitions have not,
+// unless they are newer than the last scan, or were made while nobody watched.
+type changeSink struct {
+	knows   func(definition string) bool
+	changed chan struct{}
+}
+
+func (s *changeSink) Listed() {}
+
+func (s *changeSink) Event(event watching.Event) {
+	if event.Type == watching.Listed && s.knows(event.Meta.Name) {
+		return
+	}
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// namespaceSink keeps the set of namespaces that match the patterns.
+type namespaceSink struct {
+	observer *Observer
+	ctx      context.Context // of the observer: sinks get none
+	names    map[string]bool
+	listed   bool
+}
+
+// Listed serves all listed namespaces at once.
+func (s *namespaceSink) Listed() {
+	s.listed = true
+	s.serve()
+}
+
+func (s *namespaceSink) serve() {
+	s.observer.Orchestrator.serveNamespaces(s.ctx, append([]string{}, slices.Sorted(maps.Keys(s.names))...))
+}
+
+// Event follows one namespace. One that is being deleted stays until it is really
+// gone: its objects may wait for their finalizers.
+func (s *namespaceSink) Event(event watching.Event) {
+	name := event.Meta.Name
+	served := s.names[name]
+	switch {
+	case event.Type == watching.Deleted:
+		delete(s.names, name)
+	case s.observer.Namespaces.Match(name) && !isTerminated(event.Object):
+		s.names[name] = true
+	}
+	if s.listed && served != s.names[name] {
+		s.serve()
+	}
+}
+
+// isTerminated tells a namespace that is being deleted and that nothing blocks.
+func isTerminated(object []byte) bool {
+	var namespace struct {
+		Metadata struct {
+			DeletionTimestamp *string `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Status struct {
+			Conditions []struct {
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(object, &namespace) != nil || namespace.Metadata.DeletionTimestamp == nil {
+		return false
+	}
+	for _, condition := range namespace.Status.Conditions {
+		if condition.Status == "True" {
+			return false
+		}
+	}
+	return len(namespace.Status.Conditions) > 0
+}
+
+// demandsOf are the selectors of all handlers, with their kinds.
+func demandsOf(r *registries.Registry) []selectors.Demand {
+	var demands []selectors.Demand
+	for _, h := range r.ForObjects() {
+		demands = append(demands, selectors.Demand{Kind: h.Spec.Kind, Selector: *h.Selector})
+	}
+	return demands
+}
+
+// Pauses before the functions of selectors that have failed are asked again.
+const (
+	minAsking = time.Second
+	maxAsking = time.Minute
+)
+
+// AskAgain asks the functions of selectors that have failed again, with growing pauses,
+// and serves what they select then. It ends with the context.
+func (o *Observer) AskAgain(ctx context.Context) error {
+	pause := minAsking
+	for {
+		select {
+		case <-o.Unanswered:
+		case <-ctx.Done():
+			return nil
+		}
+		if backoffs.Pause(ctx, pause) != nil {
+			return nil
+		}
+		e := o.Generations.Hold()
+		more, failed := e.Registry.AskAgain()
+		if more {
+			o.Resume(ctx)
+			o.Refresh(ctx, e)
+		}
+		e.Release()
+		if pause = min(2*pause, maxAsking); !failed {
+			pause = minAsking
+		}
+	}
+}
+
+// peeringGroups are the groups of the peering resources: the new one and the old one.
+var peeringGroups = []string{"kopf.dev", "zalando.org"}
+
+// PeeringResources are those of the resources that the operators meet in.
+//
+// Kopf: kopf._core.engines.peering.guess_selectors (v1.45).
+func PeeringResources(resources []selectors.Resource, clusterwide bool) []selectors.Resource {
+	plural := "kopfpeerings"
+	if clusterwide {
+		plural = "clusterkopfpeerings"
+	}
+	var found []selectors.Resource
+	for _, r := range resources {
+		if r.Plural == plural && r.Version == "v1" && slices.Contains(peeringGroups, r.Group) {
+			found = append(found, r)
+		}
+	}
+	return found
+}

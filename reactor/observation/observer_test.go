@@ -1,0 +1,37 @@
+package observation
+
+import (
+	"testing"
+
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// A definition that is made between the scan and the listing is in the listing
+// only: it must not be missed.
+func TestChangesOfDefinitions(t *testing.T) {
+	o := &Observer{}
+	o.remember([]selectors.Resource{{Group: "kopf.dev", Plural: "kopfexamples"}, {Plural: "pods"}})
+	tests := []struct {
+		name, event, definition string
+		changed                 bool
+	}{
+		{"listed and known", watching.Listed, "kopfexamples.kopf.dev", false},
+		{"listed and newer than the scan", watching.Listed, "others.kopf.dev", true},
+		{"of another group", watching.Listed, "kopfexamples.example.com", true},
+		{"added", watching.Added, "others.kopf.dev", true},
+		{"modified", watching.Modified, "kopfexamples.kopf.dev", true},
+		{"deleted", watching.Deleted, "kopfexamples.kopf.dev", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			sink := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
+			for range 2 { // it never blocks
+				sink.Event(watching.Event{Type: test.event, Meta: watching.Meta{Name: test.definition}})
+			}
+			if changed := len(sink.changed) > 0; changed != test.changed {
+				t.Errorf("changed = %v", changed)
+			}
+		})
+	}
+}

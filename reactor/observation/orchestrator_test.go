@@ -1,0 +1,112 @@
+package observation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// streams notes which streams run, each with some time to end.
+type streams struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+func (s *streams) note(what string, d dimensions.Dimension) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.Peering {
+		what += " peering"
+	}
+	s.lines = append(s.lines, fmt.Sprintf("%s %s/%s %s", what, d.Namespace, d.Resource.Plural, d.Resource.Kind))
+}
+
+// taken are the notes since the last time.
+func (s *streams) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := s.lines
+	s.lines = nil
+	slices.Sort(lines)
+	return lines
+}
+
+func newTestOrchestrator(s *streams) *Orchestrator {
+	o := NewOrchestrator()
+	o.Prepare, o.Started = func(dimensions.Dimension) {}, func() {}
+	o.Start = func(ctx context.Context, d dimensions.Dimension) {
+		s.note("begin", d)
+		<-ctx.Done()
+		time.Sleep(time.Second)
+		s.note("end", d)
+	}
+	return o
+}
+
+func TestOrchestration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{}
+		o := newTestOrchestrator(s)
+		ctx, cancel := context.WithCancel(t.Context())
+		apples := selectors.Resource{Plural: "apples", Kind: "Apple", Namespaced: true}
+		nodes := selectors.Resource{Plural: "nodes", Kind: "Node"}
+		redefined := selectors.Resource{Plural: "apples", Kind: "Pomme", Namespaced: true}
+		steps := []struct {
+			name string
+			do   func()
+			want []string
+		}{
+			{"resources alone are not enough", func() { o.serveResources(ctx, []selectors.Resource{apples, nodes}, []selectors.Resource{apples}) }, nil},
+			{"namespaces", func() { o.serveNamespaces(ctx, []string{"a", "b"}) }, []string{
+				"begin /nodes Node", "begin a/apples Apple", "begin b/apples Apple", "begin peering a/apples Apple", "begin peering b/apples Apple",
+			}},
+			{"a namespace is gone", func() { o.serveNamespaces(ctx, []string{"a"}) }, []string{"end b/apples Apple", "end peering b/apples Apple"}},
+			{"a resource is redefined", func() { o.serveResources(ctx, []selectors.Resource{redefined}, nil) }, []string{
+				"begin a/apples Pomme", "end /nodes Node", "end a/apples Apple", "end peering a/apples Apple",
+			}},
+			{"peering comes", func() { o.serveResources(ctx, []selectors.Resource{redefined}, []selectors.Resource{redefined}) }, []string{"begin peering a/apples Pomme"}},
+			{"the operator exits", func() { cancel(); o.Wait() }, []string{"end a/apples Pomme"}},
+			{"the peering comes last", o.Leave, []string{"end peering a/apples Pomme"}},
+		}
+		for _, step := range steps {
+			step.do()
+			time.Sleep(3 * time.Second)
+			if diff := cmp.Diff(step.want, s.taken()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", step.name, diff)
+			}
+		}
+		if len(o.ending) > 0 {
+			t.Errorf("%d streams are remembered for ever", len(o.ending))
+		}
+	})
+}
+
+// The successor of a stream waits for its end.
+func TestStreamsDoNotOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &streams{}
+		o := newTestOrchestrator(s)
+		ctx, cancel := context.WithCancel(t.Context())
+		o.serveNamespaces(ctx, nil)
+		for _, kind := range []string{"A", "B", "C"} {
+			o.serveResources(ctx, []selectors.Resource{{Plural: "x", Kind: kind}}, nil)
+		}
+		time.Sleep(1500 * time.Millisecond) // A has ended, B is about to
+		cancel()
+		o.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		want := []string{"begin /x A", "end /x A", "begin /x B", "end /x B", "begin /x C", "end /x C"}
+		if diff := cmp.Diff(want, s.lines); diff != "" {
+			t.Errorf("in their order (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,270 @@
+package patching
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patches"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// Writer reads and patches objects in the cluster.
+//
+// Kopf: kopf._cogs.clients.patching (v1.45).
+type Writer struct{ Client *clients.Client }
+
+// Target is the object that is patched, as it is known.
+type Target struct {
+	Resource selectors.Resource
+	Raw      []byte
+	Body     dicts.Object // the parts of it that the host looks at
+	Log      loggers.Logger
+}
+
+// Written is what has come of a patch.
+type Written struct {
+	Version   string           // of the object, to wait for; empty: none
+	Remaining []Transformation // that have lost against newer changes: to be repeated with a fresher body
+	Gone      bool             // the object does not exist any more
+}
+
+// Read gets the object as it is now; raw is nil if it is gone. Without the right to get
+// objects, the known state is returned, as in the reference.
+func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, kept func(parent, key string) bool) (raw []byte, body dicts.Object, err error) {
+	path, err := pathOf(t.Resource, t.Body, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err = w.Client.GetWith(ctx, path, hooks)
+	switch code, _ := clients.Code(err); {
+	case code == http.StatusNotFound:
+		return nil, nil, nil
+	case code == http.StatusForbidden:
+		t.Log.Debug("Not permitted to read the object; its known state is taken as the newest one.")
+		return t.Raw, t.Body, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	body, err = dicts.DecodeParts(raw, kept)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the object as it was read: %w", err)
+	}
+	return raw, body, nil
+}
+
+// Write writes a patch, and checks what has come of it.
+func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Hooks) (Written, error) {
+	if p.Empty() {
+		return Written{}, nil
+	}
+	one := &writing{client: w.Client, Target: t, merged: p.Merge.Object(), hooks: hooks}
+	remaining, err := one.write(ctx, p)
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+		t.Log.Debug("Patching was skipped: the object does not exist anymore.")
+		return Written{Gone: true}, nil
+	}
+	if err != nil {
+		return Written{}, err
+	}
+	if one.result == nil {
+		return Written{Remaining: remaining}, nil
+	}
+	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
+		t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
+	}
+	return Written{Version: one.version(), Remaining: remaining}, nil
+}
+
+// writing is the writing of one patch: up to four requests, in this order: the
+// body and the status merged, the body and the status transformed.
+type writing struct {
+	Target
+	client *clients.Client
+	merged dicts.Object // all that is to be merged
+	answer []byte       // what the server has answered last; nil: no request
+	result dicts.Object // of this, the metadata and what was merged
+	hooks  clients.Hooks
+}
+
+// write returns the transformations that lost against newer changes.
+func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error) {
+	merge, status := w.split(w.merged)
+	if err := w.merge(ctx, "", &p.Merge, merge); err != nil {
+		return nil, err
+	}
+	if err := w.merge(ctx, "status", &p.Merge, status); err != nil {
+		return nil, err
+	}
+	if len(p.Transformations) == 0 {
+		return nil, nil
+	}
+	fresh, err := w.fresh(p)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := p.Transformed(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	operations := patches.Diff(fresh, wanted)
+	bodyOps, statusOps := operations, []patches.Operation(nil)
+	if w.hasStatus() {
+		bodyOps, statusOps = patches.Split(operations)
+	}
+	for _, part := range []struct {
+		subresource string
+		operations  []patches.Operation
+	}{{"", bodyOps}, {"status", statusOps}} {
+		lost, err := w.transform(ctx, part.subresource, fresh, part.operations)
+		if err != nil {
+			return nil, err
+		}
+		if lost {
+			return p.Transformations, nil
+		}
+		if fresh, err = w.fresh(p); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// fresh is the object as it is known now: for the guest's functions the whole of it.
+func (w *writing) fresh(p *Patch) (dicts.Object, error) {
+	raw := w.answer
+	switch {
+	case raw != nil:
+	case slices.ContainsFunc(p.Transformations, func(t Transformation) bool { return t.Task != nil }):
+		raw = w.Raw
+	default:
+		return w.Body, nil
+	}
+	return dicts.DecodeObject(raw)
+}
+
+func (w *writing) hasStatus() bool {
+	for _, name := range w.Resource.Subresources {
+		if name == "status" {
+			return true
+		}
+	}
+	return false
+}
+
+// split takes the status out of a patch where it has an endpoint of its own.
+func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
+	value, ok := merge["status"]
+	if !ok || !w.hasStatus() {
+		return merge, nil
+	}
+	body = make(dicts.Object, len(merge))
+	for key, value := range merge {
+		if key != "status" {
+			body[key] = value
+		}
+	}
+	if value == nil {
+		return body, nil
+	}
+	return body, dicts.Object{"status": value}
+}
+
+// merge sends a part of a merge patch.
+func (w *writing) merge(ctx context.Context, subresource string, whole *stores.Patch, part dicts.Object) error {
+	if len(part) == 0 {
+		return nil
+	}
+	what := "resource"
+	if subresource != "" {
+		what = subresource
+	}
+	payload, err := whole.Encode(part)
+	if err != nil {
+		return err
+	}
+	w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
+	return w.send(ctx, subresource, clients.MergePatch, payload)
+}
+
+// transform applies operations if the object is still the one they were made for.
+// If it is not, they are lost for now: a newer event is on its way.
+func (w *writing) transform(ctx context.Context, subresource string, fresh dicts.Object, operations []patches.Operation) (lost bool, err error) {
+	if len(operations) == 0 {
+		return false, nil
+	}
+	what := "resource"
+	if subresource != "" {
+		what = subresource
+	}
+	version := dicts.LookupString(fresh, "metadata", "resourceVersion")
+	payload, err := json.Marshal(patches.WithTest(version, operations))
+	if err != nil {
+		return false, err
+	}
+	w.Log.Debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
+	err = w.send(ctx, subresource, clients.JSONPatch, payload)
+	if code, ok := clients.Code(err); ok && code == http.StatusUnprocessableEntity {
+		w.Log.Debug("Could not apply the patch in full due to conflicts with newer changes. Will try on the next cycle soon.")
+		return true, nil
+	}
+	return false, err
+}
+
+func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
+	path, err := pathOf(w.Resource, w.Body, subresource)
+	if err != nil {
+		return err
+	}
+	data, err := w.client.PatchWith(ctx, path, contentType, payload, w.hooks)
+	if err != nil {
+		return err
+	}
+	w.answer = data
+	w.result, err = dicts.DecodeParts(data, w.concerned)
+	if err != nil {
+		return fmt.Errorf("the answer to a patch: %w", err)
+	}
+	return nil
+}
+
+// concerned tells which parts of an answer are of interest: what was merged, to check
+// it, and what tells about the version.
+func (w *writing) concerned(parent, key string) bool {
+	if parent == "" {
+		_, merged := w.merged[key]
+		return merged || key == "metadata"
+	}
+	if parent == "metadata" && (key == "resourceVersion" || key == "finalizers" || key == "deletionTimestamp") {
+		return true
+	}
+	part, isObject := w.merged[parent].(dicts.Object)
+	_, merged := part[key]
+	return merged || !isObject && parent != "metadata"
+}
+
+func pathOf(resource selectors.Resource, body dicts.Object, subresource string) (apipath.Path, error) {
+	return resource.URL(dicts.LookupString(body, "metadata", "namespace"), dicts.LookupString(body, "metadata", "name"), subresource)
+}
+
+// version is what the next events are expected to have at least; empty if nothing
+// has changed, so that no event will come. The removal of the last finalizer makes
+// no new version either: the object just goes away.
+func (w *writing) version() string {
+	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
+	switch {
+	case causes.IsReleased(w.result):
+		return version + "~which~never~arrives"
+	case version == dicts.LookupString(w.Body, "metadata", "resourceVersion"):
+		return ""
+	}
+	return version
+}

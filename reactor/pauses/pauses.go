@@ -1,0 +1,90 @@
+package pauses
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+)
+
+// Pauses tells whether the operator works or pauses. There may be several reasons
+// to pause: one for each peering object, and one for their absence.
+//
+// Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
+type Pauses struct {
+	mu      sync.Mutex // guards all below
+	reasons map[Reason]bool
+	changed chan struct{} // closed and replaced when a pause begins or ends
+}
+
+// Reason is the peering object whose peers make the operator pause; the zero
+// value is the absence of all peering resources.
+type Reason dimensions.Key
+
+func New() *Pauses {
+	return &Pauses{reasons: map[Reason]bool{}, changed: make(chan struct{})}
+}
+
+// Set adds or drops a reason; it returns false if nothing has changed for it.
+func (p *Pauses) Set(reason Reason, on bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reasons[reason] == on {
+		return false
+	}
+	before := len(p.reasons) > 0
+	if on {
+		p.reasons[reason] = true
+	} else {
+		delete(p.reasons, reason)
+	}
+	if before != (len(p.reasons) > 0) {
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+	return true
+}
+
+// IsOn tells whether the operator pauses now.
+func (p *Pauses) IsOn() bool {
+	on, _ := p.state()
+	return on
+}
+
+func (p *Pauses) state() (on bool, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.reasons) > 0, p.changed
+}
+
+// Wait waits until the operator pauses, or works, as is asked for. It returns only
+// the context's error.
+func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
+	for ctx.Err() == nil {
+		on, changed := p.state()
+		if on == pausing {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// Between does some work between the pauses, again and again until the context
+// ends. The context of the work ends with each pause.
+func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context)) {
+	for p.Wait(ctx, false) == nil {
+		own, cancel := context.WithCancel(ctx)
+		var pausing sync.WaitGroup
+		pausing.Go(func() {
+			_ = p.Wait(own, true) // either way, it is over
+			cancel()
+		})
+		work(own)
+		cancel()
+		pausing.Wait()
+	}
+}

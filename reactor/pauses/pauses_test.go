@@ -1,0 +1,70 @@
+package pauses
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reasonFor makes reasons of names.
+func reasonFor(name string) Reason { return Reason{Namespace: name} }
+
+func TestPausesAreOnForAnyReason(t *testing.T) {
+	p := New()
+	steps := []struct {
+		reason      string
+		on          bool
+		changed, is bool
+	}{
+		{"a", false, false, false},
+		{"a", true, true, true},
+		{"a", true, false, true},
+		{"b", true, true, true},
+		{"a", false, true, true},
+		{"b", false, true, false},
+	}
+	for i, step := range steps {
+		if changed := p.Set(reasonFor(step.reason), step.on); changed != step.changed || p.IsOn() != step.is {
+			t.Errorf("step %d: changed %v, on %v; want %v, %v", i, changed, p.IsOn(), step.changed, step.is)
+		}
+	}
+}
+
+// Work stops with each pause, begins again after it, and ends with the context.
+func TestWorkBetweenPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		p.Set(reasonFor("start"), true)
+		ctx, cancel := context.WithCancel(t.Context())
+		begin := time.Now()
+		var spans [][2]time.Duration
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.Between(ctx, func(ctx context.Context) {
+				from := time.Since(begin)
+				<-ctx.Done()
+				spans = append(spans, [2]time.Duration{from, time.Since(begin)})
+			})
+		}()
+		time.Sleep(time.Second)
+		p.Set(reasonFor("start"), false)
+		time.Sleep(time.Second)
+		p.Set(reasonFor("a"), true)
+		p.Set(reasonFor("b"), true)
+		time.Sleep(time.Second)
+		p.Set(reasonFor("a"), false)
+		time.Sleep(time.Second)
+		p.Set(reasonFor("b"), false)
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+		want := [][2]time.Duration{{time.Second, 2 * time.Second}, {4 * time.Second, 5 * time.Second}}
+		if diff := cmp.Diff(want, spans); diff != "" {
+			t.Errorf("the work (-want +got):\n%s", diff)
+		}
+	})
+}

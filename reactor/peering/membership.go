@@ -1,0 +1,263 @@
+package peering
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/peers"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+)
+
+// withdrawalTimeout bounds the last request of an operator that exits.
+const withdrawalTimeout = 5 * time.Second
+
+// notice is what an operator writes into a peering object.
+type notice struct {
+	client    *clients.Client
+	resource  selectors.Resource
+	namespace string // empty: the object is cluster-scoped
+	name      string
+}
+
+// write puts records into the object, and removes those that are nil; found is
+// false if there is no such object.
+func (n notice) write(ctx context.Context, records map[string]*peers.Record) (found bool, err error) {
+	subresource := ""
+	if slices.Contains(n.resource.Subresources, "status") {
+		subresource = "status"
+	}
+	path, err := n.resource.URL(n.namespace, n.name, subresource)
+	if err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(map[string]any{"status": records})
+	if err != nil {
+		return false, err
+	}
+	_, err = n.client.Patch(ctx, path, clients.MergePatch, body)
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// touch writes that an operator is there; without a lifetime, that it is not.
+func (n notice) touch(ctx context.Context, identity string, priority int, lifetime time.Duration) (found bool, err error) {
+	now := time.Now().UTC()
+	peer := peers.Peer{Identity: identity, Priority: priority, Lifetime: lifetime.Truncate(time.Second), LastSeen: now}
+	record := peer.Record()
+	records := map[string]*peers.Record{identity: &record}
+	if peer.Dead(now) {
+		records[identity] = nil
+	}
+	return n.write(ctx, records)
+}
+
+// Membership keeps the operator known to its peers in one peering object, and
+// makes it pause as they demand.
+//
+// Kopf: kopf._core.engines.peering (v1.45).
+type Membership struct {
+	notice
+	identity string
+	settings *settings.Peering
+	stream   *watching.Stream
+	streams  *watching.Set
+	pauses   *pauses.Pauses
+	reason   pauses.Reason
+	log      zerolog.Logger
+	sharded  bool // operators of the same priority share the objects, and do not pause for each other
+
+	objects chan peeringState // the newest one; of capacity 1
+	known   bool              // the object exists; for the stream only
+}
+
+// peeringState is what is known of a peering object.
+type peeringState struct {
+	object []byte // as it was last seen; nil: nothing new
+	gone   bool   // it has been deleted
+}
+
+// New is for the peering object that the settings name, of the resource and
+// the namespace. The streams get the one that watches it.
+func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, identity string, p *pauses.Pauses, streams *watching.Set, log zerolog.Logger) (*Membership, error) {
+	path, err := d.Resource.URL(d.Namespace, "", "")
+	if err != nil {
+		return nil, err
+	}
+	return &Membership{
+		notice:   notice{client, d.Resource, d.Namespace, s.Peering.Name},
+		identity: identity, settings: &s.Peering,
+		stream: &watching.Stream{
+			Client: client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: func() watching.Options { return watching.OptionsOf(s) },
+			Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
+		},
+		streams: streams, pauses: p, reason: pauses.Reason(d.Key()), log: log,
+		sharded: !s.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
+	}, nil
+}
+
+// Run ends with the context, and with the withdrawal of the operator's record.
+func (m *Membership) Run(ctx context.Context) {
+	m.pauses.Set(m.reason, m.settings.Mandatory) // until the object is seen
+	var parts sync.WaitGroup
+	parts.Go(func() { m.keepAlive(ctx) })
+	parts.Go(func() { m.follow(ctx) })
+	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace}, func() {
+		_ = m.stream.Run(ctx, m) // ends with the context only
+	})
+	parts.Wait()
+	m.pauses.Set(m.reason, false)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawalTimeout)
+	defer cancel()
+	if err := m.tell(last, 0); err != nil {
+		m.log.Error().Msg(fmt.Sprintf("Couldn't remove self from the peering. Ignoring: %v", err))
+	}
+}
+
+// keepAlive renews the operator's record a little before it expires.
+func (m *Membership) keepAlive(ctx context.Context) {
+	for ctx.Err() == nil {
+		jitter := peers.MinJitter + rand.N(peers.MaxJitter-peers.MinJitter)
+		pause := peers.KeepAlive(m.settings.Lifetime, jitter)
+		if err := m.tell(ctx, m.settings.Lifetime); err != nil && ctx.Err() == nil {
+			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", loggers.Quote(m.name), loggers.Scope(m.namespace), err))
+			pause = min(pause, peers.MinJitter)
+		}
+		_ = backoffs.Pause(ctx, pause) // the loop looks at the context
+	}
+}
+
+// tell writes the operator's record.
+func (m *Membership) tell(ctx context.Context, lifetime time.Duration) error {
+	found, err := m.touch(ctx, m.identity, m.settings.Priority, lifetime)
+	if err != nil {
+		return err
+	}
+	if !found || !m.settings.Stealth {
+		m.log.Debug().Msg(fmt.Sprintf("Keep-alive in %s %s: %s.", loggers.Quote(m.name), loggers.Scope(m.namespace), foundOrNot(found)))
+	}
+	return nil
+}
+
+func foundOrNot(found bool) string {
+	if found {
+		return "ok"
+	}
+	return "not found"
+}
+
+// Event takes the newest state of our peering object; others are not ours. A deletion
+// that the watch has missed comes without a state: then the last one counts.
+func (m *Membership) Event(event watching.Event) {
+	if event.Meta.Name != m.name {
+		return
+	}
+	m.known = event.Type != watching.Deleted
+	next := peeringState{event.Object, !m.known}
+	if all, _ := peers.ParseObject(event.Object, time.Now()); next.gone && len(all) == 0 {
+		next.object = nil
+	}
+	select {
+	case last := <-m.objects: // nobody needs it anymore
+		if next.object == nil {
+			next.object = last.object
+		}
+	default:
+	}
+	m.objects <- next // has room: nobody else writes
+}
+
+// Listed tells what a mandatory operator waits for.
+func (m *Membership) Listed() {
+	if !m.known && m.settings.Mandatory {
+		m.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
+	}
+}
+
+// follow judges the peers whenever the object changes, and when those that make
+// us pause may be dead. When the object is deleted, the operator pauses or works as
+// before: those who have made it pause may live, and cannot say so any more.
+func (m *Membership) follow(ctx context.Context) {
+	expiry := time.NewTimer(0)
+	expiry.Stop()
+	defer expiry.Stop()
+	var object []byte
+	gone := false
+	for {
+		select {
+		case next := <-m.objects:
+			if object, gone = next.object, next.gone; gone {
+				m.log.Warn().Msg(fmt.Sprintf("The peering object %s is deleted %s. The peers are unknown until it is there again.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
+			}
+		case <-expiry.C:
+		case <-ctx.Done():
+			return
+		}
+		expiry.Stop()
+		if object == nil {
+			continue
+		}
+		if until := m.judge(ctx, object); !until.IsZero() && !gone {
+			expiry.Reset(time.Until(until))
+		}
+	}
+}
+
+// judge makes the operator pause or go on, removes the records of the dead, and
+// returns when to judge again without a change; zero: never.
+//
+// Kopf: kopf._core.engines.peering.process_peering_event (v1.45).
+func (m *Membership) judge(ctx context.Context, object []byte) time.Time {
+	now := time.Now()
+	all, failures := peers.ParseObject(object, now)
+	for _, err := range failures {
+		m.log.Warn().Msg(fmt.Sprintf("A peer in %s is ignored: %v", loggers.Quote(m.name), err))
+	}
+	verdict := peers.Judge(all, m.identity, m.settings.Priority, now)
+	m.clean(ctx, verdict.Dead)
+	if m.sharded {
+		verdict.Same = nil
+	}
+	if len(verdict.Prior) == 0 && len(verdict.Same) > 0 {
+		m.log.Warn().Msg(fmt.Sprintf("Possibly conflicting operators with the same priority: %v.", verdict.Same))
+	}
+	switch changed := m.pauses.Set(m.reason, verdict.Pauses()); {
+	case !changed:
+	case len(verdict.Prior) > 0:
+		m.log.Info().Msg(fmt.Sprintf("Pausing operations in favour of %v.", verdict.Prior))
+	case verdict.Pauses():
+		m.log.Warn().Msg(fmt.Sprintf("Pausing all operators, including self: %v", all))
+	default:
+		m.log.Info().Msg("Resuming operations after the pause. Conflicting operators with the same priority are gone.")
+	}
+	return verdict.Until()
+}
+
+// clean removes the records of dead peers. Nothing depends on it.
+func (m *Membership) clean(ctx context.Context, dead peers.Peers) {
+	if len(dead) == 0 {
+		return
+	}
+	records := map[string]*peers.Record{}
+	for _, peer := range dead {
+		records[peer.Identity] = nil
+	}
+	if _, err := m.write(ctx, records); err != nil && ctx.Err() == nil {
+		m.log.Warn().Msg(fmt.Sprintf("Couldn't remove the dead peers from %s: %v", loggers.Quote(m.name), err))
+	}
+}

@@ -1,0 +1,189 @@
+package processing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/diffs"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/stores"
+	"github.com/rs/zerolog"
+)
+
+// detect finds out what has happened to the object.
+func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
+	if len(p.Handlers.Changing)+len(p.Handlers.Spawning) == 0 {
+		return handling.NewCause(c.Object, &handling.Change{}), nil // nobody wants to know
+	}
+	old, new, err := p.essences(c.Body)
+	if err != nil {
+		return nil, err
+	}
+	k := &handling.Change{Old: anyOf(old), New: anyOf(new)}
+	k.Diff = diffs.Compute(k.Old, k.New, diffs.Full)
+	detected := causes.Detect(causes.Observation{
+		EventType: c.it.Type, Body: c.Body, Finalizer: p.Settings.Persistence.Finalizer, Old: old, Diff: k.Diff,
+		Initial: c.memory.noticedByListing && !c.memory.handledOnce,
+	})
+	k.Reason, k.Initial = detected.Reason, detected.Initial
+	return handling.NewCause(c.Object, k), nil
+}
+
+// unlessStranger drops the change if no handler is interested in the object at
+// all: then nothing is logged and nothing stored.
+func (p *Processor) unlessStranger(ctx context.Context, change *handling.Cause) (*handling.Cause, error) {
+	interesting, err := change.PrematchesAny(ctx, p.Handlers.Changing)
+	if err != nil || !interesting {
+		return nil, err
+	}
+	return change, nil
+}
+
+// anyOf keeps a missing essence nil: an interface with a nil map is not nil.
+func anyOf(essence dicts.Object) any {
+	if essence == nil {
+		return nil
+	}
+	return essence
+}
+
+// essences are the last handled one, and the current one.
+func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, err error) {
+	storage, progress := p.Settings.Persistence.DiffBase, p.Settings.Persistence.Progress
+	if new, err = storage.Build(body, p.Handlers.Extra); err != nil {
+		return nil, nil, err
+	}
+	if new, err = progress.Clear(new); err != nil {
+		return nil, nil, err
+	}
+	if holder, ok := storage.(stores.EssenceHolder); ok && holder.Holds(body, new) {
+		return new, new, nil
+	}
+	if old, err = storage.Fetch(body); err != nil || old == nil {
+		return nil, new, err
+	}
+	old, err = progress.Clear(old)
+	return old, new, err
+}
+
+// handleChange calls the handlers of a change, and keeps their progress.
+func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cause) ([]time.Duration, error) {
+	reason := c.Change().Reason
+	if !reason.Handled() {
+		c.Log.Debug(informational[reason])
+		return nil, nil
+	}
+	if m.stateLoss.isEndless(c) {
+		return nil, nil
+	}
+	selected, err := p.selectChanging(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	storage := p.Settings.Persistence.Progress
+	now := time.Now()
+	state, err := progression.FromStorage(c.Body, storage, p.Handlers.Owned, now)
+	if err != nil {
+		return nil, err
+	}
+	state = state.WithPurpose(string(reason)).WithHandlers(registries.IDs(selected), now)
+	if state, err = p.supersede(c, state, selected); err != nil {
+		return nil, err
+	}
+	p.logChange(c)
+	if len(selected) == 0 {
+		return nil, p.conclude(m, c)
+	}
+	if err := p.checkFits(c, state); err != nil && reason != causes.Delete {
+		return nil, err
+	}
+	x := p.Execution(p.Generation.Lifecycle, handling.ModeTemporary)
+	outcomes, err := x.Run(ctx, selected, c, state)
+	if err != nil {
+		return nil, err
+	}
+	if state, err = x.Record(c, state, outcomes); err != nil {
+		return nil, err
+	}
+	if !state.Done() {
+		return state.Delays(time.Now()), nil
+	}
+	counts := state.Counts()
+	c.Log.Info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))
+	if err := state.Purge(c.Body, &c.Patch.Merge, storage, p.Handlers.Owned); err != nil {
+		return nil, err
+	}
+	return nil, p.conclude(m, c)
+}
+
+// informational are the messages of causes without handlers.
+var informational = map[causes.Reason]string{
+	causes.Gone: "Deleted, really deleted, and we are notified.",
+	causes.Free: "Deletion, but we are done with it, and we do not care.",
+	causes.Noop: "Something has changed, but we are not interested (the essence is the same).",
+}
+
+// selectChanging selects the handlers for a change: those of its reason, those
+// of any reason, and those of resuming if the object was not resumed yet.
+func (p *Processor) selectChanging(ctx context.Context, c *handling.Cause) ([]*registries.Handler, error) {
+	k := c.Change()
+	candidates := slices.DeleteFunc(slices.Clone(p.Handlers.Changing), func(h *registries.Handler) bool {
+		return h.Reason != "" && h.Reason != k.Reason ||
+			h.Initial && !k.Initial ||
+			h.Initial && c.Deleted() && !h.Spec.Deleted
+	})
+	matched, err := c.Match(ctx, candidates)
+	return registries.Deduplicated(matched), err
+}
+
+// supersede takes over the progress of an earlier reason that was not finished.
+func (p *Processor) supersede(c *handling.Cause, state progression.State, selected []*registries.Handler) (progression.State, error) {
+	reason := c.Change().Reason
+	for _, extra := range state.Extras() {
+		c.Log.Info(fmt.Sprintf("%s is superseded by %s: %d succeeded; %d failed; %d left to the moment.",
+			capitalized(causes.Reason(extra.Purpose).Title()), reason.Title(),
+			extra.Counts.Success, extra.Counts.Failure, extra.Counts.Running))
+		state = state.WithPurpose(string(reason), registries.IDs(selected)...)
+	}
+	if len(state.Extras()) == 0 {
+		return state, nil
+	}
+	return state, state.Purge(c.Body, &c.Patch.Merge, p.Settings.Persistence.Progress, p.Handlers.Owned)
+}
+
+func (p *Processor) logChange(c *handling.Cause) {
+	if p.Log.GetLevel() > zerolog.DebugLevel {
+		return // the texts below are long
+	}
+	k := c.Change()
+	title := capitalized(k.Reason.Title())
+	c.Log.Debug(fmt.Sprintf("%s is in progress: %s", title, c.Raw))
+	if len(k.Diff) > 0 && k.Old != nil && k.New != nil {
+		c.Log.Debug(fmt.Sprintf("%s diff: %s", title, dicts.Encode(k.Diff.JSON())))
+	}
+}
+
+// conclude stores what was handled, so that the next change is seen.
+func (p *Processor) conclude(m *memory, c *handling.Cause) error {
+	m.handledOnce = true
+	k := c.Change()
+	essence, ok := k.New.(dicts.Object)
+	if !ok || dicts.Equal(k.Old, k.New) {
+		return nil
+	}
+	if k.Reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
+		return nil // nobody will look at it, and the object would never go away
+	}
+	if k.Reason == causes.Create {
+		m.stateLoss.stored(essence)
+	}
+	return p.Settings.Persistence.DiffBase.Store(c.Body, &c.Patch.Merge, essence)
+}
+
+func capitalized(text string) string { return string(text[0]-'a'+'A') + text[1:] }

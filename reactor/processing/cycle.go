@@ -1,0 +1,227 @@
+package processing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// longestSleep is how long one sleep for delayed handlers lasts at most: then the
+// object is touched, so that the logs show that it is not forgotten.
+const longestSleep = 10 * time.Minute
+
+// cycle is what the worker of an object does about one event. It alone waits, reads and
+// patches; what handlers there are to call, and what they leave, is decided without it: see
+// decision.go.
+type cycle struct {
+	*handling.Object
+	p       *Processor
+	it      queueing.Item
+	queue   *queueing.Queue
+	memory  *memory
+	held    *generations.Generation // nil once it is released
+	starts  *daemons.Starts         // the daemons and timers of this cycle; nil: there are none
+	crowded error                   // why the body cannot be kept for them; nil if it can
+}
+
+// plan is what is to happen next with an object, besides its patch.
+type plan struct {
+	delays  []time.Duration // until handlers are due
+	matched bool            // there are handlers for this change
+	stale   bool            // the state may be outdated, and handlers of changes are to be called on a newer one
+}
+
+// release releases the generation: no guest is called any more.
+func (c *cycle) release() {
+	c.held.Release()
+	c.held = nil
+}
+
+// Yield is for a handler that waits inside of a host function: see handling.Slot.
+func (c *cycle) Yield(ctx context.Context) { c.queue.Leave(ctx) }
+
+// Wait is for a handler that waits between two steps: see handling.Slot.
+func (c *cycle) Wait(ctx context.Context) {
+	c.queue.Leave(ctx)
+	c.starts.Free()
+}
+
+// throttled sleeps until the throttling is over, or something new happens to the
+// object; it tells whether it is over.
+func (c *cycle) throttled(ctx context.Context) bool {
+	c.release()
+	if c.queue.Sleep(ctx, time.Until(c.memory.throttler.until)) > 0 {
+		return false
+	}
+	c.memory.throttler.end(c.Log)
+	return true
+}
+
+// run indexes the object, waits for the indices of all others, then handles the event. It
+// returns the version that our patch has made.
+//
+// Errors: errReplaced, if the indices will never be complete.
+func (c *cycle) run(ctx context.Context) (version string, err error) {
+	err = c.p.index(ctx, c)
+	if c.it.Indexed != nil {
+		c.it.Indexed()
+	}
+	if err != nil {
+		return "", err
+	}
+	gate := c.p.Generation.Indexed
+	if err := c.queue.Unhurried(ctx, gate.IsOpen(), gate.Wait); err != nil {
+		return "", err
+	}
+	return c.handle(ctx)
+}
+
+// handle calls the handlers that are due, then applies what they have left.
+//
+// What was left over from an earlier cycle goes first, and the event of it brings the
+// next cycle. But if it has changed nothing any more, as the request had reached the
+// server though its answer was lost, no event will come: then the handling goes on.
+// It survives a cycle that fails before it was applied, unless it is the reason.
+func (c *cycle) handle(ctx context.Context) (version string, err error) {
+	earlier := c.memory.remaining
+	c.memory.remaining = nil
+	if len(c.p.Handlers.Spawning) > 0 {
+		c.starts = &daemons.Starts{}
+		defer c.starts.Free()
+	}
+	clean := c.Patch.Empty()
+	if err = c.spy(ctx); err == nil {
+		var next plan
+		next, err = c.decide(ctx, clean)
+		for err == nil && c.it.Type != watching.Deleted {
+			var done applied
+			done, err = c.apply(ctx, next)
+			version, c.memory.remaining = done.Version, done.Remaining
+			if clean || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
+				break
+			}
+			c.Patch.Release(context.WithoutCancel(ctx), 0)
+			c.Object, clean, earlier = c.With(c.Raw, c.Body, patching.New(nil)), true, nil
+			next, err = c.decide(ctx, clean)
+		}
+	}
+	if err != nil && ctx.Err() == nil && c.it.Type != watching.Deleted && !errors.Is(err, patching.ErrTransformation) {
+		c.memory.remaining = earlier
+	}
+	c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining))
+	return version, err
+}
+
+// decide plans on the newest state that is known. If a newer one is expected, and there is
+// nothing to patch, the plan is made on that one.
+func (c *cycle) decide(ctx context.Context, clean bool) (plan, error) {
+	next, err := c.plan(ctx, clean)
+	if err != nil || !next.stale || !c.Patch.Empty() {
+		return next, err
+	}
+	newer, err := c.catchUp(ctx)
+	if err != nil || !newer {
+		return plan{delays: next.delays}, err
+	}
+	return c.plan(ctx, clean)
+}
+
+// catchUp waits for the version of our last patch: newer events bring it, and
+// are handled in place of this one. If none come in time, the object is read, as
+// the watch may be late for long. It returns false if there is nothing more to do.
+func (c *cycle) catchUp(ctx context.Context) (bool, error) {
+	c.starts.Free()
+	if c.queue.Sleep(ctx, time.Until(c.it.ConsistentAt)) > 0 {
+		return false, nil
+	}
+	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.Handlers.Kept)
+	if err != nil || raw == nil {
+		return false, err
+	}
+	c.Object, c.it.ConsistentAt = c.With(raw, body, c.Patch), time.Time{}
+	return true, nil
+}
+
+// applied is what was applied in a cycle.
+type applied struct {
+	patching.Written
+	idle bool // there was nothing to do, and nothing to wait for
+}
+
+// apply patches the object if there is something to patch. Otherwise it sleeps
+// until the next handler is due, and touches the object to get an event then,
+// unless something happens earlier.
+func (c *cycle) apply(ctx context.Context, next plan) (applied, error) {
+	c.starts.Start()
+	done, err := c.patchOrSleep(ctx, next.delays)
+	if done.idle && next.matched {
+		c.Log.Debug("Handling cycle is finished, waiting for new changes.")
+	}
+	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is waited for
+	if err == nil && (done.idle && !outdated || done.Gone) {
+		c.p.Completion.Done(c.it.Meta.Key())
+	}
+	return done, err
+}
+
+// Kopf: kopf._core.actions.application (v1.45).
+func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (applied, error) {
+	patched := !c.Patch.Empty()
+	if patched {
+		if err := c.p.Settings.Persistence.Progress.Touch(c.Body, &c.Patch.Merge, nil); err != nil {
+			return applied{}, err
+		}
+	}
+	done, err := c.p.Writer.Write(ctx, c.Target(), c.Patch, c.queue.Hooks(ctx))
+	c.starts.Release()
+	if err != nil || len(delays) == 0 {
+		return applied{done, !patched}, err
+	}
+	delay := slices.Min(delays)
+	if patched {
+		if delay > 0 {
+			c.Log.Debug(fmt.Sprintf("Sleeping was skipped because of the patch, %v seconds left.", delay.Seconds()))
+		}
+		return applied{done, false}, nil
+	}
+	if left := c.sleep(ctx, delay); left > 0 {
+		c.Log.Debug(fmt.Sprintf("Sleeping was interrupted by new changes, %v seconds left.", left.Seconds()))
+		return applied{done, false}, nil
+	}
+	done, err = c.touch(ctx)
+	return applied{done, false}, err
+}
+
+func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Duration) {
+	switch {
+	case delay > longestSleep:
+		c.Log.Debug(fmt.Sprintf("Sleeping for %v (capped %v) seconds for the delayed handlers.", delay.Seconds(), longestSleep.Seconds()))
+	case delay > 0:
+		c.Log.Debug(fmt.Sprintf("Sleeping for %v seconds for the delayed handlers.", delay.Seconds()))
+	default:
+		return 0
+	}
+	c.release()
+	return c.queue.Sleep(ctx, min(delay, longestSleep))
+}
+
+// touch makes a change without a meaning, so that the object comes back.
+func (c *cycle) touch(ctx context.Context) (patching.Written, error) {
+	value := stores.FormatTime(time.Now())
+	touch := patching.New(nil)
+	if err := c.p.Settings.Persistence.Progress.Touch(c.Body, &touch.Merge, &value); err != nil {
+		return patching.Written{}, err
+	}
+	return c.p.Writer.Write(ctx, c.Target(), touch, c.queue.Hooks(ctx))
+}

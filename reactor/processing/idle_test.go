@@ -1,0 +1,36 @@
+package processing
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// BenchmarkIdleObject is the memory that an operator keeps for an object that is
+// handled and left alone.
+func BenchmarkIdleObject(b *testing.B) {
+	server := &reactortest.MemoryServer{}
+	p := newBenchProcessor(b, server)
+	qs := queueing.New(0)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const objects = 5000
+	for n := range objects {
+		server.Version, server.Object = n, reactortest.NewObject(n)
+		q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+		for _, kind := range []string{watching.Added, watching.Modified} {
+			event := watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
+			p.handleOne(b.Context(), queueing.Item{Event: event}, q)
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/objects, "B/object")
+	runtime.KeepAlive(p)
+}

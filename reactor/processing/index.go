@@ -1,0 +1,69 @@
+package processing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// index brings the indices in step with an object. Errors of index handlers are
+// logged and ignored by default: what was indexed before stays.
+//
+// Kopf: kopf._core.engines.indexing.index_resource (v1.45).
+func (p *Processor) index(ctx context.Context, c *cycle) error {
+	if len(p.Handlers.Indexing) == 0 {
+		return nil
+	}
+	key := c.it.Meta.Key()
+	if c.it.Type == watching.Deleted {
+		c.Indices.Discard(key, func(string) bool { return false })
+		return nil
+	}
+	own := handling.NewCause(c.Quietly(patching.New(nil)), nil) // the patch is not applied: index handlers change nothing
+	matched, err := own.Match(ctx, p.Handlers.Indexing)
+	if err != nil {
+		return err
+	}
+	matched = registries.Deduplicated(matched)
+	state := c.memory.indexing.WithHandlers(registries.IDs(matched), time.Now())
+	outcomes, err := p.Execution(progression.AllAtOnce, handling.ModeIgnored).Run(ctx, matched, own, state)
+	own.Patch.Release(context.WithoutCancel(ctx), 0)
+	if err != nil {
+		return err
+	}
+	for id, done := range outcomes {
+		storePairs(own, key, id, done)
+	}
+	c.Indices.Discard(key, func(id string) bool { _, ok := outcomes[id]; return ok })
+	if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
+		return err
+	}
+	c.memory.indexing = state.WithoutSuccesses()
+	return nil
+}
+
+// storePairs keeps the result of an index handler; none keeps what is there.
+func storePairs(c *handling.Cause, key, id string, done handling.Outcome) {
+	index := c.Indices.Get(id)
+	switch {
+	case done.Failed:
+		index.Discard(key)
+	case done.Result != nil || done.Keyed:
+		pairs, err := indexing.ParsePairs(done.Result, done.Keyed)
+		if err != nil {
+			c.Log.Error(fmt.Sprintf("Indexer %s has returned what cannot be indexed: %v", loggers.Quote(id), err))
+			return
+		}
+		if err := index.Replace(key, pairs); err != nil {
+			c.Log.Error(fmt.Sprintf("Indexer %s failed with an exception and will ignore it: %v", loggers.Quote(id), err))
+		}
+	}
+}

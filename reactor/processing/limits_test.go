@@ -1,0 +1,52 @@
+package processing
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+)
+
+// TestDaemonsBeyondTheLimit do not run; it is tried again after a minute.
+func TestDaemonsBeyondTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "fn", Resource: &resource}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		touched := time.Duration(0)
+		began := time.Now()
+		object := strings.Replace(string(reactortest.NewObject(1)), `"metadata":{`, `"metadata":{"finalizers":["kopf.zalando.org/KopfFinalizerMarker"],`, 1)
+		p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) {
+			touched = time.Since(began)
+			return 200, object
+		}))
+		var log bytes.Buffer
+		p.Log = zerolog.New(&log)
+		p.Memories.Account = accounts.New(accounts.Limits{BodyMemory: 100})
+		p.Generation.Services.Account = p.Memories.Account
+		it := queueing.Item{Event: watching.Event{Type: watching.Added, Object: []byte(object), Meta: watching.Meta{UID: "uid-1", Name: "example-1"}}}
+		p.handleOne(t.Context(), it, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+		if !strings.Contains(log.String(), "the limit BodyMemory of 100 bytes is reached") {
+			t.Errorf("the log has %s", &log)
+		}
+		if running := p.Memories.Recall("uid-1", false).Background.All(); len(running) != 0 || touched != daemons.CrowdedDelay {
+			t.Errorf("%d daemons run; the object was touched after %v", len(running), touched)
+		}
+		if over, _ := p.Memories.Recall("uid-1", false).Background.IsOver("fn"); over {
+			t.Error("the daemon will never be started")
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package processing
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+)
+
+// TestMemosOfObjects start as copies of the operator's, and go with their objects.
+func TestMemosOfObjects(t *testing.T) {
+	all := NewMemories()
+	if _, err := all.Base.Set(nil, "k", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	one, two := all.Recall("one", false).memo, all.Recall("two", false).memo
+	if _, err := one.Set(nil, "k", []byte("2"), 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, memo := range map[string]*memos.Memo{"1": two, "2": one} {
+		if value, _, _ := memo.Get("k"); string(value) != name {
+			t.Errorf("a memo has %s, want %s", value, name)
+		}
+	}
+	all.forget("one")
+	if value, _, _ := all.Recall("one", false).memo.Get("k"); string(value) != "1" {
+		t.Errorf("the memo has outlived its object: %s", value)
+	}
+	all.forget("one")
+	all.forget("two")
+	if len(all.items) != 0 {
+		t.Errorf("%d memories are left", len(all.items))
+	}
+}
+
+// TestMemosOfReviews: an object that is being created has a memo that is thrown away, unless
+// it is known: by its stream, or by a review of an update or a deletion.
+func TestMemosOfReviews(t *testing.T) {
+	m := NewMemories()
+	if first, second := m.Reviewed("u", true), m.Reviewed("u", true); first == second {
+		t.Error("the memo of a creation is kept")
+	}
+	updated := m.Reviewed("u", false)
+	if m.Reviewed("u", false) != updated || m.Reviewed("u", true) != updated {
+		t.Error("the memo of a reviewed object is not its own")
+	}
+	if m.Recall("u", false).memo != updated || m.Reviewed("u", true) != updated {
+		t.Error("the stream of the object does not take the memo over")
+	}
+	if first, second := m.Reviewed("", false), m.Reviewed("", false); first == second {
+		t.Error("objects without a uid share a memo")
+	}
+}
+
+// TestLimitOfAllMemos: those of objects, of reviews, and that of the operator. Objects that
+// go make room.
+func TestLimitOfAllMemos(t *testing.T) {
+	all := NewMemories()
+	all.Account = accounts.New(accounts.Limits{MemoMemory: 8 << 20})
+	var kept []*memos.Memo
+	var refused error
+	for i := range 100 {
+		m := all.Recall(fmt.Sprint(i), false).memo
+		if i%2 == 0 {
+			m = all.Reviewed(fmt.Sprint("review", i), false)
+		}
+		kept = append(kept, m)
+		if _, refused = m.Set(all.Account, "k", reactortest.Text(1<<20), -1); refused != nil {
+			break
+		}
+	}
+	if len(kept) != 8 || !errors.Is(refused, accounts.ErrLimit) || !strings.Contains(refused.Error(), "the limit MemoMemory of 8388608 bytes is reached") {
+		t.Fatalf("%d memos, then %v", len(kept), refused)
+	}
+	if _, err := all.Base.Set(all.Account, "k", reactortest.Text(1<<20), -1); !errors.Is(err, accounts.ErrLimit) {
+		t.Errorf("the operator's memo: %v", err)
+	}
+	kept = nil
+	for i := range 100 {
+		all.forget(fmt.Sprint(i))
+	}
+	var err error
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err = all.Base.Set(all.Account, "k", reactortest.Text(1<<20), -1); err == nil || time.Now().After(deadline) {
+			break
+		}
+		runtime.GC() // their memory is free by then, and so the account
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
+		t.Errorf("memos of objects that are gone still count: %v", err)
+	}
+	runtime.KeepAlive(kept)
+}
+
+// TestCopiesOfMemosShareValues: large values of the operator's memo count once.
+func TestCopiesOfMemosShareValues(t *testing.T) {
+	all := NewMemories()
+	all.Account = accounts.New(accounts.Limits{})
+	if _, err := all.Base.Set(all.Account, "config", reactortest.Text(1<<20), -1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10_000 {
+		m := all.Recall(fmt.Sprint(i), false).memo
+		if _, err := m.Set(all.Account, "count", []byte("17"), -1); err != nil {
+			t.Fatal(err)
+		}
+		if value, _, _ := m.Get("config"); len(value) != 1<<20 {
+			t.Fatal("the copy has no value")
+		}
+	}
+	if n := reactortest.Held(all.Account, accounts.Memos); n < 1<<20 || n > 4<<20 {
+		t.Errorf("%d bytes are held", n)
+	}
+	// An outdated value counts as long as a copy has it.
+	if _, err := all.Base.Set(all.Account, "config", []byte("1"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if n := reactortest.Held(all.Account, accounts.Memos); n < 1<<20 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
+// TestMemosThatCannotBeCopied are empty, and say so.
+func TestMemosThatCannotBeCopied(t *testing.T) {
+	all := NewMemories()
+	all.Account = accounts.New(accounts.Limits{MemoMemory: 100_000})
+	warned := 0
+	all.Account.Refused = func(error) { warned++ }
+	for i := range 500 {
+		if _, err := all.Base.Set(all.Account, fmt.Sprint(i), []byte("1"), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var last *memos.Memo
+	for i := range 1000 {
+		last = all.Recall(fmt.Sprint(i), false).memo
+	}
+	if _, _, ok := last.Get("1"); ok || warned != 1 {
+		t.Errorf("it has values: %t; warnings: %d", ok, warned)
+	}
+	if n := reactortest.Held(all.Account, accounts.Memos); n > 100_000 {
+		t.Errorf("%d bytes are held", n)
+	}
+}
+
+// TestManySmallMemos: 100,000 objects with a value each fit into the default.
+func TestManySmallMemos(t *testing.T) {
+	all := NewMemories()
+	all.Account = accounts.New(accounts.Limits{})
+	for i := range 100_000 {
+		if _, err := all.Recall(fmt.Sprint(i), false).memo.Set(all.Account, "state", reactortest.Text(500), 0); err != nil {
+			t.Fatalf("object %d: %v", i, err)
+		}
+	}
+	runtime.KeepAlive(all)
+}

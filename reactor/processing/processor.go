@@ -1,0 +1,117 @@
+package processing
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/completion"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+)
+
+// Processor handles the events of the objects of one resource with the handlers of one
+// generation.
+//
+// An event walks through it once: process (what the worker of the object does: it waits,
+// patches and reads), decide (which handlers are called, and what they leave), and back.
+//
+// Kopf: kopf._core.reactor.processing (v1.45).
+type Processor struct {
+	Resource   selectors.Resource
+	Generation *generations.Generation // held by each event
+	Handlers   *registries.Handlers
+	Settings   *settings.Settings
+	Memories   *Memories
+	Engine     *daemons.Engine // of daemons and timers
+	Writer     *patching.Writer
+	Runnables  *daemons.Runnables
+	Completion *completion.Completion
+	Log        zerolog.Logger
+	RefKey     string
+}
+
+// Process handles one event, and returns the version that our patch has made. It
+// releases the generation, which the caller holds. It returns true if the event is to be
+// handled from the start, by the handlers that are there by then: these ones have been
+// replaced, or may have been while the object was throttled.
+func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
+	version, again = p.processed(ctx, it, q)
+	if again {
+		return "", true
+	}
+	it.Drop() // whatever has happened: others must not wait for ever
+	if it.Type == watching.Deleted {
+		p.Memories.forget(it.Meta.Key())
+	}
+	return version, false
+}
+
+func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
+	if p.Runnables.IsClosed() {
+		p.Generation.Release()
+		return "", false // the next start lists the object
+	}
+	c, err := p.newCycle(it, q)
+	defer c.release() // unless it has, to sleep
+	if err != nil {
+		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
+		return "", false
+	}
+	if c.memory.throttler.isOn() {
+		return "", c.throttled(ctx)
+	}
+	version, err = c.run(ctx)
+	if errors.Is(err, indexing.ErrReplaced) {
+		return "", true
+	}
+	if c.memory.throttler.judge(ctx, err, c.Log, p.Settings.Queueing.ErrorDelays) {
+		c.throttled(ctx)
+	}
+	return version, false
+}
+
+// newCycle begins the handling of an event. The cycle is to be released, even if there is
+// an error.
+func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
+	c := &cycle{p: p, it: it, queue: q, held: p.Generation}
+	body, err := dicts.DecodeParts(it.Object, p.Handlers.Kept)
+	if err != nil {
+		return c, err
+	}
+	c.memory = p.Memories.Recall(it.Meta.Key(), it.Type == watching.Listed)
+	c.memory.follow(p.Generation)
+	c.crowded = c.memory.Background.Follow(p.Memories.Account, it.Object)
+	if it.Type == watching.Deleted {
+		p.Completion.Done(it.Meta.Key())
+	}
+	of := p.Generation.Services
+	log := loggers.ForObject(&p.Log, p.RefKey, body)
+	log.Post = of.Events.Logged
+	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining), Log: log, Slot: c}
+	if it.Type != watching.Listed {
+		c.EventType = &it.Type
+	}
+	return c, nil
+}
+
+// Execution calls handlers in a cycle.
+func (p *Processor) Execution(lifecycle progression.Lifecycle, mode handling.ErrorsMode) *handling.Execution {
+	return &handling.Execution{Settings: p.Settings, Entrance: p.Runnables, Completion: p.Completion, Lifecycle: lifecycle, Errors: mode}
+}
+
+func (p *Processor) isBlocked(o *handling.Object) bool {
+	return causes.DeletionBlocked(o.Body, p.Settings.Persistence.Finalizer)
+}

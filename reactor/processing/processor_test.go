@@ -1,0 +1,155 @@
+package processing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/daemons"
+	"github.com/kopf-wasm/kopf/reactor/events"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+)
+
+// newProcessor serves the examples with a cluster that is nothing but the server.
+func newProcessor(registry *registries.Registry, server http.RoundTripper) *Processor {
+	config := settings.Default()
+	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+	client := clients.New(vault, func() clients.Options { return clients.OptionsOf(config.Networking) }, func(string) {})
+	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
+	p := &Processor{
+		Resource: example, Settings: config, Memories: NewMemories(), Writer: &patching.Writer{Client: client}, Runnables: daemons.NewRunnables(),
+		Log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
+	}
+	e, err := generations.New(0, registry, handling.Services{Base: p.Memories.Base, Events: events.New(config)}, nil)
+	if err != nil {
+		panic(err)
+	}
+	e.Indexed.Add()
+	e.Indexed.Done()
+	p.Generation, p.Handlers = e, e.Registry.ForResource(example)
+	p.Engine = &daemons.Engine{
+		Handlers: p.Handlers.Spawning, Execution: p.Execution(progression.AllAtOnce, handling.ModeTemporary), Writer: p.Writer,
+		Generation: e, Runnables: p.Runnables, Pauses: pauses.New(), Settings: config,
+	}
+	return p
+}
+
+// handleOne handles an event as the queue of its object does.
+func (p *Processor) handleOne(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
+	p.Generation.Hold()
+	version, _ = p.Process(ctx, it, q)
+	return version
+}
+
+// newBenchProcessor makes a processor with one handler of creations.
+func newBenchProcessor(b *testing.B, server *reactortest.MemoryServer) *Processor {
+	b.Helper()
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &resource}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return newProcessor(registry, server)
+}
+
+// BenchmarkCreation is what the reactor does for a new object, without the guest and
+// the API server: its event, the patch, and the event that the patch causes.
+func BenchmarkCreation(b *testing.B) {
+	server := &reactortest.MemoryServer{}
+	p := newBenchProcessor(b, server)
+	qs := queueing.New(0)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		server.Version, server.Object = n, reactortest.NewObject(n)
+		q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+		for _, kind := range []string{watching.Added, watching.Modified} {
+			event := watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
+			p.handleOne(b.Context(), queueing.Item{Event: event}, q)
+		}
+		if server.Version != n+1 {
+			b.Fatalf("%d patches, want one", server.Version-n)
+		}
+	}
+}
+
+// BenchmarkRestart is what the reactor does for an object that was handled before the
+// operator was started.
+func BenchmarkRestart(b *testing.B) {
+	for _, size := range []int{200, 10_000} {
+		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
+			server := &reactortest.MemoryServer{Object: reactortest.NewObject(0)}
+			spec := fmt.Sprintf(`"items":[%s{"name":"VARIABLE","value":"value"}]`, strings.Repeat(`{"name":"VARIABLE","value":"value"},`, size/36))
+			server.Object = []byte(strings.Replace(string(server.Object), `"items":[1,2,3]`, spec, 1))
+			p := newBenchProcessor(b, server)
+			event := watching.Event{Type: watching.Added, Object: server.Object, Meta: watching.Meta{UID: "uid-0"}}
+			p.handleOne(b.Context(), queueing.Item{Event: event}, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+			qs := queueing.New(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+				p.handleOne(b.Context(), queueing.Item{Event: watching.Event{Type: watching.Listed, Object: server.Object, Meta: event.Meta}}, q)
+			}
+			if server.Version != 1 {
+				b.Fatalf("%d patches, want that of the creation", server.Version)
+			}
+		})
+	}
+}
+
+// Transformations that wait for a fresher body are not lost by a cycle that fails
+// for another reason; those that fail themselves are not repeated.
+func TestRemainingTransformations(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const broken = `{"metadata":{"name":"n","namespace":"default","annotations":{"kopf.zalando.org/last-handled-configuration":"?"}}}`
+	for _, tt := range []struct {
+		name     string
+		object   string
+		kind     string
+		failing  error // of the transformation
+		kept     bool
+		released bool
+	}{
+		{"the cycle fails", broken, watching.Modified, nil, true, false},
+		{"the object is deleted", broken, watching.Deleted, nil, false, true},
+		{"the transformation fails", string(reactortest.NewObject(1)), watching.Modified, errors.New("boo"), false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProcessor(registry, &reactortest.MemoryServer{Object: []byte(tt.object)})
+			p.Settings.Queueing.ErrorDelays = backoffs.Backoffs{}
+			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
+			memory, guest := p.Memories.Recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
+			memory.remaining = []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
+				return body, tt.failing
+			}}}
+			p.handleOne(t.Context(), queueing.Item{Event: event}, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+			if kept, released := len(memory.remaining) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
+				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
+			}
+		})
+	}
+}

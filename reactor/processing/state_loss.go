@@ -1,0 +1,79 @@
+package processing
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// largeBody is the size from which on an object's state may not fit into its
+// annotations: a character may take six bytes there.
+const largeBody = stores.AnnotationsLimit / 8
+
+// checkFits refuses an object whose state could not be stored, before its handlers
+// are called in vain. Most objects are too small to need the check.
+func (p *Processor) checkFits(c *handling.Cause, state progression.State) error {
+	if len(c.Raw) < largeBody {
+		return nil
+	}
+	probe := &stores.Patch{}
+	if essence, ok := c.Change().New.(dicts.Object); ok {
+		if err := p.Settings.Persistence.DiffBase.Store(c.Body, probe, essence); err != nil {
+			return err
+		}
+	}
+	if err := state.Store(c.Body, probe, p.Settings.Persistence.Progress); err != nil {
+		return err
+	}
+	if err := stores.CheckAnnotations(c.Body, probe); err != nil {
+		return fmt.Errorf("the object is too large to be handled: %w", err)
+	}
+	return nil
+}
+
+// A user may remove the state of an object once or twice, to have it handled again.
+// What always removes it would have it handled for ever.
+const (
+	lossLimit = 3
+	lossTime  = time.Minute
+)
+
+// stateLoss notices that the stored state of an object is removed again and again.
+type stateLoss struct {
+	essence uint64 // as it was stored last: its hash; zero: never
+	since   time.Time
+	count   int
+}
+
+// stored remembers what has been stored for a new object.
+func (s *stateLoss) stored(essence dicts.Object) { s.essence = hashOf(essence) }
+
+// hashOf is never zero.
+func hashOf(essence any) uint64 {
+	hash := fnv.New64a()
+	hash.Write(dicts.Encode(essence)) // cannot fail
+	return hash.Sum64() | 1
+}
+
+// isEndless tells that an object is new only since its state is always removed. It
+// says so once.
+func (s *stateLoss) isEndless(c *handling.Cause) bool {
+	if k := c.Change(); k.Reason != causes.Create || s.essence == 0 || s.essence != hashOf(k.New) {
+		return false
+	}
+	if time.Since(s.since) > lossTime {
+		s.since, s.count = time.Now(), 0
+	}
+	s.count++
+	if s.count == lossLimit+1 {
+		c.Log.Warn("Somebody always removes the last-handled state of the object. " +
+			"It will not be handled as a new one until it changes, or is left alone for a minute.")
+	}
+	return s.count > lossLimit
+}

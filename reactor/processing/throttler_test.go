@@ -1,0 +1,99 @@
+package processing
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+)
+
+// throttled does some work as the worker of an object does.
+func throttled(ctx context.Context, th *throttler, q *queueing.Queue, delays backoffs.Backoffs, work func() error) {
+	p := &Processor{}
+	c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
+	c.memory.throttler = *th
+	defer func() { *th = c.memory.throttler }()
+	for c.memory.throttler.isOn() {
+		if !c.throttled(ctx) {
+			return
+		}
+	}
+	if c.memory.throttler.judge(ctx, work(), c.Log, delays) {
+		c.throttled(ctx)
+	}
+}
+
+func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var calls []time.Duration
+		failing := true
+		work := func() error {
+			calls = append(calls, time.Since(begin))
+			if failing {
+				return errors.New("boo")
+			}
+			return nil
+		}
+		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
+		throttler := &throttler{}
+		delays := backoffs.Seconds(1, 3)
+		run := func() {
+			throttled(t.Context(), throttler, q, delays, work)
+		}
+		for range 3 {
+			run()
+		}
+		failing = false
+		run()
+		failing = true
+		run()
+		want := []time.Duration{0, time.Second, 4 * time.Second, 7 * time.Second, 7 * time.Second}
+		if diff := cmp.Diff(want, calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if left := time.Until(throttler.until); left > 0 {
+			t.Errorf("the first delay after a success lasts %v longer", left)
+		}
+	})
+}
+
+func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
+		q.Pending = append(q.Pending, queueing.Item{Event: watching.Event{Type: watching.Modified}}) // always something new
+		throttler := &throttler{}
+		calls := 0
+		for range 5 {
+			throttled(t.Context(), throttler, q, backoffs.Seconds(3600), func() error {
+				calls++
+				return errors.New("boo")
+			})
+		}
+		if calls != 1 {
+			t.Errorf("%d calls while throttled, want 1", calls)
+		}
+	})
+}
+
+func TestThrottlingBySettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := reactortest.SettingsWith(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`})
+		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
+		began := time.Now()
+		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
+		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {
+			t.Errorf("throttled for %v, want 2 s to 3 s", pause)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package reactortest
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+)
+
+// Scripted is a guest without WebAssembly: its handlers are scripts of steps.
+type Scripted struct {
+	Scripts map[string][]string // steps as JSON by the id of the handler
+	Fails   map[string]error    // failures of the guest itself
+
+	Attempts []string    // the first steps of the attempts, one after another, instead of scripts
+	Begin    time.Time   // of the test
+	Times    []time.Time // of the attempts
+
+	Invocations []abi.Invocation
+	Answers     []abi.Answer
+	Answered    time.Time // the first of them
+	Cancelled   int
+	Alive       int // tasks that are not released
+	Edits       func(body dicts.Object)
+	Verdicts    []abi.Verdict // on filters
+}
+
+type ScriptedTask struct {
+	Guest    *Scripted
+	Id       string
+	rest     []string
+	released bool
+}
+
+func (g *Scripted) Name() string { return "scripted" }
+
+func (g *Scripted) Registration() *abi.Registration { return &abi.Registration{} }
+
+func (g *Scripted) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
+	return &abi.Answers{Answers: g.Verdicts}, nil
+}
+
+func (g *Scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ guests.Env) (guests.Task, *abi.Step, error) {
+	g.Invocations = append(g.Invocations, *inv)
+	if err := g.Fails[inv.ID]; err != nil {
+		return nil, nil, err
+	}
+	g.Alive++
+	g.Times = append(g.Times, time.Now())
+	task := &ScriptedTask{Guest: g, Id: inv.ID, rest: g.Scripts[inv.ID]}
+	if len(g.Attempts) > 0 {
+		task.rest, g.Attempts = g.Attempts[:1], g.Attempts[1:]
+	}
+	step, err := task.next()
+	return task, step, err
+}
+
+func (t *ScriptedTask) next() (*abi.Step, error) {
+	text := `{"step":"done"}`
+	if len(t.rest) > 0 {
+		text, t.rest = t.rest[0], t.rest[1:]
+	}
+	step := &abi.Step{}
+	return step, json.Unmarshal([]byte(text), step)
+}
+
+func (t *ScriptedTask) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
+	return t.Guest.Start(ctx, inv, body, e)
+}
+
+func (t *ScriptedTask) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.Env) (*abi.Answers, error) {
+	return t.Guest.Ask(ctx, q, body, e)
+}
+
+func (t *ScriptedTask) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
+	if t.Guest.Answers = append(t.Guest.Answers, answer); len(t.Guest.Answers) == 1 {
+		t.Guest.Answered = time.Now()
+	}
+	return t.next()
+}
+
+func (t *ScriptedTask) Cancel(context.Context) error { t.Guest.Cancelled++; return nil }
+
+func (t *ScriptedTask) Transform(_ context.Context, raw []byte) ([]byte, error) {
+	body, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	t.Guest.Edits(body)
+	return json.Marshal(body)
+}
+
+func (t *ScriptedTask) Release(context.Context) {
+	if !t.released {
+		t.released = true
+		t.Guest.Alive--
+	}
+}
+
+// Instant is a guest whose handlers end at once, with a patch of the status.
+type Instant struct{ Handlers []abi.Handler }
+
+func (g Instant) Name() string { return "instant" }
+
+func (g Instant) Registration() *abi.Registration { return &abi.Registration{Handlers: g.Handlers} }
+
+func (g Instant) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
+	return &abi.Answers{}, nil
+}
+
+func (g Instant) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
+	return &ScriptedTask{Guest: &Scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}}, nil
+}
+
+// Counting is a guest whose handlers all wait in the same way; its calls are counted.
+type Counting struct {
+	Handlers []abi.Handler
+	Step     abi.Step // the first one of each call
+	takes    time.Duration
+	Begun    atomic.Int64
+}
+
+func (g *Counting) Name() string { return "counting" }
+
+func (g *Counting) Registration() *abi.Registration { return &abi.Registration{Handlers: g.Handlers} }
+
+func (g *Counting) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
+	return &abi.Answers{}, nil
+}
+
+func (g *Counting) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
+	g.Begun.Add(1)
+	time.Sleep(g.takes)
+	step := g.Step
+	return countingTask{}, &step, nil
+}
+
+// countingTask ends as soon as it is resumed.
+type countingTask struct{ guests.Task }
+
+func (countingTask) Resume(context.Context, abi.Answer) (*abi.Step, error) {
+	return &abi.Step{Step: abi.StepDone}, nil
+}
+
+func (countingTask) Cancel(context.Context) error { return nil }
+
+func (countingTask) Release(context.Context) {}
+
+// NewCounting makes a guest with one daemon.
+func NewCounting(step abi.Step, takes time.Duration) *Counting {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	return &Counting{Handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: &resource}}, Step: step, takes: takes}
+}
+
+// HandlerOf is a handler of a guest, as its JSON declares it.
+func HandlerOf(t *testing.T, guest guests.Guest, declaration string) *registries.Handler {
+	t.Helper()
+	var spec abi.Handler
+	if err := json.Unmarshal([]byte(declaration), &spec); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Kind == "" {
+		spec.Kind = abi.KindCreate
+	}
+	h, err := registries.NewHandler(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Starter, h.Asker, h.Fn = guest, guest, "fn-"+spec.ID
+	return h
+}

@@ -1,0 +1,104 @@
+package reactortest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// MemoryServer merges patches into the one object that it has.
+type MemoryServer struct {
+	Version int
+	Object  []byte
+}
+
+func (s *MemoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := dicts.DecodeObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, err := dicts.DecodeObject(s.Object)
+	if err != nil {
+		return nil, err
+	}
+	mergeInto(object, patch)
+	s.Version++
+	object["metadata"].(dicts.Object)["resourceVersion"] = fmt.Sprint(s.Version)
+	if s.Object, err = json.Marshal(object); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s.Object))), ContentLength: int64(len(s.Object)),
+	}, nil
+}
+
+func mergeInto(target, patch dicts.Object) {
+	for key, value := range patch {
+		part, ok := value.(dicts.Object)
+		inner, exists := target[key].(dicts.Object)
+		switch {
+		case value == nil:
+			delete(target, key)
+		case ok && exists:
+			mergeInto(inner, part)
+		default:
+			target[key] = value
+		}
+	}
+}
+
+// NewObject is an object of about 600 bytes as the API server has it.
+func NewObject(n int) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,`+
+		`"managedFields":[{"apiVersion":"kopf.dev/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"f:field":{},"f:items":{},"f:text":{}}},`+
+		`"manager":"kubectl","operation":"Update","time":"2026-01-01T00:00:00Z"}],"name":"example-%d","namespace":"default","resourceVersion":"%d",`+
+		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
+}
+
+// Unchanging is a server that agrees to each patch and shows one object.
+type Unchanging []byte
+
+func (s Unchanging) RoundTrip(*http.Request) (*http.Response, error) {
+	return Answer(http.StatusOK, io.NopCloser(bytes.NewReader(s))), nil
+}
+
+func Answer(code int, body io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: code, Body: body, Header: http.Header{}}
+}
+
+// Replying is an API server that answers what it is told to.
+type Replying func(r *http.Request) (code int, body string)
+
+func (f Replying) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, body := f(r)
+	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+}
+
+func Held(a *accounts.Account, k accounts.Kind) int { return a.Usage()[k].Used }
+
+// Text is a JSON string of so many bytes.
+func Text(size int) []byte { return fmt.Appendf(nil, `"%s"`, bytes.Repeat([]byte("x"), size-2)) }
+
+// SettingsWith are the default settings with some changes, by their names.
+func SettingsWith(t *testing.T, changes map[string]string) *settings.Settings {
+	t.Helper()
+	s := settings.Default()
+	for name, value := range changes {
+		if err := s.Set(name, json.RawMessage(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}

@@ -1,0 +1,290 @@
+package registries
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/causes"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/ids"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/progression"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Handler is a declared handler, ready to be matched and called.
+//
+// Kopf: kopf._core.intents.handlers (v1.45).
+type Handler struct {
+	ID       string // the full one: with the field, and with the parent
+	Spec     abi.Handler
+	Selector *selectors.Selector // nil for activities and children
+	Criteria filters.Criteria
+
+	Starter guests.Starter // the guest, or the task of the parent
+	Asker   guests.Asker   // answers its open filters
+	Fn      string         // identifies the function within the operator
+	Index   int            // where it is declared
+	Depth   int            // how many parents it has
+
+	Reason            causes.Reason // empty: any
+	Initial           bool          // resuming
+	requiresFinalizer bool
+}
+
+// Title names a handler in logs.
+func (h *Handler) Title() string {
+	switch h.Spec.Kind {
+	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe:
+		return "Activity " + loggers.Quote(h.ID)
+	case abi.KindIndex:
+		return "Indexer " + loggers.Quote(h.ID)
+	case abi.KindTimer:
+		return "Timer " + loggers.Quote(h.ID)
+	case abi.KindDaemon:
+		return "Daemon " + loggers.Quote(h.ID)
+	case abi.KindBackground:
+		return "Background " + loggers.Quote(h.ID)
+	case abi.KindValidate, abi.KindMutate, abi.KindConvert:
+		return "Webhook " + loggers.Quote(h.ID)
+	}
+	return "Handler " + loggers.Quote(h.ID)
+}
+
+// Registry holds all handlers of an operator by their purposes.
+//
+// Kopf: kopf._core.intents.registries (v1.45).
+type Registry struct {
+	Activities map[abi.Kind][]*Handler
+	watching   []*Handler // raw events
+	Changing   []*Handler // create, update, delete, resume, field
+	spawning   []*Handler // daemons, timers
+	Indexing   []*Handler
+	Admission  []*Handler // validate, mutate
+	Converting []*Handler
+	Lifecycle  string // by default
+
+	Selections []*selection // of selectors that are functions
+}
+
+// Clone is a copy whose handlers can be bound without changing those of the receiver.
+func (r *Registry) Clone() *Registry {
+	if r == nil {
+		return &Registry{}
+	}
+	own := *r
+	for _, list := range []*[]*Handler{&own.watching, &own.Changing, &own.spawning, &own.Indexing, &own.Admission, &own.Converting} {
+		*list = slices.Clone(*list)
+		for i, h := range *list {
+			copied := *h
+			(*list)[i] = &copied
+		}
+	}
+	return &own
+}
+
+// New collects the handlers of guests, in the order of the guests. Kinds
+// of handlers that are not supported are refused.
+func New(all ...guests.Guest) (*Registry, error) {
+	r := &Registry{Activities: map[abi.Kind][]*Handler{}}
+	for n, guest := range all {
+		registration := guest.Registration()
+		for i, spec := range registration.Handlers {
+			h, err := NewHandler(spec)
+			if err != nil {
+				return nil, fmt.Errorf("%s: handler %q: %w", guest.Name(), spec.ID, err)
+			}
+			h.Starter, h.Asker, h.Index = guest, guest, i
+			h.Fn = fmt.Sprintf("%d/%s", n, cmp.Or(spec.Fn, fmt.Sprintf("#%d", i)))
+			r.add(h)
+		}
+		r.Lifecycle = cmp.Or(r.Lifecycle, registration.Lifecycle)
+	}
+	return r, nil
+}
+
+// supported are the kinds that a registry takes.
+var supported = []abi.Kind{
+	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
+	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground,
+	abi.KindValidate, abi.KindMutate, abi.KindConvert,
+}
+
+func NewHandler(spec abi.Handler) (*Handler, error) {
+	if !slices.Contains(supported, spec.Kind) {
+		return nil, fmt.Errorf("this version does not support handlers of the kind %q", spec.Kind)
+	}
+	criteria, err := filters.Parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{ID: ids.Registered(spec), Spec: spec, Criteria: criteria}
+	if spec.Resource != nil {
+		selector, err := selectors.Parse(*spec.Resource)
+		if err != nil {
+			return nil, err
+		}
+		h.Selector = &selector
+	}
+	switch spec.Kind {
+	case abi.KindCreate, abi.KindUpdate, abi.KindDelete:
+		h.Reason = causes.Reason(spec.Kind)
+	case abi.KindResume:
+		h.Initial = true
+	}
+	h.requiresFinalizer = spec.Kind == abi.KindDelete && !spec.Optional
+	return h, nil
+}
+
+func (r *Registry) add(h *Handler) {
+	switch h.Spec.Kind {
+	case abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground:
+		r.Activities[h.Spec.Kind] = append(r.Activities[h.Spec.Kind], h)
+	case abi.KindEvent:
+		r.watching = append(r.watching, h)
+	case abi.KindTimer, abi.KindDaemon:
+		r.spawning = append(r.spawning, h)
+	case abi.KindIndex:
+		r.Indexing = append(r.Indexing, h)
+	case abi.KindValidate, abi.KindMutate:
+		r.Admission = append(r.Admission, h)
+	case abi.KindConvert:
+		r.Converting = append(r.Converting, h)
+	default:
+		r.Changing = append(r.Changing, h)
+	}
+}
+
+// ForObjects are the handlers that have a resource.
+func (r *Registry) ForObjects() []*Handler {
+	return slices.Concat(r.Indexing, r.watching, r.Changing, r.spawning, r.Admission, r.Converting)
+}
+
+// NeedsServer tells whether the API server has to reach the handlers.
+func (r *Registry) NeedsServer() bool { return len(r.Admission)+len(r.Converting) > 0 }
+
+// Handlers are the handlers for one resource: what a stream needs to know.
+type Handlers struct {
+	Watching  []*Handler
+	Changing  []*Handler
+	Spawning  []*Handler
+	Indexing  []*Handler
+	Requiring []*Handler   // those of the changing ones that need the finalizer
+	Owned     []string     // ids of the changing ones, without repetitions
+	Extra     []dicts.Path // fields that belong to the essence since they are handled
+
+	// Kept tells which parts of a body are decoded; the guests get it as it came.
+	Kept func(parent, key string) bool
+}
+
+// unmanaged leaves out who has written which field: that is half of a small object,
+// and nothing looks at it unless a handler names it.
+func unmanaged(parent, key string) bool { return key != "managedFields" || parent != "metadata" }
+
+func everything(string, string) bool { return true }
+
+// keptFor tells which parts of bodies are decoded for handlers.
+func keptFor(handlers []*Handler) func(parent, key string) bool {
+	if slices.ContainsFunc(handlers, (*Handler).namesManaged) {
+		return everything
+	}
+	return unmanaged
+}
+
+// namesManaged tells whether the handler's field is about managed fields.
+func (h *Handler) namesManaged() bool {
+	field := h.Spec.Field
+	return len(field) > 0 && field[0] == "metadata" && (len(field) == 1 || field[1] == "managedFields")
+}
+
+// ForResource selects the handlers for a resource.
+func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
+	handlers := &Handlers{
+		Watching: ofResource(r.watching, resource),
+		Changing: ofResource(r.Changing, resource),
+		Spawning: ofResource(r.spawning, resource),
+		Indexing: ofResource(r.Indexing, resource),
+	}
+	handlers.Kept = keptFor(slices.Concat(handlers.Watching, handlers.Changing, handlers.Spawning, handlers.Indexing))
+	for _, h := range handlers.Changing {
+		if h.requiresFinalizer {
+			handlers.Requiring = append(handlers.Requiring, h)
+		}
+		if !slices.Contains(handlers.Owned, h.ID) {
+			handlers.Owned = append(handlers.Owned, h.ID)
+		}
+	}
+	for _, h := range slices.Concat(handlers.Watching, handlers.Changing, handlers.Spawning) {
+		if len(h.Spec.Field) > 0 {
+			handlers.Extra = append(handlers.Extra, dicts.Path(h.Spec.Field))
+		}
+	}
+	return handlers
+}
+
+func (r *Handlers) Count() int {
+	return len(r.Watching) + len(r.Changing) + len(r.Spawning) + len(r.Indexing)
+}
+
+func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {
+	var found []*Handler
+	for _, h := range handlers {
+		if h.Selector.Check(resource) {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// Deduplicated drops repeated registrations of one function under one id: it is
+// called once for a cause, however many registrations match.
+func Deduplicated(handlers []*Handler) []*Handler {
+	type key struct{ fn, id string }
+	seen := make(map[key]bool, len(handlers))
+	var unique []*Handler
+	for _, h := range handlers {
+		if k := (key{h.Fn, h.ID}); !seen[k] {
+			seen[k] = true
+			unique = append(unique, h)
+		}
+	}
+	return unique
+}
+
+// ReviewedParts tells which parts of a body reviews look at: what names the object, and
+// what the filters of their handlers are about. The guests get it as it came, and patches
+// are of the whole of it.
+func ReviewedParts(handlers []*Handler) func(parent, key string) bool {
+	parts := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+	for _, h := range handlers {
+		if len(h.Spec.Field) > 0 {
+			parts[h.Spec.Field[0]] = true
+		}
+	}
+	members := keptFor(handlers)
+	return func(parent, key string) bool {
+		if parent == "" {
+			return parts[key]
+		}
+		return members(parent, key)
+	}
+}
+
+// Lifecycle finds a lifecycle, by the names of the reference.
+func Lifecycle(name string) (progression.Lifecycle, error) {
+	return progression.LifecycleByName(name, rand.IntN)
+}
+
+// IDs are the ids of handlers.
+func IDs(handlers []*Handler) []string {
+	ids := make([]string, len(handlers))
+	for i, h := range handlers {
+		ids[i] = h.ID
+	}
+	return ids
+}

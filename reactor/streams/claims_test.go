@@ -1,0 +1,86 @@
+package streams
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/claims"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/stores"
+)
+
+// Operators of one process may share resources if they share nothing that is on the objects.
+func TestClaims(t *testing.T) {
+	set := func(s *settings.Settings, name, value string) {
+		t.Helper()
+		if err := s.Set(name, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const otherState = `{"type":"annotations","prefix":"example.com"}`
+	tests := []struct {
+		name      string
+		change    func(host *Host)
+		resource  string
+		namespace string
+		kind      abi.Kind
+		overlaps  bool
+	}{
+		{"the same", func(*Host) {}, "apples", "a", abi.KindCreate, true},
+		{"daemons", func(*Host) {}, "apples", "a", abi.KindDaemon, true},
+		{"everywhere", func(*Host) {}, "apples", "", abi.KindCreate, true},
+		{"another namespace", func(*Host) {}, "apples", "b", abi.KindCreate, false},
+		{"another resource", func(*Host) {}, "pears", "a", abi.KindCreate, false},
+		{"another cluster", func(host *Host) { host.By.Cluster = "https://other" }, "apples", "a", abi.KindCreate, false},
+		{"nothing is kept", func(*Host) {}, "apples", "a", abi.KindEvent, false},
+		{"another finalizer only", func(host *Host) { host.Settings.Persistence.Finalizer = "x" }, "apples", "a", abi.KindCreate, true},
+		{"another state only", func(host *Host) { set(host.Settings, "persistence.diffbase_storage", otherState) }, "apples", "a", abi.KindCreate, true},
+		{"another finalizer and state", func(host *Host) {
+			host.Settings.Persistence.Finalizer = "x"
+			set(host.Settings, "persistence.diffbase_storage", otherState)
+		}, "apples", "a", abi.KindCreate, false},
+		{"the state in two places, one of them shared", func(host *Host) {
+			host.Settings.Persistence.Finalizer = "x"
+			host.Settings.Persistence.DiffBase = stores.MultiDiffBase{stores.NewStatusDiffBase(stores.StatusDiffBaseOptions{}), settings.Default().Persistence.DiffBase}
+		}, "apples", "a", abi.KindCreate, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			shared := &claims.Claims{}
+			one := &Host{By: claims.Claimant{Owner: 1, Operator: "one"}, Claims: shared, Settings: settings.Default()}
+			two := &Host{By: claims.Claimant{Owner: 2, Operator: "two"}, Claims: shared, Settings: settings.Default()}
+			tt.change(two)
+			claim := func(host *Host, resource, namespace string, kind abi.Kind) (func(), error) {
+				registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: kind, ID: "fn", Resource: &abi.Selector{Group: "example.com", Plural: resource}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := generations.New(0, registry, handling.Services{}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, Namespace: namespace}
+				s := &Stream{host: host, Dimension: d}
+				return s.unclaim, s.Reclaim(e)
+			}
+			release, err := claim(one, "apples", "a", abi.KindCreate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := claim(one, "apples", "a", abi.KindCreate); err != nil {
+				t.Errorf("with itself: %v", err)
+			}
+			if _, err := claim(two, tt.resource, tt.namespace, tt.kind); errors.Is(err, claims.ErrOverlap) != tt.overlaps {
+				t.Errorf("got %v, want an overlap: %t", err, tt.overlaps)
+			}
+			release()
+		})
+	}
+}

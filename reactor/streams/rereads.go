@@ -1,0 +1,58 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// maxRereadDelay bounds the pauses between attempts to read a body again.
+const maxRereadDelay = time.Minute
+
+// reread reads the body of an event that has waited without it; see queues.shed. It
+// returns false if the event is over: the object is gone, or newer events of it wait.
+func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
+	it.Bodiless = false
+	if it.Type == watching.Deleted {
+		it.Object = watching.Vanished(s.Dimension.Resource.APIVersion(), s.Dimension.Resource.Kind, it.Meta).Object
+		return it, true
+	}
+	s.host.Memories.Recall(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
+	for delay := time.Second; ; delay = min(2*delay, maxRereadDelay) {
+		raw, meta, err := s.current(ctx, it.Meta, q)
+		code, _ := clients.Code(err)
+		switch {
+		case err == nil && meta.Key() == it.Meta.Key():
+			it.Object, it.Meta, it.ConsistentAt = raw, meta, time.Time{}
+			return it, true
+		case err == nil || code == http.StatusNotFound: // its deletion is an event of its own
+			s.host.Completion.Done(it.Meta.Key())
+			return it, false
+		case ctx.Err() != nil:
+			return it, false
+		}
+		s.host.Log.Warn().Str(loggers.Field, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
+		if q.Sleep(ctx, delay) > 0 {
+			return it, false
+		}
+	}
+}
+
+// current is an object as it is now.
+func (s *Stream) current(ctx context.Context, meta watching.Meta, q *queueing.Queue) (raw []byte, now watching.Meta, err error) {
+	path, err := s.Dimension.Resource.URL(meta.Namespace, meta.Name, "")
+	if err != nil {
+		return nil, watching.Meta{}, err
+	}
+	if raw, err = s.host.Client.GetWith(ctx, path, clients.Hooks{Sent: q.Rest}); err != nil {
+		return nil, watching.Meta{}, fmt.Errorf("%s: %w", path, err)
+	}
+	now, err = watching.MetaOf(raw)
+	return raw, now, err
+}

@@ -1,0 +1,75 @@
+package streams
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/processing"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+)
+
+// TestBodiesAreReadAgain when the place of an event comes that has waited without its body.
+func TestBodiesAreReadAgain(t *testing.T) {
+	meta := watching.Meta{UID: "uid-1", Name: "example-1", Namespace: "default", ResourceVersion: "1"}
+	other := strings.Replace(string(reactortest.NewObject(1)), "uid-1", "uid-2", 1)
+	for _, tt := range []struct {
+		name    string
+		kind    string
+		replies []string // by their requests; empty: an error of the server
+		code    int
+		body    string // a part of it; empty: the event is over
+		after   time.Duration
+	}{
+		{"a change", watching.Modified, []string{string(reactortest.NewObject(1))}, 200, `"name":"example-1"`, 0},
+		{"an object of a listing", watching.Listed, []string{string(reactortest.NewObject(1))}, 200, `"name":"example-1"`, 0},
+		{"after errors", watching.Modified, []string{"", "", string(reactortest.NewObject(1))}, 200, `"name":"example-1"`, 3 * time.Second},
+		{"it is gone", watching.Modified, []string{"{}"}, 404, "", 0},
+		{"another one has its name", watching.Modified, []string{other}, 200, "", 0},
+		{"a deletion", watching.Deleted, nil, 200, `"kind":"KopfExample","metadata":{"name":"example-1"`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				server := reactortest.Replying(func(r *http.Request) (int, string) {
+					if r.Method != http.MethodGet || r.URL.Path != "/apis/kopf.dev/v1/namespaces/default/kopfexamples/example-1" {
+						t.Errorf("unexpected: %s %s", r.Method, r.URL)
+					}
+					reply := tt.replies[asked.Add(1)-1]
+					if reply == "" {
+						return 422, "{}"
+					}
+					return tt.code, reply
+				})
+				vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+				client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+				host := &Host{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}
+				example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
+				s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}}
+				it := queueing.Item{Event: watching.Event{Type: tt.kind, Meta: meta}, Bodiless: true}
+				began := time.Now()
+				it, known := s.reread(t.Context(), it, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+				if known != (tt.body != "") || known && (it.Type != tt.kind || it.Bodiless || !strings.Contains(string(it.Object), tt.body)) {
+					t.Errorf("%t: %s %s, want %q", known, it.Type, it.Object, tt.body)
+				}
+				if int(asked.Load()) != len(tt.replies) {
+					t.Errorf("%d requests, want %d", asked.Load(), len(tt.replies))
+				}
+				if took := time.Since(began); took != tt.after {
+					t.Errorf("it took %v, want %v", took, tt.after)
+				}
+			})
+		})
+	}
+}
