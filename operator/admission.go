@@ -7,12 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/admission"
-	"github.com/kopf-wasm/kopf/reactor/loggers"
-
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/admission"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/webhooks"
 )

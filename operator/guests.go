@@ -3,10 +3,9 @@ package operator
 import (
 	"context"
 
-	"github.com/kopf-wasm/kopf/reactor/guests"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
 // guest is a module of the host as the reactor knows guests.

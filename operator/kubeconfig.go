@@ -8,11 +8,12 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"golang.org/x/term"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the

@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 // Priorities of the host's own logins: inside of a cluster, its service account

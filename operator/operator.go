@@ -8,15 +8,14 @@ import (
 	"context"
 	"io"
 
-	"github.com/kopf-wasm/kopf/reactor/claims"
-	"github.com/kopf-wasm/kopf/reactor/guests"
-	"github.com/kopf-wasm/kopf/reactor/memos"
-
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kopf-wasm/kopf/reactor/loggers"
-
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // outputLogger is the logger of what guests write to their standard streams.

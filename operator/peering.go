@@ -3,9 +3,8 @@ package operator
 import (
 	"context"
 
-	"github.com/kopf-wasm/kopf/reactor/peering"
-
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/peering"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 

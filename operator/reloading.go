@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/loggers"
-
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // ErrNotServing says that an operator cannot reload: it does not serve yet, or not

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kopf-wasm/kopf/reactor/claims"
-	"github.com/kopf-wasm/kopf/reactor/guests"
-	"github.com/kopf-wasm/kopf/reactor/registries"
-
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
 // Operator is an operator whose modules are loaded. It runs once.

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/reactor/guests"
-
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 

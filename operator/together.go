@@ -3,10 +3,9 @@ package operator
 import (
 	"fmt"
 
-	"github.com/kopf-wasm/kopf/reactor/guests"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
 // checkTogether refuses guests with different functions that have one id and can

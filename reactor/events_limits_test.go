@@ -11,14 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 )
 
 // endless are backoffs by which a guest asks for attempts without a pause and an end.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/calls"
@@ -19,7 +21,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
-	"github.com/rs/zerolog"
 )
 
 // poster is what a guest posts events by, while it handles an object.

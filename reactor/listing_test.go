@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -24,8 +27,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 )
 
 // compaction is after how long an API server forgets the version of a listing.

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/rs/zerolog"
 )
 
 // What an operator does about its peers before it has met any.

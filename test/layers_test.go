@@ -66,7 +66,7 @@ var rooms = []room{
 	{folder: "reactor/diffs", may: pureMay, never: pureNever},
 	{folder: "reactor/filters", may: pureMay, never: pureNever},
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
-	{folder: "reactor/peering", may: pureMay, never: pureNever},
+	{folder: "reactor/peers", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
 	{folder: "reactor/reviews", may: append([]string{"reactor/patches", "reactor/selectors"}, pureMay...), never: pureNever},
 	{folder: "reactor/selectors", may: append([]string{"reactor/apipath"}, pureMay...), never: pureNever},
@@ -100,6 +100,58 @@ func TestLayers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// reactorRooms are the rooms of the reactor, from the ones that stand on nothing to the
+// operator, which stands on all: each may import only those before it. See the drawing in
+// CONTRIBUTING.md.
+var reactorRooms = []string{
+	// what is known without asking anybody
+	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
+	"settings", "credentials", "completion", "claims", "pauses", "reviews",
+	// the API server
+	"clients", "calls", "discovery", "posting", "watching",
+	// handlers
+	"loggers", "events", "guests", "registries", "reactortest", "patching", "handling", "generations", "activities", "daemons",
+	// the way of an event
+	"queueing", "processing", "streams", "admission", "observation", "peering",
+	"", // the operator
+}
+
+func TestReactorWalksOneWay(t *testing.T) {
+	folders, err := os.ReadDir(filepath.Join("..", "reactor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if folder.IsDir() && !slices.Contains(reactorRooms, folder.Name()) {
+			t.Errorf("reactor/%s has no place in the order of rooms", folder.Name())
+		}
+	}
+	for i, name := range reactorRooms {
+		files, err := filepath.Glob(filepath.Join("..", "reactor", name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("reactor/%s: no files: %v", name, err)
+		}
+		r := room{folder: "reactor/" + name}
+		for _, before := range reactorRooms[:i] {
+			r.may = append(r.may, "reactor/"+before)
+		}
+		for _, file := range files {
+			if forTests(file) {
+				continue
+			}
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, imp := range r.violations(t, src) {
+				if strings.HasPrefix(imp, module+"/reactor") {
+					t.Errorf("%s imports %s, which comes after it", file, imp)
+				}
+			}
+		}
 	}
 }
 

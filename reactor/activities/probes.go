@@ -10,8 +10,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
 // probingAge is how long the results of probes are good for.

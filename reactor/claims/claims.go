@@ -1,3 +1,5 @@
+// Package claims keeps the operators of one process from handling the same objects in the
+// same way.
 package claims
 
 import (

@@ -1,3 +1,4 @@
+// Package completion counts what an operator that runs once has still to do.
 package completion
 
 import (

@@ -35,14 +35,14 @@ func (b *life) attempt(ctx context.Context) (*sleep, error) {
 	}
 	b.began = time.Now()
 	x := b.engine.Execution
-	if over := x.Over(b.Handler, c, b.state); over != nil {
+	if over := x.Over(b.handler, c, b.state); over != nil {
 		return b.take(ctx, c, *over)
 	}
-	if b.leave, err = x.Enter(ctx, b.Handler, b.Stopper.Waits); err != nil {
+	if b.leave, err = x.Enter(ctx, b.handler, b.stopper.Waits); err != nil {
 		return nil, err
 	}
 	var step *abi.Step
-	b.talk, step, err = x.Open(ctx, b.Handler, c, b.state, &handling.Env{Cause: b.cause})
+	b.talk, step, err = x.Open(ctx, b.handler, c, b.state, &handling.Env{Cause: b.cause})
 	return b.converse(ctx, step, err)
 }
 
@@ -53,7 +53,7 @@ func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep,
 			return b.doze(step), nil
 		}
 		if step.Step == abi.StepCall {
-			b.Stopper.Away(func() { step, err = b.talk.Next(ctx, step) })
+			b.stopper.Away(func() { step, err = b.talk.Next(ctx, step) })
 			continue
 		}
 		step, err = b.talk.Next(ctx, step)
@@ -94,9 +94,9 @@ func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep,
 	if failed != nil {
 		return nil, err
 	}
-	done, err := b.engine.Execution.Conclude(ctx, b.Handler, c, b.state, &talk.Ending, err)
+	done, err := b.engine.Execution.Conclude(ctx, b.handler, c, b.state, &talk.Ending, err)
 	if errors.Is(err, abi.ErrInstanceLost) {
-		b.log.Debug(b.Handler.Title() + " has lost its instance, and is started again.")
+		b.log.Debug(b.handler.Title() + " has lost its instance, and is started again.")
 		return after(0, b.due), nil
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcom
 	merged := done.ForState()
 	b.state = b.state.WithOutcome(merged, time.Now())
 	b.state.Message = nil // it is not stored, and may be long
-	if err := progression.DeliverResults(map[string]progression.Outcome{b.Handler.ID: merged}, &c.Patch.Merge); err != nil {
+	if err := progression.DeliverResults(map[string]progression.Outcome{b.handler.ID: merged}, &c.Patch.Merge); err != nil {
 		return nil, err
 	}
 	if err := b.apply(ctx, c); err != nil {
@@ -127,7 +127,7 @@ func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	}
 	var done patching.Written
 	var err error
-	b.Stopper.Away(func() {
+	b.stopper.Away(func() {
 		if err = b.mayPatch(ctx); err == nil {
 			done, err = b.engine.Writer.Write(ctx, c.Target(), c.Patch, clients.Hooks{})
 		}
@@ -137,7 +137,7 @@ func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		b.log.Error(fmt.Sprintf("The patch of %s could not be applied: %v", b.Handler.Title(), err))
+		b.log.Error(fmt.Sprintf("The patch of %s could not be applied: %v", b.handler.Title(), err))
 	}
 	if len(done.Remaining) == 0 {
 		c.Patch.Release(context.WithoutCancel(ctx), 0)
@@ -146,7 +146,7 @@ func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	return nil
 }
 
-// mayPatch waits until the cycle that has spawned it has patched the object.
+// mayPatch waits until the cycle that has made it has patched the object.
 func (b *life) mayPatch(ctx context.Context) error {
 	if b.patching == nil {
 		return nil

@@ -42,22 +42,22 @@ const abandonGrace = 60 * time.Second
 // Daemon is a running handler beside an object: a daemon or a timer.
 //
 // Kopf: kopf._core.engines.daemons (v1.45).
-type Daemon struct {
-	Handler    *registries.Handler
-	Stopper    *stoppers.Stopper
-	Done       chan struct{}      // closed when it has ended
-	Kill       context.CancelFunc // ends it by force
+type daemon struct {
+	handler    *registries.Handler
+	stopper    *stoppers.Stopper
+	done       chan struct{}      // closed when it has ended
+	kill       context.CancelFunc // ends it by force
 	log        *loggers.Logger    // of the object
 	instant    exitGrace          // see instantExit
-	Generation uint32             // that the handler is of
+	generation uint32             // that the handler is of
 }
 
 // debug logs about its end, which is not for the object.
-func (d *Daemon) debug(message string) { d.log.Local().Debug(d.Handler.Title() + message) }
+func (d *daemon) debug(message string) { d.log.Local().Debug(d.handler.Title() + message) }
 
-func (d *Daemon) isDone() bool {
+func (d *daemon) isDone() bool {
 	select {
-	case <-d.Done:
+	case <-d.done:
 		return true
 	default:
 		return false
@@ -65,17 +65,17 @@ func (d *Daemon) isDone() bool {
 }
 
 // waitFor waits for the end, but not longer.
-func (d *Daemon) waitFor(limit time.Duration) {
+func (d *daemon) waitFor(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-d.Done:
+	case <-d.done:
 	case <-timer.C:
 	}
 }
 
 // settle gives the daemon a moment to end.
-func (d *Daemon) settle() {
+func (d *daemon) settle() {
 	if !d.instant.rest {
 		d.waitFor(d.instant.limit)
 		return
@@ -83,31 +83,31 @@ func (d *Daemon) settle() {
 	patience := time.NewTimer(d.instant.limit)
 	defer patience.Stop()
 	select {
-	case <-d.Stopper.Resting():
-	case <-d.Done:
+	case <-d.stopper.Resting():
+	case <-d.done:
 	case <-patience.C:
 	}
 }
 
 // signal adds a reason to stop, and gives the daemon a moment to end, unless the
 // reason was there before.
-func (d *Daemon) signal(reason int) {
-	if d.Stopper.Set(reason) {
+func (d *daemon) signal(reason int) {
+	if d.stopper.Set(reason) {
 		d.settle()
 	}
 }
 
 // cancellation are the times of the end of a daemon; timers have none.
-func (d *Daemon) cancellation() (backoff, timeout *float64) {
-	if d.Handler.Spec.Kind == abi.KindTimer {
+func (d *daemon) cancellation() (backoff, timeout *float64) {
+	if d.handler.Spec.Kind == abi.KindTimer {
 		return nil, nil
 	}
-	return d.Handler.Spec.CancellationBackoff, d.Handler.Spec.CancellationTimeout
+	return d.handler.Spec.CancellationBackoff, d.handler.Spec.CancellationTimeout
 }
 
 // polling is how often an ending daemon is looked at that may take its time.
-func (d *Daemon) polling(s *settings.Settings) time.Duration {
-	if p := d.Handler.Spec.CancellationPolling; p != nil && *p > 0 {
+func (d *daemon) polling(s *settings.Settings) time.Duration {
+	if p := d.handler.Spec.CancellationPolling; p != nil && *p > 0 {
 		return settings.Seconds(*p)
 	}
 	return s.Background.CancellationPolling
@@ -115,8 +115,8 @@ func (d *Daemon) polling(s *settings.Settings) time.Duration {
 
 // stopStep goes on with the end of a daemon, as far as its time has come: told,
 // signalled, cancelled, abandoned. It returns when to come again; nil for never.
-func (d *Daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
-	age := d.Stopper.Age()
+func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
+	age := d.stopper.Age()
 	d.signal(reason)
 	if d.isDone() {
 		return nil
@@ -128,13 +128,13 @@ func (d *Daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	}
 	switch {
 	case backoff != nil && age < grace:
-		if d.Stopper.Set(abi.StopDaemonSignalled) {
+		if d.stopper.Set(abi.StopDaemonSignalled) {
 			d.debug(" is signalled to exit gracefully.")
 			d.settle()
 		}
 		return d.unlessDone(grace - age)
 	case timeout != nil && age < grace+settings.Seconds(*timeout):
-		if d.Stopper.Set(abi.StopDaemonCancelled) {
+		if d.stopper.Set(abi.StopDaemonCancelled) {
 			d.debug(" is signalled to exit by force.")
 			d.settle()
 		}
@@ -148,7 +148,7 @@ func (d *Daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	return &polling
 }
 
-func (d *Daemon) unlessDone(delay time.Duration) *time.Duration {
+func (d *daemon) unlessDone(delay time.Duration) *time.Duration {
 	if d.isDone() {
 		return nil
 	}
@@ -157,18 +157,18 @@ func (d *Daemon) unlessDone(delay time.Duration) *time.Duration {
 
 // abandon stops waiting for the daemon. It runs on for a while, as it may be
 // doing something useful; then it is ended by force.
-func (d *Daemon) abandon() {
-	if !d.Stopper.Set(abi.StopDaemonAbandoned) {
+func (d *daemon) abandon() {
+	if !d.stopper.Set(abi.StopDaemonAbandoned) {
 		return
 	}
-	d.log.Local().Warn(d.Handler.Title() + " did not exit in time. Leaving it orphaned.")
-	time.AfterFunc(abandonGrace, d.Kill)
+	d.log.Local().Warn(d.handler.Title() + " did not exit in time. Leaving it orphaned.")
+	time.AfterFunc(abandonGrace, d.kill)
 }
 
 // Stop ends a daemon from the beginning to the end, while the caller waits: when
 // the operator exits, or the object is gone. Abandoned ones are left alone.
-func (d *Daemon) Stop(reason int) {
-	abandoned := d.Stopper.Bits()&abi.StopDaemonAbandoned != 0
+func (d *daemon) stop(reason int) {
+	abandoned := d.stopper.Bits()&abi.StopDaemonAbandoned != 0
 	d.signal(reason)
 	if abandoned {
 		return
@@ -179,12 +179,12 @@ func (d *Daemon) Stop(reason int) {
 	}
 	backoff, timeout := d.cancellation()
 	if backoff != nil {
-		d.Stopper.Set(abi.StopDaemonSignalled)
+		d.stopper.Set(abi.StopDaemonSignalled)
 		d.debug(" is signalled to exit gracefully.")
 		d.waitFor(settings.Seconds(*backoff))
 	}
 	if timeout != nil && !d.isDone() {
-		d.Stopper.Set(abi.StopDaemonCancelled)
+		d.stopper.Set(abi.StopDaemonCancelled)
 		d.debug(" is signalled to exit by force.")
 		d.waitFor(settings.Seconds(*timeout))
 	}

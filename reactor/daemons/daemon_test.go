@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -17,7 +19,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
-	"github.com/rs/zerolog"
 )
 
 // TestEndsOfDaemons are about what a daemon is told when, if it does not end: each
@@ -49,12 +50,12 @@ func TestEndsOfDaemons(t *testing.T) {
 				}
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}`+options+`}`)
 				killed := false
-				b.Kill = func() { killed = true }
+				b.kill = func() { killed = true }
 				var steps []string
 				for range 3 {
 					began := time.Now()
 					delay := b.stopStep(settings.Default(), abi.StopResourceDeleted)
-					reasons := fmt.Sprint(abi.StopNames(b.Stopper.Bits()))
+					reasons := fmt.Sprint(abi.StopNames(b.stopper.Bits()))
 					if delay == nil {
 						steps = append(steps, reasons+" over")
 						break
@@ -65,11 +66,11 @@ func TestEndsOfDaemons(t *testing.T) {
 				if got := strings.Join(steps, ", "); got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
-				before := b.Stopper.Bits()
+				before := b.stopper.Bits()
 				if test.abandoned {
-					b.Stop(abi.StopOperatorExiting)
+					b.stop(abi.StopOperatorExiting)
 				}
-				if after := b.Stopper.Bits() &^ abi.StopOperatorExiting; after != before {
+				if after := b.stopper.Bits() &^ abi.StopOperatorExiting; after != before {
 					t.Errorf("it was abandoned, but then told %v", abi.StopNames(after))
 				}
 				time.Sleep(abandonGrace + time.Second)
@@ -106,7 +107,7 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 				b.start(t.Context())
 				time.Sleep(100 * time.Second)
 				b.signal(abi.StopResourceDeleted)
-				<-b.Done
+				<-b.done
 				if got := fmt.Sprint(s.times(t)); got != test.want {
 					t.Errorf("called at %s, want %s\n%s", got, test.want, &s.log)
 				}
@@ -150,8 +151,8 @@ func TestWaitingDaemonsHoldLittle(t *testing.T) {
 				t.Errorf("segment %d is %s", tag, got)
 			}
 		}
-		b.Stopper.Set(abi.StopResourceDeleted)
-		<-b.Done
+		b.stopper.Set(abi.StopResourceDeleted)
+		<-b.done
 	})
 }
 
@@ -182,24 +183,24 @@ func TestWaitsOfDaemons(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{test.wait}}, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				ctx, cancel := context.WithCancel(t.Context())
-				b.Kill = func() { cancel(); b.Stopper.Force() }
-				b.talk = &handling.Conversation{Execution: s.x, Handler: b.Handler, Task: &reactortest.ScriptedTask{Guest: s.guest, Id: "fn"}}
+				b.kill = func() { cancel(); b.stopper.Force() }
+				b.talk = &handling.Conversation{Execution: s.x, Handler: b.handler, Task: &reactortest.ScriptedTask{Guest: s.guest, Id: "fn"}}
 				b.leave, s.guest.Alive = func() {}, 1
 				step := &abi.Step{}
 				if err := json.Unmarshal([]byte(test.wait), step); err != nil {
 					t.Fatal(err)
 				}
-				b.Stopper.Set(test.before)
+				b.stopper.Set(test.before)
 				began := time.Now()
 				go b.live(ctx, func(context.Context) (*sleep, error) { return b.doze(step), nil }) // Waited for below.
 				time.Sleep(10 * time.Second)
 				if test.during != 0 {
-					b.Stopper.Set(test.during)
+					b.stopper.Set(test.during)
 				}
 				if test.force {
-					b.Kill()
+					b.kill()
 				}
-				<-b.Done
+				<-b.done
 				if got, err := json.Marshal(s.guest.Answers[0]); err != nil || string(got) != test.want {
 					t.Errorf("the answer is %s (%v), want %s", got, err, test.want)
 				}
@@ -231,9 +232,9 @@ func TestDaemonsBySettings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := reactortest.SettingsWith(t, tt.settings)
-				d := &Daemon{
-					Handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, Stopper: stoppers.New(), Done: make(chan struct{}),
-					Kill: func() {}, log: &loggers.Logger{Logger: new(zerolog.Nop())}, instant: instantExit(s.Background),
+				d := &daemon{
+					handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: stoppers.New(), done: make(chan struct{}),
+					kill: func() {}, log: &loggers.Logger{Logger: new(zerolog.Nop())}, instant: instantExit(s.Background),
 				}
 				began := time.Now()
 				delay := d.stopStep(s, abi.StopFiltersMismatch)

@@ -63,8 +63,8 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 		return append(e.stopAll(a.Memory.All(), abi.StopFiltersMismatch), CrowdedDelay), nil
 	}
 	ids := registries.IDs(matched)
-	mismatched := slices.DeleteFunc(a.Memory.All(), func(d *Daemon) bool {
-		return slices.Contains(ids, d.Handler.ID) || d.Generation != e.Generation.Id() // those that were replaced are stopped anyway
+	mismatched := slices.DeleteFunc(a.Memory.All(), func(d *daemon) bool {
+		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.Id() // those that were replaced are stopped anyway
 	})
 	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
@@ -72,7 +72,7 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 // Bury stops the daemons and timers of an object that is gone, while others go on.
 func (e *Engine) Bury(m *Memory) {
 	for _, d := range m.All() {
-		e.Runnables.whileOpen(func() { d.Stop(abi.StopResourceDeleted) })
+		e.Runnables.whileOpen(func() { d.stop(abi.StopResourceDeleted) })
 	}
 }
 
@@ -92,7 +92,7 @@ func (e *Engine) living(m *Memory, guarding bool) []*registries.Handler {
 }
 
 // stopAll goes on with the end of daemons.
-func (e *Engine) stopAll(daemons []*Daemon, reason int) []time.Duration {
+func (e *Engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 	var delays []time.Duration
 	for _, d := range daemons {
 		if delay := d.stopStep(e.Settings, reason); delay != nil {
@@ -109,10 +109,10 @@ func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler
 	m := a.Memory
 	own, s := a.Cause.Alone(), stoppers.New()
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &Daemon{
-		Handler: h, Stopper: s, Done: make(chan struct{}), log: &own.Log,
-		instant: instantExit(e.Settings.Background), Generation: e.Generation.Id(),
-		Kill: func() { cancel(); s.Force() },
+	d := &daemon{
+		handler: h, stopper: s, done: make(chan struct{}), log: &own.Log,
+		instant: instantExit(e.Settings.Background), generation: e.Generation.Id(),
+		kill: func() { cancel(); s.Force() },
 	}
 	if !m.add(d) {
 		cancel()
@@ -124,14 +124,14 @@ func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler
 		cancel()
 		s.Set(abi.StopOperatorExiting)
 		m.ended(d, false)
-		close(d.Done)
+		close(d.done)
 		if entered {
 			e.Runnables.remove(d)
 		}
 		return err
 	}
 	e.Generation.Hold()
-	b := &life{Daemon: d, engine: e, memory: m, nudge: a.Nudge, cause: handling.NewCause(own, &handling.Daemon{Stopper: s, Live: m.newest})}
+	b := &life{daemon: d, engine: e, memory: m, nudge: a.Nudge, cause: handling.NewCause(own, &handling.Daemon{Stopper: s, Live: m.newest})}
 	b.patching = a.Starts.add(d, func() { go b.live(working, b.begin) })
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 // rest have no goroutine, and no body of their object, which is kept once for all
 // of them, as bytes. See phase.
 type life struct {
-	*Daemon
+	*daemon
 	engine *Engine
 	memory *Memory         // of the object
 	nudge  func()          // ends the sleep of the worker of the object
@@ -61,18 +61,18 @@ func (b *life) live(ctx context.Context, next phase) {
 	for {
 		r, err := next(ctx)
 		if errors.Is(err, handling.ErrExiting) {
-			b.Stopper.Set(abi.StopOperatorExiting)
+			b.stopper.Set(abi.StopOperatorExiting)
 			r, err = after(0, b.due), nil
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrCancelled) {
-			b.log.Error(fmt.Sprintf("%s has failed: %v", b.Handler.Title(), err))
+			b.log.Error(fmt.Sprintf("%s has failed: %v", b.handler.Title(), err))
 		}
 		if r == nil || err != nil {
 			b.end()
 			return
 		}
 		then := r.then
-		if b.Stopper.Await(r.limit, r.reasons, func() { b.live(ctx, then) }) != nil {
+		if b.stopper.Await(r.limit, r.reasons, func() { b.live(ctx, then) }) != nil {
 			return // b belongs to whoever goes on
 		}
 		next = then
@@ -81,29 +81,29 @@ func (b *life) live(ctx context.Context, next phase) {
 
 // end is the end of a life.
 func (b *life) end() {
-	told := b.Stopper.IsSet()
+	told := b.stopper.IsSet()
 	// In the reference, a timer that has failed for good runs, so its object has the finalizer.
-	failed := b.Handler.Spec.Kind == abi.KindTimer && b.state.Failure
-	b.memory.ended(b.Daemon, failed)
-	b.Stopper.Set(abi.StopDone)
-	close(b.Done)
+	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
+	b.memory.ended(b.daemon, failed)
+	b.stopper.Set(abi.StopDone)
+	close(b.done)
 	if told && !b.patched {
 		b.nudge() // whoever polls for the end
 	}
-	b.Kill() // lets go of the context
+	b.kill() // lets go of the context
 	b.engine.Generation.Release()
-	b.engine.Runnables.remove(b.Daemon)
+	b.engine.Runnables.remove(b.daemon)
 }
 
 // begin is the first phase: the initial delay.
 func (b *life) begin(ctx context.Context) (*sleep, error) {
-	b.state = newHandlerState(b.Handler)
-	if b.Stopper.IsSet() {
+	b.state = newHandlerState(b.handler)
+	if b.stopper.IsSet() {
 		return after(0, b.due), nil
 	}
 	delay, err := b.initialDelay(ctx)
 	if err != nil {
-		b.log.Error(fmt.Sprintf("%s cannot be started: %v", b.Handler.Title(), err))
+		b.log.Error(fmt.Sprintf("%s cannot be started: %v", b.handler.Title(), err))
 		return nil, nil
 	}
 	return after(delay, b.due), nil
@@ -115,8 +115,8 @@ func newHandlerState(h *registries.Handler) progression.HandlerState {
 
 // initialDelay is the option, or what the guest says; once for each object.
 func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
-	option := b.Handler.Spec.InitialDelay
-	if option.IsNull() || !b.memory.firstStart(b.Handler.ID) {
+	option := b.handler.Spec.InitialDelay
+	if option.IsNull() || !b.memory.firstStart(b.handler.ID) {
 		return 0, nil
 	}
 	if string(option) == abi.Function {
@@ -124,7 +124,7 @@ func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		answer, err := c.AskOption(ctx, b.Handler, "initial_delay")
+		answer, err := c.AskOption(ctx, b.handler, "initial_delay")
 		if err != nil || answer.IsNull() {
 			return 0, err
 		}
@@ -136,15 +136,15 @@ func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 
 // due is the phase in which the handler is called, unless it is over.
 func (b *life) due(ctx context.Context) (*sleep, error) {
-	if b.Handler.Spec.Kind == abi.KindTimer {
+	if b.handler.Spec.Kind == abi.KindTimer {
 		return b.timerDue(ctx)
 	}
 	switch {
-	case b.Stopper.IsSet():
-		b.log.Debug(b.Handler.Title() + " has exited on request and will not be retried or restarted.")
+	case b.stopper.IsSet():
+		b.log.Debug(b.handler.Title() + " has exited on request and will not be retried or restarted.")
 		return nil, nil
 	case b.state.Finished():
-		b.log.Debug(b.Handler.Title() + " has exited on its own and will not be retried or restarted.")
+		b.log.Debug(b.handler.Title() + " has exited on its own and will not be retried or restarted.")
 		return nil, nil
 	}
 	return b.attempt(ctx)
@@ -155,7 +155,7 @@ func (b *life) schedule() *sleep {
 	switch {
 	case !b.state.Finished():
 		return after(time.Until(b.state.Delayed), b.due)
-	case b.Handler.Spec.Kind == abi.KindTimer && !b.state.Failure:
+	case b.handler.Spec.Kind == abi.KindTimer && !b.state.Failure:
 		return b.timerSleep()
 	}
 	return after(0, b.due)

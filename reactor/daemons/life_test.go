@@ -25,9 +25,9 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{tt.script}}, string(reactortest.NewObject(1)))
 				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
-				b.engine.Handlers = []*registries.Handler{b.Handler}
+				b.engine.Handlers = []*registries.Handler{b.handler}
 				b.start(t.Context())
-				<-b.Done
+				<-b.done
 				if living := b.engine.living(b.memory, false); len(living) > 0 {
 					t.Error("it would be started again")
 				}

@@ -16,8 +16,8 @@ func TestBodiesOfDaemonsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		account := accounts.New(accounts.Limits{BodyMemory: 100_000})
 		var one, two Memory
-		run := func(m *Memory) *Daemon {
-			d := &Daemon{Handler: &registries.Handler{ID: "fn"}, Stopper: stoppers.New(), Done: make(chan struct{})}
+		run := func(m *Memory) *daemon {
+			d := &daemon{handler: &registries.Handler{ID: "fn"}, stopper: stoppers.New(), done: make(chan struct{})}
 			if !m.add(d) {
 				t.Fatal("it runs already")
 			}

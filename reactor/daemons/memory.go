@@ -16,7 +16,7 @@ type Memory struct {
 
 	mu         sync.Mutex      // guards all below, and changes of live
 	held       *accounts.Lease // for live
-	running    []*Daemon       // in the order of their ids
+	running    []*daemon       // in the order of their ids
 	stopped    map[string]bool // those that ended by themselves: never started again; true: they keep the finalizer
 	started    map[string]bool // those whose initial delay is over
 	changed    time.Time       // the last essential change
@@ -87,7 +87,7 @@ func (m *Memory) NoteChange() {
 }
 
 // All are the running daemons and timers, in the order of their ids.
-func (m *Memory) All() []*Daemon {
+func (m *Memory) All() []*daemon {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.running)
@@ -95,7 +95,7 @@ func (m *Memory) All() []*Daemon {
 
 // find is the place of a daemon among the running ones. The lock is held.
 func (m *Memory) find(id string) (i int, found bool) {
-	return slices.BinarySearchFunc(m.running, id, func(d *Daemon, id string) int { return strings.Compare(d.Handler.ID, id) })
+	return slices.BinarySearchFunc(m.running, id, func(d *daemon, id string) int { return strings.Compare(d.handler.ID, id) })
 }
 
 // IsOver tells whether a handler has ended by itself, and whether the object keeps its
@@ -108,10 +108,10 @@ func (m *Memory) IsOver(id string) (over, guarded bool) {
 }
 
 // add takes a daemon in, unless one is still running: there are never two.
-func (m *Memory) add(d *Daemon) bool {
+func (m *Memory) add(d *daemon) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, found := m.find(d.Handler.ID)
+	i, found := m.find(d.handler.ID)
 	if found {
 		return false
 	}
@@ -121,16 +121,16 @@ func (m *Memory) add(d *Daemon) bool {
 
 // ended forgets a daemon. One that was not told to end is never started again; the object
 // may keep its finalizer for it.
-func (m *Memory) ended(d *Daemon, guarded bool) {
+func (m *Memory) ended(d *daemon, guarded bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !d.Stopper.IsSet() && d.Generation == m.generation {
+	if !d.stopper.IsSet() && d.generation == m.generation {
 		if m.stopped == nil {
 			m.stopped = map[string]bool{}
 		}
-		m.stopped[d.Handler.ID] = guarded
+		m.stopped[d.handler.ID] = guarded
 	}
-	if i, found := m.find(d.Handler.ID); found {
+	if i, found := m.find(d.handler.ID); found {
 		m.running = slices.Delete(m.running, i, i+1)
 	}
 	if len(m.running) == 0 {

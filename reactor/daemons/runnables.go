@@ -19,7 +19,7 @@ import (
 //   - A daemon or a timer that has entered is in all until it ends, so that the exit
 //     stops it and waits for it: adding one is atomic with close.
 //   - A handler that has entered runs on a worker of its object, which the exit waits for.
-//   - What comes after close is refused with errExiting. Those that wait for a place are
+//   - What comes after close is refused with handling.ErrExiting. Those that wait for a place are
 //     refused at once.
 //
 // Sub-handlers do not enter: they belong to the call of their parent. Activities and
@@ -30,12 +30,12 @@ type Runnables struct {
 	closed chan struct{} // closed when the operator exits
 
 	mu      sync.Mutex // guards daemons; makes adding and closing atomic
-	daemons map[*Daemon]struct{}
+	daemons map[*daemon]struct{}
 	tasks   sync.WaitGroup // daemons and timers, and what stops them
 }
 
 func NewRunnables() *Runnables {
-	return &Runnables{closed: make(chan struct{}), daemons: map[*Daemon]struct{}{}}
+	return &Runnables{closed: make(chan struct{}), daemons: map[*daemon]struct{}{}}
 }
 
 // Limit bounds how many handlers run at once; 0 does not. It is called before the
@@ -107,7 +107,7 @@ func (r *Runnables) seize(ctx context.Context, waits func()) error {
 }
 
 // add takes a daemon or a timer in. It returns false if the operator exits.
-func (r *Runnables) add(d *Daemon) bool {
+func (r *Runnables) add(d *daemon) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.IsClosed() {
@@ -119,7 +119,7 @@ func (r *Runnables) add(d *Daemon) bool {
 }
 
 // remove is the end of what add has taken in.
-func (r *Runnables) remove(d *Daemon) {
+func (r *Runnables) remove(d *daemon) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.daemons, d)
@@ -137,10 +137,10 @@ func (r *Runnables) whileOpen(work func()) {
 }
 
 // All are the daemons and timers that run.
-func (r *Runnables) All() []*Daemon {
+func (r *Runnables) all() []*daemon {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*Daemon, 0, len(r.daemons))
+	all := make([]*daemon, 0, len(r.daemons))
 	for d := range r.daemons {
 		all = append(all, d)
 	}
@@ -165,9 +165,9 @@ const pauseRecheck = time.Second
 func (r *Runnables) StopInPauses(ctx context.Context, p *pauses.Pauses) error {
 	for p.Wait(ctx, true) == nil {
 		for p.IsOn() && ctx.Err() == nil {
-			for _, d := range r.All() {
-				if d.Stopper.Bits()&abi.StopOperatorPausing == 0 {
-					r.whileOpen(func() { d.Stop(abi.StopOperatorPausing) })
+			for _, d := range r.all() {
+				if d.stopper.Bits()&abi.StopOperatorPausing == 0 {
+					r.whileOpen(func() { d.stop(abi.StopOperatorPausing) })
 				}
 			}
 			again, cancel := context.WithTimeout(ctx, pauseRecheck)
@@ -189,11 +189,11 @@ const hungTimeout = 5 * time.Second
 func (r *Runnables) End() {
 	r.Close()
 	var stopping sync.WaitGroup
-	for _, d := range r.All() {
+	for _, d := range r.all() {
 		stopping.Go(func() {
-			d.Stop(abi.StopOperatorExiting)
+			d.stop(abi.StopOperatorExiting)
 			d.waitFor(hungTimeout)
-			d.Kill()
+			d.kill()
 		})
 	}
 	stopping.Wait()
@@ -203,8 +203,8 @@ func (r *Runnables) End() {
 // Retire stops the daemons and timers of all generations but one, and waits for their end.
 func (r *Runnables) Retire(generation uint32) {
 	var stopping sync.WaitGroup
-	for _, d := range r.All() {
-		if d.Generation != generation {
+	for _, d := range r.all() {
+		if d.generation != generation {
 			stopping.Go(d.retire)
 		}
 	}
@@ -212,12 +212,12 @@ func (r *Runnables) Retire(generation uint32) {
 }
 
 // retire ends a daemon as at the exit of the operator. A timer that ticks may finish.
-func (d *Daemon) retire() {
-	if d.Handler.Spec.Kind == abi.KindTimer {
-		d.Stopper.Set(abi.StopOperatorExiting)
+func (d *daemon) retire() {
+	if d.handler.Spec.Kind == abi.KindTimer {
+		d.stopper.Set(abi.StopOperatorExiting)
 	} else {
-		d.Stop(abi.StopOperatorExiting)
-		d.Kill()
+		d.stop(abi.StopOperatorExiting)
+		d.kill()
 	}
-	<-d.Done
+	<-d.done
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/handling"
@@ -21,7 +23,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
-	"github.com/rs/zerolog"
 )
 
 // Daemons that begin at the very moment of the exit are either stopped or do not begin.
@@ -34,9 +35,9 @@ func TestSpawningAtTheExit(t *testing.T) {
 			for n := range 20 {
 				spawning.Go(func() {
 					stopper := stoppers.New()
-					d := &Daemon{
-						Handler: &registries.Handler{ID: fmt.Sprint(n), Spec: abi.Handler{Kind: abi.KindDaemon}}, Stopper: stopper, Done: make(chan struct{}),
-						Kill: stopper.Force, instant: exitGrace{time.Second, false}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
+					d := &daemon{
+						handler: &registries.Handler{ID: fmt.Sprint(n), Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: stopper, done: make(chan struct{}),
+						kill: stopper.Force, instant: exitGrace{time.Second, false}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
 					}
 					if !r.add(d) {
 						return
@@ -47,7 +48,7 @@ func TestSpawningAtTheExit(t *testing.T) {
 						if stopper.Bits()&abi.StopOperatorExiting != 0 {
 							stopped.Add(1)
 						}
-						close(d.Done)
+						close(d.done)
 						r.remove(d)
 					}()
 				})
@@ -148,12 +149,12 @@ func TestExitLetsCallsFinish(t *testing.T) {
 				s := newScene(t, guest, `{"metadata":{"name":"obj1"}}`)
 				b := s.beside(t, tt.declaration)
 				ctx, cancel := context.WithCancel(t.Context())
-				b.Kill = func() { cancel(); b.Stopper.Force() }
+				b.kill = func() { cancel(); b.stopper.Force() }
 				b.start(ctx)
 				time.Sleep(time.Second)
 				began := time.Now()
 				b.engine.Runnables.End()
-				<-b.Done
+				<-b.done
 				if took := time.Since(began); took != tt.took {
 					t.Errorf("the exit took %v, want %v", took, tt.took)
 				}
@@ -180,34 +181,34 @@ func TestDaemonsStopInPauses(t *testing.T) {
 			defer close(done)
 			_ = runnables.StopInPauses(ctx, p)
 		}()
-		add := func(key string) *Daemon {
-			d := &Daemon{
-				Handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, Stopper: stoppers.New(),
-				Done: make(chan struct{}), Kill: func() {}, instant: exitGrace{limit: 100 * time.Millisecond}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
+		add := func(key string) *daemon {
+			d := &daemon{
+				handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: stoppers.New(),
+				done: make(chan struct{}), kill: func() {}, instant: exitGrace{limit: 100 * time.Millisecond}, log: &loggers.Logger{Logger: new(zerolog.Nop())},
 			}
 			memories[key].add(d)
 			runnables.add(d)
 			go func() {
-				d.Stopper.Sleep(time.Hour)
+				d.stopper.Sleep(time.Hour)
 				memories[key].ended(d, false)
 				runnables.remove(d)
-				close(d.Done)
+				close(d.done)
 			}()
 			return d
 		}
 		running := add("a")
 		time.Sleep(time.Minute)
-		if running.Stopper.IsSet() {
+		if running.stopper.IsSet() {
 			t.Error("a daemon is stopped without a pause")
 		}
 		p.Set(pauses.Reason{}, true)
 		synctest.Wait()
-		if bits := running.Stopper.Bits(); bits != abi.StopOperatorPausing {
+		if bits := running.stopper.Bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the running daemon: %b", bits)
 		}
 		late := add("b")
 		time.Sleep(2 * pauseRecheck)
-		if bits := late.Stopper.Bits(); bits != abi.StopOperatorPausing {
+		if bits := late.stopper.Bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the late daemon: %b", bits)
 		}
 		if over, _ := memories["b"].IsOver("fn"); over {
@@ -216,10 +217,10 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		p.Set(pauses.Reason{}, false)
 		after := add("c")
 		time.Sleep(2 * pauseRecheck)
-		if after.Stopper.IsSet() {
+		if after.stopper.IsSet() {
 			t.Error("a daemon is stopped after the pause")
 		}
-		after.Stopper.Set(abi.StopOperatorExiting)
+		after.stopper.Set(abi.StopOperatorExiting)
 		cancel()
 		<-done
 		runnables.tasks.Wait()

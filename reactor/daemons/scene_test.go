@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
@@ -14,7 +16,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
-	"github.com/rs/zerolog"
 )
 
 // scene is an object with handlers of a scripted guest beside it, and a log to look at.

@@ -1,6 +1,6 @@
 package daemons
 
-// Starts are the daemons and timers that one cycle has spawned.
+// Starts are the daemons and timers that one cycle has made.
 //
 // They begin when the cycle waits for something for the first time, one after another,
 // in the order of their declarations, each up to where it waits itself: so do they in
@@ -16,12 +16,12 @@ type Starts struct {
 
 // pendingStart is a daemon or a timer that has not begun.
 type pendingStart struct {
-	*Daemon
+	*daemon
 	begin func()
 }
 
 // add takes in a daemon that is to begin. It returns what its patches have to wait for.
-func (s *Starts) add(d *Daemon, begin func()) (patched <-chan struct{}) {
+func (s *Starts) add(d *daemon, begin func()) (patched <-chan struct{}) {
 	if s.patched == nil {
 		s.patched = make(chan struct{})
 	}
@@ -35,11 +35,11 @@ func (s *Starts) Start() {
 		return
 	}
 	for _, d := range s.waiting {
-		rest := d.Stopper.Resting() // before it begins, or the moment could be missed
+		rest := d.stopper.Resting() // before it begins, or the moment could be missed
 		d.begin()
 		select {
 		case <-rest:
-		case <-d.Done:
+		case <-d.done:
 		}
 	}
 	s.waiting = nil

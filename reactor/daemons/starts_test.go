@@ -15,9 +15,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// TestSpawnedBeginInOrder: daemons and timers of one cycle begin one after another, each
+// TestDaemonsBeginInOrder: daemons and timers of one cycle begin one after another, each
 // up to where it waits; what they patch waits for the patch of the cycle.
-func TestSpawnedBeginInOrder(t *testing.T) {
+func TestDaemonsBeginInOrder(t *testing.T) {
 	scripts := map[string][]string{
 		"waits":   {`{"step":"wait","stoppable":true}`},
 		"sleeps":  {`{"step":"wait","seconds":3600}`},
@@ -33,7 +33,7 @@ func TestSpawnedBeginInOrder(t *testing.T) {
 		want := []string{"patches", "sleeps", "ends", "waits", "fails"}
 		for _, id := range want {
 			b := s.beside(t, `{"kind":"daemon","id":"`+id+`","resource":{"args":["x"]}}`)
-			b.patching = group.add(b.Daemon, func() { go b.live(ctx, b.begin) })
+			b.patching = group.add(b.daemon, func() { go b.live(ctx, b.begin) })
 			all[id] = b
 		}
 		group.Start()
@@ -52,8 +52,8 @@ func TestSpawnedBeginInOrder(t *testing.T) {
 		}
 		cancel()
 		for _, b := range all {
-			b.Kill()
-			<-b.Done
+			b.kill()
+			<-b.done
 		}
 		group.Release()
 		group.Free() // nothing is left to do
@@ -81,9 +81,9 @@ func TestInstantExits(t *testing.T) {
 				if b.isDone() != test.done || time.Since(s.guest.Begin) > 0 {
 					t.Errorf("done: %t after %v; want %t at once", b.isDone(), time.Since(s.guest.Begin), test.done)
 				}
-				b.Kill()
+				b.kill()
 				time.Sleep(2 * time.Hour)
-				<-b.Done
+				<-b.done
 			})
 		})
 	}
@@ -95,11 +95,11 @@ func TestWaitingIsBegun(t *testing.T) {
 	const computing = time.Hour
 	tests := []struct {
 		name string
-		ends func(d *Daemon, e guests.Env) // after some computing
+		ends func(d *daemon, e guests.Env) // after some computing
 	}{
-		{"in a host function", func(_ *Daemon, e guests.Env) { e.Waits() }},
-		{"for a step", func(d *Daemon, _ guests.Env) { d.Stopper.Await(nil, stoppers.AnyReason, func() {}) }},
-		{"for a worker", func(d *Daemon, _ guests.Env) {
+		{"in a host function", func(_ *daemon, e guests.Env) { e.Waits() }},
+		{"for a step", func(d *daemon, _ guests.Env) { d.stopper.Await(nil, stoppers.AnyReason, func() {}) }},
+		{"for a worker", func(d *daemon, _ guests.Env) {
 			full := NewRunnables()
 			full.Limit(1)
 			leave, _ := full.Enter(context.Background(), &registries.Handler{}, nil)
@@ -107,16 +107,16 @@ func TestWaitingIsBegun(t *testing.T) {
 				time.Sleep(computing)
 				leave()
 			}()
-			_, _ = full.Enter(context.Background(), &registries.Handler{}, d.Stopper.Waits)
+			_, _ = full.Enter(context.Background(), &registries.Handler{}, d.stopper.Waits)
 		}},
-		{"no more, as it is told to stop", func(d *Daemon, _ guests.Env) { d.Stopper.Set(abi.StopOperatorExiting) }},
-		{"no more, as it has ended", func(d *Daemon, _ guests.Env) { close(d.Done) }},
+		{"no more, as it is told to stop", func(d *daemon, _ guests.Env) { d.stopper.Set(abi.StopOperatorExiting) }},
+		{"no more, as it has ended", func(d *daemon, _ guests.Env) { close(d.done) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				own := stoppers.New()
-				d := &Daemon{Stopper: own, Done: make(chan struct{})}
+				d := &daemon{stopper: own, done: make(chan struct{})}
 				var group Starts
 				group.add(d, func() {
 					go func() { // Ends after some computing.
@@ -138,9 +138,9 @@ func TestWaitingIsBegun(t *testing.T) {
 // TestBeginningIsNotMissed: a daemon that waits before its cycle looks at it has begun.
 func TestBeginningIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &Daemon{Stopper: stoppers.New(), Done: make(chan struct{})}
+		d := &daemon{stopper: stoppers.New(), done: make(chan struct{})}
 		var group Starts
-		group.add(d, d.Stopper.Waits)
+		group.add(d, d.stopper.Waits)
 		group.Start()
 	})
 }

@@ -21,7 +21,7 @@ func (s *scene) beside(t *testing.T, declaration string) *life {
 	h := s.handler(t, declaration)
 	stopper := stoppers.New()
 	own, memory := s.cause.Alone(), &s.memory
-	d := &Daemon{Handler: h, Stopper: stopper, Done: make(chan struct{}), Kill: stopper.Force, log: &own.Log}
+	d := &daemon{handler: h, stopper: stopper, done: make(chan struct{}), kill: stopper.Force, log: &own.Log}
 	d.instant = instantExit(settings.Default().Background)
 	if !memory.add(d) {
 		t.Fatal("it runs already")
@@ -31,7 +31,7 @@ func (s *scene) beside(t *testing.T, declaration string) *life {
 	}
 	e := &Engine{Writer: &patching.Writer{}, Settings: s.x.Settings, Execution: s.x, Runnables: NewRunnables()}
 	e.Runnables.add(d)
-	return &life{Daemon: d, engine: e, memory: memory, nudge: func() {}, cause: handling.NewCause(own, &handling.Daemon{Stopper: stopper, Live: memory.newest})}
+	return &life{daemon: d, engine: e, memory: memory, nudge: func() {}, cause: handling.NewCause(own, &handling.Daemon{Stopper: stopper, Live: memory.newest})}
 }
 
 // start begins the life of a daemon or a timer.
@@ -96,7 +96,7 @@ func TestTimers(t *testing.T) {
 				}
 				time.Sleep(time.Until(s.guest.Begin.Add(39500 * time.Millisecond)))
 				b.signal(abi.StopOperatorExiting)
-				<-b.Done
+				<-b.done
 				if got := s.times(t); !slices.Equal(got, test.want) {
 					t.Errorf("called at %v, want %v\n%s", got, test.want, &s.log)
 				}
@@ -114,7 +114,7 @@ func TestIdleBeginsWithTheObject(t *testing.T) {
 		b.start(t.Context())
 		time.Sleep(20 * time.Second)
 		b.signal(abi.StopOperatorExiting)
-		<-b.Done
+		<-b.done
 		if got, want := s.times(t), []float64{7}; !slices.Equal(got, want) {
 			t.Errorf("called at %v, want %v", got, want)
 		}

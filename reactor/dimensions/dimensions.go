@@ -1,3 +1,6 @@
+// Package dimensions names what a stream is for: a resource, in a namespace or everywhere.
+//
+// Kopf: kopf._core.reactor.orchestration (v1.45), where a dimension is a resource and a namespace.
 package dimensions
 
 import "github.com/kopf-wasm/kopf/reactor/selectors"

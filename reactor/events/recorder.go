@@ -1,3 +1,7 @@
+// Package events decides which Kubernetes events are posted: what handlers ask for, and log
+// messages about objects. Package posting posts them.
+//
+// Kopf: kopf._core.engines.posting (v1.45).
 package events
 
 import (
@@ -8,6 +12,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -17,7 +23,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
 	"github.com/kopf-wasm/kopf/reactor/settings"
-	"github.com/rs/zerolog"
 )
 
 // Recorder decides what is posted as Kubernetes events: what handlers ask for, and

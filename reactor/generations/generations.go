@@ -1,3 +1,5 @@
+// Package generations has the versions of the handlers of an operator: the present one, and
+// those before it that are still called.
 package generations
 
 import (

@@ -31,7 +31,7 @@ func newTestGeneration(t *testing.T, number uint32) *Generation {
 }
 
 // A generation is over when nobody holds it any more; whoever comes later gets the next.
-func TestEditionsAreHeld(t *testing.T) {
+func TestGenerationsAreHeld(t *testing.T) {
 	first, second := newTestGeneration(t, 0), newTestGeneration(t, 1)
 	synctest.Test(t, func(t *testing.T) {
 		s := &Generations{}
@@ -63,7 +63,7 @@ func TestEditionsAreHeld(t *testing.T) {
 
 // What waited for indices that will never be complete begins anew, with those of the next
 // generation, which wait for the same streams.
-func TestGatesOfReplacedEditions(t *testing.T) {
+func TestGatesOfReplacedGenerations(t *testing.T) {
 	apples := dimensions.Dimension{Resource: selectors.Resource{Plural: "apples", Preferred: true}}
 	pears := dimensions.Dimension{Resource: selectors.Resource{Plural: "pears", Preferred: true}}
 	first, second := newTestGeneration(t, 0), newTestGeneration(t, 1)

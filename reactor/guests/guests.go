@@ -1,3 +1,5 @@
+// Package guests declares what the reactor needs of a guest: to start a handler, to answer
+// the steps of its task, and to ask for filters. Package host has the implementations.
 package guests
 
 import (

@@ -38,7 +38,7 @@ type Object struct {
 	*Services
 	Resource  *selectors.Resource // nil: there is no object
 	EventType *string             // of the watch event; nil in the initial listing, and where there is no event
-	Raw       []byte              // the body as it came; nil: see daemonKind
+	Raw       []byte              // the body as it came; nil: see Daemon
 	Body      dicts.Object        // the parts of it that the host looks at
 	Memo      *memos.Memo         // nil: that of the operator
 	Patch     *patching.Patch
@@ -52,7 +52,7 @@ type Slot interface {
 	// Yield gives the place to another object: a handler waits inside of a host function.
 	Yield(ctx context.Context)
 
-	// Wait does the same, and lets begin what the cycle has spawned: a handler waits
+	// Wait does the same, and lets the daemons begin that the cycle has made: a handler waits
 	// between two steps.
 	Wait(ctx context.Context)
 }
@@ -91,13 +91,13 @@ func (o *Object) Deleted() bool { return causes.DeletionOngoing(o.Body) }
 // Kopf: kopf._core.intents.causes (v1.45).
 type Cause struct {
 	*Object
-	Kind     kind                // nil: nothing is known but the object
+	Kind     Kind                // nil: nothing is known but the object
 	readOnly string              // why requests of the guest must not write; empty if they may
 	verdicts map[verdictKey]bool // of filters that were asked for this cause
 }
 
-// kind is what has happened to an object, or to the operator.
-type kind interface {
+// Kind is what has happened to an object, or to the operator.
+type Kind interface {
 	// Kwargs fills in what only handlers of this kind get.
 	Kwargs(inv *abi.Invocation)
 
@@ -106,7 +106,7 @@ type kind interface {
 	Segment(o *Object, tag uint32) (value []byte, known bool)
 }
 
-func NewCause(o *Object, k kind) *Cause { return &Cause{Object: o, Kind: k} }
+func NewCause(o *Object, k Kind) *Cause { return &Cause{Object: o, Kind: k} }
 
 // Change is a change of an object. Old and new are essences, or values of the field of the
 // handler.

@@ -62,7 +62,7 @@ type Entrance interface {
 	// Enter waits for a place for a call of a handler; leave gives the place back. It
 	// calls waits first if no place is free, unless that is nil.
 	//
-	// Errors: errExiting, if nothing may begin any more; that of the context.
+	// Errors: ErrExiting, if nothing may begin any more; that of the context.
 	Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error)
 }
 
@@ -83,7 +83,7 @@ const (
 )
 
 // Run calls those of the handlers that are due now: as many of them as the
-// lifecycle says, one after another. An error is one of the framework, or errExiting if
+// lifecycle says, one after another. An error is one of the framework, or ErrExiting if
 // none of the handlers could begin.
 func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *Cause, state progression.State) (map[string]Outcome, error) {
 	byID := make(map[string]*registries.Handler, len(handlers))

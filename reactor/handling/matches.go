@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -12,7 +14,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/rs/zerolog"
 )
 
 // verdictKey identifies a question that was asked in a cycle.

@@ -56,7 +56,7 @@ func (g *Gate) Done() {
 	}
 }
 
-// Wait waits until the gate is open, or the operator ends. It returns errReplaced if
+// Wait waits until the gate is open, or the operator ends. It returns ErrReplaced if
 // the gate never opens, as the handlers have been replaced.
 func (g *Gate) Wait(ctx context.Context) error {
 	if g.IsOpen() {

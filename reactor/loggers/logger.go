@@ -1,3 +1,7 @@
+// Package loggers writes log messages about objects as the reference does: its sentences,
+// its names of loggers, and its fields.
+//
+// Kopf: kopf._core.actions.loggers (v1.45).
 package loggers
 
 import (

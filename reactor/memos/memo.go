@@ -1,3 +1,7 @@
+// Package memos keeps values of handlers in memory: of one object, or of the operator. They
+// are JSON, have versions, and count in the account of the operator.
+//
+// See https://docs.kopf.dev/en/latest/memos/
 package memos
 
 import (
@@ -8,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/kopf-wasm/kopf/abi"
-
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -59,7 +62,7 @@ type Memo struct {
 // nothing refers to the memo any more.
 type memoValues struct {
 	items     map[string]memoValue
-	size      int               // of all items; see memoText.size
+	size      int               // of all items; see text.size
 	account   *accounts.Account // of a copy
 	inherited int               // bytes for the entries of a copy
 }

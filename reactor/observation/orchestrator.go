@@ -105,7 +105,7 @@ func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
 	key, stream := d.Key(), &running{d.Resource, cancel, make(chan struct{})}
 	before := o.ending[key]
 	o.running[key] = stream
-	group.Go(func() { // Waited for by orchestrator.wait, or by orchestrator.leave.
+	group.Go(func() { // Waited for by Wait, or by Leave.
 		defer o.ended(key, stream)
 		if before != nil {
 			<-before.done

@@ -1,3 +1,6 @@
+// Package pauses tells whether an operator works or pauses, and for whose sake.
+//
+// Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
 package pauses
 
 import (

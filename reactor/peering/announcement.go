@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
@@ -17,7 +19,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
-	"github.com/rs/zerolog"
 )
 
 // ErrNoPeering is when the cluster has no resources for peering.

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
@@ -26,8 +29,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 )
 
 // meeting is one peering object behind a transport without a network, so that it

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
-	"github.com/kopf-wasm/kopf/stores"
-
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // Ref is a reference to an object. Unknown parts are empty.

@@ -71,7 +71,7 @@ func (c *cycle) throttled(ctx context.Context) bool {
 // run indexes the object, waits for the indices of all others, then handles the event. It
 // returns the version that our patch has made.
 //
-// Errors: errReplaced, if the indices will never be complete.
+// Errors: indexing.ErrReplaced, if the indices will never be complete.
 func (c *cycle) run(ctx context.Context) (version string, err error) {
 	err = c.p.index(ctx, c)
 	if c.it.Indexed != nil {

@@ -57,18 +57,16 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 		if n := server.requests.Load(); n != 2 || p.Runnables.Count() != 0 {
 			t.Errorf("%d requests, %d daemons run", n, p.Runnables.Count())
 		}
-		qs.Mu.Lock()
-		if qs.Slots != 1 {
-			t.Errorf("%d slots are taken, want that of the worker", qs.Slots)
+		if n := qs.Taken(); n != 1 {
+			t.Errorf("%d slots are taken, want that of the worker", n)
 		}
-		qs.Mu.Unlock()
 		qs.Drain(cancel, 2*time.Hour)
 	})
 }
 
 // A throttled object does not keep the handlers that were replaced meanwhile; the event is
 // handled by those that are there when the throttling is over.
-func TestThrottledObjectsHoldNoEdition(t *testing.T) {
+func TestThrottledObjectsHoldNoGeneration(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
 	if err != nil {

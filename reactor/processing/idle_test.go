@@ -15,14 +15,13 @@ import (
 func BenchmarkIdleObject(b *testing.B) {
 	server := &reactortest.MemoryServer{}
 	p := newBenchProcessor(b, server)
-	qs := queueing.New(0)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	const objects = 5000
 	for n := range objects {
 		server.Version, server.Object = n, reactortest.NewObject(n)
-		q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+		q := queueing.Alone()
 		for _, kind := range []string{watching.Added, watching.Modified} {
 			event := watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
 			p.handleOne(b.Context(), queueing.Item{Event: event}, q)

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
@@ -15,7 +17,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
 )
 
 // TestDaemonsBeyondTheLimit do not run; it is tried again after a minute.
@@ -38,7 +39,7 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 		p.Memories.Account = accounts.New(accounts.Limits{BodyMemory: 100})
 		p.Generation.Services.Account = p.Memories.Account
 		it := queueing.Item{Event: watching.Event{Type: watching.Added, Object: []byte(object), Meta: watching.Meta{UID: "uid-1", Name: "example-1"}}}
-		p.handleOne(t.Context(), it, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+		p.handleOne(t.Context(), it, queueing.Alone())
 		if !strings.Contains(log.String(), "the limit BodyMemory of 100 bytes is reached") {
 			t.Errorf("the log has %s", &log)
 		}

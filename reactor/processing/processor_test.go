@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
@@ -27,8 +30,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 )
 
 // newProcessor serves the examples with a cluster that is nothing but the server.
@@ -78,11 +79,10 @@ func newBenchProcessor(b *testing.B, server *reactortest.MemoryServer) *Processo
 func BenchmarkCreation(b *testing.B) {
 	server := &reactortest.MemoryServer{}
 	p := newBenchProcessor(b, server)
-	qs := queueing.New(0)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		server.Version, server.Object = n, reactortest.NewObject(n)
-		q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+		q := queueing.Alone()
 		for _, kind := range []string{watching.Added, watching.Modified} {
 			event := watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: fmt.Sprint("uid-", n)}}
 			p.handleOne(b.Context(), queueing.Item{Event: event}, q)
@@ -103,11 +103,10 @@ func BenchmarkRestart(b *testing.B) {
 			server.Object = []byte(strings.Replace(string(server.Object), `"items":[1,2,3]`, spec, 1))
 			p := newBenchProcessor(b, server)
 			event := watching.Event{Type: watching.Added, Object: server.Object, Meta: watching.Meta{UID: "uid-0"}}
-			p.handleOne(b.Context(), queueing.Item{Event: event}, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
-			qs := queueing.New(0)
+			p.handleOne(b.Context(), queueing.Item{Event: event}, queueing.Alone())
 			b.ReportAllocs()
 			for b.Loop() {
-				q := &queueing.Queue{Owner: qs, Arrived: make(chan struct{}, 1)}
+				q := queueing.Alone()
 				p.handleOne(b.Context(), queueing.Item{Event: watching.Event{Type: watching.Listed, Object: server.Object, Meta: event.Meta}}, q)
 			}
 			if server.Version != 1 {
@@ -146,7 +145,7 @@ func TestRemainingTransformations(t *testing.T) {
 			memory.remaining = []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
 				return body, tt.failing
 			}}}
-			p.handleOne(t.Context(), queueing.Item{Event: event}, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+			p.handleOne(t.Context(), queueing.Item{Event: event}, queueing.Alone())
 			if kept, released := len(memory.remaining) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
 				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
 			}

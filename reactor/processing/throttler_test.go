@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
 )
 
 // throttled does some work as the worker of an object does.
@@ -45,7 +46,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 			}
 			return nil
 		}
-		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
+		q := queueing.Alone()
 		throttler := &throttler{}
 		delays := backoffs.Seconds(1, 3)
 		run := func() {
@@ -70,8 +71,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 
 func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
-		q.Pending = append(q.Pending, queueing.Item{Event: watching.Event{Type: watching.Modified}}) // always something new
+		q := queueing.Alone(queueing.Item{Event: watching.Event{Type: watching.Modified}}) // always something new
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {
@@ -89,7 +89,7 @@ func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 func TestThrottlingBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := reactortest.SettingsWith(t, map[string]string{"queueing.error_delays": `{"list": [2, 5], "jitter": 1}`})
-		q := &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)}
+		q := queueing.Alone()
 		began := time.Now()
 		throttled(t.Context(), &throttler{}, q, s.Queueing.ErrorDelays, func() error { return errors.New("boo") })
 		if pause := time.Since(began); pause < 2*time.Second || pause >= 3*time.Second {

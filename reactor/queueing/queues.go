@@ -51,14 +51,14 @@ type Queues struct {
 	offers  chan *Queue   // taken by workers without objects
 	closing chan struct{} // closed when these are to end
 
-	Mu      sync.Mutex // guards all below, and all queues
+	mu      sync.Mutex // guards all below, and all queues
 	objects map[string]*Queue
 	awaited map[string]awaited // versions of our patches, by objects
 	ready   []*Queue           // those with events and without a worker
 	busy    int                // those with a worker
-	Slots   int                // those with a worker that does not wait for anything
+	slots   int                // those with a worker that does not wait for anything
 	room    chan struct{}      // closed when fewer are ready; nil: nobody waits for it
-	Closed  bool               // nothing is put in anymore
+	closed  bool               // nothing is put in anymore
 }
 
 // Item is one event in a queue.
@@ -97,10 +97,10 @@ type awaited struct {
 
 // Queue is what waits for one object.
 type Queue struct {
-	Owner   *Queues
+	owner   *Queues
 	key     string
-	Pending []Item
-	Arrived chan struct{} // has a token when something has been added
+	pending []Item
+	arrived chan struct{} // has a token when something has been added
 	nudged  bool          // the next sleep is over at once
 	hasSlot bool          // has a worker that does not wait for anything
 	place   *place        // of its worker; written before there is one, then by it alone
@@ -123,16 +123,16 @@ func Of(s *settings.Settings) *Queues {
 // Put adds an event; the object gets a worker as soon as there is a slot. The
 // workers end when the context does, or when they have nothing to do.
 func (qs *Queues) Put(ctx context.Context, it Item) {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
-	if qs.Closed {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.closed {
 		it.Drop()
 		return
 	}
 	key := it.Meta.Key()
 	q, ok := qs.objects[key]
 	if !ok {
-		q = &Queue{Owner: qs, key: key, Arrived: make(chan struct{}, 1), place: qs.beginning.join()}
+		q = &Queue{owner: qs, key: key, arrived: make(chan struct{}, 1), place: qs.beginning.join()}
 		qs.objects[key] = q
 		qs.ready = append(qs.ready, q)
 	}
@@ -143,16 +143,16 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 // Hold waits until not too many objects are ready. With a limit of workers it does
 // not, since those may wait for changes that come after the listing.
 func (qs *Queues) Hold(ctx context.Context) {
-	qs.Mu.Lock()
+	qs.mu.Lock()
 	if len(qs.ready) < maxReady || qs.limit > 0 {
-		qs.Mu.Unlock()
+		qs.mu.Unlock()
 		return
 	}
 	if qs.room == nil {
 		qs.room = make(chan struct{})
 	}
 	room := qs.room
-	qs.Mu.Unlock()
+	qs.mu.Unlock()
 	select {
 	case <-room:
 	case <-ctx.Done():
@@ -161,13 +161,13 @@ func (qs *Queues) Hold(ctx context.Context) {
 
 // add appends an event, or replaces the last one if only the newest state counts.
 func (q *Queue) add(it Item, every bool) {
-	last := len(q.Pending) - 1
-	if last >= 0 && !every && it.Type == watching.Modified && q.Pending[last].Type == watching.Modified {
-		q.Owner.give(&q.Pending[last])
-		q.Owner.charge(&it)
-		q.Pending[last] = it
-	} else if q.Owner.charge(&it); !q.shed(it) {
-		q.Pending = append(q.Pending, it)
+	last := len(q.pending) - 1
+	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
+		q.owner.give(&q.pending[last])
+		q.owner.charge(&it)
+		q.pending[last] = it
+	} else if q.owner.charge(&it); !q.shed(it) {
+		q.pending = append(q.pending, it)
 	}
 	q.nudged = false
 	q.token()
@@ -194,14 +194,14 @@ func (qs *Queues) give(it *Item) {
 // its body: that is read when its place comes, and will be the newest one for both. So
 // the queue of an object stays short even if each raw event counts.
 func (q *Queue) shed(it Item) bool {
-	if len(q.Pending) == 0 || it.Type != watching.Modified {
+	if len(q.pending) == 0 || it.Type != watching.Modified {
 		return false
 	}
-	before := &q.Pending[len(q.Pending)-1]
+	before := &q.pending[len(q.pending)-1]
 	if before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
 		return false
 	}
-	q.Owner.give(before)
+	q.owner.give(before)
 	before.Object, before.Meta, before.charged, before.Bodiless = it.Object, it.Meta, it.charged, it.Bodiless
 	return true
 }
@@ -212,14 +212,14 @@ func (qs *Queues) dispatch(ctx context.Context) {
 		select {
 		case qs.offers <- q:
 		default:
-			qs.workers.Go(func() { qs.work(ctx, q) }) // Waited for by queues.drain.
+			qs.workers.Go(func() { qs.work(ctx, q) }) // Waited for by Drain.
 		}
 	}
 }
 
 // assign gives a slot to the next object, if there is any and the limits allow it.
 func (qs *Queues) assign(ctx context.Context) *Queue {
-	if len(qs.ready) == 0 || ctx.Err() != nil || qs.Slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
+	if len(qs.ready) == 0 || ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
 		return nil
 	}
 	q := qs.ready[0]
@@ -232,7 +232,7 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 		qs.room = nil
 	}
 	q.hasSlot = true
-	qs.Slots++
+	qs.slots++
 	qs.busy++
 	return q
 }
@@ -263,16 +263,16 @@ func (q *Queue) Hooks(ctx context.Context) clients.Hooks {
 
 // offer gives up the slot.
 func (q *Queue) offer(ctx context.Context) {
-	q.Owner.Mu.Lock()
-	defer q.Owner.Mu.Unlock()
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
 	q.stand()
-	q.Owner.dispatch(ctx)
+	q.owner.dispatch(ctx)
 }
 
 func (q *Queue) stand() {
 	if q.hasSlot {
 		q.hasSlot = false
-		q.Owner.Slots--
+		q.owner.slots--
 	}
 }
 
@@ -301,8 +301,8 @@ func (qs *Queues) handle(ctx context.Context, q *Queue) {
 	q.place.wait(ctx)
 	defer q.Rest()
 	version := qs.Process(ctx, it, q)
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	switch {
 	case version != "" && qs.patience > 0:
 		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
@@ -313,13 +313,13 @@ func (qs *Queues) handle(ctx context.Context, q *Queue) {
 
 // take takes the next event of an object.
 func (qs *Queues) take(q *Queue) Item {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
-	it := q.Pending[0]
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	it := q.pending[0]
 	qs.give(&it)
-	q.Pending[0] = Item{} // lets the body go
-	if q.Pending = q.Pending[1:]; len(q.Pending) == 0 {
-		q.Pending = nil // lets the old array go
+	q.pending[0] = Item{} // lets the body go
+	if q.pending = q.pending[1:]; len(q.pending) == 0 {
+		q.pending = nil // lets the old array go
 	}
 	if a, ok := qs.awaited[q.key]; ok {
 		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle {
@@ -333,11 +333,11 @@ func (qs *Queues) take(q *Queue) Item {
 
 // next ends the work on an object for now, and gives a slot to the one that is next.
 func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	q.stand()
 	qs.busy--
-	if len(q.Pending) > 0 {
+	if len(q.pending) > 0 {
 		q.place = qs.beginning.join()
 		qs.ready = append(qs.ready, q)
 	} else {
@@ -357,14 +357,14 @@ func (q *Queue) Unhurried(ctx context.Context, over bool, wait func(context.Cont
 		return nil
 	}
 	q.Rest()
-	q.Owner.occupy(ctx, -1)
-	defer q.Owner.occupy(ctx, 1)
+	q.owner.occupy(ctx, -1)
+	defer q.owner.occupy(ctx, 1)
 	return wait(ctx)
 }
 
 func (qs *Queues) occupy(ctx context.Context, places int) {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	qs.busy += places
 	qs.dispatch(ctx)
 }
@@ -395,7 +395,7 @@ func (q *Queue) Sleep(ctx context.Context, d time.Duration) time.Duration {
 			return 0
 		}
 		select {
-		case <-q.Arrived:
+		case <-q.arrived:
 		case <-timer.C:
 			return 0
 		case <-ctx.Done():
@@ -407,22 +407,22 @@ func (q *Queue) Sleep(ctx context.Context, d time.Duration) time.Duration {
 // pressed tells whether there is no time to sleep: newer events of the object
 // wait already, or the operator exits; or no need to: somebody has nudged.
 func (q *Queue) pressed() (pressed, nudged bool) {
-	q.Owner.Mu.Lock()
-	defer q.Owner.Mu.Unlock()
+	q.owner.mu.Lock()
+	defer q.owner.mu.Unlock()
 	nudged, q.nudged = q.nudged, false
-	return len(q.Pending) > 0 || q.Owner.Closed, nudged
+	return len(q.pending) > 0 || q.owner.closed, nudged
 }
 
 // Nudger returns what ends the sleep of the worker of the object as if its time was over,
 // whatever worker that is by then. It does not keep the queue.
 func (q *Queue) Nudger() func() {
-	owner, key := q.Owner, q.key
+	owner, key := q.owner, q.key
 	return func() { owner.nudge(key) }
 }
 
 func (qs *Queues) nudge(key string) {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	if q, ok := qs.objects[key]; ok {
 		q.nudged = true
 		q.token()
@@ -432,7 +432,7 @@ func (qs *Queues) nudge(key string) {
 // token wakes the worker that waits for the queue.
 func (q *Queue) token() {
 	select {
-	case q.Arrived <- struct{}{}:
+	case q.arrived <- struct{}{}:
 	default:
 	}
 }
@@ -441,13 +441,13 @@ func (q *Queue) token() {
 // the given time; then it cancels them, and waits for that. It returns the number
 // of objects that were cancelled.
 func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
-	qs.Mu.Lock()
-	qs.Closed = true
+	qs.mu.Lock()
+	qs.closed = true
 	close(qs.closing)
 	for _, q := range qs.objects {
 		q.token()
 	}
-	qs.Mu.Unlock()
+	qs.mu.Unlock()
 	done := make(chan struct{})
 	go func() { // Ends when the workers have: they get the cancellation below.
 		qs.workers.Wait()
@@ -459,9 +459,9 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	case <-done:
 	case <-timer.C:
 	}
-	qs.Mu.Lock()
+	qs.mu.Lock()
 	left := len(qs.objects)
-	qs.Mu.Unlock()
+	qs.mu.Unlock()
 	cancel()
 	<-done
 	qs.forget()
@@ -470,10 +470,10 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 
 // forget drops the events that will not be handled any more.
 func (qs *Queues) forget() {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	for _, q := range qs.objects {
-		for _, it := range q.Pending {
+		for _, it := range q.pending {
 			qs.give(&it)
 			it.Drop()
 		}
@@ -482,7 +482,20 @@ func (qs *Queues) forget() {
 
 // All says whether each raw event counts from now on.
 func (qs *Queues) All(every bool) {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	qs.every = every
+}
+
+// Alone is the queue of one object whose worker is the caller, with events that wait: for
+// what handles events of its own accord, such as tests.
+func Alone(waiting ...Item) *Queue {
+	return &Queue{owner: New(0), arrived: make(chan struct{}, 1), pending: waiting}
+}
+
+// Taken is how many objects have a worker that does not wait for anything.
+func (qs *Queues) Taken() int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.slots
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -52,8 +53,8 @@ func testQueues(r *recorder) *Queues {
 }
 
 func size(qs *Queues) int {
-	qs.Mu.Lock()
-	defer qs.Mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	return len(qs.objects)
 }
 
@@ -124,9 +125,9 @@ func TestQueueWorkersEndWhenIdle(t *testing.T) {
 	})
 }
 
-// TestQueueSeats makes sure that there are not more objects worked on at once than
+// TestSlotsOfQueues makes sure that there are not more objects worked on at once than
 // is useful, and that those that wait do not count.
-func TestQueueSeats(t *testing.T) {
+func TestSlotsOfQueues(t *testing.T) {
 	waits := map[string]func(ctx context.Context, q *Queue){
 		"working":  func(context.Context, *Queue) { time.Sleep(time.Second) },
 		"sleeping": func(ctx context.Context, q *Queue) { q.Sleep(ctx, time.Second) },
@@ -162,8 +163,8 @@ func TestQueueSeats(t *testing.T) {
 				if name == "working" {
 					want = maxSlots
 				}
-				if seen := first(r.snapshot()); most != want || len(seen) != objects || qs.Slots != 0 {
-					t.Errorf("%d objects at once, %d in all, %d slots are left; want %d, %d, 0", most, len(seen), qs.Slots, want, objects)
+				if seen := first(r.snapshot()); most != want || len(seen) != objects || qs.slots != 0 {
+					t.Errorf("%d objects at once, %d in all, %d slots are left; want %d, %d, 0", most, len(seen), qs.slots, want, objects)
 				}
 			})
 		})
@@ -188,9 +189,9 @@ func TestListingsWaitForRoom(t *testing.T) {
 					qs.Hold(reading)
 				}
 				qs.Put(ctx, event(fmt.Sprint("uid", i), 1, watching.Listed))
-				qs.Mu.Lock()
+				qs.mu.Lock()
 				longest = max(longest, len(qs.ready))
-				qs.Mu.Unlock()
+				qs.mu.Unlock()
 			}
 			if longest > most || reading.Err() != nil {
 				t.Errorf("limit %d: %d objects are ready at once, want %d at most; %v", limit, longest, most, reading.Err())

@@ -1,3 +1,7 @@
+// Package registries holds the handlers of an operator: as their guests have registered
+// them, sorted by what they are for, with selectors that are functions of a guest.
+//
+// Kopf: kopf._core.intents.registries, kopf._core.intents.handlers (v1.45).
 package registries
 
 import (

@@ -1,3 +1,7 @@
+// Package stoppers tells daemons, timers and background handlers to end, and why. They wait
+// for that without a goroutine.
+//
+// Kopf: kopf._core.intents.stoppers (v1.45).
 package stoppers
 
 import (

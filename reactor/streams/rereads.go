@@ -15,7 +15,7 @@ import (
 // maxRereadDelay bounds the pauses between attempts to read a body again.
 const maxRereadDelay = time.Minute
 
-// reread reads the body of an event that has waited without it; see queues.shed. It
+// reread reads the body of an event that has waited without it; see queueing.Queues. It
 // returns false if the event is over: the object is gone, or newer events of it wait.
 func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
 	it.Bodiless = false

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
@@ -16,8 +19,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
-	"k8s.io/client-go/rest"
 )
 
 // TestBodiesAreReadAgain when the place of an event comes that has waited without its body.
@@ -59,7 +60,7 @@ func TestBodiesAreReadAgain(t *testing.T) {
 				s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}}
 				it := queueing.Item{Event: watching.Event{Type: tt.kind, Meta: meta}, Bodiless: true}
 				began := time.Now()
-				it, known := s.reread(t.Context(), it, &queueing.Queue{Owner: queueing.New(0), Arrived: make(chan struct{}, 1)})
+				it, known := s.reread(t.Context(), it, queueing.Alone())
 				if known != (tt.body != "") || known && (it.Type != tt.kind || it.Bodiless || !strings.Contains(string(it.Object), tt.body)) {
 					t.Errorf("%t: %s %s, want %q", known, it.Type, it.Object, tt.body)
 				}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rs/zerolog"
+
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -23,7 +25,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
-	"github.com/rs/zerolog"
 )
 
 // Host is what the streams of one operator share.
@@ -213,7 +214,7 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	ctx, cancel := context.WithCancel(ctx)
 	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
-	s.listings.Go(func() {                      // Waited for by servedStream.run.
+	s.listings.Go(func() {                      // Waited for by Stream.run.
 		defer end()
 		defer cancel()
 		sink := &againSink{s.sink(gate)}

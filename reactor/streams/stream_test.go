@@ -13,7 +13,7 @@ func TestDroppedItemsOpenTheGate(t *testing.T) {
 	g := indexing.NewGate()
 	g.Add()
 	qs := queueing.New(0)
-	qs.Closed = true
+	qs.Drain(func() {}, 0)
 	sink := &againSink{queueSink: &queueSink{ctx: t.Context(), queues: qs, gate: g}}
 	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{UID: "a"}})
 	sink.Listed()

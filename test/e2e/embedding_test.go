@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/guests"
-
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/guests"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
