@@ -40,7 +40,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	with := &daemons.Attendance{Cause: handling.NewCause(c.Object, nil), Memory: &c.memory.Background, Starts: c.starts, Nudge: c.queue.Nudger(), Crowded: c.crowded}
+	with := c.attendance()
 	delays, err := c.attend(ctx, with, len(changed.Change().Diff) > 0)
 	if err != nil {
 		return plan{}, err
@@ -73,10 +73,20 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	return plan{delays: delays, matched: changed != nil}, nil
 }
 
+// attendance is the object with its daemons and timers; nil if there are no handlers for them.
+func (c *cycle) attendance() *daemons.Attendance {
+	if len(c.p.Handlers.Spawning) == 0 {
+		return nil
+	}
+	return &daemons.Attendance{
+		Cause: handling.NewCause(c.Object, nil), Memory: &c.memory.Background, Starts: c.starts, Nudge: c.queue.Nudger(), Crowded: c.crowded,
+	}
+}
+
 // attend starts and stops the daemons and timers of the object. It returns when to look at
 // those that are ending.
 func (c *cycle) attend(ctx context.Context, with *daemons.Attendance, essential bool) ([]time.Duration, error) {
-	if len(c.p.Handlers.Spawning) == 0 {
+	if with == nil {
 		return nil, nil
 	}
 	if essential {
@@ -113,8 +123,10 @@ func (c *cycle) guardDeletion(ctx context.Context, with *daemons.Attendance, cha
 
 // requiresFinalizer tells whether there is anything to do at the end of the
 // object's life: daemons to stop, or handlers to call.
-func (c *cycle) requiresFinalizer(ctx context.Context, with *daemons.Attendance, changed *handling.Cause) (bool, error) {
-	required, err := c.p.Engine.Guards(ctx, with)
+func (c *cycle) requiresFinalizer(ctx context.Context, with *daemons.Attendance, changed *handling.Cause) (required bool, err error) {
+	if with != nil {
+		required, err = c.p.Engine.Guards(ctx, with)
+	}
 	if err == nil && !required && changed != nil {
 		required, err = changed.PrematchesAny(ctx, c.p.Handlers.Requiring)
 	}
