@@ -1,15 +1,11 @@
 package host
 
 import (
-	"context"
 	"errors"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/host/internal/asm"
 	"github.com/kopf-wasm/kopf/host/linear"
 )
 
@@ -42,31 +38,4 @@ func TestTooManyMappings(t *testing.T) {
 		task.Release(t.Context())
 	}
 	startDaemons(t, m, 3)
-}
-
-// TestThirtyThousandDaemons: three operators with as many daemons as they may have by default, each with an instance for
-// itself, stay below the system's usual limit of mappings.
-func TestThirtyThousandDaemons(t *testing.T) {
-	if os.Getenv("KOPF_HEAVY") == "" || !linear.Supported {
-		t.Skip("SKIPPED: set KOPF_HEAVY=1: it takes a minute and some gigabytes")
-	}
-	var tasks []*Task
-	for operator := range 3 {
-		guest := scatterer(3600)
-		guest.Names = asm.Cat([]byte{1}, asm.Sized(asm.Vector([][]byte{asm.Cat([]byte{byte(operator)}, asm.Name(strconv.Itoa(operator)))})))
-		m, err := load(t, guest.Encode(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, startDaemons(t, m, 10_000)...)
-	}
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
-	used, limit := linear.Mappings()
-	t.Logf("%d daemons: %d mappings of the process, %d of %d counted", len(tasks), strings.Count(string(maps), "\n"), used, limit)
-	for _, task := range tasks {
-		task.Release(context.Background())
-	}
 }

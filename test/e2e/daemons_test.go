@@ -74,7 +74,7 @@ func TestDaemonsThatPanic(t *testing.T) {
 func TestDaemonsThatSpin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{host: host.Options{ComputeLimit: 200 * time.Millisecond}, config: map[string]string{"options": `{"retries":3}`}})
+	op := s.beside(t, "daemon", options{host: host.Options{ComputeLimit: time.Second}, config: map[string]string{"options": `{"retries":3}`}})
 	s.create(t, "obj1", "{do: spin}")
 	op.until(t, "it is retried", func() bool { return op.lines(`"name":"obj1"`, `"retry":2`) > 0 })
 	op.says(t, "obj1", "Daemon 'daemonFn' failed with an exception and will stop now")
