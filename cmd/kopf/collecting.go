@@ -18,11 +18,11 @@ const leastHeap = 4 << 20
 // usualPercent is the garbage that Go lets come together, in per cent of what is in use.
 const usualPercent = 100
 
-// giveRoom lets the collector run less often while little memory is in use: an operator
+// relaxCollector lets the collector run less often while little memory is in use: an operator
 // that answers reviews holds a few megabytes, and so would collect dozens of times in a
 // second, while reviews wait. It ends with the context, and does nothing if whoever runs
 // the program has set GOGC.
-func giveRoom(ctx context.Context) (end func()) {
+func relaxCollector(ctx context.Context) (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}

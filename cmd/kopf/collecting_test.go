@@ -21,7 +21,7 @@ func TestPercentFor(t *testing.T) {
 // The percentage follows what is in use, and is the usual one in the end.
 func TestGiveRoom(t *testing.T) {
 	t.Setenv("GOGC", "")
-	end := giveRoom(t.Context())
+	end := relaxCollector(t.Context())
 	t.Cleanup(end)
 	for deadline := time.Now().Add(time.Minute); percent() == usualPercent; runtime.Gosched() {
 		if runtime.GC(); time.Now().After(deadline) {
@@ -35,7 +35,7 @@ func TestGiveRoom(t *testing.T) {
 
 func TestGiveRoomUnlessToldOtherwise(t *testing.T) {
 	t.Setenv("GOGC", "150")
-	defer giveRoom(t.Context())()
+	defer relaxCollector(t.Context())()
 	runtime.GC()
 	if percent() != usualPercent {
 		t.Errorf("it is %d", percent())

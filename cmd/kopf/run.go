@@ -175,7 +175,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return operator.Run(ctx, options)
 	}
 	if o.admission != "" || settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
-		defer giveRoom(ctx)()
+		defer relaxCollector(ctx)()
 	}
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)

@@ -30,7 +30,7 @@ const (
 
 	minCleared  = 64 << 10 // memory.fill with zero: more than so many bytes are looked at before they are written
 	clearedPart = 4 << 10  // so many at once
-	lookedAt    = 64       // and so many in one turn of a loop,
+	lookedAt    = 64       // and so many in one iteration of a loop,
 	costLook    = 16       // which costs so much
 )
 

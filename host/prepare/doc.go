@@ -18,7 +18,7 @@
 //
 //   - A private global counts down at the beginning of functions and of loops, by
 //     what the code behind costs at most (see costs.go); functions that are a loop as a whole
-//     have one check, not two, and short loops one for several turns. When it is spent, the
+//     have one check, not two, and short loops one for several iterations. When it is spent, the
 //     host function yield is called and gives a new budget.
 //   - Instructions that work on ranges of memory or of tables, and memory.grow,
 //     become calls of functions that charge for the length, and split what is long.

@@ -3,7 +3,7 @@ package prepare
 import "slices"
 
 // region is the code behind one check: that of a function without its loops, or
-// of one turn of a loop without inner loops. All ways back lead over a loop header,
+// of one iteration of a loop without inner loops. All ways back lead over a loop header,
 // so each instruction in it runs at most once, and its cost is that of the longest path.
 type region struct {
 	cost int

@@ -18,7 +18,7 @@ type rewriter struct {
 
 	reader reader // of one function after the other
 	tracer tracer
-	turns  reader // of one loop after the other
+	iterations  reader // of one loop after the other
 
 	helpers     []helper
 	helperIndex map[helperKey]uint32
@@ -35,7 +35,7 @@ func newRewriter(m *module, code *canonicalCode) *rewriter {
 		m:           m,
 		code:        code,
 		reader:      *newReader(nil),
-		turns:       *newReader(nil),
+		iterations:       *newReader(nil),
 		yield:       m.importedFuncs(),
 		counter:     uint32(len(m.globals)),
 		types:       m.types,
@@ -133,7 +133,7 @@ func (w *rewriter) instructions(out []byte, r *reader, loops []region) []byte {
 		in := r.instruction()
 		w.notice(in)
 		switch {
-		case in.op == opLoop && loops[0].loop.turns > 1:
+		case in.op == opLoop && loops[0].loop.iterations > 1:
 			out = w.unroll(append(out, r.Buf[copied:at]...), r, at, loops[0])
 			loops = loops[1:]
 		case in.op == opLoop:

@@ -7,23 +7,23 @@ import "github.com/kopf-wasm/kopf/host/internal/wasm"
 //
 //	block               ;; to leave the loop
 //	  loop
-//	    check for all turns
-//	    block           ;; its end is the beginning of the next turn
+//	    check for all iterations
+//	    block           ;; its end is the beginning of the next iteration
 //	      the code
 //	      br 2
 //	    end
 //	    …
-//	    the code        ;; the last turn
+//	    the code        ;; the last iteration
 //	  end
 //	end
 //
-// Branches to the loop, which begin the next turn, lead to the end of the block, but for the
-// last turn. A loop that ends early has been charged for more turns than it has made.
+// Branches to the loop, which begin the next iteration, lead to the end of the block, but for the
+// last iteration. A loop that ends early has been charged for more iterations than it has made.
 
 // Bounds of loops that are written several times.
 const (
-	turnsOfLoop = 4   // how often
-	shortLoop   = 48  // the cost of one turn
+	iterationsOfLoop = 4   // how often
+	shortLoop   = 48  // the cost of one iteration
 	shortCode   = 256 // the bytes of its code
 )
 
@@ -33,7 +33,7 @@ type inner struct {
 	shape      shape // of its code
 	loops      bool  // there are loops in it
 	params     bool  // something is on the stack where it begins, or may be
-	turns      int   // of one check
+	iterations      int   // of one check
 }
 
 // locate notes where loops begin and end.
@@ -43,7 +43,7 @@ func (t *tracer) locate(in *instruction, at, next int) {
 		if n := len(t.loops); n > 0 {
 			t.regions[t.frames[t.loops[n-1]].region].loop.loops = true
 		}
-		t.opened = inner{begin: next, shape: t.shape, params: in.blockType >= 0, turns: 1}
+		t.opened = inner{begin: next, shape: t.shape, params: in.blockType >= 0, iterations: 1}
 	case in.op == opEnd && t.top().op == opLoop:
 		loop := &t.regions[t.region()].loop
 		loop.end, loop.shape = at, t.shape.minus(loop.shape)
@@ -56,8 +56,8 @@ func (w *rewriter) chooseTurns(regions []region, s shape) {
 	longer, code := s, 0
 	for _, g := range regions[1:] {
 		if g.isShort() {
-			longer = longer.plus(g.loop.shape, turnsOfLoop-1).plus(shape{blocks: 1}, turnsOfLoop)
-			code += (turnsOfLoop - 1) * (g.loop.end - g.loop.begin)
+			longer = longer.plus(g.loop.shape, iterationsOfLoop-1).plus(shape{blocks: 1}, iterationsOfLoop)
+			code += (iterationsOfLoop - 1) * (g.loop.end - g.loop.begin)
 		}
 	}
 	more := longer.effort() - s.effort() + uint64(code)*effortByte
@@ -67,37 +67,37 @@ func (w *rewriter) chooseTurns(regions []region, s shape) {
 	w.unrolled += more
 	for i := range regions[1:] {
 		if g := &regions[1+i]; g.isShort() {
-			g.loop.turns = turnsOfLoop
+			g.loop.iterations = iterationsOfLoop
 		}
 	}
 }
 
-// isShort tells whether the region is a loop whose check costs much of a turn.
+// isShort tells whether the region is a loop whose check costs much of a iteration.
 func (g region) isShort() bool {
 	return !g.loop.loops && !g.loop.params && g.cost <= shortLoop && g.loop.end-g.loop.begin <= shortCode
 }
 
-// unroll writes a loop of several turns. The reader stands behind its beginning, which is
+// unroll writes a loop of several iterations. The reader stands behind its beginning, which is
 // at the position; then behind its end.
 func (w *rewriter) unroll(out []byte, r *reader, at int, g region) []byte {
 	begin := r.Buf[at:r.Pos]
 	out = append(append(out, opBlock), begin[1:]...)
-	out = w.appendCheck(append(out, begin...), g.cost*g.loop.turns)
-	for left := g.loop.turns - 1; left >= 0; left-- {
-		*w.turns.Reader = wasm.Reader{Buf: r.Buf[:g.loop.end], Pos: g.loop.begin}
+	out = w.appendCheck(append(out, begin...), g.cost*g.loop.iterations)
+	for left := g.loop.iterations - 1; left >= 0; left-- {
+		*w.iterations.Reader = wasm.Reader{Buf: r.Buf[:g.loop.end], Pos: g.loop.begin}
 		if left == 0 {
-			out = w.turn(out, &w.turns, 0)
+			out = w.iteration(out, &w.iterations, 0)
 			continue
 		}
-		out = w.turn(append(out, opBlock, typeEmpty), &w.turns, 1)
+		out = w.iteration(append(out, opBlock, typeEmpty), &w.iterations, 1)
 		out = append(out, opBr, 2, opEnd)
 	}
 	r.Pos = g.loop.end + 1
 	return append(out, opEnd, opEnd)
 }
 
-// turn rewrites the code of a loop without loops, so many blocks deeper below the one around all turns.
-func (w *rewriter) turn(out []byte, r *reader, deeper uint32) []byte {
+// iteration rewrites the code of a loop without loops, so many blocks deeper below the one around all iterations.
+func (w *rewriter) iteration(out []byte, r *reader, deeper uint32) []byte {
 	depth := uint32(0)
 	label := func(to uint32) uint32 {
 		if to > depth { // out of the loop

@@ -33,7 +33,7 @@ func reaches() []byte {
 }
 
 // TestShortLoops: loops do the same when their code is written several times, whatever
-// leaves them, and after whatever number of turns.
+// leaves them, and after whatever number of iterations.
 func TestShortLoops(t *testing.T) {
 	get, i32 := asm.Get, asm.I32Const
 	odd := asm.Cat(get(3), i32(1), asm.I32And)
@@ -52,12 +52,12 @@ func TestShortLoops(t *testing.T) {
 		"bulk memory":                asm.Cat(asm.Loop, i32(8), get(3), i32(9), asm.MemoryFill, i32(10), asm.I32Load(), get(2), asm.I32Add, asm.Set(2), reaches(), asm.I32Eqz, asm.BrIf(0), asm.End),
 		"a result at the end":        asm.Cat(withResult, add(2, 2), reaches(), asm.I32Eqz, asm.BrIf(0), get(2), i32(5), asm.I32Add, asm.End, asm.Set(2)),
 		"a result out of the middle": asm.Cat([]byte{0x02, asm.I32}, withResult, add(2, 2), get(2), reaches(), asm.BrIf(1), asm.Drop, odd, asm.BrIf(0), get(2), get(1), asm.I32Add, asm.End, i32(9), asm.I32Mul, asm.End, asm.Set(2)),
-		"one turn":                   asm.Cat(asm.Loop, add(2, 2), asm.End),
+		"one iteration":                   asm.Cat(asm.Loop, add(2, 2), asm.End),
 		"a trap":                     asm.Cat(asm.Loop, add(2, 2), reaches(), asm.If, get(2), asm.I32Const(0), []byte{0x6e}, asm.Set(2), asm.End, asm.Br(0), asm.End),
 		"in another loop":            asm.Cat(asm.Loop, asm.Loop, add(2, 2), odd, reaches(), asm.I32Eqz, asm.I32And, asm.BrIf(0), asm.End, add(2, 3), get(3), get(0), []byte{0x49}, asm.BrIf(0), asm.End),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p, err := prepared(function(code).Encode()); err != nil || bytes.Count(p.Wasm, add(2, 2)) != turnsOfLoop && name != "calls" && name != "bulk memory" {
+			if p, err := prepared(function(code).Encode()); err != nil || bytes.Count(p.Wasm, add(2, 2)) != iterationsOfLoop && name != "calls" && name != "bulk memory" {
 				t.Fatalf("the loop is there %d times: %v", bytes.Count(p.Wasm, add(2, 2)), err)
 			}
 			for n := range uint64(10) {
@@ -71,10 +71,10 @@ func TestShortLoops(t *testing.T) {
 	}
 }
 
-// TestShortLoopsAreCharged: an endless loop makes as many turns between two calls of yield as
+// TestShortLoopsAreCharged: an endless loop makes as many iterations between two calls of yield as
 // its cost allows, and hardly fewer.
 func TestShortLoopsAreCharged(t *testing.T) {
-	const counted, nop = costLoad + costStore + 6, 0x01 // the code that counts the turns in the memory, and the branch
+	const counted, nop = costLoad + costStore + 6, 0x01 // the code that counts the iterations in the memory, and the branch
 	count := asm.Cat(asm.I32Const(0), asm.I32Const(0), asm.I32Load(), asm.I32Const(1), asm.I32Add, asm.I32Store())
 	for _, more := range []int{0, 1, 10, shortLoop - counted - 1, shortLoop - counted, shortLoop - counted + 1, shortLoop, 200, 1000} {
 		t.Run(fmt.Sprint(more), func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestShortLoopsAreCharged(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := r.call("f", 0, 0)
-			turns := int(binary.LittleEndian.Uint32([]byte(out.Memory)))
-			spent, budget := turns*(counted+more), (r.max+1)*Budget
+			iterations := int(binary.LittleEndian.Uint32([]byte(out.Memory)))
+			spent, budget := iterations*(counted+more), (r.max+1)*Budget
 			if spent > budget || spent < budget/2 {
-				t.Errorf("%d turns of %d with a budget of %d", turns, counted+more, budget)
+				t.Errorf("%d iterations of %d with a budget of %d", iterations, counted+more, budget)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func (b *life) attempt(ctx context.Context) (*sleep, error) {
 func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
 	for err == nil && step.Step != abi.StepDone {
 		if step.Step == abi.StepWait {
-			return b.doze(step), nil
+			return b.sleepFor(step), nil
 		}
 		if step.Step == abi.StepCall {
 			b.stopper.Away(func() { step, err = b.talk.Next(ctx, step) })
@@ -61,8 +61,8 @@ func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep,
 	return b.conclude(ctx, step, err)
 }
 
-// doze is the sleep that the guest wishes.
-func (b *life) doze(step *abi.Step) *sleep {
+// sleepFor is the sleep that the guest asks for.
+func (b *life) sleepFor(step *abi.Step) *sleep {
 	b.talk.Cause = nil
 	limit, reasons := b.talk.Bounds(step)
 	stoppable := step.Stoppable

@@ -192,7 +192,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 				}
 				b.stopper.Set(test.before)
 				began := time.Now()
-				go b.live(ctx, func(context.Context) (*sleep, error) { return b.doze(step), nil }) // Waited for below.
+				go b.live(ctx, func(context.Context) (*sleep, error) { return b.sleepFor(step), nil }) // Waited for below.
 				time.Sleep(10 * time.Second)
 				if test.during != 0 {
 					b.stopper.Set(test.during)

@@ -36,9 +36,9 @@ func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	return handling.NewCause(c.Object, k), nil
 }
 
-// unlessStranger drops the change if no handler is interested in the object at
+// unlessIrrelevant drops the change if no handler is interested in the object at
 // all: then nothing is logged and nothing stored.
-func (p *Processor) unlessStranger(ctx context.Context, change *handling.Cause) (*handling.Cause, error) {
+func (p *Processor) unlessIrrelevant(ctx context.Context, change *handling.Cause) (*handling.Cause, error) {
 	interesting, err := change.PrematchesAny(ctx, p.Handlers.Changing)
 	if err != nil || !interesting {
 		return nil, err

@@ -32,7 +32,7 @@ func (s *overloaded) RoundTrip(*http.Request) (*http.Response, error) {
 	return reactortest.Answer(http.StatusOK, io.NopCloser(bytes.NewReader(reactortest.NewObject(1)))), nil
 }
 
-// A daemon whose patch is repeated gives up nothing of the cycle that has spawned it: the
+// A daemon whose patch is repeated gives up nothing of the cycle that has made it: the
 // worker of the object keeps its slot.
 func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	if changed, err = c.p.unlessStranger(ctx, changed); err != nil {
+	if changed, err = c.p.unlessIrrelevant(ctx, changed); err != nil {
 		return plan{}, err
 	}
 	guarded, err := c.guardDeletion(ctx, with, changed)

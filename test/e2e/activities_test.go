@@ -25,7 +25,7 @@ func TestBadStartups(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.do, func(t *testing.T) {
 			op, _ := s.launch(t, options{
-				guest: "living", host: host.Options{ComputeLimit: 200 * time.Millisecond},
+				guest: "living", host: host.Options{ComputeLimit: time.Second},
 				config: map[string]string{"handlers": "startup cleanup create", "do": test.do, "options": `{"retries":2}`},
 			})
 			<-op.ended
