@@ -1,7 +1,6 @@
 package signatures
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
 // Config says whose signatures are demanded: verification.yml in the format of
@@ -74,15 +73,12 @@ func ReadConfig(path string) (*Config, error) {
 
 // ParseConfig reads a configuration. Unknown keys, and those of another kind, are
 // refused: a demand that is not understood would be one that is not made.
+//
+// Errors: bounded.ErrTooMuch, and others.
 func ParseConfig(data []byte) (*Config, error) {
 	c := &Config{}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+	if err := boundedyaml.Decode(data, c); err != nil {
 		return nil, err
-	}
-	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more than one document: only one says what is demanded")
 	}
 	if c.APIVersion != "v1" {
 		return nil, fmt.Errorf("apiVersion %q: want v1", c.APIVersion)

@@ -1,9 +1,11 @@
 package signatures
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/internal/bounded"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedtest"
 )
 
@@ -34,5 +36,31 @@ func TestWorstSignatures(t *testing.T) {
 		"lists":       repeated(`{"optional":{"":[`, `[],`, `]}}`),
 	} {
 		boundedtest.Parse(t, name, content, func(content []byte) error { _, err := readPayload(content, "sha256:"); return err })
+	}
+}
+
+// TestWorstConfigs: the worst files of demands have as many equal keys as possible, which are quadratic in
+// the decoder of YAML.
+func TestWorstConfigs(t *testing.T) {
+	repeated := func(head, part, tail string) []byte {
+		return []byte(head + strings.Repeat(part, (maxConfig-len(head)-len(tail))/len(part)) + tail)
+	}
+	const key = "apiVersion: v1\nallOf:\n- kind: pubKey\n"
+	for name, content := range map[string][]byte{
+		"equal keys":             repeated("", "a:\n", ""),
+		"2,000 equal keys":       []byte(strings.Repeat("a:\n", 2000)),
+		"equal annotations":      repeated(key+"  annotations: {", "a,", "}"),
+		"2,000 such annotations": []byte(key + "  annotations: {" + strings.Repeat("a,", 2000) + "}"),
+		"entries":                repeated("apiVersion: v1\nallOf: [", "a,", "]"),
+		"nesting":                repeated("allOf: ", "[", ""),
+		"nested keys":            repeated("", "? ", ""),
+	} {
+		boundedtest.Parse(t, name, content, func(content []byte) error {
+			_, err := ParseConfig(content)
+			if !errors.Is(err, bounded.ErrTooMuch) && !strings.Contains(err.Error(), "exceeded max depth") && !strings.Contains(err.Error(), "already set") {
+				t.Errorf("%s: error %.200v", name, err)
+			}
+			return err
+		})
 	}
 }

@@ -17,6 +17,9 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
 // Manifest is what a manifest says.
@@ -63,7 +66,7 @@ func Is(path string) bool {
 
 // Parse reads a manifest in the format that its name tells.
 //
-// Errors: unknown fields, and whatever cannot be done here, by their names.
+// Errors: unknown fields, and whatever cannot be done here, by their names; bounded.ErrTooMuch.
 func Parse(path string, data []byte) (*Manifest, error) {
 	text, err := toJSON(path, data)
 	if err != nil {
@@ -81,9 +84,15 @@ func Parse(path string, data []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
+// maxValues bounds the values of a manifest in JSON.
+const maxValues = 20_000
+
 func toJSON(path string, data []byte) ([]byte, error) {
 	if strings.EqualFold(filepath.Ext(path), ".json") {
-		return data, nil
+		return data, bounded.JSON(data, maxValues)
+	}
+	if err := boundedyaml.Check(data); err != nil {
+		return nil, err
 	}
 	return yaml.YAMLToJSONStrict(data)
 }

@@ -6,11 +6,9 @@
 package sources
 
 import (
-	"bytes"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -18,8 +16,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
 // Sources say how registries are reached. The zero value, and nil, are a file
@@ -86,9 +85,7 @@ func Read(path string) (*Sources, error) {
 // Parse reads the document; unknown keys are refused. Certificates are read at once.
 func Parse(data []byte) (*Sources, error) {
 	var f file
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := boundedyaml.Decode(data, &f); err != nil {
 		return nil, err
 	}
 	s := &Sources{insecure: f.Insecure, authorities: map[string][]*x509.Certificate{}}
