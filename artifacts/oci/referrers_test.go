@@ -65,7 +65,7 @@ func TestReferrersOfHostileRegistries(t *testing.T) {
 					return
 				}
 			}
-		}, oci.ErrUnavailable, ""},
+		}, oci.ErrLayout, "too much: more than 100000 values"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ocitest.New(t)

@@ -9,10 +9,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 )
 
@@ -42,7 +44,9 @@ type toward struct {
 }
 
 // RoundTrip sends a request. The body of the response ends with an error if
-// nothing comes for too long.
+// nothing comes for too long, and, unless it is a blob, if it has too many values for a decoder.
+//
+// Errors: ErrLayout of bodies with too many values.
 func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && !t.mayBePlain(req.URL.Host) {
 		return nil, fmt.Errorf("%s is not to be reached without TLS: list it in insecure_sources of sources.yaml if it is", req.URL.Host)
@@ -53,8 +57,26 @@ func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(err)
 		return nil, err
 	}
-	resp.Body = &watched{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, stall: t.stall}
+	body := &watched{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, stall: t.stall}
+	if resp.Body = body; !isBlob(req) {
+		resp.Body = document{layout.ValuesReader(body), body}
+	}
 	return resp, nil
+}
+
+// document is a body that is decoded as JSON: see layout.ValuesReader.
+type document struct {
+	io.Reader
+	io.Closer
+}
+
+// isBlob tells whether a blob was asked for, by this request or by the one that was redirected to it. All else is
+// JSON, and small.
+func isBlob(req *http.Request) bool {
+	for req.Response != nil && req.Response.Request != nil {
+		req = req.Response.Request
+	}
+	return path.Base(path.Dir(req.URL.Path)) == "blobs"
 }
 
 // mayBePlain tells whether a host may be spoken to without TLS.
@@ -97,6 +119,9 @@ func dialer(host string) *net.Dialer {
 	return d
 }
 
+// maxHeader bounds the header of a response, in bytes. The longest that registries send are addresses with signatures.
+const maxHeader = 256 << 10
+
 // of is the transport of one host; unchecked does not verify certificates.
 func (t *transport) of(host string, unchecked bool) *http.Transport {
 	t.mu.Lock()
@@ -122,8 +147,10 @@ func (t *transport) of(host string, unchecked bool) *http.Transport {
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: t.stall,
 		IdleConnTimeout:       30 * time.Second,
-		MaxIdleConnsPerHost:   4,
-		ForceAttemptHTTP2:     true,
+
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    4,
+		ForceAttemptHTTP2:      true,
 	}
 	t.hosts[host] = made
 	return made

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // ErrTooMuch is in the errors about documents with too many values, or nested too deeply.
@@ -21,39 +22,82 @@ const maxDepth = 500
 //
 // Errors: ErrTooMuch.
 func JSON(document []byte, maxValues int) error {
-	values, depth := 1, 0
-	for i := 0; i < len(document); i++ {
-		switch document[i] {
+	c := counter{values: 1, limit: maxValues}
+	return c.add(document)
+}
+
+// Reader reads what the other reader does, until that is more than JSON accepts. The error is ErrTooMuch then, and
+// nothing of the last part is returned.
+func Reader(from io.Reader, maxValues int) io.Reader {
+	return &reader{from: from, counter: counter{values: 1, limit: maxValues}}
+}
+
+type reader struct {
+	from    io.Reader
+	counter counter
+	failed  error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.failed != nil {
+		return 0, r.failed
+	}
+	n, err := r.from.Read(p)
+	if r.failed = r.counter.add(p[:n]); r.failed != nil {
+		return 0, r.failed
+	}
+	return n, err
+}
+
+// counter counts the values of a document that comes in parts.
+type counter struct {
+	values, limit, depth int
+	inText, escaped      bool // within a string; behind a backslash in it
+}
+
+func (c *counter) add(part []byte) error {
+	for i := 0; i < len(part); i++ {
+		if c.inText {
+			i += c.text(part[i:]) - 1
+			continue
+		}
+		switch part[i] {
 		case '"':
-			i += text(document[i+1:])
+			c.inText = true
 		case '{', '[':
-			if depth++; depth > maxDepth {
+			if c.depth++; c.depth > maxDepth {
 				return fmt.Errorf("%w: more than %d levels of nesting", ErrTooMuch, maxDepth)
 			}
-			values++
+			c.values++
 		case '}', ']':
-			depth--
+			c.depth--
 		case ',':
-			values++
+			c.values++
 		}
-		if values > maxValues {
-			return fmt.Errorf("%w: more than %d values", ErrTooMuch, maxValues)
+		if c.values > c.limit {
+			return fmt.Errorf("%w: more than %d values", ErrTooMuch, c.limit)
 		}
 	}
 	return nil
 }
 
-// text is the length of a string, with the quote at its end.
-func text(rest []byte) int {
-	for i := 0; i < len(rest); {
+// text is how much of the rest, which is not empty, belongs to a string, with the quote at its end.
+func (c *counter) text(rest []byte) int {
+	i := 0
+	if c.escaped { // what is escaped is skipped
+		c.escaped, i = false, 1
+	}
+	for i < len(rest) {
 		next := bytes.IndexAny(rest[i:], `"\`)
 		switch {
 		case next < 0:
 			return len(rest)
 		case rest[i+next] == '"':
+			c.inText = false
 			return i + next + 1
 		}
-		i += next + 2 // what is escaped is skipped
+		c.escaped = i+next+2 > len(rest)
+		i += next + 2
 	}
 	return len(rest)
 }

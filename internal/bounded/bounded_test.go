@@ -1,10 +1,13 @@
 package bounded_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
@@ -30,6 +33,16 @@ func TestJSON(t *testing.T) {
 		if err := bounded.JSON([]byte(tt.document), tt.max); (err == nil) != tt.good || err != nil && !errors.Is(err, bounded.ErrTooMuch) {
 			t.Errorf("%s: error %v", tt.name, err)
 		}
+		for _, from := range []io.Reader{strings.NewReader(tt.document), iotest.OneByteReader(strings.NewReader(tt.document)), iotest.HalfReader(strings.NewReader(tt.document))} {
+			r := bounded.Reader(from, tt.max)
+			got, err := io.ReadAll(r)
+			if (err == nil) != tt.good || err != nil && !errors.Is(err, bounded.ErrTooMuch) || tt.good && string(got) != tt.document {
+				t.Errorf("%s: read %q, error %v", tt.name, got, err)
+			}
+			if n, again := r.Read(make([]byte, 1)); n != 0 || err != nil && !errors.Is(again, err) {
+				t.Errorf("%s: read again: %d, error %v", tt.name, n, again)
+			}
+		}
 	}
 }
 
@@ -54,6 +67,10 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"\"",{}]}`), 5)
 	f.Add([]byte(`["\\",[[]]]`), 3)
 	f.Fuzz(func(t *testing.T, document []byte, limit int) {
+		half := len(document) / 2
+		if _, err := io.ReadAll(bounded.Reader(io.MultiReader(bytes.NewReader(document[:half]), bytes.NewReader(document[half:])), max(limit, 1))); (err == nil) != (bounded.JSON(document, max(limit, 1)) == nil) {
+			t.Errorf("in two parts: %v", err)
+		}
 		var value any
 		if limit < 1 || bounded.JSON(document, limit) != nil || json.Unmarshal(document, &value) != nil {
 			return

@@ -2,7 +2,9 @@ package layout
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/kopf-wasm/kopf/internal/bounded"
@@ -26,6 +28,22 @@ func CheckValues(content []byte) error {
 		return fmt.Errorf("%w: %w", ErrLayout, err)
 	}
 	return nil
+}
+
+// ValuesReader reads what the other reader does, unless CheckValues would refuse it: for JSON that goes to the decoder of
+// a library.
+//
+// Errors: ErrLayout, besides those of the other reader.
+func ValuesReader(from io.Reader) io.Reader { return valuesReader{bounded.Reader(from, maxValues)} }
+
+type valuesReader struct{ from io.Reader }
+
+func (r valuesReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if errors.Is(err, bounded.ErrTooMuch) {
+		err = fmt.Errorf("%w: %w", ErrLayout, err)
+	}
+	return n, err
 }
 
 // ReadManifest reads any manifest, of a module or of something attached to one.
