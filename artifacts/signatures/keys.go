@@ -38,11 +38,27 @@ func ParsePublicKey(text []byte) (*PublicKey, error) {
 	if more, _ := pem.Decode(rest); more != nil {
 		return nil, errors.New("more than one key: each is demanded by an entry or a file of its own")
 	}
+	if err := checkSize(block); err != nil {
+		return nil, err
+	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("public key: %w", err)
 	}
 	return newPublicKey(key)
+}
+
+// Bounds of a key. What takes long grows with the square and the cube of its length.
+const (
+	maxKey  = 32 << 10 // bytes of one
+	maxBits = 16 << 10 // of RSA
+)
+
+func checkSize(block *pem.Block) error {
+	if len(block.Bytes) > maxKey {
+		return fmt.Errorf("a key of %d bytes; at most %d are possible", len(block.Bytes), maxKey)
+	}
+	return nil
 }
 
 func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
@@ -51,6 +67,9 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 	case *rsa.PublicKey:
 		if key.N.BitLen() < 2048 {
 			return nil, fmt.Errorf("public key: RSA of %d bits is too weak", key.N.BitLen())
+		}
+		if key.N.BitLen() > maxBits {
+			return nil, fmt.Errorf("public key: RSA of %d bits; at most %d are possible", key.N.BitLen(), maxBits)
 		}
 	default:
 		return nil, fmt.Errorf("public key: %T is none of ECDSA, RSA, Ed25519", key)

@@ -18,6 +18,9 @@ func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey,
 	if block == nil {
 		return nil, errors.New("no private key in PEM")
 	}
+	if err := checkSize(block); err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
 	der := block.Bytes
 	switch block.Type {
 	case "PRIVATE KEY":

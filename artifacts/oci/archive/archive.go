@@ -28,6 +28,7 @@ const (
 	maxEntries   = 10_000
 	maxArtifacts = 1000
 	maxBlob      = 256 << 20
+	maxName      = 200 // bytes of a name in errors
 )
 
 // index is index.json.

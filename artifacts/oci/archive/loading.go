@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Load puts the artifacts of an archive into a store, and returns the entries of the
@@ -72,10 +73,11 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 		case n > maxEntries:
 			return nil, fmt.Errorf("%w: more than %d files", ErrArchive, maxEntries)
 		case isSparse(header):
-			return nil, fmt.Errorf("%w: %q is a file with holes, which is larger than what is read of it", ErrArchive, header.Name)
+			return nil, fmt.Errorf("%w: %q is a file with holes, which is larger than what is read of it", ErrArchive, legible.Clip(header.Name, maxName))
 		case header.Name == indexFile && list != nil:
 			return nil, fmt.Errorf("%w: it has more than one %s", ErrArchive, indexFile)
 		}
+		name := legible.Short(header.Name, maxName)
 		sum, isBlob := strings.CutPrefix(header.Name, blobsDir)
 		if header.Typeflag != tar.TypeReg || !isBlob && header.Name != indexFile {
 			continue
@@ -87,11 +89,11 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 		content, err := io.ReadAll(io.LimitReader(r, limit+1))
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%w: %s: %w", ErrArchive, header.Name, err)
+			return nil, fmt.Errorf("%w: %s: %w", ErrArchive, name, err)
 		case int64(len(content)) > limit:
-			return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrArchive, header.Name, limit)
+			return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrArchive, name, limit)
 		case isBlob && layout.Digest(content) != "sha256:"+sum:
-			return nil, fmt.Errorf("%w: %s was tampered with: its content has the digest %s", ErrArchive, header.Name, layout.Digest(content))
+			return nil, fmt.Errorf("%w: %s was tampered with: its content has the digest %s", ErrArchive, name, layout.Digest(content))
 		case isBlob:
 			_, err = s.Put(content)
 		default:

@@ -27,9 +27,18 @@ func (c certificate) read() ([]*x509.Certificate, error) {
 	return nil, fmt.Errorf("type %q: want Path or Data", c.Type)
 }
 
+// Bounds of the authorities of one entry: systems have about 150 in all, of two kilobytes.
+const (
+	maxCertificates = 1000
+	maxCertificate  = 64 << 10 // bytes of one
+)
+
 // certificates reads one certificate in DER, or any number of them in PEM.
 func certificates(data []byte) ([]*x509.Certificate, error) {
 	if block, _ := pem.Decode(data); block == nil {
+		if len(data) > maxCertificate {
+			return nil, fmt.Errorf("neither PEM nor DER of a certificate, which has at most %d bytes", maxCertificate)
+		}
 		single, err := x509.ParseCertificate(data)
 		if err != nil {
 			return nil, errors.New("neither PEM nor DER of a certificate")
@@ -38,6 +47,12 @@ func certificates(data []byte) ([]*x509.Certificate, error) {
 	}
 	var found []*x509.Certificate
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		switch {
+		case len(found) == maxCertificates:
+			return nil, fmt.Errorf("more than %d certificates", maxCertificates)
+		case len(block.Bytes) > maxCertificate:
+			return nil, fmt.Errorf("a certificate of %d bytes; at most %d are possible", len(block.Bytes), maxCertificate)
+		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			return nil, err
