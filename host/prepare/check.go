@@ -34,7 +34,7 @@ const (
 func (m *module) check(limits Limits) error {
 	for _, e := range m.exports {
 		if isReserved(e.Name) {
-			return fmt.Errorf("%w: reserved name of an export: %s", ErrFeature, legible(e.Name))
+			return fmt.Errorf("%w: reserved name of an export: %s", ErrFeature, shown(e.Name))
 		}
 	}
 	if m.effort() > maxEffort {

@@ -54,7 +54,7 @@ func (m *module) importItem(r *reader) {
 	case kind == kindFunc:
 		i.typ = m.typeIndex(r)
 	case int(kind) < len(kindNames):
-		r.Feature("import of a %s: %s.%s", kindNames[kind], legible(i.Module), legible(i.Name))
+		r.Feature("import of a %s: %s.%s", kindNames[kind], shown(i.Module), shown(i.Name))
 	case kind == kindTag:
 		r.Feature("exceptions (import of a tag)")
 	default:

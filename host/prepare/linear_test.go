@@ -86,6 +86,13 @@ func worst(size int) map[string][]byte {
 	for i := range types {
 		indices = append(indices, asm.U32(uint32(i))...)
 	}
+	odd := func(length int) []byte { // a name of control characters for each function
+		var items [][]byte
+		for i := range size / (length + 10) {
+			items = append(items, asm.Cat(asm.U32(uint32(i)), asm.Name(strings.Repeat("\x01", length))))
+		}
+		return asm.Cat(functions(len(items), 0, opEnd), asm.Section(0, asm.Cat(asm.Name("name"), []byte{1}, asm.Sized(asm.Vector(items)))))
+	}
 	loops := bytes.Repeat(asm.Cat(asm.Loop, asm.End), 10)
 	return map[string][]byte{
 		"wide type, many exports": module(asm.Section(wasm.SectionType, asm.Vector([][]byte{wide(maxParams)})),
@@ -97,6 +104,8 @@ func worst(size int) map[string][]byte {
 		"types":                 module(asm.Section(wasm.SectionType, many(size/3, 0x60, 0, 0))),
 		"functions":             functions(size/4, 0, opEnd),
 		"functions with names":  asm.Cat(functions(1, 0, opEnd), asm.Section(0, asm.Cat(asm.Name("name"), []byte{1}, asm.Sized(asm.Cat([]byte{1, 0}, asm.Sized(asm.Repeat(size, 1))))))),
+		"odd names":             odd(maxName),
+		"short odd names":       odd(50),
 		"custom sections":       module(bytes.Repeat([]byte{0, 1, 0}, size/3)),
 		"data segments":         module(memory, asm.Section(wasm.SectionData, many(min(size/2, maxData), 1, 0))),
 		"active data segments":  module(memory, asm.Section(wasm.SectionData, many(min(size/6, maxData), 0, opI32Const, 0, opEnd, 1, 1))),

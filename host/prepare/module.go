@@ -84,7 +84,7 @@ func (m *module) complete(bodies int) error {
 		return fmt.Errorf("%w: %d data segments, but a data count of %d", ErrMalformed, len(m.data), *m.dataCount)
 	}
 	if name, twice := m.twiceExported(); twice {
-		return fmt.Errorf("%w: two exports of the name %s", ErrMalformed, legible(name))
+		return fmt.Errorf("%w: two exports of the name %s", ErrMalformed, shown(name))
 	}
 	return nil
 }

@@ -2,10 +2,11 @@ package prepare
 
 import (
 	"fmt"
-	"unicode"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Subsections of the name section.
@@ -55,22 +56,25 @@ func (m *module) readNames(content []byte, each func(fn uint32, name []byte) boo
 // maxName bounds the names of functions in stack traces, in bytes. Compilers make them long.
 const maxName = 500
 
-// legible is a name as it may be in a line of a log.
-func legible(name string) string { return string(appendLegible(nil, name)) }
-
-func appendLegible[T string | []byte](out []byte, name T) []byte {
-	end := min(len(name), maxName)
-	for end < len(name) && end > 0 && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	for _, r := range string(name[:end]) {
-		if !unicode.IsPrint(r) {
-			r = utf8.RuneError
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out
+// shown is a name of the module as it may be in a line of a log, and in a stack trace, where tabs tell lines apart.
+func shown(name string) string {
+	return strings.ReplaceAll(legible.Short(name, maxName), "\t", `\t`)
 }
+
+// plain is a name in as many bytes as it has, or less.
+func plain(name string) string {
+	text := []byte(name[:min(len(name), maxName)])
+	for i, c := range text {
+		if c < ' ' || c > '~' {
+			text[i] = '?'
+		}
+	}
+	return string(text)
+}
+
+// maxEscapes bounds what escapes add to all names of a module, in bytes. They make a text up to six times as
+// long, and no compiler makes names that need them.
+const maxEscapes = 64 << 10
 
 // funcName is the name of a function for error messages: that of the name
 // section or of an export, or else its index.
@@ -78,13 +82,13 @@ func (m *module) funcName(fn uint32) string {
 	found := ""
 	m.functionNames(func(of uint32, name []byte) bool {
 		if of == fn {
-			found = legible(string(name))
+			found = shown(string(name))
 		}
 		return of < fn
 	})
 	for _, e := range m.exports {
 		if found == "" && e.kind == kindFunc && e.index == fn {
-			found = legible(e.Name)
+			found = shown(e.Name)
 		}
 	}
 	if found == "" {
@@ -96,11 +100,17 @@ func (m *module) funcName(fn uint32) string {
 // appendNames writes the name section of the new module: the functions of the
 // original, and those that are new.
 func (w *rewriter) appendNames(out []byte) []byte {
-	var items, text []byte
-	n := uint32(0)
+	var items []byte
+	n, escapes := uint32(0), 0
 	add := func(fn uint32, name []byte) {
-		text = appendLegible(text[:0], name)
-		items = wasm.AppendSized(wasm.AppendU32(items, fn), text)
+		text := string(name)
+		if escapes <= maxEscapes {
+			text = shown(text)
+			escapes += max(0, len(text)-len(name))
+		} else {
+			text = plain(text)
+		}
+		items = wasm.AppendSized(wasm.AppendU32(items, fn), []byte(text))
 		n++
 	}
 	w.m.functionNames(func(fn uint32, name []byte) bool {

@@ -75,3 +75,39 @@ func TestNameSectionsThatLie(t *testing.T) {
 		})
 	}
 }
+
+// TestOddNames: names that would forge lines of a trace are escaped, as all texts are, and long ones are clipped.
+func TestOddNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"größe<T>::new":                      "größe<T>::new",
+		"a\n\t.forged()":                     `a\n\t.forged()`,
+		"\x1b[2J\u202e\u200b":                `\u001b[2J\u202e\u200b`,
+		"back\\slash":                       `back\slash`,
+		strings.Repeat("n", maxName):         strings.Repeat("n", maxName),
+		strings.Repeat("n", maxName+1):       strings.Repeat("n", maxName) + "… (1 bytes more)",
+		strings.Repeat("ß", maxName/2) + "ß": strings.Repeat("ß", maxName/2) + "… (2 bytes more)",
+	} {
+		if got := trace(t, trapping(names("outer", name))); !strings.Contains(got, "\t."+want+"(i32)\n\t.outer(i32,i32,i32)") {
+			t.Errorf("%q: trace:\n%q", name, got)
+		}
+		if got := shown(name); got != want {
+			t.Errorf("%q is shown as %q", name, got)
+		}
+	}
+}
+
+// TestManyOddNames: when escapes have taken all that they may, names become no longer than they are.
+func TestManyOddNames(t *testing.T) {
+	odd := strings.Repeat("\x01", 400)
+	m := trapping(nil)
+	all := []string{"outer", "culprit"}
+	for range 100 {
+		m.Funcs, all = append(m.Funcs, asm.Func{Code: asm.Unreachable}), append(all, odd)
+	}
+	m.Funcs[1].Code, m.Names = asm.Call(101), names(all...)
+	m.Funcs[1].Params = []byte{asm.I32}
+	got := trace(t, m)
+	if !strings.Contains(got, "\t."+strings.Repeat("?", 400)+"()\n\t.culprit(i32)\n\t.outer(i32,i32,i32)") {
+		t.Errorf("trace:\n%q", got)
+	}
+}
