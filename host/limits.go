@@ -89,8 +89,13 @@ type Options struct {
 
 	// LogLimit bounds what all instances of the module together write to the log and to their
 	// standard streams, in bytes a second and 16 more for each line. The lines of one second may come at
-	// once. Lines above the limit are dropped, counted (Usage.Dropped) and reported (Dropped). Default: 1 MiB.
+	// once. Lines above the limit are dropped, counted (Usage.Dropped) and reported (Dropped). In an operator
+	// of package operator, it bounds all modules together. Default: 1 MiB.
 	LogLimit int
+
+	// Output is the bucket that the module shares with others, and LogLimit is not looked at. Nil: the module
+	// has one of its own, of LogLimit.
+	Output *OutputBucket
 
 	// Dropped is called with the number of lines that were dropped since its last call, at most
 	// once a second, from any goroutine. Nil: Stderr gets a line about it.
@@ -126,6 +131,8 @@ type Options struct {
 // HeldLimits bound what the host keeps in memory on behalf of the handlers of one operator.
 type HeldLimits = accounts.Limits
 
+const defaultLogLimit = 1 << 20
+
 // CacheOff as Options.CacheDir compiles anew each time.
 const CacheOff = "off"
 
@@ -151,7 +158,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MessageLimit, 8<<20)
 	setDefault(&o.PluginVariables, 1<<20)
 	setDefault(&o.PluginResponse, 4<<20)
-	setDefault(&o.LogLimit, 1<<20)
+	setDefault(&o.LogLimit, defaultLogLimit)
 	setDefault(&o.HostName, "kopf")
 	if o.newImage == nil {
 		o.newImage = linear.NewImage

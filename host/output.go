@@ -11,10 +11,34 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// outputLimit bounds what a module writes to the log and to its standard streams, in bytes a second. Lines
-// above it are dropped and counted.
+// OutputBucket bounds what modules write to the log and to their standard streams, in bytes a second: all
+// modules of one operator share one, so more modules do not make more output. It is safe for concurrent use.
+type OutputBucket struct {
+	limiter *rate.Limiter
+	dropped atomic.Int64
+}
+
+// NewOutputBucket makes a bucket of so many bytes a second, as Options.LogLimit says; 0: its default.
+func NewOutputBucket(logLimit int) *OutputBucket {
+	setDefault(&logLimit, defaultLogLimit)
+	return &OutputBucket{limiter: rate.NewLimiter(rate.Limit(logLimit), logLimit)}
+}
+
+// Dropped is how many lines were dropped so far, of modules that are closed, too.
+func (b *OutputBucket) Dropped() int64 { return b.dropped.Load() }
+
+// allow tells whether a line may be written.
+func (b *OutputBucket) allow(size int) bool {
+	if b.limiter.AllowN(time.Now(), size+lineCost) {
+		return true
+	}
+	b.dropped.Add(1)
+	return false
+}
+
+// outputLimit is the share of one module in a bucket. Lines above the limit are dropped and counted.
 type outputLimit struct {
-	bucket  *rate.Limiter
+	bucket  *OutputBucket
 	report  func(lines int64) // gets the lines that were dropped, at most once a second
 	dropped atomic.Int64      // lines, since the module was loaded
 
@@ -23,8 +47,8 @@ type outputLimit struct {
 	reporter *time.Timer // nil: nothing is pending
 }
 
-func newOutputLimit(bytesPerSecond int, report func(lines int64)) *outputLimit {
-	return &outputLimit{bucket: rate.NewLimiter(rate.Limit(bytesPerSecond), bytesPerSecond), report: report}
+func newOutputLimit(bucket *OutputBucket, report func(lines int64)) *outputLimit {
+	return &outputLimit{bucket: bucket, report: report}
 }
 
 // reportEvery is how often dropped lines are reported.
@@ -32,7 +56,7 @@ const reportEvery = time.Second
 
 // allow tells whether a line may be written.
 func (o *outputLimit) allow(size int) bool {
-	if o.bucket.AllowN(time.Now(), size+lineCost) {
+	if o.bucket.allow(size) {
 		return true
 	}
 	o.dropped.Add(1)
@@ -65,10 +89,14 @@ func (m *Module) openOutput() {
 	if report == nil {
 		report = m.reportDropped
 	}
-	m.output = newOutputLimit(m.options.LogLimit, report)
+	bucket := m.options.Output
+	if bucket == nil {
+		bucket = NewOutputBucket(m.options.LogLimit)
+	}
+	m.output = newOutputLimit(bucket, report)
 }
 
 // reportDropped reports dropped lines where nothing else is asked for.
 func (m *Module) reportDropped(lines int64) {
-	m.streams[1].Write(fmt.Appendf(nil, "%s: %d lines dropped: the guest writes more than %d bytes a second\n", legible.Line(m.name), lines, m.options.LogLimit))
+	m.streams[1].Write(fmt.Appendf(nil, "%s: %d lines dropped: more than %d bytes a second are written\n", legible.Line(m.name), lines, m.output.bucket.limiter.Burst()))
 }

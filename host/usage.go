@@ -28,7 +28,7 @@ type Usage struct {
 	Stopped int64 // calls that were ended by a limit of computing, or by their context
 	Failed  int64 // calls that failed in any way, stopped ones included: each cost an instance
 
-	Dropped int64 // lines of output that were dropped, see Options.LogLimit
+	Dropped int64 // lines of output that were dropped, see Options.LogLimit and OutputBucket
 
 	Made    int64 // instances that were made
 	Living  int   // instances that there are

@@ -60,7 +60,7 @@ func TestOutputIsLimited(t *testing.T) {
 	reported := 0
 	for _, line := range stderr.all {
 		var n int
-		if _, err := fmt.Sscanf(line, "guest.wasm: %d lines dropped: the guest writes more than 100000 bytes a second\n", &n); err != nil {
+		if _, err := fmt.Sscanf(line, "guest.wasm: %d lines dropped: more than 100000 bytes a second are written\n", &n); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 		reported += n
@@ -74,7 +74,7 @@ func TestOutputIsLimited(t *testing.T) {
 func TestOutputLimitReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []int64
-		o := newOutputLimit(1000, func(lines int64) { reported = append(reported, lines) })
+		o := newOutputLimit(NewOutputBucket(1000), func(lines int64) { reported = append(reported, lines) })
 		for range 10 { // one each tenth of a second, with room for less than five a second
 			for range 2 {
 				o.allow(200 - lineCost)

@@ -14,6 +14,7 @@ import (
 type metrics struct {
 	op      observed
 	modules func() []*host.Module
+	output  *host.OutputBucket
 }
 
 var _ prometheus.Collector = (*metrics)(nil)
@@ -34,6 +35,7 @@ var (
 	paused         = described("paused", "1 if other operators make this one pause, else 0.")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many were pending.")
 	delayed        = described("requests_delayed_total", "Requests to Kubernetes that waited, since the operator makes too many.")
+	droppedLines   = described("dropped_lines_total", "Lines of output of all modules that were dropped, as they wrote more than LogLimit.")
 	heldBytes      = described("held_bytes", "Memory of the host that is held for handlers, as the limits count it.", "kind")
 	heldLimit      = described("held_limit_bytes", "The limit of the memory of the host that is held for handlers.", "kind")
 	heldRefused    = described("held_refusals_total", "How often a limit of the memory of the host that is held for handlers has refused something.", "kind")
@@ -41,7 +43,7 @@ var (
 	moduleCalls    = described("module_calls_total", "Calls of the module.", "module")
 	moduleFailed   = described("module_failed_calls_total", "Calls of the module that have failed; each cost an instance.", "module")
 	moduleStopped  = described("module_stopped_calls_total", "Calls of the module that a limit or their end has stopped.", "module")
-	moduleDropped  = described("module_dropped_lines_total", "Lines of output of the module that were dropped, as it wrote more than LogLimit.", "module")
+	moduleDropped  = described("module_dropped_lines_total", "Lines of output of the module that were dropped, as its operator wrote more than LogLimit.", "module")
 	moduleCPU      = described("module_computing_seconds_total", "Time that the module has spent computing.", "module")
 	moduleMade     = described("module_instances_made_total", "Instances of the module that were made.", "module")
 	moduleLiving   = described("module_instances", "Instances of the module.", "module", "state")
@@ -62,6 +64,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
 	send(ch, delayed, prometheus.CounterValue, float64(counts.RequestsDelayed))
+	send(ch, droppedLines, prometheus.CounterValue, float64(m.output.Dropped()))
 	for _, u := range m.op.Accounts() {
 		send(ch, heldBytes, prometheus.GaugeValue, float64(u.Used), u.Kind.String())
 		send(ch, heldLimit, prometheus.GaugeValue, float64(u.Limit), u.Kind.String())

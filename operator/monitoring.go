@@ -24,7 +24,7 @@ import (
 
 // monitor opens the endpoints of the host about an operator, if there is to be any,
 // and returns what closes them.
-func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module) (stop func(), err error) {
+func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module, output *host.OutputBucket) (stop func(), err error) {
 	if o.Listen == "" {
 		return func() {}, nil
 	}
@@ -32,7 +32,7 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 	if err != nil {
 		return nil, fmt.Errorf("the endpoints for monitoring: %w", err)
 	}
-	server := conns.Server(monitoring(op, modules))
+	server := conns.Server(monitoring(op, modules, output))
 	listener = conns.New(conns.Small).Listener(listener)
 	var serving sync.WaitGroup
 	serving.Go(func() { // Waited for by the returned function.
@@ -67,10 +67,10 @@ type monitored struct {
 
 var _ certified = monitored{}
 
-func monitoring(op observed, modules func() []*host.Module) http.Handler {
+func monitoring(op observed, modules func() []*host.Module, output *host.OutputBucket) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		&metrics{op, modules},
+		&metrics{op, modules, output},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	mux := http.NewServeMux()

@@ -69,7 +69,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := monitoring(still{tt.streams, tt.counts}, none)
+			handler := monitoring(still{tt.streams, tt.counts}, none, host.NewOutputBucket(0))
 			if code, _ := get(handler, "/livez"); code != tt.livez {
 				t.Errorf("/livez answers %d, want %d", code, tt.livez)
 			}
@@ -78,11 +78,11 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none), "/metrics")
+	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, host.NewOutputBucket(0)), "/metrics")
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
-		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, `kopf_held_bytes{kind="memos"} 0`, `kopf_held_limit_bytes{kind="indices"} 1.073741824e+09`, `kopf_held_refusals_total{kind="answers"} 0`, "process_resident_memory_bytes", "go_goroutines",
+		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, `kopf_dropped_lines_total 0`, `kopf_held_bytes{kind="memos"} 0`, `kopf_held_limit_bytes{kind="indices"} 1.073741824e+09`, `kopf_held_refusals_total{kind="answers"} 0`, "process_resident_memory_bytes", "go_goroutines",
 	} {
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("/metrics answers %d without %s", code, want)
@@ -93,7 +93,7 @@ func TestEndpoints(t *testing.T) {
 		code    int
 		text    string
 	}{{now.Add(time.Hour), 200, "ok"}, {now.Add(-time.Hour), 503, "the certificate of the webhook server has expired at "}} {
-		handler := monitoring(secured{still{nil, up}, tt.expires}, none)
+		handler := monitoring(secured{still{nil, up}, tt.expires}, none, host.NewOutputBucket(0))
 		if code, text := get(handler, "/readyz"); code != tt.code || !strings.Contains(text, tt.text) {
 			t.Errorf("with a certificate, /readyz answers %d, %s; want %d, %s", code, text, tt.code, tt.text)
 		}
@@ -101,7 +101,7 @@ func TestEndpoints(t *testing.T) {
 			t.Error("/metrics does not tell when the certificate expires")
 		}
 	}
-	if code, _ := get(monitoring(still{}, none), "/debug/pprof/"); code != http.StatusNotFound {
+	if code, _ := get(monitoring(still{}, none, host.NewOutputBucket(0)), "/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("another path answers %d", code)
 	}
 }
@@ -120,11 +120,11 @@ func TestListening(t *testing.T) {
 	}
 	address := taken.Addr().String()
 	o := Options{Listen: address}
-	if _, err := o.monitor(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), address) {
+	if _, err := o.monitor(t.Context(), nil, nil, nil); err == nil || !strings.Contains(err.Error(), address) {
 		t.Errorf("error %v does not name the address that is taken", err)
 	}
 	taken.Close()
-	stop, err := o.monitor(t.Context(), nil, nil)
+	stop, err := o.monitor(t.Context(), nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestSilentClientsOfEndpoints(t *testing.T) {
 	}
 	address := free.Addr().String()
 	free.Close()
-	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none)
+	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, host.NewOutputBucket(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,8 @@ type Options struct {
 	Identity string
 
 	// Host are the limits, the configuration and the streams of the guests. Where a stream is
-	// nil, its lines become records in Log.
+	// nil, its lines become records in Log. All modules of the operator, and those that replace them, share
+	// one bucket of Host.LogLimit for their output, unless Host.Output is a bucket that others have, too.
 	Host host.Options
 
 	// Settings are the settings before the startup handlers; nil: the defaults.

@@ -25,7 +25,7 @@ func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(lines int64) {
-			log.Warn().Int64("lines", lines).Msg(fmt.Sprintf("%d lines dropped: %s writes more than its LogLimit.", lines, module))
+			log.Warn().Int64("lines", lines).Msg(fmt.Sprintf("%d lines dropped of %s: its operator writes more than LogLimit.", lines, module))
 		}
 	}
 }

@@ -47,6 +47,9 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
 	op.stop = sync.OnceFunc(func() { close(op.stopped) })
 	op.options.Open = op.files.noting(o.Open)
+	if o.Host.Output == nil {
+		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
+	}
 	all, err := op.load(ctx)
 	if err != nil {
 		return nil, err
@@ -144,7 +147,7 @@ func (op *Operator) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules)
+	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, op.options.Host.Output)
 	if err != nil {
 		return errors.Join(err, op.Close(ctx))
 	}

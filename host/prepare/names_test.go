@@ -82,7 +82,7 @@ func TestOddNames(t *testing.T) {
 		"größe<T>::new":                      "größe<T>::new",
 		"a\n\t.forged()":                     `a\n\t.forged()`,
 		"\x1b[2J\u202e\u200b":                `\u001b[2J\u202e\u200b`,
-		"back\\slash":                       `back\slash`,
+		"back\\slash":                        `back\slash`,
 		strings.Repeat("n", maxName):         strings.Repeat("n", maxName),
 		strings.Repeat("n", maxName+1):       strings.Repeat("n", maxName) + "… (1 bytes more)",
 		strings.Repeat("ß", maxName/2) + "ß": strings.Repeat("ß", maxName/2) + "… (2 bytes more)",

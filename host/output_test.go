@@ -1,0 +1,45 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+)
+
+// talker is a guest that writes 30 lines of 100 bytes when it registers.
+func talker() []byte {
+	const registrationAt, iovecAt, lineAt = 2000, 3000, 3100
+	line := asm.Cat(asm.I32Const(2), asm.I32Const(iovecAt), asm.I32Const(1), asm.I32Const(iovecAt+8), asm.Call(0), asm.Drop)
+	register := asm.Cat(asm.Repeat(30, line...), asm.Text(registrationAt, asm.Registration))
+	g := asm.Guest(nil).With(asm.Func{Export: "kopf_register", Params: []byte{asm.I32, asm.I32}, Results: []byte{asm.I64}, Code: register})
+	g.Imports = []asm.Import{{Module: wasiModule, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
+	iovec := string([]byte{lineAt & 0xff, lineAt >> 8, 0, 0, 100, 0, 0, 0})
+	g.Data = append(g.Data, asm.Data{Offset: registrationAt, Bytes: asm.Registration},
+		asm.Data{Offset: iovecAt, Bytes: iovec}, asm.Data{Offset: lineAt, Bytes: strings.Repeat("x", 99) + "\n"})
+	return g.Encode()
+}
+
+// TestModulesShareABucket: modules of one operator write together as much as one alone, and each knows what was dropped of it.
+func TestModulesShareABucket(t *testing.T) {
+	bucket := NewOutputBucket(40 * (99 + lineCost)) // of 60 lines, and some more for each second that this takes
+	var out writes
+	var dropped int64
+	for range 2 {
+		m, err := load(t, talker(), Options{Stderr: &out, Output: bucket, LogLimit: 1, Dropped: func(int64) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropped += m.Usage().Dropped
+	}
+	if len(out.all) < 40 || int64(len(out.all))+dropped != 60 || bucket.Dropped() != dropped {
+		t.Errorf("%d lines were written, %d and %d are counted as dropped", len(out.all), dropped, bucket.Dropped())
+	}
+	alone, err := load(t, talker(), Options{Stderr: &out, LogLimit: 5 * (99 + lineCost), Dropped: func(int64) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := alone.Usage().Dropped; got > 25 || bucket.Dropped() != dropped {
+		t.Errorf("a module alone: %d lines dropped; of the others %d", got, bucket.Dropped())
+	}
+}
