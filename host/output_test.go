@@ -22,7 +22,7 @@ func talker() []byte {
 
 // TestModulesShareABucket: modules of one operator write together as much as one alone, and each knows what was dropped of it.
 func TestModulesShareABucket(t *testing.T) {
-	bucket := NewOutputBucket(40 * (99 + lineCost)) // of 60 lines, and some more for each second that this takes
+	bucket := NewOutputBucket(2 * (99 + lineCost)) // of 60 lines, two of them a second
 	var out writes
 	var dropped int64
 	for range 2 {
@@ -32,14 +32,14 @@ func TestModulesShareABucket(t *testing.T) {
 		}
 		dropped += m.Usage().Dropped
 	}
-	if len(out.all) < 40 || int64(len(out.all))+dropped != 60 || bucket.Dropped() != dropped {
+	if len(out.all) < 2 || dropped < 30 || int64(len(out.all))+dropped != 60 || bucket.Dropped() != dropped {
 		t.Errorf("%d lines were written, %d and %d are counted as dropped", len(out.all), dropped, bucket.Dropped())
 	}
 	alone, err := load(t, talker(), Options{Stderr: &out, LogLimit: 5 * (99 + lineCost), Dropped: func(int64) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := alone.Usage().Dropped; got > 25 || bucket.Dropped() != dropped {
+	if got := alone.Usage().Dropped; got > 25 || got == 0 || bucket.Dropped() != dropped {
 		t.Errorf("a module alone: %d lines dropped; of the others %d", got, bucket.Dropped())
 	}
 }
