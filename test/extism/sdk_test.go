@@ -1,6 +1,7 @@
 // Package extism_test runs the plugins of the examples under the Go SDK of Extism and
 // under the host of this project, which has functions of its own for plugins (see
-// RATIONALE.md): both must lead to the same messages.
+// RATIONALE.md): both must lead to the same messages. A probe, which is compiled in the test, compares the kernels themselves: blocks of memory,
+// variables, configuration, and daemons.
 //
 // It is a module of its own, so that nobody else inherits the SDK.
 package extism_test
