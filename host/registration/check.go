@@ -80,6 +80,9 @@ func checkInitialDelay(raw abi.Raw) error {
 	return nil
 }
 
+// maxField bounds the parts of the path of a field: no resource nests nearly as deeply.
+const maxField = 500
+
 // checkField looks at the options that belong to a field.
 //
 // See https://docs.kopf.dev/en/latest/filters/
@@ -92,6 +95,8 @@ func checkField(h *abi.Handler) error {
 		return errors.New("options value, old and new need the option field")
 	case value && change:
 		return errors.New("option value cannot be combined with old or new")
+	case len(h.Field) > maxField:
+		return fmt.Errorf("option field: a path of %d parts; at most %d", len(h.Field), maxField)
 	case slices.Contains(h.Field, ""):
 		return errors.New("option field: an empty part of the path")
 	}

@@ -3,6 +3,7 @@ package registration
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -102,15 +103,10 @@ func function(h *abi.Handler) string {
 
 // fullID is the id with the suffix of the field.
 func fullID(h *abi.Handler) string {
-	id := h.ID
-	for i, part := range h.Field {
-		if i == 0 {
-			id += "/" + part
-		} else {
-			id += "." + part
-		}
+	if len(h.Field) == 0 {
+		return h.ID
 	}
-	return id
+	return h.ID + "/" + strings.Join(h.Field, ".")
 }
 
 // causesOf are the causes that call handlers of a kind. Handlers for resuming are

@@ -22,6 +22,7 @@ func TestWorstRegistrations(t *testing.T) {
 		"handlers of lists":    repeated(`{"handlers":[`, `[],`, `]}`),
 		"labels":               repeated(handler+`"labels":{`, `"":"",`, `,"a":"b"}}]}`),
 		"a field of many":      repeated(handler+`"field":[`, `"a",`, `,"a"]}]}`),
+		"a long path":          []byte(handler + `"field":["` + strings.Repeat(`a","`, 100_000) + `b"]}]}`),
 		"arguments":            repeated(`{"handlers":[{"kind":"create","id":"a","resource":{"args":[`, `1,`, `,1]}}]}`),
 		"operations":           repeated(`{"handlers":[{"kind":"validate","id":"a","resource":{"args":["pods"]},"operations":[`, `"",`, `,""]}]}`),
 		"unknown options":      repeated(handler, `"":1,`, `,"x":1}]}`),
