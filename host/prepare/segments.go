@@ -154,6 +154,10 @@ func (m *module) elementItem(r *reader) {
 		r.Stop(ErrLimit, "more than %d references in element segments", maxReferences)
 		return
 	}
+	if r.Err == nil && e.active() && uint64(e.table) < uint64(len(m.tables)) && uint64(e.offset)+uint64(e.count) > uint64(m.tables[e.table].min) {
+		r.Stop(ErrLimit, "elements %d to %d lie outside of table %d, which begins with %d", e.offset, uint64(e.offset)+uint64(e.count), e.table, m.tables[e.table].min)
+		return
+	}
 	m.elements = appendElement(m.elements, &e)
 	for n := e.count; n > 0; n-- {
 		in := m.reference(r, &e)
