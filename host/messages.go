@@ -3,12 +3,14 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/registration"
+	"github.com/kopf-wasm/kopf/internal/bounded"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -23,10 +25,56 @@ func decode(data []byte, message any) error {
 	return nil
 }
 
-// wireStep is a step whose children are still to be decoded strictly.
+// maxValues bounds the values in all of a message that is decoded. Results, patches and bodies are not:
+// they may have any number.
+const maxValues = 200_000
+
+// decodePart decodes a part of a message; absent and null are nothing. Millions of empty values would take sixty times
+// as much memory as their text.
+func decodePart(name string, part json.RawMessage, into any) error {
+	if len(part) == 0 {
+		return nil
+	}
+	err := bounded.JSON(part, maxValues)
+	if err == nil {
+		err = json.Unmarshal(part, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrMessage, name, err)
+	}
+	return nil
+}
+
+// wireStep is a step whose lists and tables are still to be decoded, and its children strictly.
 type wireStep struct {
 	abi.Step
-	Children []json.RawMessage `json:"children"`
+	Children json.RawMessage `json:"children"`
+	Warnings json.RawMessage `json:"warnings"`
+	Settings json.RawMessage `json:"settings"`
+	Call     *wireCall       `json:"call"`
+}
+
+type wireCall struct {
+	abi.Call
+	Headers json.RawMessage `json:"headers"`
+}
+
+// step decodes the rest.
+func (w *wireStep) step() (*abi.Step, error) {
+	step := w.Step
+	var children []json.RawMessage
+	err := errors.Join(decodePart("children", w.Children, &children), decodePart("warnings", w.Warnings, &step.Warnings), decodePart("settings", w.Settings, &step.Settings))
+	if w.Call != nil {
+		step.Call = &w.Call.Call
+		err = errors.Join(err, decodePart("headers", w.Call.Headers, &step.Call.Headers))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if step.Children, err = registration.ParseChildren(children); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	return &step, nil
 }
 
 // plainStep reads the commonest step in one pass: the handler has ended, with nothing
@@ -60,16 +108,14 @@ func decodeStep(data []byte) (*abi.Step, error) {
 	if err := decode(data, &w); err != nil {
 		return nil, err
 	}
-	children, err := registration.ParseChildren(w.Children)
+	step, err := w.step()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkStep(step); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
-	step := w.Step
-	step.Children = children
-	if err := checkStep(&step); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
-	}
-	return &step, nil
+	return step, nil
 }
 
 // checkStep refuses steps that the specification does not know.
@@ -133,6 +179,9 @@ func decodeTransform(data []byte) (*abi.TransformResult, error) {
 // decodeAnswers reads the answer of ask.
 func decodeAnswers(data []byte, questions int) (*abi.Answers, error) {
 	var answers abi.Answers
+	if err := bounded.JSON(data, maxValues); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
 	if err := decode(data, &answers); err != nil {
 		return nil, err
 	}
