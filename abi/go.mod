@@ -1,3 +1,3 @@
 module github.com/kopf-wasm/kopf/abi
 
-go 1.24
+go 1.23

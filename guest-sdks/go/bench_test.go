@@ -27,9 +27,9 @@ func BenchmarkStart(b *testing.B) {
 	for name, fn := range handlers {
 		b.Run(name, func(b *testing.B) {
 			m := &guest.Module{Host: guest.Noone{}}
-			m.Add(build(abi.KindCreate, nil, guest.PC(fn), runChange(fn), []Option{ID("fn")}))
+			m.Add(build(abi.KindCreate, nil, functionOf(fn, fn == nil), runChange(fn), []Option{ID("fn")}))
 			b.ReportAllocs()
-			for b.Loop() {
+			for range b.N {
 				m.Start(1, frame)
 			}
 		})

@@ -33,7 +33,7 @@ type ConvertFunc = func(c *Conversion) error
 func OnConvert[T Target](resource T, from, to string, fn ConvertFunc, opts ...Option) {
 	selector := toSelector(resource)
 	versions := func(d *declaration) { d.From, d.To = from, to }
-	declare(abi.KindConvert, &selector, guest.PC(fn), runConversion(fn), append([]Option{versions}, opts...))
+	declare(abi.KindConvert, &selector, functionOf(fn, fn == nil), runConversion(fn), append([]Option{versions}, opts...))
 }
 
 // NewConversion makes the argument of a handler of a task. Tests use package kopftest.

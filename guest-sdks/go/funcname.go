@@ -1,13 +1,6 @@
 package kopf
 
-import (
-	"errors"
-	"strings"
-)
-
-// errNoName is a function whose name cannot be the id of a handler.
-var errNoName = errors.New("closures, methods, generic functions (with TinyGo, all) " +
-	"have no name to be an id: use kopf.ID")
+import "strings"
 
 // plainName is the name of a top-level function without its package; "" for
 // functions without a name of their own: closures, methods, generic functions.

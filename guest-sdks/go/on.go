@@ -39,14 +39,14 @@ func OnField[T Target](resource T, fn ChangeFunc, opts ...Option) {
 
 func onChange[T Target](kind abi.Kind, resource T, fn ChangeFunc, opts []Option) {
 	selector := toSelector(resource)
-	declare(kind, &selector, guest.PC(fn), runChange(fn), opts)
+	declare(kind, &selector, functionOf(fn, fn == nil), runChange(fn), opts)
 }
 
 // OnEvent registers a handler of all events of objects as they come: nothing is
 // kept about them, and errors are logged and ignored.
 func OnEvent[T Target](resource T, fn EventFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindEvent, &selector, guest.PC(fn), runEvent(fn), opts)
+	declare(abi.KindEvent, &selector, functionOf(fn, fn == nil), runEvent(fn), opts)
 }
 
 // OnTimer registers a handler that is called again and again while an object
@@ -55,7 +55,7 @@ func OnEvent[T Target](resource T, fn EventFunc, opts ...Option) {
 // See https://docs.kopf.dev/en/latest/timers/
 func OnTimer[T Target](resource T, fn TimerFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindTimer, &selector, guest.PC(fn), runTimer(fn), opts)
+	declare(abi.KindTimer, &selector, functionOf(fn, fn == nil), runTimer(fn), opts)
 }
 
 // OnDaemon registers a handler that runs as long as an object exists.
@@ -63,7 +63,7 @@ func OnTimer[T Target](resource T, fn TimerFunc, opts ...Option) {
 // See https://docs.kopf.dev/en/latest/daemons/
 func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindDaemon, &selector, guest.PC(fn), runDaemon(fn), opts)
+	declare(abi.KindDaemon, &selector, functionOf(fn, fn == nil), runDaemon(fn), opts)
 }
 
 // OnIndex registers a function that makes the values of an index of objects.
@@ -72,7 +72,7 @@ func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...Option) {
 // See https://docs.kopf.dev/en/latest/indexing/
 func OnIndex[T Target](resource T, fn IndexFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindIndex, &selector, guest.PC(fn), runIndex(fn), opts)
+	declare(abi.KindIndex, &selector, functionOf(fn, fn == nil), runIndex(fn), opts)
 }
 
 // OnValidate registers a handler that allows or refuses changes of objects.
@@ -80,14 +80,14 @@ func OnIndex[T Target](resource T, fn IndexFunc, opts ...Option) {
 // See https://docs.kopf.dev/en/latest/admission/
 func OnValidate[T Target](resource T, fn ReviewFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindValidate, &selector, guest.PC(fn), runReview(fn), opts)
+	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), opts)
 }
 
 // OnMutate registers a handler that changes objects before they are stored, with
 // its patch.
 func OnMutate[T Target](resource T, fn ReviewFunc, opts ...Option) {
 	selector := toSelector(resource)
-	declare(abi.KindMutate, &selector, guest.PC(fn), runReview(fn), opts)
+	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), opts)
 }
 
 // OnStartup registers a handler that is called before everything else. If it
@@ -95,12 +95,12 @@ func OnMutate[T Target](resource T, fn ReviewFunc, opts ...Option) {
 //
 // See https://docs.kopf.dev/en/latest/startup/
 func OnStartup(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindStartup, nil, guest.PC(fn), runActivity(fn), opts)
+	declare(abi.KindStartup, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
 }
 
 // OnCleanup registers a handler that is called after everything else.
 func OnCleanup(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindCleanup, nil, guest.PC(fn), runActivity(fn), opts)
+	declare(abi.KindCleanup, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
 }
 
 // OnProbe registers a function whose result is shown by the liveness endpoint,
@@ -108,20 +108,20 @@ func OnCleanup(fn ActivityFunc, opts ...Option) {
 //
 // See https://docs.kopf.dev/en/latest/probing/
 func OnProbe(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindProbe, nil, guest.PC(fn), runActivity(fn), opts)
+	declare(abi.KindProbe, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
 }
 
 // OnLogin registers a function whose result is a ConnectionInfo for the cluster.
 //
 // See https://docs.kopf.dev/en/latest/authentication/
 func OnLogin(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindLogin, nil, guest.PC(fn), runActivity(fn), opts)
+	declare(abi.KindLogin, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
 }
 
 // OnBackground registers work that belongs to no object: it runs from after the
 // startup handlers until before the cleanup handlers.
 func OnBackground(fn BackgroundFunc, opts ...Option) {
-	declare(abi.KindBackground, nil, guest.PC(fn), runBackground(fn), opts)
+	declare(abi.KindBackground, nil, functionOf(fn, fn == nil), runBackground(fn), opts)
 }
 
 // run is a handler that is called with its own kind of argument.

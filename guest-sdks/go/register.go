@@ -11,20 +11,22 @@ import (
 var errNoFunc = errors.New("the function is nil")
 
 // declare adds a handler to the registration of this module.
-func declare(kind abi.Kind, selector *Selector, pc uintptr, run func(*guest.Task) guest.Done, opts []Option) {
-	handler, err := build(kind, selector, pc, run, opts)
+func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []Option) {
+	handler, err := build(kind, selector, fn, run, opts)
+	if err == nil {
+		err = ambiguous(handler)
+	}
 	guest.Default.Add(handler, err)
 }
 
-// build makes a handler of its options. The function is given by the address of
-// its code, see guest.PC.
-func build(kind abi.Kind, selector *Selector, pc uintptr, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
+// build makes a handler of its options.
+func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
 	d := &declaration{Handler: abi.Handler{Kind: kind}}
-	full := fullName(pc)
+	full := fn.name()
 	if name := plainName(full); name != "" {
 		d.ID, d.Fn = name, full
 	}
-	if pc == 0 {
+	if fn.missing() {
 		d.fail(errNoFunc)
 	}
 	for _, opt := range opts {

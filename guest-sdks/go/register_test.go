@@ -13,48 +13,6 @@ import (
 
 func named(*Change) (any, error) { return nil, nil }
 
-func generic[T any](*Change) (any, error) { return nil, nil }
-
-type methods struct{}
-
-func (methods) handle(*Change) (any, error) { return nil, nil }
-
-func (*methods) pointer(*Change) (any, error) { return nil, nil }
-
-const here = "github.com/kopf-wasm/kopf/guest-sdks/go."
-
-func TestIDsAndIdentities(t *testing.T) {
-	closure := func(*Change) (any, error) { return nil, nil }
-	tests := []struct {
-		name    string
-		fn      ChangeFunc
-		opts    []Option
-		id, fun string
-		fails   error
-	}{
-		{"named", named, nil, "named", here + "named", nil},
-		{"named with an id", named, []Option{ID("x")}, "x", here + "named", nil},
-		{"closure", closure, nil, "", "", errNoName},
-		{"closure with an id", closure, []Option{ID("x")}, "x", "", nil},
-		{"closure with an identity", closure, []Option{ID("x"), Identity("y")}, "x", "y", nil},
-		{"method", methods{}.handle, nil, "", "", errNoName},
-		{"pointer method", (&methods{}).pointer, []Option{ID("x")}, "x", "", nil},
-		{"generic", generic[int], nil, "", "", errNoName},
-		{"nil", nil, []Option{ID("x")}, "x", "", errNoFunc},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h, err := build(abi.KindCreate, nil, guest.PC(tt.fn), runChange(tt.fn), tt.opts)
-			if !errors.Is(err, tt.fails) {
-				t.Fatalf("error %v, want %v", err, tt.fails)
-			}
-			if h.Declaration.ID != tt.id || h.Declaration.Fn != tt.fun {
-				t.Errorf("id %q, identity %q", h.Declaration.ID, h.Declaration.Fn)
-			}
-		})
-	}
-}
-
 func TestPlainName(t *testing.T) {
 	tests := []struct{ full, want string }{
 		{"main.createFn", "createFn"},
@@ -124,7 +82,7 @@ func TestOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := build(abi.KindCreate, nil, guest.PC(named), runChange(named), tt.opts)
+			h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), append([]Option{ID("named")}, tt.opts...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +109,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	for name, opt := range map[string]Option{
 		"param": Param(func() {}), "value": Value(make(chan int)), "label": Label("a", complex(1, 2)),
 	} {
-		_, err := build(abi.KindCreate, nil, guest.PC(named), runChange(named), []Option{opt})
+		_, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []Option{ID("named"), opt})
 		var registration *RegistrationError
 		if !errors.As(err, &registration) || registration.Handler != "create named" {
 			t.Errorf("%s: %v", name, err)

@@ -20,7 +20,7 @@ func Sub(id string, fn ChangeFunc, opts ...Option) SubHandler {
 	if id != "" {
 		opts = append([]Option{ID(id)}, opts...)
 	}
-	handler, err := build(abi.KindSub, nil, guest.PC(fn), runChange(fn), opts)
+	handler, err := build(abi.KindSub, nil, functionOf(fn, fn == nil), runChange(fn), opts)
 	return SubHandler{handler, err}
 }
 

@@ -1,6 +1,7 @@
 package kopf_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -16,7 +17,7 @@ func childFn(c *kopf.Change) (any, error) { return c.ID, nil }
 func TestSubHandlers(t *testing.T) {
 	host := kopftest.New(t)
 	out := host.Run(host.Change(kopftest.Fixture{ID: "parent", Body: body}), func(c *kopf.Change) (any, error) {
-		if err := c.Execute(kopf.Sub("", childFn), kopf.Sub("b", childFn, kopf.Param(5))); err != nil {
+		if err := c.Execute(kopf.Sub("a", childFn), kopf.Sub("b", childFn, kopf.Param(5))); err != nil {
 			return nil, err
 		}
 		c.Sub("c", func(c *kopf.Change) (any, error) {
@@ -28,7 +29,7 @@ func TestSubHandlers(t *testing.T) {
 	if out.Error != nil || out.Result.String() != "done" {
 		t.Errorf("result %s, error %v", out.Result, out.Error)
 	}
-	if got := out.Children["parent/childFn"].Result.String(); got != "parent/childFn" {
+	if got := out.Children["parent/a"].Result.String(); got != "parent/a" {
 		t.Errorf("the first child returned %q", got)
 	}
 	if out.Children["parent/b"].Error != nil || len(out.Children) != 3 {
@@ -102,7 +103,7 @@ func TestExecuteOfNothing(t *testing.T) {
 func TestSleep(t *testing.T) {
 	host := kopftest.New(t)
 	c := host.Change(kopftest.Fixture{Body: body})
-	if err := errors.Join(c.Sleep(time.Hour), kopf.Sleep(c.Context(), time.Minute), kopf.Sleep(t.Context(), time.Microsecond)); err != nil {
+	if err := errors.Join(c.Sleep(time.Hour), kopf.Sleep(c.Context(), time.Minute), kopf.Sleep(context.Background(), time.Microsecond)); err != nil {
 		t.Error(err)
 	}
 	if want := []time.Duration{time.Hour, time.Minute}; !slices.Equal(host.Waits, want) {

@@ -179,13 +179,13 @@ func (m *memory) list(path, query string) *Answer {
 
 func selected(object kopf.Map, query string) bool {
 	labels := kopf.ViewOf(object).Get("metadata", "labels")
-	for part := range strings.SplitSeq(query, "&") {
+	for _, part := range strings.Split(query, "&") {
 		selector, ok := strings.CutPrefix(part, "labelSelector=")
 		if !ok {
 			continue
 		}
 		selector = strings.NewReplacer("%3D", "=", "%2C", ",", "%2F", "/").Replace(selector)
-		for term := range strings.SplitSeq(selector, ",") {
+		for _, term := range strings.Split(selector, ",") {
 			if key, value, _ := strings.Cut(term, "="); labels.Get(key).String() != value {
 				return false
 			}

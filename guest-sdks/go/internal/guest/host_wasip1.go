@@ -2,6 +2,8 @@
 
 package guest
 
+import "runtime"
+
 // wasmHost asks the real host.
 type wasmHost struct{}
 
@@ -21,7 +23,8 @@ func read(call func(ptr, size uint32) int64) ([]byte, error) {
 	}
 	buf := scratch
 	for {
-		n := withBytes(buf, call)
+		n := call(span(buf))
+		runtime.KeepAlive(buf)
 		switch {
 		case n < 0:
 			return nil, Errno(n)
@@ -44,10 +47,9 @@ func errno[T int32 | int64](n T) error {
 }
 
 func (wasmHost) Log(task uint32, level int, text string) {
-	withBytes(bytesOf(text), func(ptr, size uint32) struct{} {
-		hostLog(task, uint32(level), ptr, size)
-		return struct{}{}
-	})
+	ptr, size := span(bytesOf(text))
+	hostLog(task, uint32(level), ptr, size)
+	runtime.KeepAlive(text)
 }
 
 func (wasmHost) Segment(task uint32, tag int) ([]byte, error) {
@@ -57,26 +59,31 @@ func (wasmHost) Segment(task uint32, tag int) ([]byte, error) {
 func (wasmHost) Stopped(task uint32) int { return int(hostStopped(task)) }
 
 func (wasmHost) Config(key string) (string, error) {
-	value, err := read(func(ptr, size uint32) int64 {
-		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
-			return hostConfig(keyPtr, keySize, ptr, size)
-		})
-	})
+	keyPtr, keySize := span(bytesOf(key))
+	value, err := read(func(ptr, size uint32) int64 { return hostConfig(keyPtr, keySize, ptr, size) })
+	runtime.KeepAlive(key)
 	return string(value), err
 }
 
-func (wasmHost) Random(buf []byte) error { return errno(withBytes(buf, hostRandom)) }
+func (wasmHost) Random(buf []byte) error {
+	n := hostRandom(span(buf))
+	runtime.KeepAlive(buf)
+	return errno(n)
+}
 
 func (wasmHost) Event(task uint32, event []byte) error {
-	return errno(withBytes(event, func(ptr, size uint32) int32 { return hostEvent(task, ptr, size) }))
+	ptr, size := span(event)
+	n := hostEvent(task, ptr, size)
+	runtime.KeepAlive(event)
+	return errno(n)
 }
 
 func (wasmHost) MemoGet(task uint32, scope int, key string) (int64, []byte, error) {
+	keyPtr, keySize := span(bytesOf(key))
 	data, err := read(func(ptr, size uint32) int64 {
-		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
-			return hostMemoGet(task, uint32(scope), keyPtr, keySize, ptr, size)
-		})
+		return hostMemoGet(task, uint32(scope), keyPtr, keySize, ptr, size)
 	})
+	runtime.KeepAlive(key)
 	if err != nil || len(data) < versionSize {
 		return 0, nil, err
 	}
@@ -93,20 +100,21 @@ func versionOf(data []byte) int64 {
 }
 
 func (wasmHost) MemoSet(task uint32, scope int, key string, value []byte, version int64) (int64, error) {
-	n := withBytes(value, func(ptr, size uint32) int64 {
-		return withBytes(bytesOf(key), func(keyPtr, keySize uint32) int64 {
-			return hostMemoSet(task, uint32(scope), keyPtr, keySize, ptr, size, version)
-		})
-	})
+	keyPtr, keySize := span(bytesOf(key))
+	ptr, size := span(value)
+	n := hostMemoSet(task, uint32(scope), keyPtr, keySize, ptr, size, version)
+	runtime.KeepAlive(key)
+	runtime.KeepAlive(value)
 	return n, errno(n)
 }
 
 func (wasmHost) Index(task uint32, op int, name string, key []byte) ([]byte, error) {
-	return read(func(ptr, size uint32) int64 {
-		return withBytes(bytesOf(name), func(namePtr, nameSize uint32) int64 {
-			return withBytes(key, func(keyPtr, keySize uint32) int64 {
-				return hostIndex(task, uint32(op), namePtr, nameSize, keyPtr, keySize, ptr, size)
-			})
-		})
+	namePtr, nameSize := span(bytesOf(name))
+	keyPtr, keySize := span(key)
+	answer, err := read(func(ptr, size uint32) int64 {
+		return hostIndex(task, uint32(op), namePtr, nameSize, keyPtr, keySize, ptr, size)
 	})
+	runtime.KeepAlive(name)
+	runtime.KeepAlive(key)
+	return answer, err
 }

@@ -1,11 +1,8 @@
 package guest
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
-// This is the only file of this package with unsafe: the border speaks of addresses in the memory
+// This file and code.go are the only ones of this package with unsafe: the border speaks of addresses in the memory
 // of the module, and they have to be made of slices. Addresses become slices again
 // through the table of given buffers, never by arithmetic.
 
@@ -61,23 +58,10 @@ func given(answer []byte) uint64 {
 	return uint64(address(answer))<<32 | uint64(len(answer))
 }
 
-// withBytes calls a host function with the place of a slice, and keeps the slice
-// alive meanwhile.
-func withBytes[T any](b []byte, call func(ptr, size uint32) T) T {
-	defer runtime.KeepAlive(b)
-	return call(address(b), uint32(len(b)))
-}
-
-// PC is the address of the code of a function, for its name; 0 for nil. reflect
-// tells the same of an interface, but a function in an interface makes the linker
-// keep all types that it mentions, with all their methods.
-func PC[F any](fn F) uintptr {
-	code := *(**uintptr)(unsafe.Pointer(&fn))
-	if code == nil {
-		return 0
-	}
-	return *code
-}
+// span is the place of a slice. The caller keeps the slice alive until the host has used it,
+// by runtime.KeepAlive. (A function that takes the call as a value does not do: TinyGo has no
+// values of imported functions.)
+func span(b []byte) (ptr, size uint32) { return address(b), uint32(len(b)) }
 
 // IsText tells whether a type is one of strings, of those that are strings or larger
 // structs. Compilers know it already, and leave out what is behind the wrong answer.

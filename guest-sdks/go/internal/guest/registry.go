@@ -28,6 +28,16 @@ func (r *Registry) Add(h *Handler, err error) {
 	r.handlers = append(r.handlers, h)
 }
 
+// Anonymous tells whether a handler with this id, and without an identity, is declared.
+func (r *Registry) Anonymous(id string) bool {
+	for _, h := range r.handlers {
+		if h.Declaration.ID == id && h.Declaration.Fn == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // problem adds to what is told at registration.
 func (r *Registry) problem(text string) {
 	if r.problems != "" {

@@ -2,8 +2,11 @@ package jsonlite
 
 // Any decodes a whole text: objects into map[string]any, lists into []any, integers
 // into int64, other numbers (and integers beyond 64 bits) into float64.
-func Any(raw []byte) (any, error) {
-	p := parser{b: raw}
+func Any(raw []byte) (any, error) { return anyAt(raw, 0) }
+
+// anyAt decodes a text that is part of another one, at this depth.
+func anyAt(raw []byte, depth int) (any, error) {
+	p := parser{b: raw, depth: depth}
 	v, err := p.value()
 	if err != nil {
 		return nil, err
@@ -15,8 +18,10 @@ func Any(raw []byte) (any, error) {
 }
 
 // Valid tells whether the text is one JSON value.
-func Valid(raw []byte) bool {
-	_, err := Any(raw)
+func Valid(raw []byte) bool { return validAt(raw, 0) }
+
+func validAt(raw []byte, depth int) bool {
+	_, err := anyAt(raw, depth)
 	return err == nil
 }
 
@@ -31,21 +36,42 @@ func (p *parser) value() (any, error) {
 	if p.i = skipSpace(p.b, p.i); p.i >= len(p.b) {
 		return nil, ErrSyntax
 	}
-	if p.depth++; p.depth > maxDepth {
-		return nil, ErrDepth
-	}
-	defer func() { p.depth-- }()
 	switch p.b[p.i] {
-	case '{':
-		return p.object()
-	case '[':
-		return p.list()
 	case '"':
-		return p.string()
+		return p.text()
+	case '{', '[':
+		return p.nested()
 	}
 	return p.scalar()
 }
 
+// nested decodes an object or a list.
+func (p *parser) nested() (v any, err error) {
+	if p.depth >= maxDepth {
+		return nil, ErrDepth
+	}
+	p.depth++
+	if p.b[p.i] == '{' {
+		v, err = p.object()
+	} else {
+		v, err = p.list()
+	}
+	p.depth--
+	return v, err
+}
+
+// text is a string as a value.
+//
+//go:noinline
+func (p *parser) text() (any, error) {
+	text, err := p.string()
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+//go:noinline
 func (p *parser) object() (any, error) {
 	object := map[string]any{}
 	for first := true; ; first = false {
@@ -69,6 +95,7 @@ func (p *parser) object() (any, error) {
 	}
 }
 
+//go:noinline
 func (p *parser) list() (any, error) {
 	list := []any{}
 	for first := true; ; first = false {
@@ -85,6 +112,8 @@ func (p *parser) list() (any, error) {
 
 // separator goes over the bracket or the comma before a member, or over the
 // closing bracket; then there are no more members.
+//
+//go:noinline
 func (p *parser) separator(closing byte, first bool) (more bool, err error) {
 	if first {
 		p.i++
@@ -107,6 +136,7 @@ func (p *parser) separator(closing byte, first bool) (more bool, err error) {
 	return true, nil
 }
 
+//go:noinline
 func (p *parser) string() (string, error) {
 	end := skipString(p.b, p.i)
 	if end < 0 || !validString(p.b[p.i+1:end-1]) {
@@ -147,6 +177,7 @@ func validEscape(c byte) bool {
 	return false
 }
 
+//go:noinline
 func (p *parser) scalar() (any, error) {
 	start := p.i
 	p.i = skipValue(p.b, start)

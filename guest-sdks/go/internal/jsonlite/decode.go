@@ -1,9 +1,6 @@
 package jsonlite
 
-import (
-	"errors"
-	"reflect"
-)
+import "reflect"
 
 // DecodeError is a value that does not fit the type it is decoded into.
 type DecodeError struct {
@@ -55,25 +52,40 @@ func (d *decoder) value(raw []byte, v reflect.Value) error {
 	if kind == Missing || kind == Null && v.Kind() != reflect.Interface && !isRaw(v) {
 		return nil
 	}
-	if d.depth++; d.depth > maxDepth {
+	if d.depth >= maxDepth {
 		return d.wrap(ErrDepth)
 	}
-	defer func() { d.depth-- }()
-	if v.CanAddr() {
-		switch own := v.Addr().Interface().(type) {
-		case jsonUnmarshaler:
-			return d.wrap(own.UnmarshalJSON(raw))
-		case textUnmarshaler:
-			if kind != String {
-				return d.mismatch("a string", kind)
-			}
-			return d.wrap(own.UnmarshalText([]byte(Unquote(raw))))
-		}
+	if done, err := d.own(raw, kind, v); done {
+		return err
 	}
-	return d.plain(raw, kind, v)
+	d.depth++
+	err := d.plain(raw, kind, v)
+	d.depth--
+	return err
+}
+
+// own lets a type decode itself.
+//
+//go:noinline
+func (d *decoder) own(raw []byte, kind Kind, v reflect.Value) (done bool, err error) {
+	if !v.CanAddr() {
+		return false, nil
+	}
+	switch own := v.Addr().Interface().(type) {
+	case jsonUnmarshaler:
+		return true, d.wrap(own.UnmarshalJSON(raw))
+	case textUnmarshaler:
+		if kind != String {
+			return true, d.mismatch("a string", kind)
+		}
+		return true, d.wrap(own.UnmarshalText([]byte(Unquote(raw))))
+	}
+	return false, nil
 }
 
 // isRaw tells whether the type keeps the bytes as they come, a null included.
+//
+//go:noinline
 func isRaw(v reflect.Value) bool {
 	if v.Kind() == reflect.Pointer || !v.CanAddr() {
 		return false
@@ -104,8 +116,9 @@ func (d *decoder) plain(raw []byte, kind Kind, v reflect.Value) error {
 	return d.scalar(raw, kind, v)
 }
 
+//go:noinline
 func (d *decoder) any(raw []byte, v reflect.Value) error {
-	decoded, err := Any(raw)
+	decoded, err := anyAt(raw, d.depth)
 	if err != nil {
 		return d.wrap(err)
 	}
@@ -120,6 +133,7 @@ func (d *decoder) any(raw []byte, v reflect.Value) error {
 	return nil
 }
 
+//go:noinline
 func (d *decoder) scalar(raw []byte, kind Kind, v reflect.Value) error {
 	text := string(raw)
 	switch v.Kind() {
@@ -158,6 +172,8 @@ func (d *decoder) scalar(raw []byte, kind Kind, v reflect.Value) error {
 }
 
 // badNumber shows the number itself, since it may just be too large.
+//
+//go:noinline
 func (d *decoder) badNumber(want string, kind Kind, text string) error {
 	if kind == Number && len(text) <= 32 {
 		return d.fail(want, text)
@@ -165,6 +181,7 @@ func (d *decoder) badNumber(want string, kind Kind, text string) error {
 	return d.mismatch(want, kind)
 }
 
+//go:noinline
 func (d *decoder) bytes(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != String {
 		return d.mismatch("a string in base64", kind)
@@ -179,15 +196,33 @@ func (d *decoder) bytes(raw []byte, kind Kind, v reflect.Value) error {
 
 func (d *decoder) mismatch(want string, got Kind) error { return d.fail(want, got.String()) }
 
+//go:noinline
 func (d *decoder) fail(want, got string) error {
 	return &DecodeError{Path: string(d.path), Want: want, Got: got}
 }
 
 // wrap adds the path to an error, unless it has one.
+//
+//go:noinline
 func (d *decoder) wrap(err error) error {
-	var own *DecodeError
-	if err == nil || errors.As(err, &own) {
+	if err == nil || located(err) {
 		return err
 	}
 	return &DecodeError{Path: string(d.path), Err: err}
+}
+
+// located tells whether an error has a path already. errors.As panics in modules that are
+// built by TinyGo 0.34.
+func located(err error) bool {
+	for err != nil {
+		switch e := err.(type) { //nolint:errorlint // the chain is walked here
+		case *DecodeError:
+			return true
+		case interface{ Unwrap() error }:
+			err = e.Unwrap()
+		default:
+			return false
+		}
+	}
+	return false
 }

@@ -8,6 +8,10 @@
 // MarshalText and UnmarshalText, []byte as base64. Three things differ: names of
 // fields match exactly, integers decode into any as int64, and there is no option
 // "string".
+//
+// Functions that call each other for each level of a value are small and marked
+// noinline: a compiler that makes one function of them adds up their variables,
+// and stacks are short in TinyGo, see maxDepth.
 package jsonlite
 
 import "errors"
@@ -17,9 +21,6 @@ var ErrSyntax = errors.New("malformed JSON")
 
 // ErrDepth is a value that is nested too deeply, or contains itself.
 var ErrDepth = errors.New("JSON value nested too deeply")
-
-// maxDepth is the deepest nesting that is decoded or encoded.
-const maxDepth = 1000
 
 // Kind is the type of a JSON value.
 type Kind byte

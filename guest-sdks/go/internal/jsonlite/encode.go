@@ -28,7 +28,7 @@ func Append(buf []byte, v any) ([]byte, error) { return appendAny(buf, v, 0) }
 
 // appendAny takes the common types directly, the others by reflection.
 func appendAny(buf []byte, v any, depth int) ([]byte, error) {
-	if depth > maxDepth {
+	if depth >= maxDepth {
 		return buf, ErrDepth
 	}
 	switch v := v.(type) {
@@ -52,6 +52,7 @@ func appendAny(buf []byte, v any, depth int) ([]byte, error) {
 	return appendValue(buf, reflect.ValueOf(v), depth)
 }
 
+//go:noinline
 func appendMap(buf []byte, m map[string]any, depth int) ([]byte, error) {
 	if m == nil {
 		return append(buf, "null"...), nil
@@ -87,6 +88,7 @@ func sortKeys[V any](keys []string, m map[string]V) []string {
 	return keys
 }
 
+//go:noinline
 func appendList(buf []byte, list []any, depth int) ([]byte, error) {
 	if list == nil {
 		return append(buf, "null"...), nil
@@ -105,6 +107,8 @@ func appendList(buf []byte, list []any, depth int) ([]byte, error) {
 }
 
 // appendFloat writes a number as encoding/json does.
+//
+//go:noinline
 func appendFloat(buf []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return buf, errEncode
@@ -117,10 +121,10 @@ func appendFloat(buf []byte, f float64, bits int) ([]byte, error) {
 }
 
 func appendValue(buf []byte, v reflect.Value, depth int) ([]byte, error) {
-	if depth > maxDepth {
+	if depth >= maxDepth {
 		return buf, ErrDepth
 	}
-	if buf, done, err := appendOwn(buf, v); done {
+	if buf, done, err := appendOwn(buf, v, depth); done {
 		return buf, err
 	}
 	switch v.Kind() {
@@ -140,7 +144,9 @@ func appendValue(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 }
 
 // appendOwn lets a type write itself. A nil pointer never does.
-func appendOwn(buf []byte, v reflect.Value) (out []byte, done bool, err error) {
+//
+//go:noinline
+func appendOwn(buf []byte, v reflect.Value, depth int) (out []byte, done bool, err error) {
 	if !v.IsValid() {
 		return append(buf, "null"...), true, nil
 	}
@@ -158,7 +164,7 @@ func appendOwn(buf []byte, v reflect.Value) (out []byte, done bool, err error) {
 		return appendRaw(buf, own), true, nil
 	case jsonMarshaler:
 		text, err := own.MarshalJSON()
-		if err == nil && !Valid(text) {
+		if err == nil && !validAt(text, depth) {
 			err = ErrSyntax
 		}
 		return append(buf, text...), true, err
@@ -177,6 +183,7 @@ func appendRaw(buf []byte, raw abi.Raw) []byte {
 	return append(buf, raw...)
 }
 
+//go:noinline
 func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
 	name := v.Type().String()
 	switch v.Kind() {
@@ -195,9 +202,15 @@ func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
 	case reflect.Float32, reflect.Float64:
 		return appendFloat(buf, v.Float(), v.Type().Bits())
 	}
-	return buf, &EncodeError{Type: name}
+	return noForm(buf, v)
 }
 
+//go:noinline
+func noForm(buf []byte, v reflect.Value) ([]byte, error) {
+	return buf, &EncodeError{Type: v.Type().String()}
+}
+
+//go:noinline
 func appendStruct(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	buf = append(buf, '{')
 	fields, first := fieldsOf(v.Type()), true
@@ -220,18 +233,15 @@ func appendStruct(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	return append(buf, '}'), nil
 }
 
+//go:noinline
 func appendMapping(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	if v.IsNil() {
 		return append(buf, "null"...), nil
 	}
 	if v.Type().Key().Kind() != reflect.String {
-		return buf, &EncodeError{Type: v.Type().String()}
+		return noForm(buf, v)
 	}
-	keys, values := make([]string, 0, v.Len()), make([]reflect.Value, 0, v.Len())
-	for it := v.MapRange(); it.Next(); {
-		keys, values = append(keys, it.Key().String()), append(values, it.Value())
-	}
-	sortKeysOf(keys, values)
+	keys, values := entriesOf(v)
 	buf = append(buf, '{')
 	for i, key := range keys {
 		if i > 0 {
@@ -246,6 +256,19 @@ func appendMapping(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	return append(buf, '}'), nil
 }
 
+// entriesOf are the keys of a map with their values, sorted.
+//
+//go:noinline
+func entriesOf(v reflect.Value) (keys []string, values []reflect.Value) {
+	keys, values = make([]string, 0, v.Len()), make([]reflect.Value, 0, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		keys, values = append(keys, it.Key().String()), append(values, it.Value())
+	}
+	sortKeysOf(keys, values)
+	return keys, values
+}
+
+//go:noinline
 func appendItems(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 	if v.Kind() == reflect.Slice && v.IsNil() {
 		return append(buf, "null"...), nil
@@ -267,6 +290,8 @@ func appendItems(buf []byte, v reflect.Value, depth int) ([]byte, error) {
 }
 
 // isEmpty is the rule of omitempty.
+//
+//go:noinline
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
@@ -278,6 +303,8 @@ func isEmpty(v reflect.Value) bool {
 }
 
 // isZero is the rule of omitzero: the method IsZero decides, if there is one.
+//
+//go:noinline
 func isZero(v reflect.Value) bool {
 	if v.CanInterface() && !(v.Kind() == reflect.Pointer && v.IsNil()) {
 		if own, ok := held(v).(interface{ IsZero() bool }); ok {

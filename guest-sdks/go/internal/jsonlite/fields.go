@@ -27,6 +27,8 @@ type known struct {
 }
 
 // fieldsOf lists the fields of a struct type, those of embedded structs included.
+//
+//go:noinline
 func fieldsOf(t reflect.Type) []field {
 	fieldCache.Lock()
 	defer fieldCache.Unlock()
@@ -92,6 +94,8 @@ func structUnder(t reflect.Type) reflect.Type {
 func join(a, b []int) []int { return append(append(make([]int, 0, len(a)+len(b)), a...), b...) }
 
 // get finds the field in a struct. It returns false behind a nil pointer.
+//
+//go:noinline
 func (f *field) get(v reflect.Value) (reflect.Value, bool) {
 	for _, i := range f.index {
 		if v.Kind() == reflect.Pointer {
@@ -107,6 +111,8 @@ func (f *field) get(v reflect.Value) (reflect.Value, bool) {
 
 // make finds the field in a struct, making the structs that are pointed to. It
 // returns false where that is impossible: pointers to unexported structs.
+//
+//go:noinline
 func (f *field) make(v reflect.Value) (reflect.Value, bool) {
 	for _, i := range f.index {
 		if v.Kind() == reflect.Pointer {

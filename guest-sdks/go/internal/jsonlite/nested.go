@@ -5,6 +5,7 @@ import (
 	"strconv"
 )
 
+//go:noinline
 func (d *decoder) structure(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != Object {
 		return d.mismatch("an object", kind)
@@ -28,29 +29,50 @@ func (d *decoder) structure(raw []byte, kind Kind, v reflect.Value) error {
 	return d.wrap(s.Err())
 }
 
+//go:noinline
 func (d *decoder) mapping(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != Object {
 		return d.mismatch("an object", kind)
 	}
-	t := v.Type()
-	if t.Key().Kind() != reflect.String {
+	if !makeMap(v) {
 		return d.mismatch("nothing (keys of maps must be strings)", kind)
-	}
-	if v.IsNil() {
-		v.Set(reflect.MakeMap(t))
 	}
 	s := Scan(raw)
 	for s.Next() {
-		key := s.Key()
-		item := reflect.New(t.Elem()).Elem()
+		key, item := s.Key(), newItem(v)
 		if err := d.member(key, s.Value(), item); err != nil {
 			return err
 		}
-		v.SetMapIndex(reflect.ValueOf(key).Convert(t.Key()), item)
+		setKey(v, key, item)
 	}
 	return d.wrap(s.Err())
 }
 
+// makeMap makes the map if there is none. It returns false if its keys are not strings.
+//
+//go:noinline
+func makeMap(v reflect.Value) bool {
+	t := v.Type()
+	if t.Key().Kind() != reflect.String {
+		return false
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(t))
+	}
+	return true
+}
+
+// newItem is a new value of the type of the items of a map or a slice.
+//
+//go:noinline
+func newItem(v reflect.Value) reflect.Value { return reflect.New(v.Type().Elem()).Elem() }
+
+//go:noinline
+func setKey(v reflect.Value, key string, item reflect.Value) {
+	v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), item)
+}
+
+//go:noinline
 func (d *decoder) slice(raw []byte, kind Kind, v reflect.Value) error {
 	if v.Type().Elem().Kind() == reflect.Uint8 {
 		return d.bytes(raw, kind, v)
@@ -58,19 +80,26 @@ func (d *decoder) slice(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != Array {
 		return d.mismatch("a list", kind)
 	}
-	out := reflect.MakeSlice(v.Type(), 0, 0)
+	out := newSlice(v)
 	s := Scan(raw)
 	for s.Next() {
-		item := reflect.New(v.Type().Elem()).Elem()
+		item := newItem(v)
 		if err := d.item(out.Len(), s.Value(), item); err != nil {
 			return err
 		}
-		out = reflect.Append(out, item)
+		out = appended(out, item)
 	}
 	v.Set(out)
 	return d.wrap(s.Err())
 }
 
+//go:noinline
+func newSlice(v reflect.Value) reflect.Value { return reflect.MakeSlice(v.Type(), 0, 0) }
+
+//go:noinline
+func appended(list, item reflect.Value) reflect.Value { return reflect.Append(list, item) }
+
+//go:noinline
 func (d *decoder) array(raw []byte, kind Kind, v reflect.Value) error {
 	if kind != Array {
 		return d.mismatch("a list", kind)

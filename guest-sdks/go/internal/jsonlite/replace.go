@@ -47,6 +47,9 @@ func (d *decoder) replace(v reflect.Value, doc any, path []string) error {
 func (d *decoder) replaceInside(v reflect.Value, doc any, path []string) error {
 	held := v.Elem()
 	if !held.IsValid() {
+		if v.NumMethod() > 0 {
+			return d.mismatch("a type without methods", Object)
+		}
 		held = reflect.ValueOf(map[string]any{})
 	}
 	if held.Kind() != reflect.Pointer && held.Kind() != reflect.Map {
@@ -56,9 +59,6 @@ func (d *decoder) replaceInside(v reflect.Value, doc any, path []string) error {
 	copied.Set(held)
 	if err := d.replace(copied, doc, path); err != nil {
 		return err
-	}
-	if !copied.Type().AssignableTo(v.Type()) {
-		return d.mismatch("a type without methods", Object)
 	}
 	v.Set(copied)
 	return nil

@@ -125,6 +125,8 @@ func Scan(raw []byte) Scanner {
 func (s *Scanner) Next() bool { return s.begin() && s.end() }
 
 // begin goes to where the next member begins.
+//
+//go:noinline
 func (s *Scanner) begin() bool {
 	i := skipSpace(s.b, s.i)
 	if s.b == nil || s.err != nil {
@@ -148,6 +150,8 @@ func (s *Scanner) begin() bool {
 }
 
 // end finds the end of the value that begins here.
+//
+//go:noinline
 func (s *Scanner) end() bool {
 	end := skipValue(s.b, s.i)
 	if end <= s.i {

@@ -130,5 +130,6 @@ func into[T any](value any) (out T, err error) {
 	if err != nil {
 		return out, err
 	}
-	return out, json.Unmarshal(text, &out)
+	err = json.Unmarshal(text, &out) // by itself: the order of evaluation in a return is not specified
+	return out, err
 }

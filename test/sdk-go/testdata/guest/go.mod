@@ -1,6 +1,6 @@
 module github.com/kopf-wasm/kopf/test/sdk-go/testdata/guest
 
-go 1.24
+go 1.23
 
 require github.com/kopf-wasm/kopf/guest-sdks/go v0.0.0
 
