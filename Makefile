@@ -52,11 +52,15 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
+guests: guest-go guest-tinygo guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
 	@scripts/go-guest.sh $(GUESTS)/conformance-go.wasm test/conformance/guests/go
+
+.PHONY: guest-tinygo
+guest-tinygo:
+	@scripts/tinygo-wasm.sh $(GUESTS)/conformance-tinygo.wasm test/conformance/guests/go
 
 .PHONY: guest-rust
 guest-rust:
@@ -148,7 +152,7 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 	$(if $(CLI_CMD),--cli-cmd '$(CLI_CMD)') $(if $(DUMP),--dump '$(DUMP)') $(if $(KEEP),--keep) $(if $(VERBOSE),-v)
 
 .PHONY: conformance
-conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|rust|javascript|extism
+conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|tinygo|rust|javascript|extism
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
 .PHONY: faults

@@ -37,11 +37,9 @@ go_guest "$out/json.wasm" test/bench/sizes/json
 row "Go, with encoding/json" "$out/json.wasm"
 go_guest "$out/empty.wasm" test/bench/sizes/empty
 row "Go, a module that does nothing" "$out/empty.wasm"
-if command -v tinygo >/dev/null; then
-	(cd examples/01-minimal && tinygo build -target=wasip1 -buildmode=c-shared -no-debug -o "$out/tinygo.wasm" .)
-	row "TinyGo ($(tinygo version | cut -d' ' -f3))" "$out/tinygo.wasm"
-else
-	echo "SKIPPED: TinyGo: there is no tinygo in PATH" >&2
+scripts/tinygo-wasm.sh "$out/tinygo.wasm" examples/01-minimal
+if [ -f "$out/tinygo.wasm" ]; then
+	row "TinyGo ($(tinygo version | cut -d' ' -f3))" "$out/tinygo.wasm" 300
 fi
 row "JavaScript, besides the engine" examples/01-minimal/operator.js
 if [ -f bin/engines/javascript.wasm ]; then

@@ -90,6 +90,7 @@ conformance() {
 go build -o "$tally" ./scripts/tally || exit 1
 step abi gotest abi ./...
 step guest-sdks/go gotest guest-sdks/go ./...
+step guest-sdks/go gotest guest-sdks/go -tags tinygo ./... # what is different in modules of TinyGo
 step guest-sdks/rust scripts/rust-test.sh
 step examples gotest examples ./...
 step test/conformance/guests/go gotest test/conformance/guests/go ./...
@@ -100,6 +101,12 @@ host
 step vectors scripts/vectors.sh
 step test/conformance/runner scripts/test-runner.sh
 conformance go .cache/guests/conformance-go.wasm
+if command -v tinygo >/dev/null; then
+	step test/tinygo gotest . -tags interop ./test/tinygo
+	conformance tinygo .cache/guests/conformance-tinygo.wasm
+else
+	echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
+fi
 # The areas in which a guest takes part; all others are the host's alone: make conformance GUEST=rust.
 conformance rust .cache/guests/conformance-rust.wasm changing field filters errors subhandlers results daemons timers indexing activities admission unseen
 conformance javascript bin/engines/javascript.wasm changing filters errors subhandlers daemons indexing admission unseen

@@ -4,7 +4,7 @@ package main
 
 import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
 
-func init() { kopf.OnCreate("kopfexamples", createFn) }
+func init() { kopf.OnCreate("kopfexamples", createFn, kopf.ID("createFn")) }
 
 func createFn(c *kopf.Change) (any, error) {
 	c.Log.Info("a new object", "field", c.Spec.Get("field"))

@@ -16,9 +16,9 @@ func init() {
 		{Groups: []string{""}, Resources: []string{"persistentvolumeclaims"}, Verbs: []string{"patch"}},
 		{Groups: []string{"example.com"}, Resources: []string{"ephemeralvolumeclaims"}, Verbs: []string{"patch"}},
 	}})
-	kopf.OnCreate("ephemeralvolumeclaims", applyClaim)
-	kopf.OnUpdate("ephemeralvolumeclaims", applyClaim)
-	kopf.OnEvent("persistentvolumeclaims", reportPhase, kopf.Label(claimOf, kopf.Present))
+	kopf.OnCreate("ephemeralvolumeclaims", applyClaim, kopf.ID("applyClaim"))
+	kopf.OnUpdate("ephemeralvolumeclaims", applyClaim, kopf.ID("applyClaim"))
+	kopf.OnEvent("persistentvolumeclaims", reportPhase, kopf.ID("reportPhase"), kopf.Label(claimOf, kopf.Present))
 }
 
 // applyClaim can be repeated: the claim is created, adopted if it is there already,

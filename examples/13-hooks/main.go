@@ -10,12 +10,12 @@ import (
 )
 
 func init() {
-	kopf.OnStartup(prepare, kopf.Retries(3))
-	kopf.OnLogin(login, kopf.Retries(3))
-	kopf.OnProbe(now)
-	kopf.OnProbe(handled)
-	kopf.OnCleanup(goodbye)
-	kopf.OnCreate("kopfexamples", create)
+	kopf.OnStartup(prepare, kopf.ID("prepare"), kopf.Retries(3))
+	kopf.OnLogin(login, kopf.ID("login"), kopf.Retries(3))
+	kopf.OnProbe(now, kopf.ID("now"))
+	kopf.OnProbe(handled, kopf.ID("handled"))
+	kopf.OnCleanup(goodbye, kopf.ID("goodbye"))
+	kopf.OnCreate("kopfexamples", create, kopf.ID("create"))
 }
 
 func prepare(a *kopf.Activity) (any, error) {

@@ -9,8 +9,8 @@ import (
 )
 
 func init() {
-	kopf.OnDaemon("kopfexamples", monitor, kopf.CancellationTimeout(10*time.Second))
-	kopf.OnBackground(poll)
+	kopf.OnDaemon("kopfexamples", monitor, kopf.ID("monitor"), kopf.CancellationTimeout(10*time.Second))
+	kopf.OnBackground(poll, kopf.ID("poll"))
 }
 
 func monitor(d *kopf.Daemon) (any, error) {

@@ -8,9 +8,9 @@ import (
 )
 
 func init() {
-	kopf.OnTimer("kopfexamples", often, kopf.Interval(2*time.Second))
-	kopf.OnTimer("kopfexamples", whenIdle, kopf.Idle(5*time.Second), kopf.Interval(5*time.Second))
-	kopf.OnTimer("kopfexamples", onTheDot, kopf.Interval(3*time.Second), kopf.Sharp(), kopf.InitialDelay(time.Second))
+	kopf.OnTimer("kopfexamples", often, kopf.ID("often"), kopf.Interval(2*time.Second))
+	kopf.OnTimer("kopfexamples", whenIdle, kopf.ID("whenIdle"), kopf.Idle(5*time.Second), kopf.Interval(5*time.Second))
+	kopf.OnTimer("kopfexamples", onTheDot, kopf.ID("onTheDot"), kopf.Interval(3*time.Second), kopf.Sharp(), kopf.InitialDelay(time.Second))
 }
 
 func often(t *kopf.Timer) (any, error) {

@@ -5,9 +5,9 @@ package main
 import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
 
 func init() {
-	kopf.OnIndex("configmaps", byApp, kopf.Label("app", kopf.Present))
-	kopf.OnIndex("kopfexamples", names)
-	kopf.OnCreate("kopfexamples", create)
+	kopf.OnIndex("configmaps", byApp, kopf.ID("byApp"), kopf.Label("app", kopf.Present))
+	kopf.OnIndex("kopfexamples", names, kopf.ID("names"))
+	kopf.OnCreate("kopfexamples", create, kopf.ID("create"))
 }
 
 // byApp has several config maps for one key.

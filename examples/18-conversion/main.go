@@ -9,8 +9,8 @@ import (
 )
 
 func init() {
-	kopf.OnConvert("databases.data.example.com", "v1", "v2", toNumber)
-	kopf.OnConvert("databases.data.example.com", "v2", "v1", toWords)
+	kopf.OnConvert("databases.data.example.com", "v1", "v2", toNumber, kopf.ID("toNumber"))
+	kopf.OnConvert("databases.data.example.com", "v2", "v1", toWords, kopf.ID("toWords"))
 }
 
 var sizes = map[string]int64{"small": 10, "medium": 100, "large": 1000}

@@ -8,9 +8,9 @@ import (
 )
 
 func init() {
-	kopf.OnStartup(prepare)
-	kopf.OnEvent("kopfexamples", count)
-	kopf.OnTimer("kopfexamples", report, kopf.Interval(3*time.Second))
+	kopf.OnStartup(prepare, kopf.ID("prepare"))
+	kopf.OnEvent("kopfexamples", count, kopf.ID("count"))
+	kopf.OnTimer("kopfexamples", report, kopf.ID("report"), kopf.Interval(3*time.Second))
 }
 
 // prepare fills the memo of the operator, which each object's memo begins as a copy of.

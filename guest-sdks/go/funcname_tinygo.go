@@ -5,6 +5,7 @@ package kopf
 import (
 	"errors"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 )
 
@@ -30,8 +31,24 @@ var errNoIdentity = errors.New("another handler has this id, and TinyGo keeps no
 
 // ambiguous finds a handler that may be of the function of another one with its id.
 func ambiguous(h *guest.Handler) error {
-	if h.Declaration.Fn != "" || !guest.Default.Anonymous(h.Declaration.ID) {
+	d := &h.Declaration
+	if d.Fn != "" {
 		return nil
 	}
-	return &RegistrationError{Handler: string(h.Declaration.Kind) + " " + h.Declaration.ID, Err: errNoIdentity}
+	for _, other := range guest.Default.Anonymous(d.ID) {
+		if oneCause(d.Kind, other) {
+			return &RegistrationError{Handler: string(d.Kind) + " " + d.ID, Err: errNoIdentity}
+		}
+	}
+	return nil
+}
+
+// oneCause tells whether handlers of two kinds may be called for one cause: those of one
+// kind, and those of any change with those of a certain one.
+func oneCause(a, b abi.Kind) bool {
+	changes := func(k abi.Kind) bool {
+		return k == abi.KindCreate || k == abi.KindUpdate || k == abi.KindDelete || k == abi.KindResume || k == abi.KindField
+	}
+	anyChange := func(k abi.Kind) bool { return k == abi.KindResume || k == abi.KindField }
+	return a == b || changes(a) && changes(b) && (anyChange(a) || anyChange(b))
 }

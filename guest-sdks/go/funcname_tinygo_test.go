@@ -31,8 +31,12 @@ func TestRegistrationWithoutNames(t *testing.T) {
 			before := guest.Default
 			defer func() { guest.Default = before }()
 			guest.Default = &guest.Module{Host: guest.Noone{}}
-			for _, opts := range tt.opts {
-				OnCreate("things", named, opts...)
+			for i, opts := range tt.opts {
+				if i == 0 {
+					OnResume("things", named, opts...)
+				} else {
+					OnCreate("things", named, opts...)
+				}
 			}
 			var answer abi.Registration
 			if err := json.Unmarshal(guest.Default.Register([]byte(`{"abi":1}`)), &answer); err != nil {
@@ -42,5 +46,24 @@ func TestRegistrationWithoutNames(t *testing.T) {
 				t.Errorf("error %q, want %q", answer.Error, tt.fails)
 			}
 		})
+	}
+}
+
+func TestOneCause(t *testing.T) {
+	tests := []struct {
+		a, b abi.Kind
+		want bool
+	}{
+		{abi.KindCreate, abi.KindCreate, true},
+		{abi.KindCreate, abi.KindUpdate, false},
+		{abi.KindCreate, abi.KindResume, true},
+		{abi.KindField, abi.KindDelete, true},
+		{abi.KindTimer, abi.KindTimer, true},
+		{abi.KindTimer, abi.KindField, false},
+	}
+	for _, tt := range tests {
+		if oneCause(tt.a, tt.b) != tt.want || oneCause(tt.b, tt.a) != tt.want {
+			t.Errorf("%s and %s: want %v", tt.a, tt.b, tt.want)
+		}
 	}
 }

@@ -28,14 +28,15 @@ func (r *Registry) Add(h *Handler, err error) {
 	r.handlers = append(r.handlers, h)
 }
 
-// Anonymous tells whether a handler with this id, and without an identity, is declared.
-func (r *Registry) Anonymous(id string) bool {
+// Anonymous lists the kinds of the declared handlers that have this id, and no identity.
+func (r *Registry) Anonymous(id string) []abi.Kind {
+	var kinds []abi.Kind
 	for _, h := range r.handlers {
 		if h.Declaration.ID == id && h.Declaration.Fn == "" {
-			return true
+			kinds = append(kinds, h.Declaration.Kind)
 		}
 	}
-	return false
+	return kinds
 }
 
 // problem adds to what is told at registration.
