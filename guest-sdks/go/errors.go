@@ -50,6 +50,9 @@ func (e TemporaryError) Error() string { return joinMessage(e.Message, e.Err) }
 // Unwrap is the cause.
 func (e TemporaryError) Unwrap() error { return e.Err }
 
+// As lets errors.As find values as pointers, and pointers as values.
+func (e TemporaryError) As(target any) bool { return as(e, target) }
+
 // PermanentError makes the handler fail for good: it is not called again for
 // this change of the object.
 //
@@ -73,6 +76,9 @@ func (e PermanentError) Error() string { return joinMessage(e.Message, e.Err) }
 // Unwrap is the cause.
 func (e PermanentError) Unwrap() error { return e.Err }
 
+// As lets errors.As find values as pointers, and pointers as values.
+func (e PermanentError) As(target any) bool { return as(e, target) }
+
 // AdmissionError refuses a review with an HTTP status. Elsewhere it is a
 // permanent error.
 //
@@ -95,6 +101,22 @@ func Denied(message string, code ...int) error {
 
 // Error is the message.
 func (e AdmissionError) Error() string { return e.Message }
+
+// As lets errors.As find values as pointers, and pointers as values.
+func (e AdmissionError) As(target any) bool { return as(e, target) }
+
+// as sets what errors.As is asked for, if it is an error of this type or a pointer to one.
+func as[E error](e E, target any) bool {
+	switch target := target.(type) {
+	case *E:
+		*target = e
+	case **E:
+		*target = &e
+	default:
+		return false
+	}
+	return true
+}
 
 // ErrChildrenPending says that sub-handlers are unfinished: a handler that gets it
 // from Execute must return it, and is called again from its beginning.

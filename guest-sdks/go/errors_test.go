@@ -63,3 +63,38 @@ func TestErrorsAreFoundByTheirTypes(t *testing.T) {
 		t.Error("the chain is broken")
 	}
 }
+
+// TestErrorsAreFoundBothWays asks for values and for pointers, whichever was returned.
+func TestErrorsAreFoundBothWays(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+	}{
+		{"temporary value", TemporaryError{Message: "x"}},
+		{"temporary pointer", Temporary("x")},
+		{"permanent value", PermanentError{Message: "x"}},
+		{"permanent pointer", Permanent("x")},
+		{"admission value", AdmissionError{Message: "x"}},
+		{"admission pointer", Denied("x")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := fmt.Errorf("wrapped: %w", tt.err)
+			var (
+				temporary  TemporaryError
+				permanent  PermanentError
+				admission  AdmissionError
+				temporaryP *TemporaryError
+				permanentP *PermanentError
+				admissionP *AdmissionError
+			)
+			values := errors.As(err, &temporary) && temporary.Message == "x" ||
+				errors.As(err, &permanent) && permanent.Message == "x" || errors.As(err, &admission) && admission.Message == "x"
+			pointers := errors.As(err, &temporaryP) && temporaryP.Message == "x" ||
+				errors.As(err, &permanentP) && permanentP.Message == "x" || errors.As(err, &admissionP) && admissionP.Message == "x"
+			if !values || !pointers {
+				t.Errorf("found as a value: %v, as a pointer: %v", values, pointers)
+			}
+		})
+	}
+}

@@ -78,13 +78,13 @@ func Value(value any) Option {
 	return func(d *declaration) { d.Value = d.filter("value", "", value) }
 }
 
-// Old filters by the value of the field before the change, as Value does.
-func Old(value any) Option {
+// OldValue filters by the value of the field before the change, as Value does.
+func OldValue(value any) Option {
 	return func(d *declaration) { d.Old = d.filter("old", "", value) }
 }
 
-// New filters by the value of the field after the change, as Value does.
-func New(value any) Option {
+// NewValue filters by the value of the field after the change, as Value does.
+func NewValue(value any) Option {
 	return func(d *declaration) { d.New = d.filter("new", "", value) }
 }
 

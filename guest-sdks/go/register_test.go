@@ -75,7 +75,7 @@ func TestOptions(t *testing.T) {
 		{"field", []Option{Field("spec.size"), Value(5)}, `{"field": ["spec", "size"], "value": 5}`},
 		{
 			"field with dots",
-			[]Option{Field("metadata", "labels", "a.b/c"), Old(nil), New(Map{"$": 1})},
+			[]Option{Field("metadata", "labels", "a.b/c"), OldValue(nil), NewValue(Map{"$": 1})},
 			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`,
 		},
 		{"when", []Option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},

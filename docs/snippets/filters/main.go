@@ -24,7 +24,7 @@ func init() {
 
 	// [field]
 	kopf.OnUpdate("kopfexamples", ready, kopf.ID("resized"),
-		kopf.Field("spec.size"), kopf.Old("small"), kopf.New("large"))
+		kopf.Field("spec.size"), kopf.OldValue("small"), kopf.NewValue("large"))
 	kopf.OnCreate("kopfexamples", ready, kopf.ID("labelled"),
 		kopf.Field("metadata", "labels", "example.com/tier"), kopf.Value(kopf.Present))
 	// [/field]

@@ -26,9 +26,9 @@ func (in *interpreter) toFilters(name string, value any) ([]kopf.Option, error) 
 	case "value":
 		return one(kopf.Value(in.toFilter(value, in.fieldFunc))), nil
 	case "old":
-		return one(kopf.Old(in.toFilter(value, in.fieldFunc))), nil
+		return one(kopf.OldValue(in.toFilter(value, in.fieldFunc))), nil
 	case "new":
-		return one(kopf.New(in.toFilter(value, in.fieldFunc))), nil
+		return one(kopf.NewValue(in.toFilter(value, in.fieldFunc))), nil
 	case "when":
 		spec, err := into[object](value)
 		return one(kopf.When(in.callback(spec, in.whenFunc))), err

@@ -13,7 +13,7 @@ import (
 func init() {
 	kopf.Operator("guest", "1.2.3")
 	kopf.OnCreate("things", createFn, kopf.Retries(3), kopf.Timeout(time.Minute), kopf.Param(kopf.Map{"x": 1}))
-	kopf.OnUpdate(kopf.Resource("kopf.dev", "v1", "things"), compare, kopf.Field("spec.size"), kopf.Old(kopf.Absent))
+	kopf.OnUpdate(kopf.Resource("kopf.dev", "v1", "things"), compare, kopf.Field("spec.size"), kopf.OldValue(kopf.Absent))
 	kopf.OnCreate(kopf.Everything, fails)
 	kopf.OnCreate("things", sleeps)
 	kopf.OnCreate("things", parent)
