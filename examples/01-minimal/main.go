@@ -2,7 +2,7 @@
 // in its status, and returns a result.
 package main
 
-import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() { kopf.OnCreate("kopfexamples", createFn, kopf.ID("createFn")) }
 

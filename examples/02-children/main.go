@@ -5,7 +5,7 @@ package main
 import (
 	"errors"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 const claimOf = "ephemeralvolumeclaims.example.com/claim-of" // a label

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() {

@@ -5,7 +5,7 @@ package main
 import (
 	"time"
 
-	"github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() {

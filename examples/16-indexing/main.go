@@ -2,7 +2,7 @@
 // an index of config maps by their labels, and one of all examples.
 package main
 
-import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() {
 	kopf.OnIndex("configmaps", byApp, kopf.ID("byApp"), kopf.Label("app", kopf.Present))

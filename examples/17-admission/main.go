@@ -1,7 +1,7 @@
 // Command 17-admission checks and completes objects before they are stored.
 package main
 
-import kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() {
 	kopf.OnValidate("websites.example.com", checkReplicas, kopf.ID("check-replicas"))

@@ -113,7 +113,7 @@ func parityTargets(t *testing.T) map[string]bool {
 	known := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (?:\(\w+ [^)]*\) )?([A-Z]\w*)|^(?:type|var|const) ([A-Z]\w*)|^\t([A-Z]\w*) +(?:[A-Za-z*\[\]]+ +)?= |^\t([A-Z]\w*)$`)
 	for folder, prefix := range map[string]string{
-		"guest-sdks/go": "kopf.", "operator": "operator.", "operator/logs": "logs.", "reactor": "reactor.",
+		"guest-sdks/go/kopf": "kopf.", "operator": "operator.", "operator/logs": "logs.", "reactor": "reactor.",
 		"reactor/settings": "settings.", "stores": "stores.", "webhooks": "webhooks.",
 	} {
 		paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))

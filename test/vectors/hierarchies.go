@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 

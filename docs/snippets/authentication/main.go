@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // [own]

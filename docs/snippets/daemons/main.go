@@ -4,7 +4,7 @@ package main
 import (
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // [daemon]

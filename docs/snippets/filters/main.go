@@ -4,7 +4,7 @@ package main
 import (
 	"strings"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() {

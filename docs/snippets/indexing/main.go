@@ -2,7 +2,7 @@
 package main
 
 import (
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // [keyed]

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // [startup]

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"context"
 	"log/slog"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Handler writes records to the log of a handled object. Groups become prefixes of keys:

@@ -11,7 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopfslog"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func TestHandler(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Requests of handlers are noted in Host.Requests and answered by Host.Answer, if

@@ -1,7 +1,7 @@
 package kopftest
 
 import (
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Convert calls a conversion handler for a copy of an object, as a host does, and

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // essence is what matters of a body: everything but its status and what the

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Fixture is what a handler is called with. The zero values of all fields mean

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Host is what handlers of a test have around them. Its fields may be set before,

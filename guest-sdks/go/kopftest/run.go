@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // Outcome is how a handler ended, as a host sees it.

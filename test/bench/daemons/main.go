@@ -5,7 +5,7 @@ package main
 import (
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // period is that of the peers, too.

@@ -3,7 +3,7 @@
 // objects are posted as events.
 package main
 
-import kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() {
 	kopf.OnCreate("kopfexamples", createFn, kopf.ID("create_fn"))

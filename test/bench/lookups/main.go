@@ -2,7 +2,7 @@
 // up one key, and asks how many there are.
 package main
 
-import kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() {
 	kopf.OnCreate("kopfexamples", createFn, kopf.ID("create_fn"))

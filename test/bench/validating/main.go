@@ -1,7 +1,7 @@
 // Command validating is the Go guest of the benchmark of admission: one check of one field.
 package main
 
-import kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() { kopf.OnValidate("kopfexamples", check, kopf.ID("check")) }
 

@@ -4,7 +4,7 @@ package main
 import (
 	"encoding/json"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() { kopf.OnCreate("kopfexamples", createFn) }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // emit prints a line.

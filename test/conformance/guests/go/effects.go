@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // patchOps change the handled object.

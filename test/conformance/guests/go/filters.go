@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // toFilters makes the options that are filters.

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // call is one invocation of a handler of any kind: what the script needs of it.

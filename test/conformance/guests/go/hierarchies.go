@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // hierarchyFuncs are the functions that make children, by their names in the reference.

@@ -11,7 +11,7 @@ package main
 import (
 	"fmt"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() { kopf.Setup(setup) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // toOptions brings the options of a decorator into those of the SDK.

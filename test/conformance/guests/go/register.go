@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // register declares a handler by one of its decorators.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // ValueError is the error of scripts that neither is temporary nor permanent.

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // configure is the startup handler that sets the settings of the case.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // waitOps let time pass.

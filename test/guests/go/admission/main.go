@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 func init() { kopf.Setup(register) }

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // registerVersions registers single steps between three versions:

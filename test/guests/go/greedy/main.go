@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 const resource = "kopfexamples"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // deed is what a handler does: what its object says, or the configuration.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 // do does what `spec.do` says, in the first `spec.times` attempts, or in all.

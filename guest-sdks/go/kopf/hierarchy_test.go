@@ -32,7 +32,7 @@ type vector struct {
 }
 
 func TestHierarchiesAsRecorded(t *testing.T) {
-	text, err := os.ReadFile("../../test/conformance/vectors/hierarchies.json")
+	text, err := os.ReadFile("../../../test/conformance/vectors/hierarchies.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func (methods) handle(*Change) (any, error) { return nil, nil }
 
 func (*methods) pointer(*Change) (any, error) { return nil, nil }
 
-const here = "github.com/kopf-wasm/kopf/guest-sdks/go."
+const here = "github.com/kopf-wasm/kopf/guest-sdks/go/kopf."
 
 func TestIDsAndIdentities(t *testing.T) {
 	closure := func(*Change) (any, error) { return nil, nil }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopftest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	kopf "github.com/kopf-wasm/kopf/guest-sdks/go"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
 const sample = `{"text": "a\"b", "int": 5, "big": 12345678901234567890, "float": 1.5, "exp": 1e3, "yes": true, "no": false, "null": null,

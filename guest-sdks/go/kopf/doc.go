@@ -3,7 +3,7 @@
 //
 //	package main
 //
-//	import "github.com/kopf-wasm/kopf/guest-sdks/go" // package kopf
+//	import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 //
 //	func init() { kopf.OnCreate("kopfexamples", createFn) }
 //
