@@ -22,8 +22,8 @@ type Activity struct {
 // ActivityFunc is a handler for the whole operator. Results count for probes and logins.
 type ActivityFunc = func(a *Activity) (any, error)
 
-// NewActivity makes the argument of a handler of a task. Tests use package kopftest.
-func NewActivity(t *guest.Task) *Activity {
+// newActivity makes the argument of a handler of a task.
+func newActivity(t *guest.Task) *Activity {
 	return &Activity{
 		Call:     newCall(t),
 		Activity: t.Call.Activity,
@@ -34,13 +34,13 @@ func NewActivity(t *guest.Task) *Activity {
 
 func runActivity(fn ActivityFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {
-		a := NewActivity(t)
-		return a.Finish(func() (any, error) { return fn(a) })
+		a := newActivity(t)
+		return a.finish(func() (any, error) { return fn(a) })
 	}
 }
 
-// Finish calls a handler, and makes the outcome of the task. Tests use package kopftest.
-func (a *Activity) Finish(call func() (any, error)) guest.Done {
+// finish calls a handler, and makes the outcome of the task.
+func (a *Activity) finish(call func() (any, error)) guest.Done {
 	var changed map[string]abi.Raw
 	done := finish(nil, func() (any, error) {
 		result, err := call()

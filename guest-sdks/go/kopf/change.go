@@ -30,27 +30,24 @@ type Change struct {
 // object, under the id of the handler, unless it is nil.
 type ChangeFunc = func(c *Change) (any, error)
 
-// NewChange makes the argument of a handler of a task. Tests use package kopftest.
-func NewChange(t *guest.Task) *Change {
+// newChange makes the argument of a handler of a task.
+func newChange(t *guest.Task) *Change {
 	c := &Change{Reason: t.Call.Reason, Patch: newPatch(), Events: Events{task: t}}
 	c.compare(t)
 	c.init(t)
 	return c
 }
 
-// TaskOf is the task behind an argument. Tests use package kopftest.
-func TaskOf(c *Change) *guest.Task { return c.Call.task }
-
 // runChange makes a task of a handler.
 func runChange(fn ChangeFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {
-		c := NewChange(t)
-		return c.Finish(func() (any, error) { return fn(c) })
+		c := newChange(t)
+		return c.finish(func() (any, error) { return fn(c) })
 	}
 }
 
-// Finish calls a handler, and makes the outcome of the task. Tests use package kopftest.
-func (c *Change) Finish(call func() (any, error)) guest.Done {
+// finish calls a handler, and makes the outcome of the task.
+func (c *Change) finish(call func() (any, error)) guest.Done {
 	done := finish(c.Patch, func() (any, error) {
 		result, err := call()
 		if err == nil {

@@ -36,8 +36,8 @@ func OnConvert[T Target](resource T, from, to string, fn ConvertFunc, opts ...Op
 	declare(abi.KindConvert, &selector, functionOf(fn, fn == nil), runConversion(fn), append([]Option{versions}, opts...))
 }
 
-// NewConversion makes the argument of a handler of a task. Tests use package kopftest.
-func NewConversion(t *guest.Task) *Conversion {
+// newConversion makes the argument of a handler of a task.
+func newConversion(t *guest.Task) *Conversion {
 	c := &Conversion{Call: newCall(t), Name: t.Call.Name, Namespace: t.Call.Namespace, Object: JSON(t.Body).Map()}
 	if step := t.Conversion(); step != nil {
 		c.From, c.To = step.From, step.To
@@ -47,7 +47,7 @@ func NewConversion(t *guest.Task) *Conversion {
 
 func runConversion(fn ConvertFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {
-		c := NewConversion(t)
+		c := newConversion(t)
 		return finish(nil, func() (any, error) {
 			err := fn(c)
 			return c.Object, err

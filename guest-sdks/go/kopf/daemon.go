@@ -18,15 +18,15 @@ type Timer struct {
 // error takes the place of the interval.
 type TimerFunc = func(t *Timer) (any, error)
 
-// NewTimer makes the argument of a handler of a task. Tests use package kopftest.
-func NewTimer(t *guest.Task) *Timer {
+// newTimer makes the argument of a handler of a task.
+func newTimer(t *guest.Task) *Timer {
 	timer := &Timer{Patch: newPatch(), Events: Events{task: t}}
 	timer.init(t)
 	return timer
 }
 
 func runTimer(fn TimerFunc) func(*guest.Task) guest.Done {
-	return run(NewTimer, func(t *Timer) *Patch { return t.Patch }, fn)
+	return run(newTimer, func(t *Timer) *Patch { return t.Patch }, fn)
 }
 
 // Daemon is the argument of a daemon, see OnDaemon. After each wait, its views
@@ -46,15 +46,15 @@ type Daemon struct {
 //	}
 type DaemonFunc = func(d *Daemon) (any, error)
 
-// NewDaemon makes the argument of a handler of a task. Tests use package kopftest.
-func NewDaemon(t *guest.Task) *Daemon {
+// newDaemon makes the argument of a handler of a task.
+func newDaemon(t *guest.Task) *Daemon {
 	d := &Daemon{Patch: newPatch(), Events: Events{task: t}}
 	d.init(t)
 	return d
 }
 
 func runDaemon(fn DaemonFunc) func(*guest.Task) guest.Done {
-	return run(NewDaemon, func(d *Daemon) *Patch { return d.Patch }, fn)
+	return run(newDaemon, func(d *Daemon) *Patch { return d.Patch }, fn)
 }
 
 // Wait waits until the time is over, or the daemon is told to stop. It returns

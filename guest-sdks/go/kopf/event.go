@@ -17,8 +17,8 @@ type Event struct {
 // EventFunc is a handler of events. Its result is stored as that of a ChangeFunc.
 type EventFunc = func(e *Event) (any, error)
 
-// NewEvent makes the argument of a handler of a task. Tests use package kopftest.
-func NewEvent(t *guest.Task) *Event {
+// newEvent makes the argument of a handler of a task.
+func newEvent(t *guest.Task) *Event {
 	e := &Event{Raw: segment(t, abi.TagEvent, "event"), Patch: newPatch(), Events: Events{task: t}}
 	e.init(t)
 	if t.Call.EventType != nil {
@@ -28,5 +28,5 @@ func NewEvent(t *guest.Task) *Event {
 }
 
 func runEvent(fn EventFunc) func(*guest.Task) guest.Done {
-	return run(NewEvent, func(e *Event) *Patch { return e.Patch }, fn)
+	return run(newEvent, func(e *Event) *Patch { return e.Patch }, fn)
 }

@@ -19,8 +19,8 @@ type Cause struct {
 	Operation string // of reviews
 }
 
-// NewCause makes the argument of a filter of a task. Tests use package kopftest.
-func NewCause(t *guest.Task, value abi.Value) *Cause {
+// newCause makes the argument of a filter of a task.
+func newCause(t *guest.Task, value abi.Value) *Cause {
 	c := &Cause{Reason: t.Call.Reason}
 	c.compare(t)
 	c.init(t)
@@ -102,7 +102,7 @@ func (d *declaration) filter(option, key string, value any) abi.Raw {
 		return d.filter(option, key, Filter(value))
 	case Filter:
 		d.callback(option, key, func(t *guest.Task, v abi.Value) (any, error) {
-			return value(NewCause(t, v)), nil
+			return value(newCause(t, v)), nil
 		})
 		return abi.Raw(abi.Function)
 	}

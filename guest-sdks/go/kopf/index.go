@@ -27,8 +27,8 @@ func (p Pairs) MarshalJSON() ([]byte, error) {
 	return jsonlite.Encode(list)
 }
 
-// NewIndexed makes the argument of a handler of a task. Tests use package kopftest.
-func NewIndexed(t *guest.Task) *Indexed {
+// newIndexed makes the argument of a handler of a task.
+func newIndexed(t *guest.Task) *Indexed {
 	o := &Indexed{}
 	o.init(t)
 	return o
@@ -36,7 +36,7 @@ func NewIndexed(t *guest.Task) *Indexed {
 
 func runIndex(fn IndexFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {
-		o, keyed := NewIndexed(t), false
+		o, keyed := newIndexed(t), false
 		done := finish(nil, func() (any, error) {
 			result, err := fn(o)
 			_, keyed = result.(Pairs)

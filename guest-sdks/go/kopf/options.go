@@ -109,7 +109,7 @@ func InitialDelayFunc(fn func(c *Cause) time.Duration) Option {
 	return func(d *declaration) {
 		d.InitialDelay = abi.Raw(abi.Function)
 		d.callback("initial_delay", "", func(t *guest.Task, value abi.Value) (any, error) {
-			return fn(NewCause(t, value)).Seconds(), nil
+			return fn(newCause(t, value)).Seconds(), nil
 		})
 	}
 }

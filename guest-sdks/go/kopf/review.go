@@ -1,9 +1,6 @@
 package kopf
 
-import (
-	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
-)
+import "github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 
 // Review is the argument of admission handlers, see OnValidate and OnMutate.
 //
@@ -26,8 +23,8 @@ type Review struct {
 // ReviewFunc is an admission handler. An error refuses the change: see AdmissionError.
 type ReviewFunc = func(r *Review) error
 
-// NewReview makes the argument of a handler of a task. Tests use package kopftest.
-func NewReview(t *guest.Task) *Review {
+// newReview makes the argument of a handler of a task.
+func newReview(t *guest.Task) *Review {
 	r := &Review{Patch: newPatch()}
 	r.compare(t)
 	r.init(t)
@@ -44,17 +41,14 @@ func (r *Review) Warn(message string) { r.warnings = append(r.warnings, message)
 
 func runReview(fn ReviewFunc) func(*guest.Task) guest.Done {
 	return func(t *guest.Task) guest.Done {
-		r := NewReview(t)
-		return r.Finish(func() (any, error) { return nil, fn(r) })
+		r := newReview(t)
+		return r.finish(func() (any, error) { return nil, fn(r) })
 	}
 }
 
-// Finish calls a handler, and makes the outcome of the task. Tests use package kopftest.
-func (r *Review) Finish(call func() (any, error)) guest.Done {
+// finish calls a handler, and makes the outcome of the task.
+func (r *Review) finish(call func() (any, error)) guest.Done {
 	done := finish(r.Patch, call)
 	done.Warnings = r.warnings
 	return done
 }
-
-// Admission is the review as it came; tests use package kopftest.
-type Admission = abi.Admission

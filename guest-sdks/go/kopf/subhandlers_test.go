@@ -138,7 +138,7 @@ func TestOtherArguments(t *testing.T) {
 	if err := a.Memo.Set("x", 1); err != nil || host.OperatorMemo["x"] == nil {
 		t.Errorf("the memo of an activity is not the operator's (%v)", err)
 	}
-	r := host.Review(kopftest.Fixture{Body: body, Admission: &kopf.Admission{Operation: "CREATE", DryRun: true, UserInfo: kopf.Raw(`{"username": "u"}`)}})
+	r := host.Review(kopftest.Fixture{Body: body, Admission: &kopftest.Admission{Operation: "CREATE", DryRun: true, UserInfo: kopf.Raw(`{"username": "u"}`)}})
 	if r.Operation != kopf.Creating || !r.DryRun || r.UserInfo.Get("username").String() != "u" {
 		t.Errorf("review %+v", r)
 	}

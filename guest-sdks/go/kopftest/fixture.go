@@ -5,9 +5,13 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/hooks"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
+
+// Admission is a review as it comes from the API server.
+type Admission = abi.Admission
 
 // Fixture is what a handler is called with. The zero values of all fields mean
 // what they mostly are: the first attempt of the creation of an object.
@@ -32,34 +36,36 @@ type Fixture struct {
 	Activity  string // of activities: startup and so on
 	Settings  any
 	Logins    []string // the host's own
-	Admission *kopf.Admission
+	Admission *Admission
 
 	From, To string // of conversions: the versions
 }
 
 // Change is the argument of handlers of changes.
-func (h *Host) Change(f Fixture) *kopf.Change { return kopf.NewChange(h.task(f)) }
+func (h *Host) Change(f Fixture) *kopf.Change { return hooks.Change(h.task(f)).(*kopf.Change) }
 
 // Event is the argument of handlers of events.
-func (h *Host) Event(f Fixture) *kopf.Event { return kopf.NewEvent(h.task(f)) }
+func (h *Host) Event(f Fixture) *kopf.Event { return hooks.Event(h.task(f)).(*kopf.Event) }
 
 // Timer is the argument of timers.
-func (h *Host) Timer(f Fixture) *kopf.Timer { return kopf.NewTimer(h.task(f)) }
+func (h *Host) Timer(f Fixture) *kopf.Timer { return hooks.Timer(h.task(f)).(*kopf.Timer) }
 
 // Daemon is the argument of daemons.
-func (h *Host) Daemon(f Fixture) *kopf.Daemon { return kopf.NewDaemon(h.task(f)) }
+func (h *Host) Daemon(f Fixture) *kopf.Daemon { return hooks.Daemon(h.task(f)).(*kopf.Daemon) }
 
 // Activity is the argument of handlers for the whole operator.
-func (h *Host) Activity(f Fixture) *kopf.Activity { return kopf.NewActivity(h.task(f)) }
+func (h *Host) Activity(f Fixture) *kopf.Activity { return hooks.Activity(h.task(f)).(*kopf.Activity) }
 
 // Review is the argument of admission handlers.
-func (h *Host) Review(f Fixture) *kopf.Review { return kopf.NewReview(h.task(f)) }
+func (h *Host) Review(f Fixture) *kopf.Review { return hooks.Review(h.task(f)).(*kopf.Review) }
 
 // Conversion is the argument of conversion handlers.
-func (h *Host) Conversion(f Fixture) *kopf.Conversion { return kopf.NewConversion(h.task(f)) }
+func (h *Host) Conversion(f Fixture) *kopf.Conversion {
+	return hooks.Conversion(h.task(f)).(*kopf.Conversion)
+}
 
 // Indexed is the argument of functions that fill indices.
-func (h *Host) Indexed(f Fixture) *kopf.Indexed { return kopf.NewIndexed(h.task(f)) }
+func (h *Host) Indexed(f Fixture) *kopf.Indexed { return hooks.Indexed(h.task(f)).(*kopf.Indexed) }
 
 // Cause is the argument of filters. The value is that of the label, the
 // annotation or the field; nil is none.
@@ -68,7 +74,7 @@ func (h *Host) Cause(f Fixture, value any) *kopf.Cause {
 	if value != nil {
 		v.Value = h.encode(value)
 	}
-	return kopf.NewCause(h.task(f), v)
+	return hooks.Cause(h.task(f), v).(*kopf.Cause)
 }
 
 // task makes the task that a handler thinks it is.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
+	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/hooks"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
@@ -24,7 +25,7 @@ type Outcome struct {
 // turned into errors, and with sub-handlers that did not succeed making the
 // parent pending.
 func (h *Host) Run(c *kopf.Change, fn kopf.ChangeFunc) Outcome {
-	return h.outcome(kopf.TaskOf(c), c.Finish(func() (any, error) { return fn(c) }))
+	return h.outcome(hooks.Finish(c, func() (any, error) { return fn(c) }))
 }
 
 // outcome runs the declared sub-handlers of a handler that ended.

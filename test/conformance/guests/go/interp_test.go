@@ -99,7 +99,7 @@ func TestLinesOfOtherKinds(t *testing.T) {
 	in.operator = "b"
 	host := kopftest.New(t)
 	fixture := kopftest.Fixture{
-		ID: "fn", Body: obj, Param: 5, EventType: "DELETED", Activity: "startup", Admission: &kopf.Admission{
+		ID: "fn", Body: obj, Param: 5, EventType: "DELETED", Activity: "startup", Admission: &kopftest.Admission{
 			Operation: "UPDATE", DryRun: true, UserInfo: kopf.Raw(`{"username": "u"}`), Headers: map[string][]string{"Accept": {"x"}, "Other": {"y"}},
 		},
 		Old: kopf.Map{"spec": kopf.Map{"a": 1}, "x": 1}, New: kopf.Map{"spec": kopf.Map{"b": 2}},
