@@ -10,9 +10,7 @@ import (
 func init() {
 	kopf.OnCreate("kopfexamples", views)
 	kopf.OnUpdate("kopfexamples", typed)
-	// [spec]
-	kopf.OnCreate("volumes", provision, kopf.SpecOf[VolumeSpec]())
-	// [/spec]
+	volumes.OnCreate(provision)
 }
 
 // [views]
@@ -49,9 +47,14 @@ func typed(c *kopf.Change) (any, error) {
 
 // [/decode]
 
-func provision(c *kopf.Change) (any, error) {
-	spec, err := kopf.Decode[VolumeSpec](c.Spec)
-	return spec.Size, err
+// [spec]
+
+var volumes = kopf.Typed[VolumeSpec]("volumes") // in init: volumes.OnCreate(provision)
+
+func provision(c *kopf.ChangeOf[VolumeSpec]) (any, error) {
+	return c.Spec.Size * max(len(c.Spec.Zones), 1), nil
 }
+
+// [/spec]
 
 func main() {}

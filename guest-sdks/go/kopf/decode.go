@@ -1,9 +1,6 @@
 package kopf
 
-import (
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
-	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
-)
+import "github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 
 // DecodeError is a value that does not fit the type it is decoded into. It names
 // the field: "spec.size: want an integer, got a string".
@@ -36,24 +33,6 @@ func Decode[T any](v View) (T, error) {
 // target holds already are defaults: absent fields keep them.
 func (v View) DecodeInto(target any) error {
 	return jsonlite.Decode(v.raw(), target, string(v.n.path()))
-}
-
-// SpecOf says what type the specs of the objects have. For an object whose spec does not
-// fit, the handler does not run: it fails permanently, the error names the field, and the
-// object gets it as an event. So this cannot fail in the handler:
-//
-//	kopf.OnCreate("volumes", provision, kopf.SpecOf[VolumeSpec]())
-//
-//	spec, _ := kopf.Decode[VolumeSpec](c.Spec)
-func SpecOf[T any]() Option {
-	return func(d *declaration) {
-		d.checked = func(run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done {
-			return checked(func(t *guest.Task) error {
-				_, err := Decode[T](JSON(t.Body).Get("spec"))
-				return err
-			}, run)
-		}
-	}
 }
 
 // Encode is the JSON text of a value, in the form of results and patches.

@@ -297,3 +297,21 @@ func TestIndex(t *testing.T) {
 		t.Error("an absent index is not empty")
 	}
 }
+
+type replicas struct {
+	Replicas int `json:"replicas"`
+}
+
+// TestTypedDaemonSeesChanges waits while the object changes, and while it does not fit.
+func TestTypedDaemonSeesChanges(t *testing.T) {
+	host := kopftest.New(t)
+	d := &kopf.DaemonOf[replicas]{Daemon: host.Daemon(kopftest.Fixture{Body: kopf.Map{"spec": kopf.Map{"replicas": 3}}})}
+	d.Wait(time.Second)
+	if d.Spec.Replicas != 3 {
+		t.Errorf("%d replicas after a wait, want 3", d.Spec.Replicas)
+	}
+	unfit := &kopf.DaemonOf[replicas]{Daemon: host.Daemon(kopftest.Fixture{Body: kopf.Map{"spec": kopf.Map{"replicas": "x"}}}), Spec: replicas{2}}
+	if err := unfit.Sleep(time.Second); err != nil || unfit.Spec.Replicas != 2 {
+		t.Errorf("%d replicas after a wait, error %v; want 2", unfit.Spec.Replicas, err)
+	}
+}

@@ -26,8 +26,7 @@ type Option func(*declaration)
 type declaration struct {
 	abi.Handler
 	callbacks guest.Callbacks
-	checked   func(run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done // see checked; nil for no check
-	err       error                                                               // the first one
+	err       error // the first one
 }
 
 func (d *declaration) fail(err error) {

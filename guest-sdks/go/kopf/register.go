@@ -38,25 +38,7 @@ func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task)
 	if selector != nil {
 		d.selector(*selector)
 	}
-	if d.checked != nil {
-		run = d.checked(run)
-	}
 	return &guest.Handler{Declaration: d.Handler, Run: run, Callbacks: d.callbacks}, describe(d)
-}
-
-// checked runs a handler only for objects that pass a check. The others get an event
-// about that.
-func checked(check func(*guest.Task) error, run func(*guest.Task) guest.Done) func(*guest.Task) guest.Done {
-	return func(t *guest.Task) guest.Done {
-		err := check(t)
-		if err == nil {
-			return run(t)
-		}
-		if posting := (Events{task: t}).Post(EventError, typeName(err), err.Error()); posting != nil {
-			t.Host.Log(t.ID, LevelDebug, "no event about this: "+posting.Error())
-		}
-		return guest.Done{Outcome: abi.Outcome{Error: wireError(err)}}
-	}
 }
 
 // describe adds to an error what handler it is about.

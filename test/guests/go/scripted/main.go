@@ -37,7 +37,7 @@ func register() error {
 		case "delete":
 			kopf.OnDelete(resource, deleteFn, with("delete_fn")...)
 		case "typed":
-			kopf.OnCreate(resource, typedFn, append(with("typed_fn"), kopf.SpecOf[typedSpec]())...)
+			kopf.Typed[typedSpec](resource).OnCreate(typedFn, with("typed_fn")...)
 		case "resume":
 			kopf.OnResume(resource, resumeFn, with("resume_fn")...)
 		}
@@ -74,10 +74,9 @@ type typedSpec struct {
 	} `json:"zones"`
 }
 
-func typedFn(c *kopf.Change) (any, error) {
+func typedFn(c *kopf.ChangeOf[typedSpec]) (any, error) {
 	c.Log.Info("the typed handler runs")
-	spec, err := kopf.Decode[typedSpec](c.Spec)
-	return spec.Size * 2, err
+	return c.Spec.Size * 2, nil
 }
 
 func createFn(c *kopf.Change) (any, error) { return handle(c) }
