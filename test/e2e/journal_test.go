@@ -13,8 +13,7 @@ import (
 type journal struct {
 	mu    sync.Mutex // guards all below
 	lines []string
-	times []time.Time // of the lines
-	rest  []byte      // a line without its end
+	rest  []byte // a line without its end
 }
 
 // Write never fails.
@@ -27,7 +26,7 @@ func (j *journal) Write(data []byte) (int, error) {
 		if !complete {
 			return len(data), nil
 		}
-		j.lines, j.times = append(j.lines, string(line)), append(j.times, time.Now())
+		j.lines = append(j.lines, string(line))
 		j.rest = bytes.Clone(rest)
 	}
 }
@@ -70,21 +69,28 @@ type call struct {
 	Diff       []any    `json:"diff"`
 	Finalizers []string `json:"finalizers"`
 	Started    string   `json:"started"`
+	Called     string   `json:"called"`
 
 	Slept     string `json:"slept"`     // the name of the object
 	Cancelled string `json:"cancelled"` // the name of the object
+}
 
-	at time.Time // when it was printed
+// at is when the handler was called, by the clock of this machine.
+func (c call) at(t *testing.T) time.Time {
+	t.Helper()
+	called, err := time.Parse(time.RFC3339Nano, c.Called)
+	if err != nil {
+		t.Fatalf("a call without its time: %+v: %v", c, err)
+	}
+	return called
 }
 
 // calls are the calls of handlers that are printed so far.
 func (j *journal) calls(t *testing.T) []call {
 	t.Helper()
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	var calls []call
-	for i, line := range j.lines {
-		c := call{at: j.times[i]}
+	for _, line := range j.all() {
+		var c call
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatalf("standard output of the guest: %v: %q", err, line)
 		}

@@ -145,8 +145,8 @@ func TestRetriesGoOnAfterRestart(t *testing.T) {
 	if retried.Retry != 1 {
 		t.Errorf("retry = %d after the restart, want 1", retried.Retry)
 	}
-	if retried.at.Before(stored.Delayed) {
-		t.Errorf("retried %v too early", stored.Delayed.Sub(retried.at))
+	if at := retried.at(t); at.Before(stored.Delayed) {
+		t.Errorf("retried %v too early", stored.Delayed.Sub(at))
 	}
 	again := s.progress(t, "obj1", "create_fn", func(p progress) bool { return p.Retries == 2 })
 	if !again.Started.Equal(stored.Started) {

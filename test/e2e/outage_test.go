@@ -160,8 +160,6 @@ func TestFaultsOfTheOperator(t *testing.T) {
 	last.exits(t)
 	collect(last)
 	twice := 0
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for n := range kills {
 		for i := range batch {
 			name := fmt.Sprintf("kill-%d-%d", n, i)
@@ -171,8 +169,8 @@ func TestFaultsOfTheOperator(t *testing.T) {
 			if calls[name] > 1 {
 				twice++
 			}
-			if p.accepted[name] != 1 {
-				t.Errorf("%s: %d calls, and %d patches that the server has taken, want one", name, calls[name], p.accepted[name])
+			if accepted := p.accepted(name); accepted != 1 {
+				t.Errorf("%s: %d calls, and %d patches that the server has accepted, want one", name, calls[name], accepted)
 			}
 		}
 	}

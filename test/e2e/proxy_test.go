@@ -43,10 +43,17 @@ type proxy struct {
 	transport http.RoundTripper
 	address   string
 
-	mu       sync.Mutex // guards all below
-	fault    fault
-	accepted map[string]int // patches that the server has accepted, by the names of objects
-	lost     map[string]int // patches that did not reach the server, or whose answers were lost
+	mu      sync.Mutex // guards all below
+	fault   fault
+	patches map[string][]*sentPatch // that operators have sent, by the names of objects
+}
+
+// sentPatch is a patch that an operator has sent.
+type sentPatch struct {
+	body    string
+	sent    time.Time
+	reached time.Time // when the server had answered it; zero: it has not reached the server
+	code    int       // of the server's answer, even if the operator does not see it
 }
 
 func newProxy(t *testing.T, config *rest.Config) *proxy {
@@ -59,7 +66,7 @@ func newProxy(t *testing.T, config *rest.Config) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{server: server, transport: transport, accepted: map[string]int{}, lost: map[string]int{}}
+	p := &proxy{server: server, transport: transport, patches: map[string][]*sentPatch{}}
 	listener := httptest.NewUnstartedServer(p)
 	listener.Config.ErrorLog = log.New(io.Discard, "", 0) // broken connections are what it is for
 	listener.StartTLS()                                   // or else no tokens are sent
@@ -112,14 +119,49 @@ func (p *proxy) present() fault {
 	return p.fault
 }
 
-// count counts a patch.
-func (p *proxy) count(counts map[string]int, r *http.Request) {
+// noted keeps a patch that arrives; nil: the request is something else.
+func (p *proxy) noted(r *http.Request, body []byte) *sentPatch {
 	if r.Method != http.MethodPatch {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	patch := &sentPatch{body: string(body), sent: time.Now()}
+	p.patches[name] = append(p.patches[name], patch)
+	return patch
+}
+
+// answered notes what the server says to a patch.
+func (p *proxy) answered(patch *sentPatch, code int) {
+	if patch == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	counts[r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]]++
+	patch.reached, patch.code = time.Now(), code
+}
+
+// accepted is how many patches of an object the server has accepted.
+func (p *proxy) accepted(name string) int {
+	count := 0
+	for _, patch := range p.sentFor(name) {
+		if patch.code != 0 && patch.code < 300 {
+			count++
+		}
+	}
+	return count
+}
+
+// sentFor are the patches of an object so far.
+func (p *proxy) sentFor(name string) []sentPatch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var patches []sentPatch
+	for _, patch := range p.patches[name] {
+		patches = append(patches, *patch)
+	}
+	return patches
 }
 
 // ServeHTTP passes a request on, unless there is a fault.
@@ -128,8 +170,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	patch := p.noted(r, body)
 	if p.refuse(w, r) {
-		p.count(p.lost, r)
 		return
 	}
 	ctx := r.Context()
@@ -142,14 +184,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	rsp, err := p.transport.RoundTrip(out)
 	if err != nil {
-		p.count(p.lost, r)
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
 	defer rsp.Body.Close()
-	if rsp.StatusCode < 300 {
-		p.count(p.accepted, r)
-	}
+	p.answered(patch, rsp.StatusCode)
 	for name, values := range rsp.Header {
 		if name != "Content-Length" {
 			w.Header()[name] = values
@@ -204,7 +243,6 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 		n, err := body.Read(buffer)
 		switch half := n / 2; p.present() {
 		case halfOpen:
-			p.count(p.lost, r)
 			<-r.Context().Done()
 			return
 		case delayed:
@@ -212,7 +250,6 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 		case cut, failing, busy, unknown, forbidden, refusing:
 			_, _ = w.Write(buffer[:half])
 			_ = http.NewResponseController(w).Flush()
-			p.count(p.lost, r)
 			panic(http.ErrAbortHandler)
 		case expired:
 			if r.URL.Query().Get("watch") != "" {
@@ -220,11 +257,9 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 			}
 		case truncated:
 			_, _ = w.Write(buffer[:half])
-			p.count(p.lost, r)
 			return
 		case garbage:
 			_, _ = w.Write([]byte("\x00\xff{]garbage\n"))
-			p.count(p.lost, r)
 			return
 		}
 		if _, failure := w.Write(buffer[:n]); err != nil || failure != nil {

@@ -100,6 +100,7 @@ func printCall(c *kopf.Change) {
 	line := kopf.Map{
 		"handler": c.ID, "reason": c.Reason, "retry": c.Retry, "name": c.Name, "namespace": c.Namespace,
 		"finalizers": c.Meta.Get("finalizers"), "started": c.Started().Format(time.RFC3339Nano),
+		"called": time.Now().Format(time.RFC3339Nano),
 	}
 	if len(c.Body.Raw()) <= maxPrinted {
 		diff := []any{}
