@@ -115,9 +115,10 @@ func (s *Stream) once(ctx context.Context, sink Sink) error {
 	s.fruitful = false
 	version, err := s.begin(ctx, sink)
 	pause := time.Duration(0)
-	for err == nil && ctx.Err() == nil {
+	check := s.Options().InitialStreaming && !s.unstreamable // the version is from a watch that has ended
+	for ; err == nil && ctx.Err() == nil; check = true {
 		began, before := time.Now(), s.Health().Events
-		version, err = s.watch(ctx, version, sink)
+		version, err = s.watch(ctx, version, check, sink)
 		if s.Health().Events > before || time.Since(began) > brief {
 			s.fruitful, pause = true, 0
 		} else { // somebody closes what they have just opened
@@ -151,7 +152,7 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 // the version to go on from when that watch has ended.
 func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err error) {
 	s.initial = map[string]struct{}{}
-	version, err = s.watch(ctx, "", sink)
+	version, err = s.watch(ctx, "", false, sink)
 	if code, ok := clients.Code(err); ok && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) {
 		s.unstreamable = true
 	}
@@ -284,8 +285,9 @@ func Vanished(apiVersion, kind string, meta Meta) Event {
 }
 
 // watch hands on events until the connection ends, and returns the version to go
-// on from. Ends of connections are normal; an expired version is an error.
-func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, error) {
+// on from. Ends of connections are normal; an expired version is an error. The version is
+// checked on demand: the server may have been replaced since it was received.
+func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sink) (string, error) {
 	options := s.Options()
 	s.health.enter(Watching, options.InactivityTimeout)
 	ctx, cancel := context.WithCancel(ctx)
@@ -305,6 +307,11 @@ func (s *Stream) watch(ctx context.Context, version string, sink Sink) (string, 
 		return version, ignoreEnd(ctx, err)
 	}
 	defer body.Close()
+	if check {
+		if err := s.sameServer(ctx, options, version); err != nil {
+			return version, ignoreEnd(ctx, err)
+		}
+	}
 	s.health.connected()
 	defer s.health.disconnected()
 	reader := bufio.NewReaderSize(alive.over(body), 64<<10)

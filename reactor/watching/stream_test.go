@@ -136,27 +136,20 @@ func line(kind, object string) string {
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
-// TestStreamSurvives plays a server that does all that servers do to watches.
-func TestStreamSurvives(t *testing.T) {
-	answers := []string{
-		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2)),
-		"watch 10: " + line("ADDED", object("c", 11)) + line("BOOKMARK", object("", 12)) + `{"type":"MODIFIED","obj`,
-		"watch 12: " + line("MODIFIED", object("a", 13)) + line("NEWTYPE", object("a", 14)),
-		"watch 13: " + line("ERROR", `{"kind":"Status","code":410,"message":"too old"}`),
-		"list: " + fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"20"}}`, object("a", 13)),
-		"watch 20: " + line("DELETED", object("a", 21)),
-		"watch 21: " + line("ERROR", `{"kind":"Status","code":500,"message":"boo"}`),
-		"list: " + `{"items":[],"metadata":{"resourceVersion":"30"}}`,
-		"watch 30: " + line("ADDED", object("d", 31)) + "garbage\n" + line("ADDED", object("e", 32)),
-		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"40"}}`, object("d", 31), object("e", 32)),
-	}
+// played runs a stream against a server that gives answers to requests, until there are as many
+// events as wanted. Answers to "list", "watch VERSION" and "check".
+func played(t *testing.T, answers []string, want int) []string {
+	t.Helper()
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		request := "list"
-		if r.URL.Query().Get("watch") != "" {
-			request = "watch " + r.URL.Query().Get("resourceVersion")
+		switch query := r.URL.Query(); {
+		case query.Get("watch") != "":
+			request = "watch " + query.Get("resourceVersion")
+		case query.Get("limit") == "1":
+			request = "check"
 		}
 		if len(answers) == 0 {
 			return
@@ -173,24 +166,73 @@ func TestStreamSurvives(t *testing.T) {
 	}, func(string) {})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	want := []string{
-		":a:1", ":b:2", "listed", "ADDED:c:11", "MODIFIED:a:13",
-		":a:13", "DELETED:b:2", "DELETED:c:11", "listed", "DELETED:a:21", "listed",
-		"ADDED:d:31", ":d:31", ":e:32", "listed",
-	}
-	s := &sink{full: cancel, want: len(want)}
+	s := &sink{full: cancel, want: want}
 	stream := &Stream{
 		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K",
 		Options: func() Options { return Options{InactivityTimeout: time.Minute} },
 		Log:     func(int, string) {},
 	}
 	_ = stream.Run(ctx, s)
-	for i := 6; i+1 < len(s.seen) && i < 7; i++ { // objects that are gone come in any order
-		if s.seen[i] > s.seen[i+1] {
-			s.seen[i], s.seen[i+1] = s.seen[i+1], s.seen[i]
+	return s.seen
+}
+
+// TestStreamSurvives plays a server that does all that servers do to watches.
+func TestStreamSurvives(t *testing.T) {
+	answers := []string{
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2)),
+		"watch 10: " + line("ADDED", object("c", 11)) + line("BOOKMARK", object("", 12)) + `{"type":"MODIFIED","obj`,
+		"watch 12: " + line("MODIFIED", object("a", 13)) + line("NEWTYPE", object("a", 14)),
+		`check: {"items":[],"metadata":{"resourceVersion":"13"}}`,
+		"watch 13: " + line("ERROR", `{"kind":"Status","code":410,"message":"too old"}`),
+		`check: {"items":[],"metadata":{"resourceVersion":"20"}}`,
+		"list: " + fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"20"}}`, object("a", 13)),
+		"watch 20: " + line("DELETED", object("a", 21)),
+		"watch 21: " + line("ERROR", `{"kind":"Status","code":500,"message":"boo"}`),
+		`check: {"items":[],"metadata":{"resourceVersion":"21"}}`,
+		"list: " + `{"items":[],"metadata":{"resourceVersion":"30"}}`,
+		"watch 30: " + line("ADDED", object("d", 31)) + "garbage\n" + line("ADDED", object("e", 32)),
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"40"}}`, object("d", 31), object("e", 32)),
+	}
+	want := []string{
+		":a:1", ":b:2", "listed", "ADDED:c:11", "MODIFIED:a:13",
+		":a:13", "DELETED:b:2", "DELETED:c:11", "listed", "DELETED:a:21", "listed",
+		"ADDED:d:31", ":d:31", ":e:32", "listed",
+	}
+	seen := played(t, answers, len(want))
+	for i := 6; i+1 < len(seen) && i < 7; i++ { // objects that are gone come in any order
+		if seen[i] > seen[i+1] {
+			seen[i], seen[i+1] = seen[i+1], seen[i]
 		}
 	}
-	if diff := cmp.Diff(want, s.seen); diff != "" {
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestOlderData: a server that comes back with older data would be silent for long.
+func TestOlderData(t *testing.T) {
+	t.Parallel()
+	answers := []string{
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"100"}}`, object("a", 1), object("b", 2)),
+		"watch 100: " + line("ADDED", object("c", 101)),
+		"watch 101: ",
+		`check: {"items":[],"metadata":{"resourceVersion":"101"}}`,
+		"watch 101: " + line("MODIFIED", object("a", 102)),
+		`check: {"items":[],"metadata":{"resourceVersion":"1000"}}`,
+		"watch 102: " + line("ADDED", object("d", 103)), // not of this server: what it sends is not believed
+		`check: {"items":[` + object("a", 1) + `],"metadata":{"resourceVersion":"99"}}`,
+		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"99"}}`, object("a", 1), object("b", 2)),
+		"watch 99: " + line("MODIFIED", object("b", 100)),
+		`watch 100: `,
+		`check: {"items":[],"metadata":{"resourceVersion":"opaque"}}`,
+		"watch 100: " + line("MODIFIED", object("b", 104)),
+		`check: {"items":[],"metadata":{"resourceVersion":"104"}}`,
+	}
+	want := []string{
+		":a:1", ":b:2", "listed", "ADDED:c:101", "MODIFIED:a:102",
+		":a:1", ":b:2", "DELETED:c:101", "listed", "MODIFIED:b:100", "MODIFIED:b:104",
+	}
+	if diff := cmp.Diff(want, played(t, answers, len(want))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,28 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// sameServer returns errExpired if the data of the server is older than a version that it had
+// before: the server was restored from a backup, or replaced by a new one. Such a server accepts
+// a watch from the future version, and sends no events until it has reached that version.
+//
+// It is asked after the watch has been opened: if the server is replaced later, that watch ends.
+func (s *Stream) sameServer(ctx context.Context, options Options, version string) error {
+	query := options.selection()
+	query.Set("limit", "1") // of the storage itself, and as new as can be
+	meta, err := s.read(ctx, options.InactivityTimeout, query, func(Event) {})
+	if err != nil {
+		return err
+	}
+	order, err := resourceversion.CompareResourceVersion(meta.ResourceVersion, version)
+	if err != nil || order >= 0 { // some servers have versions that cannot be compared
+		return nil
+	}
+	s.Log(30, fmt.Sprintf("The server has older data of %s than before: the version %s after %s; listing it again.", s.Path, meta.ResourceVersion, version))
+	return errExpired
+}
