@@ -50,8 +50,33 @@ type Host struct {
 type Set struct {
 	Handled atomic.Uint64 // events of objects
 
-	mu    sync.Mutex // guards items
+	mu    sync.Mutex // guards all below
 	items map[*Stream]bool
+	left  map[dimensions.Key]map[string]watching.Meta // objects that were known when their stream ended
+}
+
+// follow lets a stream know what its predecessor knew, which may have ended long ago: the
+// resource or the namespace has been away, and the deletions of its objects were not seen.
+func (s *Set) follow(key dimensions.Key, stream *watching.Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.left[key]; known != nil {
+		stream.Inherit(known)
+		delete(s.left, key)
+	}
+}
+
+// leave keeps what a stream has known for its successor, if there ever is one.
+func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(stream.Known()) == 0 {
+		return
+	}
+	if s.left == nil {
+		s.left = map[dimensions.Key]map[string]watching.Meta{}
+	}
+	s.left[key] = stream.Known()
 }
 
 // Each calls a function for all streams, none of which ends meanwhile.
@@ -115,6 +140,8 @@ func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
 		Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
 	}
+	o.Served.follow(d.Key(), s.stream)
+	defer o.Served.leave(d.Key(), s.stream)
 	s.run(ctx, cancel, log)
 }
 

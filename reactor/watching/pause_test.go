@@ -47,4 +47,10 @@ func TestDeletedBetweenRuns(t *testing.T) {
 	run(":a:1", ":b:2", "listed")
 	list = fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"20"}}`, object("a", 1))
 	run(":a:1", "DELETED:b:2", "listed")
+
+	next := &Stream{Client: client, Path: stream.Path, APIVersion: stream.APIVersion, Kind: stream.Kind, Options: stream.Options, Log: stream.Log}
+	next.Inherit(stream.Known())
+	stream = next
+	list = fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"3"}}`, object("b", 2))
+	run(":b:2", "DELETED:a:1", "listed")
 }

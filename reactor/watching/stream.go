@@ -76,6 +76,13 @@ type Stream struct {
 	health       health
 }
 
+// Known are the objects that the stream knew at its end. They must not be changed.
+func (s *Stream) Known() map[string]Meta { return s.known }
+
+// Inherit takes over the objects that an earlier stream of the same objects knew at its end.
+// The first listing reports as deleted those that are gone. It must be called before Run.
+func (s *Stream) Inherit(known map[string]Meta) { s.known = known }
+
 // errExpired ends a watch whose version is too old: a new listing is needed.
 var errExpired = errors.New("the version of the watch has expired")
 

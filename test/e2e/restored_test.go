@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +37,11 @@ func newFallible(t *testing.T) *fallible {
 
 func (f *fallible) start(t *testing.T) {
 	t.Helper()
+	before := f.ControlPlane
 	f.space = space{clustertest.Start(t, f.options), "served"}
+	if before != nil && before.RESTConfig().Host != f.RESTConfig().Host {
+		t.Fatalf("the server was at %s, and has come back at %s", before.RESTConfig().Host, f.RESTConfig().Host)
+	}
 }
 
 // define applies the definitions and the namespace, which the operator serves.
@@ -60,10 +66,10 @@ func (f *fallible) snapshot(t *testing.T) string {
 	return dir
 }
 
-// comeBack ends the server, and starts it with the data of a snapshot; with none if that is empty.
+// comeBack stops the server, and starts it with the data of a snapshot; with none if that is empty.
 func (f *fallible) comeBack(t *testing.T, snapshot string) {
 	t.Helper()
-	f.Kill(t)
+	f.Stop(t)
 	dir := filepath.Join(f.options.Dir, storage)
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
@@ -159,10 +165,10 @@ func TestFaultsOfOlderData(t *testing.T) {
 			t.Errorf("%s: handlers for %s, want %s", name, got, want)
 		}
 	}
-	if code := status(address, "/livez"); code != 200 {
+	if code := status(address, "/livez"); code != http.StatusOK {
 		t.Errorf("/livez answers %d", code)
 	}
-	op.signal(t, 15)
+	op.signal(t, syscall.SIGTERM)
 	if code := op.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -182,10 +188,11 @@ func TestFaultsOfNoData(t *testing.T) {
 
 	f.comeBack(t, "")
 	up := time.Now()
-	waitFor(t, "all are forgotten", func() bool { return metric(address, "kopf_objects") == "0" })
+	waitFor(t, "the resource is not served", func() bool { return len(op.stderr.with("Stopping the watch-stream for kopfexamples")) == 1 })
 	f.define(t)
 	f.createMany(t, "obj", 3)
 	f.manyHandled(t, "obj", 0, 3)
+	waitFor(t, "those of before are forgotten", func() bool { return metric(address, "kopf_objects") == "3" })
 	f.patch(t, "obj-0", `{"spec":{"field":"two"}}`)
 	f.until(t, "the update is handled", func() bool { return len(op.reasons(t, "obj-0")) == 3 })
 	f.remove(t, "obj-1")
@@ -200,10 +207,10 @@ func TestFaultsOfNoData(t *testing.T) {
 			t.Errorf("%s: handlers for %s, want %s", name, got, want)
 		}
 	}
-	if code := status(address, "/livez"); code != 200 {
+	if code := status(address, "/livez"); code != http.StatusOK {
 		t.Errorf("/livez answers %d", code)
 	}
-	op.signal(t, 15)
+	op.signal(t, syscall.SIGTERM)
 	if code := op.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
