@@ -122,6 +122,51 @@ func TestSecondSignalForces(t *testing.T) {
 	}
 }
 
+// TestExitThatTakesTooLong: what holds up the graceful exit ends the process with a code of its
+// own, after the time that a flag or a startup handler has set.
+func TestExitThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args []string
+	}{
+		{"a cleanup handler sleeps", []string{"--config", "handlers=create cleanup", "--config", "do=cleanup sleeps", "--set", "process.ultimate_exiting_timeout=1"}},
+		{"a cleanup handler fails again and again", []string{"--config", "handlers=create cleanup", "--config", "do=cleanup fails", "--set", "process.ultimate_exiting_timeout=1"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			p := s.spawnModule(t, guest(t, "living"), test.args...)
+			s.create(t, "obj1", "{key: x}")
+			s.handled(t, "obj1")
+			p.signal(t, syscall.SIGTERM)
+			if code := p.exits(t); code != 124 {
+				t.Errorf("exit code %d, want 124", code)
+			}
+			if len(p.stdout.with(`"activity":"cleanup"`)) == 0 {
+				t.Error("the cleanup handler was not called")
+			}
+			if len(p.stderr.with("Error: the operator does not exit: still not done after 1s")) != 1 {
+				t.Error("it does not say why")
+			}
+		})
+	}
+	t.Run("set by a startup handler, a handler runs", func(t *testing.T) {
+		t.Parallel()
+		p := newSpace(t).run(t, "--config", `settings={"queueing.exit_timeout":600,"process.ultimate_exiting_timeout":1}`)
+		p.create(t, "obj1", "{do: sleep, seconds: 600}")
+		p.until(t, "the handler sleeps", func() bool { return len(p.stdout.with(`"create_fn"`)) > 0 })
+		p.signal(t, syscall.SIGTERM)
+		if code := p.exits(t); code != 124 {
+			t.Errorf("exit code %d, want 124", code)
+		}
+		if annotations := p.get(t, "obj1").GetAnnotations(); len(annotations) > 0 {
+			t.Errorf("a handler that was left behind has left %v", annotations)
+		}
+	})
+}
+
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	p := newSpace(t).run(t, "--log-format", "plain", "--log-prefix")

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestIndicesOfBadObjects: objects that cannot be indexed are told of, and missing in
@@ -60,4 +61,36 @@ func TestIndicesFollowTheirObjects(t *testing.T) {
 	indexed(1) // what was there stays
 	s.patch(t, "obj2", `{"spec":{"do":"permanent"}}`)
 	indexed(0)
+}
+
+// TestIndexOfAMillionKeys: as many keys as objects may have together are found, by handlers, and
+// disappear with their objects.
+func TestIndexOfAMillionKeys(t *testing.T) {
+	t.Parallel()
+	const objects, keys = 10, 100_000 // of each: the most that is possible
+	s := newSpace(t)
+	for i := range objects {
+		s.create(t, fmt.Sprintf("large-%d", i), fmt.Sprintf("{do: keys, number: %d, first: %d}", keys, i*keys))
+	}
+	op := s.beside(t, "index create", options{})
+	began := time.Now()
+	op.until(t, "all are indexed", func() bool { return op.counts().Indexed == objects*keys })
+	t.Logf("%d keys are indexed after %v", objects*keys, time.Since(began).Round(10*time.Millisecond))
+	for _, number := range []int{0, keys, objects*keys - 1} { // each indexed with one key of its own
+		name := fmt.Sprintf("seeker-%d", number)
+		s.create(t, name, fmt.Sprintf("{key: x, number: %d}", number))
+		s.handled(t, name)
+		if op.lines(fmt.Sprintf(`"name":%q`, name), fmt.Sprintf(`"keys":%d`, objects*keys+1), fmt.Sprintf("1 values of %d", number)) != 1 {
+			t.Errorf("%s does not see the index: %v", name, op.stdout.with(name))
+		}
+	}
+	for i := range objects - 1 {
+		s.remove(t, fmt.Sprintf("large-%d", i))
+	}
+	op.until(t, "the keys of the deleted ones are gone", func() bool { return op.counts().Indexed == keys+3 })
+	s.create(t, "last", fmt.Sprintf("{key: x, number: %d}", keys))
+	s.handled(t, "last")
+	if op.lines(`"name":"last"`, fmt.Sprintf(`"keys":%d`, keys+1), fmt.Sprintf("0 values of %d", keys)) != 1 {
+		t.Errorf("the last one does not see the index: %v", op.stdout.with("last"))
+	}
 }

@@ -353,10 +353,22 @@ func TestDev(t *testing.T) {
 	})
 	s.create(t, "obj", "{field: one}")
 	s.handled(t, "obj")
-	r.put(t, version(t, "version=2"))
-	p.says(t, "operator.wasm is replaced by sha256:")
-	s.patch(t, "obj", `{"spec":{"field":"two"}}`)
-	p.until(t, "the new version handles it", func() bool { return len(p.stdout.with(`"handler":"update"`, `"version":"2"`)) == 1 })
+	for n, step := range []struct{ version, what string }{{"2", "compiled now or earlier"}, {"1", "compiled before"}, {"2", "compiled before"}} {
+		module := version(t, "version="+step.version)
+		if step.version == "1" {
+			module = version(t)
+		}
+		r.put(t, module)
+		began := time.Now()
+		p.until(t, "the module is replaced", func() bool { return len(p.stderr.with("operator.wasm is replaced by sha256:")) == n+1 })
+		replaced := time.Since(began)
+		s.patch(t, "obj", fmt.Sprintf(`{"spec":{"field":"change %d"}}`, n))
+		p.until(t, "the new version handles it", func() bool {
+			return len(p.stdout.with(`"handler":"update"`, fmt.Sprintf(`"version":%q`, step.version))) == 1+n/2
+		})
+		t.Logf("a module, %s, replaces another one %v after it was written; the next change is handled %v after that",
+			step.what, replaced.Round(time.Millisecond), time.Since(began.Add(replaced)).Round(time.Millisecond))
+	}
 	p.signal(t, syscall.SIGTERM)
 	if code := p.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)

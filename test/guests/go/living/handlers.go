@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -109,9 +110,10 @@ func indexFn(o *kopf.Indexed) (any, error) {
 	case "large":
 		return strings.Repeat("x", 10<<20), nil
 	case "keys":
+		first := o.Spec.Get("first").Int()
 		pairs := make(kopf.Pairs, o.Spec.Get("number").Int())
 		for i := range pairs {
-			pairs[i] = kopf.Pair{Key: i, Value: 1}
+			pairs[i] = kopf.Pair{Key: first + i, Value: 1}
 		}
 		return pairs, nil
 	}
@@ -142,6 +144,9 @@ func createFn(c *kopf.Change) (any, error) {
 	names := []string{}
 	for _, value := range index.Get(c.Spec.Get("key").String()) {
 		names = append(names, value.String())
+	}
+	if number := c.Spec.Get("number"); number.Exists() {
+		names = append(names, fmt.Sprintf("%d values of %d", len(index.Get(number.Int())), number.Int()))
 	}
 	say(kopf.Map{"handler": c.ID, "name": c.Name, "keys": index.Len(), "values": len(names), "names": names[:min(len(names), 10)]})
 	return nil, nil
