@@ -100,19 +100,19 @@ func (p purpose) String() string {
 	return text
 }
 
-// claim is what a handler wants: its fields without the harmless ones.
+// claim is what a handler or a rule wants: its fields without the harmless ones.
 type claim struct {
 	fields fields
 	text   string // as JSON
 }
 
-func claimOf(h *abi.Handler) (claim, error) {
-	f, err := fieldsOf(h)
+func claimOf(value any, harmless map[string]bool) (claim, error) {
+	f, err := fieldsOf(value)
 	if err != nil {
 		return claim{}, err
 	}
 	for name := range f {
-		if isHarmless[name] {
+		if harmless[name] {
 			delete(f, name)
 		}
 	}
@@ -120,15 +120,15 @@ func claimOf(h *abi.Handler) (claim, error) {
 	return claim{f, string(text)}, err
 }
 
-// maxCompared bounds what is compared, in bytes: some tenths of a second of work. What
+// maxCompared bounds what is compared, in bytes: a tenth of a second of work. What
 // would need more counts as more.
-const maxCompared = 16 << 20
+const maxCompared = 2 << 20
 
 // moreHandlers lists the handlers that want more than each of those before them.
 func moreHandlers(has, wants []abi.Handler) []string {
 	before, equal := map[purpose][]claim{}, map[string]bool{}
 	for i := range has {
-		if c, err := claimOf(&has[i]); err == nil && !equal[c.text] {
+		if c, err := claimOf(&has[i], isHarmless); err == nil && !equal[c.text] {
 			p := purposeOf(&has[i])
 			before[p], equal[c.text] = append(before[p], c), true
 		}
@@ -136,14 +136,14 @@ func moreHandlers(has, wants []abi.Handler) []string {
 	var more []string
 	said, work := map[string]bool{}, maxCompared
 	for i := range wants {
-		c, err := claimOf(&wants[i])
+		c, err := claimOf(&wants[i], isHarmless)
 		if err == nil && equal[c.text] {
 			continue
 		}
 		p := purposeOf(&wants[i])
 		text := p.String()
 		if others := before[p]; err == nil && len(others) > 0 {
-			least, ok := leastWider(others, c, &work)
+			least, ok := leastWider(handlerRules, others, c, &work)
 			switch {
 			case !ok:
 				text = "more handlers than can be compared"
@@ -161,15 +161,15 @@ func moreHandlers(has, wants []abi.Handler) []string {
 	return more
 }
 
-// leastWider are the fields by which a handler wants more than the nearest of others; none
+// leastWider are the fields by which a handler or a rule wants more than the nearest of others; none
 // if one of them covers it. It takes what that costs from the work that is left, and
 // gives up without any.
-func leastWider(others []claim, c claim, work *int) (least []string, ok bool) {
+func leastWider(rules map[string]rule, others []claim, c claim, work *int) (least []string, ok bool) {
 	for i, other := range others {
 		if *work -= len(other.text) + len(c.text); *work < 0 {
 			return nil, false
 		}
-		more := wider(handlerRules, other.fields, c.fields)
+		more := wider(rules, other.fields, c.fields)
 		if i == 0 || len(more) < len(least) {
 			least = more
 		}
@@ -191,12 +191,7 @@ func moreCapabilities(has, wants *abi.Capabilities) []string {
 	if len(has.Kubernetes) > maxRules || len(wants.Kubernetes) > maxRules {
 		return []string{fmt.Sprintf("more than %d rules of requests to Kubernetes", maxRules)}
 	}
-	var more []string
-	for _, rule := range wants.Kubernetes {
-		if !slices.ContainsFunc(has.Kubernetes, func(h abi.KubernetesRule) bool { return covers(h, rule) }) {
-			more = append(more, describe(rule))
-		}
-	}
+	more := moreRules(has.Kubernetes, wants.Kubernetes)
 	for _, name := range without(wants.HTTP, has.HTTP) {
 		more = append(more, "requests to "+name)
 	}
@@ -219,11 +214,34 @@ func moreCapabilities(has, wants *abi.Capabilities) []string {
 	return more
 }
 
-// covers tells whether a rule allows all that another one does.
-func covers(has, wants abi.KubernetesRule) bool {
-	before, err := fieldsOf(has)
-	after, otherErr := fieldsOf(wants)
-	return err == nil && otherErr == nil && len(wider(kubernetesRules, before, after)) == 0
+// moreRules lists the rules that allow more than each of those before them.
+func moreRules(has, wants []abi.KubernetesRule) []string {
+	var before []claim
+	equal := map[string]bool{}
+	for _, rule := range has {
+		if c, err := claimOf(rule, nil); err == nil && !equal[c.text] {
+			before, equal[c.text] = append(before, c), true
+		}
+	}
+	var more []string
+	work := maxCompared
+	for _, rule := range wants {
+		c, err := claimOf(rule, nil)
+		if err == nil && equal[c.text] {
+			continue
+		}
+		least, ok := []string{""}, true // more than none
+		if err == nil && len(before) > 0 {
+			least, ok = leastWider(kubernetesRules, before, c, &work)
+		}
+		switch {
+		case !ok:
+			return append(more, "more rules of requests to Kubernetes than can be compared")
+		case len(least) > 0:
+			more = append(more, describe(rule))
+		}
+	}
+	return more
 }
 
 func describe(rule abi.KubernetesRule) string {
