@@ -169,18 +169,6 @@ func TestSectionsAreStrict(t *testing.T) {
 		{"elements of the wrong type", func(m *asm.Module) {
 			m.Tables, m.Elements = [][]byte{{asm.ExternRef, 0, 1}}, [][]byte{asm.Cat([]byte{0}, number, []byte{0})}
 		}, ErrMalformed, "elements of type funcref for table 0 of type externref"},
-		{"elements that end outside of the table", func(m *asm.Module) {
-			m.Tables, m.Elements = [][]byte{{asm.FuncRef, 0, 2}}, [][]byte{asm.Cat([]byte{0}, asm.I32Const(1), asm.End, []byte{2, 0, 0})}
-		}, ErrLimit, "element section: item 0: over a limit: elements 1 to 3 lie outside of table 0, which begins with 2"},
-		{"elements at the end of the table", func(m *asm.Module) {
-			m.Tables, m.Elements = [][]byte{{asm.FuncRef, 0, 2}}, [][]byte{asm.Cat([]byte{0}, asm.I32Const(1), asm.End, []byte{1, 0})}
-		}, nil, ""},
-		{"elements far outside of the table", func(m *asm.Module) {
-			m.Tables, m.Elements = [][]byte{{asm.FuncRef, 0, 2}}, [][]byte{asm.Cat([]byte{0}, asm.I32Const(-1), asm.End, []byte{1, 0})}
-		}, ErrLimit, "elements 4294967295 to 4294967296"},
-		{"no elements behind the end of the table", func(m *asm.Module) {
-			m.Tables, m.Elements = [][]byte{{asm.FuncRef, 0, 2}}, [][]byte{asm.Cat([]byte{0}, asm.I32Const(3), asm.End, []byte{0})}
-		}, ErrLimit, "elements 3 to 3"},
 		{"element of the wrong type", func(m *asm.Module) {
 			m.Elements = [][]byte{{5, asm.FuncRef, 1, opRefNull, asm.ExternRef, opEnd}}
 		}, ErrMalformed, "constant of type externref where funcref is expected"},
@@ -207,5 +195,26 @@ func TestSectionsAreStrict(t *testing.T) {
 				t.Errorf("error = %v, want %v: %q", err, test.kind, test.want)
 			}
 		})
+	}
+}
+
+// TestElementsOutsideOfTheirTable are refused: the engine would leave out the segment and all that follow.
+func TestElementsOutsideOfTheirTable(t *testing.T) {
+	for offset, tests := range map[int32]map[int]string{
+		0:  {0: "", 2: "", 3: "elements 0 to 3 lie outside of table 0, which begins with 2"},
+		1:  {1: "", 2: "elements 1 to 3 lie"},
+		2:  {0: "", 1: "elements 2 to 3 lie"},
+		3:  {0: "elements 3 to 3 lie"},
+		-1: {0: "elements 4294967295 to 4294967295 lie", 1: "elements 4294967295 to 4294967296 lie"},
+	} {
+		for count, want := range tests {
+			m := program(asm.I32Const(0))
+			m.Tables = [][]byte{{asm.FuncRef, 0, 2}}
+			m.Elements = [][]byte{asm.Cat([]byte{0}, asm.I32Const(offset), asm.End, []byte{byte(count)}, make([]byte, count))}
+			_, err := prepared(m.Encode())
+			if want == "" && err != nil || want != "" && (!errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%d elements at %d: error = %v, want %q", count, offset, err, want)
+			}
+		}
 	}
 }
