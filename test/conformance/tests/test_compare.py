@@ -39,6 +39,9 @@ class Modes(unittest.TestCase):
         ('approx', [{'of': 'a', 'seconds': 1.0}], [{'of': 'a', 'seconds': 1.7}], True),
         ('approx', [{'of': 'a', 'seconds': 1.0}], [{'of': 'a', 'seconds': 1.8}], False),
         ('approx', [{'of': 'a', 'seconds': 1.0}], [], False),
+        ('per-record', [{'of': 'a', 'seconds': 1.0}, {'of': 'b', 'seconds': 3.0}], [{'of': 'b', 'seconds': 3.1}, {'of': 'a', 'seconds': 1.0}], True),
+        ('per-record', [{'of': 'a', 'seconds': 1.0}, {'of': 'b', 'seconds': 3.0}], [{'of': 'b', 'seconds': 1.0}, {'of': 'a', 'seconds': 1.0}], False),
+        ('per-record', [{'of': 'a', 'seconds': 1.0}], [{'of': 'a', 'seconds': 1.0}, {'of': 'b', 'seconds': 1.0}], False),
     ]
 
     def test_modes(self):
@@ -55,6 +58,25 @@ class Modes(unittest.TestCase):
         mode = {'mode': 'exact', 'volatile': [[0, 'n']]}
         self.assertEqual(compare(mode, [call('a', n=1)], [call('a', n=2)]), [])
         self.assertNotEqual(compare(mode, [call('a', n=1)], [call('b', n=1)]), [])
+
+    def test_touches(self):
+        def write(body, **rest):
+            return {'verb': 'patch', 'body': body} | rest
+
+        def annotations(**values):
+            return {'metadata': {'annotations': {f'kopf.zalando.org/{k.replace("_", "-")}': v for k, v in values.items()}}}
+
+        mode = {'mode': 'exact', 'touches': 'ignore'}
+        expected = [write(annotations(fn='x')), write([{'op': 'test'}]), write(annotations(fn=None)), write(None)]
+        touched = [write(annotations(fn='x')), write([{'op': 'test'}]), write(annotations(touch_dummy='<ts.6f+00:00>')),
+                   write({'status': {'kopf': {'dummy': '<ts.6f+00:00>'}}}), write(annotations(fn=None, touch_dummy=None)), write(None)]
+        self.assertEqual(compare(mode, expected, touched), [])
+        self.assertEqual(compare(mode, touched, expected), [])
+        self.assertNotEqual(compare({'mode': 'exact'}, expected, touched), [])
+        for other in (touched[1:], touched[:-1], touched + [write({})], touched + [write(annotations(fn=None))],
+                      [write(annotations(fn='y'))] + touched[1:], [write(annotations(fn='x'), code=422)] + touched[1:]):
+            with self.subTest(other=other):
+                self.assertNotEqual(compare(mode, expected, other), [])
 
     def test_unrecorded_sections_are_not_compared(self):
         expected = {'compare': {}, 'calls': [1]}
