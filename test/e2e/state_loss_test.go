@@ -91,7 +91,6 @@ func TestAnnotationsThatAreAlwaysRemoved(t *testing.T) {
 		s.patch(t, "stripped", fmt.Sprintf(`{"status":{"n":%d}}`, n))
 		op.called(t, "stripped", n+2)
 	}
-	op.silent(t, "stripped", warning)
 	s.patch(t, "stripped", `{"status":{"n":"enough"}}`)
 	op.says(t, "stripped", warning)
 	s.patch(t, "stripped", `{"status":{"n":"more than enough"}}`)
@@ -127,8 +126,6 @@ func TestAnnotationsThatAreAlwaysRemoved(t *testing.T) {
 	if said != 1 {
 		t.Errorf("the warning is said %d times", said)
 	}
-	apply("retried", `stripped: ""`, "{do: temporary, seconds: 0.1, times: 2}")
-	op.says(t, "retried", "Creation is processed: 1 succeeded")
 }
 
 // fieldOf is spec.field of an essence.
