@@ -35,6 +35,7 @@ type Written struct {
 	Version   string           // of the object, to wait for; empty: none
 	Remaining []Transformation // that have lost against newer changes: to be repeated with a fresher body
 	Gone      bool             // the object does not exist any more
+	Dropped   bool             // the server has accepted the patch, but not all of it
 }
 
 // Read gets the object as it is now; raw is nil if it is gone. Without the right to get
@@ -78,10 +79,12 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if one.result == nil {
 		return Written{Remaining: remaining}, nil
 	}
+	done := Written{Version: one.version(), Remaining: remaining}
 	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
 		t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
+		done.Dropped = true
 	}
-	return Written{Version: one.version(), Remaining: remaining}, nil
+	return done, nil
 }
 
 // writing is the writing of one patch: up to four requests, in this order: the

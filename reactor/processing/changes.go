@@ -80,9 +80,6 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 		c.Log.Debug(informational[reason])
 		return nil, nil
 	}
-	if m.stateLoss.isEndless(c) {
-		return nil, nil
-	}
 	selected, err := p.selectChanging(ctx, c)
 	if err != nil {
 		return nil, err
@@ -92,6 +89,9 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 	state, err := progression.FromStorage(c.Body, storage, p.Handlers.Owned, now)
 	if err != nil {
 		return nil, err
+	}
+	if len(state.IDs()) == 0 && m.stateLoss.isEndless(c) {
+		return nil, nil
 	}
 	state = state.WithPurpose(string(reason)).WithHandlers(registries.IDs(selected), now)
 	if state, err = p.supersede(c, state, selected); err != nil {
@@ -113,6 +113,7 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 		return nil, err
 	}
 	if !state.Done() {
+		m.stateLoss.unfinished(c)
 		return state.Delays(time.Now()), nil
 	}
 	counts := state.Counts()

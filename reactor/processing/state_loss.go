@@ -47,12 +47,28 @@ const (
 // stateLoss notices that the stored state of an object is removed again and again.
 type stateLoss struct {
 	essence uint64 // as it was stored last: its hash; zero: never
+	pending uint64 // as it was last, when its creation was not complete: its hash; zero: never
 	since   time.Time
 	count   int
 }
 
 // stored remembers what has been stored for a new object.
-func (s *stateLoss) stored(essence dicts.Object) { s.essence = hashOf(essence) }
+func (s *stateLoss) stored(essence dicts.Object) { s.essence, s.pending = hashOf(essence), 0 }
+
+// unfinished remembers a new object whose handlers are to be called again.
+func (s *stateLoss) unfinished(c *handling.Cause) {
+	if k := c.Change(); k.Reason == causes.Create {
+		s.pending = hashOf(k.New)
+	}
+}
+
+// dropped says that the server has dropped a part of the patch of the object: perhaps the
+// progress of its handlers. Then they would be called again and again, without their delays.
+func (s *stateLoss) dropped() {
+	if s.pending != 0 {
+		s.essence = s.pending
+	}
+}
 
 // hashOf is never zero.
 func hashOf(essence any) uint64 {

@@ -117,14 +117,25 @@ func TestAnnotationsThatAreAlwaysRemoved(t *testing.T) {
 			t.Errorf("call %d of %d: %+v", i+1, len(calls), c)
 		}
 	}
-	said := 0
-	for _, m := range op.messages("stripped") {
-		if strings.Contains(m, warning) {
-			said++
-		}
+	// Nor is a handler called for ever whose progress is removed.
+	apply("retried", `stripped: ""`, "{do: temporary, seconds: 3600}")
+	op.says(t, "retried", warning)
+	s.patch(t, "retried", `{"status":{"n":1}}`)
+	s.patch(t, "retried", `{"spec":{"do":null}}`)
+	op.says(t, "retried", "Creation is processed: 1 succeeded; 0 failed.")
+	if calls := op.stdout.callsFor(t, "retried"); len(calls) != 5 {
+		t.Errorf("%d calls of a handler that is to be retried in an hour, want 4, and one after the change", len(calls))
 	}
-	if said != 1 {
-		t.Errorf("the warning is said %d times", said)
+	for _, name := range []string{"stripped", "retried"} {
+		said := 0
+		for _, m := range op.messages(name) {
+			if strings.Contains(m, warning) {
+				said++
+			}
+		}
+		if said != 1 {
+			t.Errorf("the warning about %s is said %d times", name, said)
+		}
 	}
 }
 
