@@ -55,6 +55,9 @@ func (d *decoder) replaceInside(v reflect.Value, doc any, path []string) error {
 	if held.Kind() != reflect.Pointer && held.Kind() != reflect.Map {
 		return d.assignAny(v, doc)
 	}
+	if v.NumMethod() > 0 && !held.IsNil() { // in place: TinyGo sets no interfaces with methods
+		return d.replace(held, doc, path)
+	}
 	copied := reflect.New(held.Type()).Elem()
 	copied.Set(held)
 	if err := d.replace(copied, doc, path); err != nil {

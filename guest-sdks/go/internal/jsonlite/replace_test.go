@@ -28,6 +28,15 @@ type own struct{ content map[string]any }
 func (o *own) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &o.content) }
 func (o *own) MarshalJSON() ([]byte, error)    { return json.Marshal(o.content) }
 
+// sized is an interface with methods.
+type sized interface{ Size() int }
+
+type page struct {
+	Name string `json:"name"`
+}
+
+func (p *page) Size() int { return len(p.Name) }
+
 func TestReplace(t *testing.T) {
 	type object = map[string]any
 	inner := &part{Name: "old", Hidden: 1}
@@ -56,6 +65,12 @@ func TestReplace(t *testing.T) {
 		{"in no map", &whole{}, &whole{Parts: map[string]part{"x": {Name: "n"}}}, object{"parts": object{"x": object{"name": "n"}}}, []string{"parts", "x", "name"}},
 		{"a type that decodes itself", &whole{Own: &own{}}, &whole{Own: &own{object{"a": object{"b": "c"}}}}, object{"own": object{"a": object{"b": "c"}}}, []string{"own", "a", "b"}},
 		{"nothing to a field that is not there", &whole{}, &whole{}, object{"part": object{"absent": object{}}}, []string{"part", "absent"}},
+		{
+			"a pointer in an interface with methods", map[string]sized{"p": &page{Name: "old"}}, map[string]sized{"p": &page{Name: "n"}},
+			object{"p": object{"name": "n"}},
+			[]string{"p", "name"},
+		},
+		{"a nil pointer there", map[string]sized{"p": (*page)(nil)}, map[string]sized{"p": &page{Name: "n"}}, object{"p": object{"name": "n"}}, []string{"p", "name"}},
 		{"a key", object{"x": 1}, object{"x": 1, "a": object{"b": "c"}}, object{"a": object{"b": "c", "d": 1}, "x": 2}, []string{"a", "b"}},
 		{"a deleted key", object{"a": object{"b": 1, "c": 2}}, object{"a": object{"c": 2}}, object{"a": object{}}, []string{"a", "b"}},
 		{"a key with null", object{"a": 1}, object{"a": nil}, object{"a": nil}, []string{"a"}},
