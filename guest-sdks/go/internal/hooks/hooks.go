@@ -7,13 +7,32 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 )
 
-// Functions that make the argument of a handler of a task: *kopf.Change and so on.
-var (
-	Change, Event, Timer, Daemon, Activity, Review, Conversion, Indexed func(t *guest.Task) any
+// Change makes a *kopf.Change.
+var Change func(t *guest.Task) any
 
-	// Cause makes the argument of a filter of a value.
-	Cause func(t *guest.Task, value abi.Value) any
-)
+// Event makes a *kopf.Event.
+var Event func(t *guest.Task) any
+
+// Timer makes a *kopf.Timer.
+var Timer func(t *guest.Task) any
+
+// Daemon makes a *kopf.Daemon.
+var Daemon func(t *guest.Task) any
+
+// Activity makes a *kopf.Activity.
+var Activity func(t *guest.Task) any
+
+// Review makes a *kopf.Review.
+var Review func(t *guest.Task) any
+
+// Conversion makes a *kopf.Conversion.
+var Conversion func(t *guest.Task) any
+
+// Indexed makes a *kopf.Indexed.
+var Indexed func(t *guest.Task) any
+
+// Cause makes a *kopf.Cause for a filter of a value.
+var Cause func(t *guest.Task, value abi.Value) any
 
 // Finish calls a handler of changes with its argument, a *kopf.Change, and returns its task and how it ended.
 var Finish func(change any, call func() (any, error)) (*guest.Task, guest.Done)

@@ -66,7 +66,9 @@ func TestReplace(t *testing.T) {
 		{"a type that decodes itself", &whole{Own: &own{}}, &whole{Own: &own{object{"a": object{"b": "c"}}}}, object{"own": object{"a": object{"b": "c"}}}, []string{"own", "a", "b"}},
 		{"nothing to a field that is not there", &whole{}, &whole{}, object{"part": object{"absent": object{}}}, []string{"part", "absent"}},
 		{
-			"a pointer in an interface with methods", map[string]sized{"p": &page{Name: "old"}}, map[string]sized{"p": &page{Name: "n"}},
+			"a pointer in an interface with methods",
+			map[string]sized{"p": &page{Name: "old"}},
+			map[string]sized{"p": &page{Name: "n"}},
 			object{"p": object{"name": "n"}},
 			[]string{"p", "name"},
 		},
