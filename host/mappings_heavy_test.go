@@ -15,7 +15,7 @@ import (
 
 // TestThirtyThousandDaemons: three operators with as many daemons as they may have by default, each with an instance for
 // itself, stay below the system's usual limit of mappings. It takes a
-// minute and some gigabytes: go test ./host -tags figures -run ThirtyThousand
+// minute and some gigabytes, so it is run by hand: go test ./host -tags figures -run ThirtyThousand.
 func TestThirtyThousandDaemons(t *testing.T) {
 	var tasks []*Task
 	for operator := range 3 {

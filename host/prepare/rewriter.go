@@ -16,9 +16,9 @@ type rewriter struct {
 	types     []funcType // those of the original and new ones
 	typeIndex map[string]uint32
 
-	reader reader // of one function after the other
-	tracer tracer
-	iterations  reader // of one loop after the other
+	reader     reader // of one function after the other
+	tracer     tracer
+	iterations reader // of one loop after the other
 
 	helpers     []helper
 	helperIndex map[helperKey]uint32
@@ -35,7 +35,7 @@ func newRewriter(m *module, code *canonicalCode) *rewriter {
 		m:           m,
 		code:        code,
 		reader:      *newReader(nil),
-		iterations:       *newReader(nil),
+		iterations:  *newReader(nil),
 		yield:       m.importedFuncs(),
 		counter:     uint32(len(m.globals)),
 		types:       m.types,

@@ -23,8 +23,8 @@ import "github.com/kopf-wasm/kopf/host/internal/wasm"
 // Bounds of loops that are written several times.
 const (
 	iterationsOfLoop = 4   // how often
-	shortLoop   = 48  // the cost of one iteration
-	shortCode   = 256 // the bytes of its code
+	shortLoop        = 48  // the cost of one iteration
+	shortCode        = 256 // the bytes of its code
 )
 
 // inner is what is known of a loop.
@@ -33,7 +33,7 @@ type inner struct {
 	shape      shape // of its code
 	loops      bool  // there are loops in it
 	params     bool  // something is on the stack where it begins, or may be
-	iterations      int   // of one check
+	iterations int   // of one check
 }
 
 // locate notes where loops begin and end.

@@ -52,7 +52,7 @@ func TestShortLoops(t *testing.T) {
 		"bulk memory":                asm.Cat(asm.Loop, i32(8), get(3), i32(9), asm.MemoryFill, i32(10), asm.I32Load(), get(2), asm.I32Add, asm.Set(2), reaches(), asm.I32Eqz, asm.BrIf(0), asm.End),
 		"a result at the end":        asm.Cat(withResult, add(2, 2), reaches(), asm.I32Eqz, asm.BrIf(0), get(2), i32(5), asm.I32Add, asm.End, asm.Set(2)),
 		"a result out of the middle": asm.Cat([]byte{0x02, asm.I32}, withResult, add(2, 2), get(2), reaches(), asm.BrIf(1), asm.Drop, odd, asm.BrIf(0), get(2), get(1), asm.I32Add, asm.End, i32(9), asm.I32Mul, asm.End, asm.Set(2)),
-		"one iteration":                   asm.Cat(asm.Loop, add(2, 2), asm.End),
+		"one iteration":              asm.Cat(asm.Loop, add(2, 2), asm.End),
 		"a trap":                     asm.Cat(asm.Loop, add(2, 2), reaches(), asm.If, get(2), asm.I32Const(0), []byte{0x6e}, asm.Set(2), asm.End, asm.Br(0), asm.End),
 		"in another loop":            asm.Cat(asm.Loop, asm.Loop, add(2, 2), odd, reaches(), asm.I32Eqz, asm.I32And, asm.BrIf(0), asm.End, add(2, 3), get(3), get(0), []byte{0x49}, asm.BrIf(0), asm.End),
 	} {

@@ -184,7 +184,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.Force() }
-				b.talk = &handling.Conversation{Execution: s.x, Handler: b.handler, Task: &reactortest.ScriptedTask{Guest: s.guest, Id: "fn"}}
+				b.talk = &handling.Conversation{Execution: s.x, Handler: b.handler, Task: &reactortest.ScriptedTask{Guest: s.guest, ID: "fn"}}
 				b.leave, s.guest.Alive = func() {}, 1
 				step := &abi.Step{}
 				if err := json.Unmarshal([]byte(test.wait), step); err != nil {

@@ -45,7 +45,7 @@ const CrowdedDelay = time.Minute
 // returns when to look at those that are ending.
 func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, error) {
 	if a.Cause.Deleted() {
-		return e.stopAll(a.Memory.All(), abi.StopResourceDeleted), nil
+		return e.stopAll(a.Memory.all(), abi.StopResourceDeleted), nil
 	}
 	matched, err := a.Cause.Match(ctx, e.living(a.Memory, false))
 	if err != nil {
@@ -60,18 +60,18 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	}
 	if crowded != nil {
 		a.Cause.Log.Error(fmt.Sprintf("Daemons and timers of the object cannot run, and will be started again in %v seconds: %v", CrowdedDelay.Seconds(), crowded))
-		return append(e.stopAll(a.Memory.All(), abi.StopFiltersMismatch), CrowdedDelay), nil
+		return append(e.stopAll(a.Memory.all(), abi.StopFiltersMismatch), CrowdedDelay), nil
 	}
 	ids := registries.IDs(matched)
-	mismatched := slices.DeleteFunc(a.Memory.All(), func(d *daemon) bool {
-		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.Id() // those that were replaced are stopped anyway
+	mismatched := slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
+		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.ID() // those that were replaced are stopped anyway
 	})
 	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
 
 // Bury stops the daemons and timers of an object that is gone, while others go on.
 func (e *Engine) Bury(m *Memory) {
-	for _, d := range m.All() {
+	for _, d := range m.all() {
 		e.Runnables.whileOpen(func() { d.stop(abi.StopResourceDeleted) })
 	}
 }
@@ -111,7 +111,7 @@ func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &daemon{
 		handler: h, stopper: s, done: make(chan struct{}), log: &own.Log,
-		instant: instantExit(e.Settings.Background), generation: e.Generation.Id(),
+		instant: instantExit(e.Settings.Background), generation: e.Generation.ID(),
 		kill: func() { cancel(); s.Force() },
 	}
 	if !m.add(d) {

@@ -86,8 +86,8 @@ func (m *Memory) NoteChange() {
 	m.changed = time.Now()
 }
 
-// All are the running daemons and timers, in the order of their ids.
-func (m *Memory) All() []*daemon {
+// all are the running daemons and timers, in the order of their ids.
+func (m *Memory) all() []*daemon {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.running)
@@ -138,3 +138,6 @@ func (m *Memory) ended(d *daemon, guarded bool) {
 		m.held.Release()
 	}
 }
+
+// Running is how many daemons and timers of the object run.
+func (m *Memory) Running() int { return len(m.all()) }

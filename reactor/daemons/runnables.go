@@ -136,7 +136,7 @@ func (r *Runnables) whileOpen(work func()) {
 	}
 }
 
-// All are the daemons and timers that run.
+// all are the daemons and timers that run.
 func (r *Runnables) all() []*daemon {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,8 +86,8 @@ func (s *Generations) Replace(next *Generation) (old *Generation) {
 	return old
 }
 
-// Id is the number of a generation; that of tests is 0.
-func (e *Generation) Id() uint32 {
+// ID is the number of a generation; that of tests is 0.
+func (e *Generation) ID() uint32 {
 	if e == nil {
 		return 0
 	}

@@ -58,8 +58,8 @@ func NewMemories() *Memories {
 	return &Memories{items: map[string]*memory{}, Base: memos.New(nil, nil)}
 }
 
-// Recall finds the memory of an object, or makes one.
-func (m *Memories) Recall(key string, byListing bool) *memory {
+// recall finds the memory of an object, or makes one.
+func (m *Memories) recall(key string, byListing bool) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item, ok := m.items[key]
@@ -73,6 +73,9 @@ func (m *Memories) Recall(key string, byListing bool) *memory {
 	}
 	return item
 }
+
+// Notice remembers an object, if it is not remembered yet.
+func (m *Memories) Notice(key string, byListing bool) { m.recall(key, byListing) }
 
 // Count is how many objects are remembered.
 func (m *Memories) Count() int {

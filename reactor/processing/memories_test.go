@@ -19,7 +19,7 @@ func TestMemosOfObjects(t *testing.T) {
 	if _, err := all.Base.Set(nil, "k", []byte("1"), 0); err != nil {
 		t.Fatal(err)
 	}
-	one, two := all.Recall("one", false).memo, all.Recall("two", false).memo
+	one, two := all.recall("one", false).memo, all.recall("two", false).memo
 	if _, err := one.Set(nil, "k", []byte("2"), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestMemosOfObjects(t *testing.T) {
 		}
 	}
 	all.forget("one")
-	if value, _, _ := all.Recall("one", false).memo.Get("k"); string(value) != "1" {
+	if value, _, _ := all.recall("one", false).memo.Get("k"); string(value) != "1" {
 		t.Errorf("the memo has outlived its object: %s", value)
 	}
 	all.forget("one")
@@ -50,7 +50,7 @@ func TestMemosOfReviews(t *testing.T) {
 	if m.Reviewed("u", false) != updated || m.Reviewed("u", true) != updated {
 		t.Error("the memo of a reviewed object is not its own")
 	}
-	if m.Recall("u", false).memo != updated || m.Reviewed("u", true) != updated {
+	if m.recall("u", false).memo != updated || m.Reviewed("u", true) != updated {
 		t.Error("the stream of the object does not take the memo over")
 	}
 	if first, second := m.Reviewed("", false), m.Reviewed("", false); first == second {
@@ -66,7 +66,7 @@ func TestLimitOfAllMemos(t *testing.T) {
 	var kept []*memos.Memo
 	var refused error
 	for i := range 100 {
-		m := all.Recall(fmt.Sprint(i), false).memo
+		m := all.recall(fmt.Sprint(i), false).memo
 		if i%2 == 0 {
 			m = all.Reviewed(fmt.Sprint("review", i), false)
 		}
@@ -107,7 +107,7 @@ func TestCopiesOfMemosShareValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10_000 {
-		m := all.Recall(fmt.Sprint(i), false).memo
+		m := all.recall(fmt.Sprint(i), false).memo
 		if _, err := m.Set(all.Account, "count", []byte("17"), -1); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestMemosThatCannotBeCopied(t *testing.T) {
 	}
 	var last *memos.Memo
 	for i := range 1000 {
-		last = all.Recall(fmt.Sprint(i), false).memo
+		last = all.recall(fmt.Sprint(i), false).memo
 	}
 	if _, _, ok := last.Get("1"); ok || warned != 1 {
 		t.Errorf("it has values: %t; warnings: %d", ok, warned)
@@ -155,7 +155,7 @@ func TestManySmallMemos(t *testing.T) {
 	all := NewMemories()
 	all.Account = accounts.New(accounts.Limits{})
 	for i := range 100_000 {
-		if _, err := all.Recall(fmt.Sprint(i), false).memo.Set(all.Account, "state", reactortest.Text(500), 0); err != nil {
+		if _, err := all.recall(fmt.Sprint(i), false).memo.Set(all.Account, "state", reactortest.Text(500), 0); err != nil {
 			t.Fatalf("object %d: %v", i, err)
 		}
 	}

@@ -92,7 +92,7 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	if err != nil {
 		return c, err
 	}
-	c.memory = p.Memories.Recall(it.Meta.Key(), it.Type == watching.Listed)
+	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed)
 	c.memory.follow(p.Generation)
 	c.crowded = c.memory.Background.Follow(p.Memories.Account, it.Object)
 	if it.Type == watching.Deleted {

@@ -141,7 +141,7 @@ func TestRemainingTransformations(t *testing.T) {
 			p := newProcessor(registry, &reactortest.MemoryServer{Object: []byte(tt.object)})
 			p.Settings.Queueing.ErrorDelays = backoffs.Backoffs{}
 			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
-			memory, guest := p.Memories.Recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
+			memory, guest := p.Memories.recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
 			memory.remaining = []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
 				return body, tt.failing
 			}}}

@@ -33,7 +33,7 @@ type Scripted struct {
 
 type ScriptedTask struct {
 	Guest    *Scripted
-	Id       string
+	ID       string
 	rest     []string
 	released bool
 }
@@ -53,7 +53,7 @@ func (g *Scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ gue
 	}
 	g.Alive++
 	g.Times = append(g.Times, time.Now())
-	task := &ScriptedTask{Guest: g, Id: inv.ID, rest: g.Scripts[inv.ID]}
+	task := &ScriptedTask{Guest: g, ID: inv.ID, rest: g.Scripts[inv.ID]}
 	if len(g.Attempts) > 0 {
 		task.rest, g.Attempts = g.Attempts[:1], g.Attempts[1:]
 	}

@@ -24,7 +24,7 @@ type Stopper struct {
 	reasons int
 	when    time.Time
 	forced  bool          // nothing is waited for any more
-	waiters []*waiter     // that are not over; mostly one
+	waiters []*Waiter     // that are not over; mostly one
 	outside bool          // waits for the API server, or for others
 	rest    chan struct{} // closed when it waits for something; nil: nobody wants to know
 }
@@ -43,7 +43,7 @@ func (s *Stopper) Set(reason int) bool {
 	}
 	s.reasons |= reason
 	s.rested() // whether it has begun does not matter any more
-	s.rouse(func(n *waiter) bool { return n.reasons&reason != 0 })
+	s.rouse(func(n *Waiter) bool { return n.reasons&reason != 0 })
 	return true
 }
 
@@ -52,7 +52,7 @@ func (s *Stopper) Force() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forced = true
-	s.rouse(func(*waiter) bool { return true })
+	s.rouse(func(*Waiter) bool { return true })
 }
 
 func (s *Stopper) Bits() int {
@@ -88,8 +88,8 @@ func (s *Stopper) IsSet() bool { return s.Bits() != 0 }
 // IsCancelled tells whether it is more than a wish that the daemon ends.
 func (s *Stopper) IsCancelled() bool { return s.Bits()&abi.StopDaemonCancelled != 0 }
 
-// waiter is a wait that has no goroutine: it takes a tenth of the memory of one that has.
-type waiter struct {
+// Waiter is a wait that has no goroutine: it takes a tenth of the memory of one that has.
+type Waiter struct {
 	reasons int // that end it
 	timer   *time.Timer
 	wake    func()
@@ -98,13 +98,13 @@ type waiter struct {
 // Await calls a function on a goroutine of its own when the time is over (nil: never),
 // or there is one of the reasons. It returns nil, and the function is not called, if
 // there is nothing to wait for.
-func (s *Stopper) Await(limit *time.Duration, reasons int, wake func()) *waiter {
+func (s *Stopper) Await(limit *time.Duration, reasons int, wake func()) *Waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.forced || s.reasons&reasons != 0 || limit != nil && *limit <= 0 {
 		return nil
 	}
-	n := &waiter{reasons: reasons, wake: wake}
+	n := &Waiter{reasons: reasons, wake: wake}
 	if limit != nil {
 		n.timer = time.AfterFunc(*limit, func() {
 			if s.Forget(n) {
@@ -153,7 +153,7 @@ func (s *Stopper) Resting() <-chan struct{} {
 }
 
 // Forget drops a waiter, whose function is not called then; it returns false if the wait is over.
-func (s *Stopper) Forget(n *waiter) bool {
+func (s *Stopper) Forget(n *Waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.waiters, n)
@@ -165,8 +165,8 @@ func (s *Stopper) Forget(n *waiter) bool {
 }
 
 // rouse ends some of the waits. The lock is held.
-func (s *Stopper) rouse(which func(*waiter) bool) {
-	s.waiters = slices.DeleteFunc(s.waiters, func(n *waiter) bool {
+func (s *Stopper) rouse(which func(*Waiter) bool) {
+	s.waiters = slices.DeleteFunc(s.waiters, func(n *Waiter) bool {
 		if !which(n) {
 			return false
 		}
