@@ -16,11 +16,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// errNoLogin is in the error of an operator that has never been connected.
-var errNoLogin = errors.New("login")
+// errNoLogin is part of the error of an operator that has never connected to its cluster.
+var errNoLogin = errors.New("cannot log in to the cluster: check the login handlers, or the kubeconfig or service account of the operator")
 
-// authenticate gets the credentials from the login handlers, or from the host if
-// there are none.
+// authenticate gets the credentials from the login handlers, or from the host if there are
+// no login handlers.
 //
 // Kopf: kopf._core.engines.activities.authenticate (v1.45).
 func (op *Operator) authenticate(ctx context.Context, again bool) (found map[string]credentials.Info, err error) {
@@ -43,7 +43,7 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	if len(found) == 0 {
 		log.Warn().Msg(title + " has failed: no credentials were retrieved from the login handlers.")
 		if len(e.Registry.Activities[abi.KindLogin]) == 0 {
-			return nil, fmt.Errorf("%w: there are none in %s", credentials.ErrDepleted, op.places()) // nobody else will find any
+			return nil, fmt.Errorf("%w: there are none in %s", credentials.ErrDepleted, op.places()) // a retry finds no others
 		}
 	} else {
 		log.Info().Msg(title + " has finished.")
@@ -51,7 +51,7 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	return found, nil
 }
 
-// places are where the host has looked for its own credentials.
+// places lists where the host has looked for its own credentials.
 func (op *Operator) places() string {
 	var all []string
 	for _, login := range op.Logins {
@@ -64,7 +64,7 @@ func (op *Operator) places() string {
 func (op *Operator) askLogins(ctx context.Context, e *generations.Generation, own map[string]credentials.Info) (map[string]credentials.Info, error) {
 	a := op.activity(e, abi.KindLogin)
 	unconnected := *e.Services
-	unconnected.Caller = e.Services.Caller.Unconnected() // or else they would wait for themselves
+	unconnected.Caller = e.Services.Caller.Unconnected() // a request to the cluster would wait for this very login
 	a.Logins, a.Services = slices.Sorted(maps.Keys(own)), &unconnected
 	done, err := a.Run(ctx)
 	if err != nil {

@@ -1,21 +1,23 @@
-// Package reactor turns watch events into handler calls, and what the handlers
-// leave into patches. It knows Kubernetes, but not how guests run: handlers are
-// reached through the interfaces Guest and Task.
+// Package reactor turns watch events into handler calls, and their results into patches.
+// It knows Kubernetes, but not how guests run: it calls them through package guests. The
+// root package has only Operator: start, stop, replacement of handlers, health.
 //
-// The way of one event, file by file:
+// Read the packages in the order of an event:
 //
-//	observation.go        which resources and namespaces there are
-//	orchestration.go      one stream for each of them (package watching)
-//	pauses.go             while other operators work, there are no streams
-//	queues.go             one queue and one worker for each object
-//	processor.go          one event: raw handlers, daemons, finalizers
-//	changes.go            what has changed, and the handlers for that
-//	background_memory.go  daemons and timers: which of them run (daemons.go, timers.go)
-//	index_gate.go         the indices, before everything else
-//	execution.go          which handlers are called now, and what their outcome means
-//	conversation.go       one call: the conversation with the guest
-//	subhandlers.go        the children of a handler
-//	application.go        one patch, then the sleep for the delayed handlers
+//	observation  which resources and namespaces exist, and so which streams run
+//	streams      one resource in one namespace: its watch, its queues, its handlers
+//	watching     lists and watches a resource for ever
+//	queueing     one queue for each object; slots for the workers
+//	processing   one event: its cause, the plan, then the patch, a sleep or another read
+//	daemons      daemons and timers of an object
+//	handling     one attempt of one handler: filters, conversation, sub-handlers, outcome
+//	patching     one patch in up to four requests
+//	admission    reviews and conversions, which the API server requests
+//	activities   startup, cleanup, logins, probes, background handlers
+//	peering      pauses the operator while peers with a higher priority run
+//
+// CONTRIBUTING.md has a drawing with the imports between them, and lists the pure
+// packages.
 //
 // Kopf: kopf._core.reactor (v1.45).
 package reactor

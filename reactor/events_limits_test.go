@@ -22,10 +22,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
-// endless are backoffs by which a guest asks for attempts without a pause and an end.
+// endless are backoffs with endless attempts and no pauses, as a guest may ask for.
 const endless = `{"list":[0],"repeatLast":true}`
 
-// What a server refuses is not posted again, whatever a guest asks for.
+// An event that a server refuses is not posted again, regardless of the guest's backoffs.
 func TestRefusedEventsAreNotRepeated(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 409, 413, 422} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -43,13 +43,13 @@ func TestRefusedEventsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// A server that is broken or busy is asked again, with pauses and an end.
+// A server that is broken or busy is asked again, with pauses and a limit.
 func TestAttemptsOfEventsEnd(t *testing.T) {
 	for _, tt := range []struct {
 		status  int
 		headers map[string]string
 		backoff string
-		want    time.Duration // of all attempts
+		want    time.Duration // duration of all attempts
 		count   int
 	}{
 		{500, nil, endless, 9 * time.Second, 10},
@@ -102,7 +102,7 @@ func TestUnansweredEventsArePending(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%1000 == 999 {
-			time.Sleep(10 * time.Millisecond) // the workers take what waits
+			time.Sleep(10 * time.Millisecond) // the workers take the waiting events
 		}
 	}
 	for most.Load() < clients.MaxEvents {
@@ -122,7 +122,7 @@ func TestUnansweredEventsArePending(t *testing.T) {
 	close(release)
 }
 
-// Many dropped events have one line in the log each minute.
+// Many dropped events give one line in the log per minute.
 func TestDroppedEventsAreLoggedOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -149,7 +149,7 @@ func TestDroppedEventsAreLoggedOncePerPeriod(t *testing.T) {
 	})
 }
 
-// A burst of events is posted at once, and then so many a second.
+// Events are limited by a burst and a rate.
 func TestEventsHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := configured(t, map[string]string{"queueing.exit_timeout": "3600"})
@@ -178,7 +178,7 @@ func TestEventsHaveARate(t *testing.T) {
 	})
 }
 
-// All requests of an operator have a rate, whoever causes them.
+// All requests of an operator are limited by a rate, whatever causes them.
 func TestRequestsHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := configured(t, nil)

@@ -23,7 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// poster is what a guest posts events by, while it handles an object.
+// poster posts the events of a guest that handles an object.
 type poster struct {
 	*handling.Env
 	events *events.Recorder
@@ -34,7 +34,7 @@ type poster struct {
 	sent []string   // method and URI of the requests
 }
 
-// newPoster serves the namespaces with the grants. The handled object is a pod in ns1.
+// newPoster makes a poster for namespaces and grants. The handled object is a pod in ns1.
 func newPoster(t *testing.T, namespaces []string, grants []string, answer func(http.ResponseWriter, *http.Request)) *poster {
 	t.Helper()
 	p := &poster{}
@@ -61,7 +61,7 @@ func newPoster(t *testing.T, namespaces []string, grants []string, answer func(h
 	return p
 }
 
-// requests are those that the server got.
+// requests returns the requests that the server got.
 func (p *poster) requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func handledPod(namespace string) dicts.Object {
 	return dicts.Object{"apiVersion": "v1", "kind": "Pod", "metadata": dicts.Object{"name": "handled", "uid": "u", "namespace": namespace}}
 }
 
-// about is an event about an object in a namespace; "" is none.
+// about makes an event about an object in a namespace; "" means cluster-scoped.
 func about(t *testing.T, namespace, name string) abi.Event {
 	t.Helper()
 	meta := map[string]any{"name": name, "uid": name}
@@ -88,7 +88,7 @@ func about(t *testing.T, namespace, name string) abi.Event {
 
 func ignored(http.ResponseWriter, *http.Request) {}
 
-// A guest chooses the namespace of an event, but not where the request goes.
+// A guest chooses the namespace of an event, but cannot change the target of the request.
 func TestHostileNamespacesOfEventsAreRefused(t *testing.T) {
 	for _, namespace := range []string{
 		"prod/services/admin:80/proxy/shutdown?x=", "prod/pods/victim/exec?command=id&x=", "prod/serviceaccounts/admin/token?x=",
@@ -108,7 +108,7 @@ func TestHostileNamespacesOfEventsAreRefused(t *testing.T) {
 	}
 }
 
-// Events about other objects than the handled one need a served namespace, or a grant.
+// Events about objects other than the handled one need a served namespace or a grant.
 func TestNamespacesOfEvents(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -153,7 +153,7 @@ func TestNamespacesOfEvents(t *testing.T) {
 	}
 }
 
-// Events about the handled object need no grant, wherever it is.
+// Events about the handled object need no grant in any namespace.
 func TestEventsAboutTheHandledObjectAreFree(t *testing.T) {
 	for _, namespace := range []string{"elsewhere", ""} {
 		t.Run(namespace, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestEventsAboutTheHandledObjectAreFree(t *testing.T) {
 	}
 }
 
-// Refusals that a guest can cause without an end have one line in the log.
+// Refused events, of which guests can cause any number, give one line in the log.
 func TestRefusedEventsAreLoggedOnce(t *testing.T) {
 	p := newPoster(t, []string{"ns1"}, nil, ignored)
 	defer p.stop()
@@ -192,8 +192,8 @@ func TestRefusedEventsAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// A guest that logs in does not choose where events about cluster-scoped objects go, unless
-// it may post events there.
+// A guest that logs in chooses the namespace of events about cluster-scoped objects only
+// if it may post events there.
 func TestDefaultNamespacesOfLoginHandlers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

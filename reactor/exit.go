@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ErrExitTimeout says that the graceful exit took too long.
+// ErrExitTimeout means that the graceful exit took too long.
 //
 // Kopf: settings.process.ultimate_exiting_timeout (v1.45), which kills the process.
 var ErrExitTimeout = errors.New("the operator does not exit")
 
-// unlessStuck does the work to its end; but if that takes too long after the end of
-// the context, the work is left behind.
+// unlessStuck runs work and waits for it. If the work takes too long after the end of the
+// context, unlessStuck returns and leaves it running.
 func (op *Operator) unlessStuck(ctx context.Context, work func(context.Context) error) error {
 	done := make(chan error, 1)
-	go func() { done <- work(ctx) }() // Waited for below, unless it is given up.
+	go func() { done <- work(ctx) }() // It is waited for below, until the timeout.
 	select {
 	case err := <-done:
 		return err

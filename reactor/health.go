@@ -4,25 +4,25 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// Streams are the present states of all streams of the operator, by their names.
+// Streams returns the current states of all streams of the operator, sorted by name.
 func (op *Operator) Streams() []watching.State { return op.streams.States() }
 
-// Handled is how many events of objects the operator has begun to handle so far.
+// Handled returns how many events of objects the operator has begun to handle so far.
 func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 
-// Counts are numbers of what an operator has at the moment.
+// Counts are the current numbers of an operator.
 type Counts struct {
-	Objects       int // that are remembered, with their memos
-	Daemons       int // that run, and timers
+	Objects       int // objects that are remembered, with their memos
+	Daemons       int // running daemons and timers
 	Indexed       int // pairs of objects and keys in all indices
-	EventsDropped int // that were to be posted
+	EventsDropped int // events that were dropped before they were posted
 
-	RequestsDelayed uint64 // that had to wait for Options.Limits
-	Paused          bool   // by other operators
-	Ready           bool   // it serves, or pauses, and does not exit yet
+	RequestsDelayed uint64 // requests that had to wait for Options.Limits
+	Paused          bool   // paused by other operators
+	Ready           bool   // it serves or pauses, and does not exit yet
 }
 
-// Counts counts what there is now.
+// Counts returns the current numbers.
 func (op *Operator) Counts() Counts {
 	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
 	if counts.Ready {

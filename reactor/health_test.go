@@ -11,13 +11,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// blocking is a sink that hangs, as a stream does whose goroutine waits for ever.
+// blocking is a sink that never returns.
 type blocking struct{ release <-chan struct{} }
 
 func (b blocking) Event(watching.Event) { <-b.release }
 func (blocking) Listed()                {}
 
-// state is that of the only stream of an operator.
+// state returns the state of an operator's only stream.
 func state(t *testing.T, op *Operator) watching.State {
 	t.Helper()
 	states := op.Streams()
@@ -27,7 +27,7 @@ func state(t *testing.T, op *Operator) watching.State {
 	return states[0]
 }
 
-// A stream that hangs, and one that ends by itself, are known as broken.
+// A stream that hangs, and one that ends unexpectedly, count as broken.
 func TestStreamsAreSupervised(t *testing.T) {
 	op := configured(t, map[string]string{"watching.inactivity_timeout": "1"})
 	served(t, op, func(_ int, w http.ResponseWriter, r *http.Request) {

@@ -29,13 +29,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// compaction is after how long an API server forgets the version of a listing.
+// compaction is how long an API server keeps the version of a listing.
 const compaction = 5 * time.Minute
 
-// store is a server with many objects, without a network, so that it can be used in
-// virtual time. It agrees to each patch, and its watches bring nothing.
+// store is a server with many objects and without a network, for use in virtual time. It
+// accepts each patch, and its watches send nothing.
 type store struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	objects int
 	lists   []string // limits and tokens of the listings
 	began   time.Time
@@ -53,7 +53,7 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists = append(s.lists, strings.TrimSpace(query.Get("limit")+" "+query.Get("continue")))
-	from, _ := strconv.Atoi(query.Get("continue")) // our own token, or none
+	from, _ := strconv.Atoi(query.Get("continue")) // the server's own token, or none
 	if from == 0 {
 		s.began = time.Now()
 	} else if time.Since(s.began) > compaction {
@@ -71,9 +71,9 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reactortest.Answer(http.StatusOK, io.NopCloser(strings.NewReader(text))), nil
 }
 
-// TestListingsOfSlowHandlers: handlers of 70 seconds, one at a time, are no reason to take
-// the server for dead, or the stream. All of the objects are handled. Handlers of changes
-// leave their slots to others; those of indices hold up the listing.
+// TestListingsOfSlowHandlers checks that handlers of 70 seconds, one at a time, do not
+// break the stream or its connection, and that all objects are handled. Handlers of
+// changes give up their slots; those of indices delay the listing.
 func TestListingsOfSlowHandlers(t *testing.T) {
 	for _, tt := range []struct {
 		kind    abi.Kind

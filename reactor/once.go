@@ -9,17 +9,18 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// completionInterval is how often it is looked whether all is done.
+// completionInterval is how often the operator checks whether all objects are handled.
 const completionInterval = 50 * time.Millisecond
 
-// errCompleted ends an operator that is to run once.
+// errCompleted ends an operator that runs once.
 var errCompleted = errors.New("all is handled")
 
-// ErrHandlersFailed says that an operator that ran once has left failures.
+// ErrHandlersFailed means that handlers of an operator that runs once have failed for
+// good.
 var ErrHandlersFailed = errors.New("handlers have failed")
 
-// untilCompleted ends an operator that runs once when all streams have listed what
-// there is, and all of that is handled.
+// untilCompleted returns errCompleted when all streams have listed their objects, and all
+// of these are handled.
 func (op *Operator) untilCompleted(ctx context.Context) error {
 	if op.completion == nil {
 		return nil

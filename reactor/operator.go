@@ -38,70 +38,75 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// Options are what an operator is made of. New copies them: the operator does not see later
-// changes, and changes nothing of them but the memo.
+// Options configure an operator. New copies them, so later changes have no effect. The
+// operator changes only the memo.
 type Options struct {
 	Registry *registries.Registry
 	Settings *settings.Settings // nil: the defaults
 
-	// Logins are the host's own ways to log in. They are used, after the startup
-	// handlers, if there are no login handlers; or else offered to those.
+	// Logins are the host's own ways to log in. The operator uses them after the startup
+	// handlers if there are no login handlers. Otherwise it offers them to the login
+	// handlers.
 	Logins []credentials.HostLogin
 
-	// AllowServer and AllowProxy let login handlers choose where requests go.
+	// AllowServer and AllowProxy let login handlers choose the server and the proxy of
+	// requests.
 	AllowServer, AllowProxy bool
 
-	Namespaces []string // patterns; none: the whole cluster
+	Namespaces []string // patterns; empty: the whole cluster
 
-	// Name tells the operator from others of the same process in errors.
+	// Name identifies the operator in errors among several operators of the process.
 	Name string
 
-	// Claims are shared by operators that must not handle the same objects in the same
-	// way: ErrOverlap. Nil: nobody looks.
+	// Claims are shared by operators that must not handle the same objects: see ErrOverlap.
+	// Nil: no check.
 	Claims *claims.Claims
 
-	// Memo is the memo of the operator; nil: an empty one.
+	// Memo is the memo of the operator. Default (nil): an empty memo.
 	Memo *memos.Shared
 
-	// Held bounds what is kept in memory for the handlers; limits that are zero have
-	// their defaults.
+	// Held limits what is kept in memory for the handlers. Limits of zero have their
+	// defaults.
 	Held accounts.Limits
 
-	// Identity is the name among the peers; by default, what Identity finds.
+	// Identity is the name of the operator among its peers. Default: the result of
+	// peering.Identity.
 	Identity string
 
-	// Liveness is the URL of the endpoint for liveness probes; none if empty.
+	// Liveness is the URL of the endpoint for liveness probes; empty: no endpoint.
 	Liveness string
 
-	// Calls say what requests of guests are made.
+	// Calls say which requests of guests are allowed.
 	Calls calls.Options
 
-	// Limits bound the requests in time.
+	// Limits bound the rate of requests.
 	Limits clients.Limits
 
-	// UserAgent is that of requests to Kubernetes; by default "kopf".
+	// UserAgent is the user agent of requests to Kubernetes. Default: "kopf".
 	UserAgent string
 
-	// Once ends the operator when all that there is at its start is handled: without
-	// an error if no handler has failed for good, else with ErrHandlersFailed.
+	// Once ends the operator when all objects that exist at its start are handled. Run then
+	// returns nil, or ErrHandlersFailed if a handler has failed for good.
 	Once bool
 
-	// GrantedSettings are names of settings of the class grant that the startup handlers may set.
+	// GrantedSettings are the names of settings of the class grant that startup handlers
+	// may set.
 	GrantedSettings []string
 
-	// Webhooks makes what lets the API server reach admission handlers, of the
-	// settings as they are after the startup handlers; nil if there is nothing. May be nil.
+	// Webhooks makes the webhooks through which the API server reaches admission handlers.
+	// It gets the settings after the startup handlers, and returns nil if no webhooks are
+	// configured. It may be nil.
 	Webhooks func(s settings.Admission) (Webhooks, error)
 
 	Log    zerolog.Logger
-	RefKey string // the field of the object's reference in log lines; "object" by default
+	RefKey string // the log field that holds the reference of the object; default: "object"
 
-	// Ready is called once, after the startup handlers, when the operator begins to
-	// observe the cluster. May be nil.
+	// Ready is called once, after the startup handlers, when the operator begins to observe
+	// the cluster. It may be nil.
 	Ready func()
 }
 
-// ErrRunTwice refuses to run an operator once more.
+// ErrRunTwice is the error of a second call of Run.
 var ErrRunTwice = errors.New("the operator has been run already: make a new one for each run")
 
 // Operator serves objects with the handlers of guests.
@@ -123,16 +128,16 @@ type Operator struct {
 	streams     watching.Set
 	served      streams.Set
 	begun       atomic.Bool // Run was called
-	serving     atomic.Bool // observing the cluster
+	serving     atomic.Bool // whether the operator observes the cluster
 	works       activities.Background
 	replacing   replacing
-	cluster     string     // its URL
-	refused     chan error // why the operator cannot go on
+	cluster     string     // URL of the cluster
+	refused     chan error // gets the error with which the operator must end
 
-	unanswered chan struct{} // has a token when a function of a resource selector has failed
+	unanswered chan struct{} // has a token after a function of a resource selector has failed
 }
 
-// New makes an operator. Nothing runs yet.
+// New makes an operator. It starts nothing.
 func New(o Options) (*Operator, error) {
 	if o.Settings == nil {
 		o.Settings = settings.Default()
@@ -165,8 +170,8 @@ func New(o Options) (*Operator, error) {
 	return op, nil
 }
 
-// newAccount counts the memory that is kept for the handlers. What is refused is an
-// error of a handler, and a warning of the operator from time to time.
+// newAccount makes the account of the memory that is kept for handlers. If it refuses
+// memory, the handler fails, and the operator logs a warning from time to time.
 func (op *Operator) newAccount() *accounts.Account {
 	account := accounts.New(op.Held)
 	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
@@ -174,20 +179,21 @@ func (op *Operator) newAccount() *accounts.Account {
 	return account
 }
 
-// Accounts are the states of the limits of memory for handlers, in a fixed order.
+// Accounts returns the usage of the memory limits for handlers, in a fixed order.
 func (op *Operator) Accounts() []accounts.Usage { return op.account.Usage() }
 
-// Run starts the operator, and returns when the context has ended and all is
-// finished: nil then, an error if it could not start or go on.
+// Run starts the operator and blocks until the context has ended and all work is finished.
+// It returns nil then, or an error if the operator could not start or continue.
 //
-// The order: startup handlers, credentials, background handlers, resources and
-// namespaces, streams. At the end: the streams stop, running handlers and the
-// background handlers finish (queueing.exit_timeout), then the cleanup handlers; the last one is the withdrawal from the peering.
+// Order at the start: startup handlers, credentials, background handlers, resources and
+// namespaces, streams. Order at the end: streams stop; running handlers and background
+// handlers finish (queueing.exit_timeout); cleanup handlers run; the operator withdraws
+// from the peering.
 //
-// An exit that takes longer than process.ultimate_exiting_timeout is given up:
-// ErrExitTimeout. What hangs then goes on hanging; the process should end.
+// If the exit takes longer than process.ultimate_exiting_timeout, Run returns
+// ErrExitTimeout. Goroutines that hang then keep running, so the process should end.
 //
-// An operator runs once: each later call returns ErrRunTwice, and changes nothing.
+// An operator runs once: each later call returns ErrRunTwice and changes nothing.
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
@@ -215,7 +221,7 @@ func (op *Operator) run(ctx context.Context) error {
 	keeper.Go(func() { fail(op.vault.Run(keeping)) })
 	err := op.serve(working)
 	if errors.Is(err, errNoLogin) {
-		return err // there is nothing to clean up
+		return err // the operator has nothing to clean up
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) || errors.Is(err, errCompleted) {
 		err = nil
@@ -243,7 +249,7 @@ func (op *Operator) cleanup(ctx context.Context) error {
 	return err
 }
 
-// perform runs an activity with the present handlers.
+// perform runs an activity with the current handlers.
 func (op *Operator) perform(ctx context.Context, kind abi.Kind) (*activities.Result, error) {
 	e := op.generations.Hold()
 	defer e.Release()
@@ -254,12 +260,12 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 	return &activities.Activity{Kind: kind, Handlers: e.Registry.Activities[kind], Settings: op.Settings, Services: e.Services, Log: op.Log}
 }
 
-// newGeneration makes a generation of handlers of this operator.
+// newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
 	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events}, calls.New(o, op.Namespaces, op.connected))
 }
 
-// connected is the client; nil before the login.
+// connected returns the client; nil before the login.
 func (op *Operator) connected() *clients.Client { return op.client }
 
 // serve observes the cluster and serves what it finds, until the context ends.
@@ -316,7 +322,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	return op.observe(ctx, observer, hooks)
 }
 
-// newObserver makes what finds out about the cluster.
+// newObserver makes the observer of the cluster.
 func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger, patterns []string) *observation.Observer {
 	return &observation.Observer{
 		Client: op.client, Orchestrator: o, Admit: op.admission.Serve, Generations: &op.generations,
@@ -329,8 +335,9 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 	}
 }
 
-// observe runs both observers and the pausing; the first error ends all. When the context
-// ends, nothing begins any more, and what runs is ended beside the observers.
+// observe runs both observers and the pauses. The first error ends all of them. When the
+// context ends, it closes the entrance of handlers, and stops daemons while the observers
+// end.
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var parts sync.WaitGroup
@@ -364,7 +371,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 func (op *Operator) refuse(err error) {
 	select {
 	case op.refused <- err:
-	default: // there is another one
+	default: // another error ends it already
 	}
 }
 

@@ -24,23 +24,23 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
-// ErrNotServing is for operators that have not begun to serve, or serve no more.
+// ErrNotServing means that the operator has not begun to serve, or no longer serves.
 var ErrNotServing = errors.New("the operator does not serve")
 
-// promptly is how long daemons that were replaced may take to end before all others
-// are started anew; those that take longer are started anew when they have ended.
+// promptly is how long a replacement waits for replaced daemons to end before it starts
+// the others. It starts slower ones after they have ended.
 const promptly = 200 * time.Millisecond
 
-// replacing is what Replace needs of an operator that runs.
+// replacing is what Replace needs of a running operator.
 type replacing struct {
-	initial  settings.Settings // before the startup handlers
+	initial  settings.Settings // the settings before the startup handlers
 	begun    chan struct{}     // closed when the first streams are known
-	renewals sync.WaitGroup    // what goes on after a replacement
+	renewals sync.WaitGroup    // work that continues after Replace has returned
 
-	mu       sync.Mutex // one replacement at a time; guards all below
+	mu       sync.Mutex // held during a replacement; guards the fields below
 	serving  context.Context
 	observer *observation.Observer
-	hooked   bool // the API server can reach handlers
+	hooked   bool // whether the API server can reach handlers
 }
 
 func (r *replacing) begin(ctx context.Context, o *observation.Observer, hooked bool) {
@@ -49,7 +49,7 @@ func (r *replacing) begin(ctx context.Context, o *observation.Observer, hooked b
 	r.serving, r.observer, r.hooked = ctx, o, hooked
 }
 
-// end waits for what goes on.
+// end blocks until the renewals have finished.
 func (r *replacing) end() {
 	r.mu.Lock()
 	r.serving = nil
@@ -57,20 +57,19 @@ func (r *replacing) end() {
 	r.renewals.Wait()
 }
 
-// Replace puts other handlers in the place of those of an operator that serves. The
-// streams go on; what is known of the objects stays, and so do memos, settings and
-// credentials. An error means that nothing was replaced; ErrNotServing, that it was
-// too early or too late.
+// Replace replaces the handlers of a running operator. Streams continue; the memories of
+// objects, memos, settings and credentials stay. An error means that nothing was replaced.
+// ErrNotServing means that Replace was called too early or too late.
 //
-// The order: the startup handlers of the new ones are called, and may not change any
-// setting; then the new handlers take over. Handlers that run are finished by the old
-// ones, unless they are daemons: these are stopped as at the exit. Background handlers,
-// daemons and timers are started anew, indices are filled anew, and all objects are
-// shown to the new handlers once more: to be handled if they have not been yet, but not
-// as events, and not to be resumed. The cleanup handlers are called at the exit only.
+// Order: the new startup handlers run, and may not change any setting; then the new
+// handlers take over. The old handlers finish their running calls, except daemons, which
+// are stopped as at the exit. Background handlers, daemons and timers are restarted, and
+// indices are filled again. The new handlers see all objects once more: objects that are
+// not handled yet are handled, but there are no raw events and no resuming. Cleanup
+// handlers run at the exit only.
 //
-// The returned channel is closed when the old guests are not called any more; tasks
-// of theirs may be left to be released.
+// The returned channel is closed when the old guests are no longer called. Some of their
+// tasks may still have to be released.
 func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls.Options) (left <-chan struct{}, err error) {
 	x := &op.replacing
 	x.mu.Lock()
@@ -105,7 +104,7 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 	return op.takeOver(serving, e), nil //nolint:contextcheck // the same
 }
 
-// startUp calls the startup handlers of a generation that is to be the next one.
+// startUp runs the startup handlers of the next generation.
 func (op *Operator) startUp(ctx context.Context, e *generations.Generation) error {
 	initial := op.replacing.initial
 	a := op.activity(e, abi.KindStartup)
@@ -127,20 +126,20 @@ func (op *Operator) startUp(ctx context.Context, e *generations.Generation) erro
 	return nil
 }
 
-// reclaim claims the streams for a generation, or for the one before if it cannot have
-// all of them.
+// reclaim claims the streams for a generation. If it cannot claim all of them, it claims
+// them for the current generation again.
 func (op *Operator) reclaim(e *generations.Generation) (err error) {
 	claim := func(e *generations.Generation) (err error) {
 		op.served.Each(func(s *streams.Stream) { err = errors.Join(err, s.Reclaim(e)) })
 		return err
 	}
 	if err = claim(e); err != nil {
-		_ = claim(op.generations.Present()) // it had them before
+		_ = claim(op.generations.Present()) // the current generation had these claims before
 	}
 	return err
 }
 
-// differences are the names of the settings that differ.
+// differences returns the names of the settings that differ.
 func differences(a, b *settings.Settings) ([]string, error) {
 	var values [2]map[string]json.RawMessage
 	for i, s := range []*settings.Settings{a, b} {
@@ -161,10 +160,10 @@ func differences(a, b *settings.Settings) ([]string, error) {
 	return names, nil
 }
 
-// takeOver makes a generation the present one.
+// takeOver makes a generation the current one.
 func (op *Operator) takeOver(ctx context.Context, e *generations.Generation) (left <-chan struct{}) {
 	x := &op.replacing
-	e.Indexed.Add() // until it is known which objects are to be indexed
+	e.Indexed.Add() // until it is known which objects must be indexed
 	e.Inherit(op.generations.Present())
 	old := op.generations.Replace(e)
 	released := make(chan struct{})
@@ -178,7 +177,7 @@ func (op *Operator) takeOver(ctx context.Context, e *generations.Generation) (le
 	return released
 }
 
-// renew ends what the handlers before have left running, and starts it anew.
+// renew stops what runs for replaced handlers, and starts it for the new ones.
 func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	var working sync.WaitGroup
 	working.Go(func() {
@@ -199,7 +198,7 @@ func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	case <-timer.C:
 		late = true
 	}
-	e.Hold() // its functions may select resources
+	e.Hold() // functions of its guests may select resources
 	op.served.Each(func(s *streams.Stream) {
 		if s.Born.Load() != e.Number+1 {
 			e.Await(s.Dimension)

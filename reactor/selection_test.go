@@ -21,7 +21,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// choosing is a guest whose functions of selectors fail some times, and select everything then.
+// choosing is a guest whose selector functions fail a few times, and then select
+// everything.
 type choosing struct {
 	*reactortest.Counting
 	fails int
@@ -38,8 +39,8 @@ func (g *choosing) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*ab
 // chosen is a handler whose resource is selected by a function.
 var chosen = abi.Handler{Kind: abi.KindCreate, ID: "chosen_fn", Resource: &abi.Selector{Function: true}}
 
-// A function of a resource selector that has failed is asked again, and what it selects then
-// is served. Answers are not asked for again.
+// A selector function that has failed is asked again, and what it selects is served.
+// Questions with an answer are not repeated.
 func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 	guest := &choosing{Counting: &reactortest.Counting{Handlers: []abi.Handler{chosen}}, fails: 3}
 	registry, err := registries.New(guest)
@@ -65,7 +66,7 @@ func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 		if n := len(guest.asked); n != 1 || len(o.Orchestrator.Resources) > 0 {
 			t.Errorf("asked %d times, %d resources are served", n, len(o.Orchestrator.Resources))
 		}
-		go func() { _ = o.AskAgain(ctx) }() // Ends with the test.
+		go func() { _ = o.AskAgain(ctx) }() // It ends with the test.
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := len(guest.asked); n != 4 || guest.asked[3].Sub(began) != 7*time.Second {
@@ -82,7 +83,7 @@ func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 	})
 }
 
-// A resource that is served already for another handler gets the new one, too.
+// A new handler gets a resource that is already served for another handler.
 func TestSelectorsThatFailForServedResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
@@ -97,7 +98,7 @@ func TestSelectorsThatFailForServedResources(t *testing.T) {
 		o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), nil)
 		o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = o.AskAgain(ctx) }() // Ends with the test.
+		go func() { _ = o.AskAgain(ctx) }() // It ends with the test.
 		time.Sleep(time.Minute)
 		if n := guest.Begun.Load(); n != 6 {
 			t.Errorf("%d calls after the answer, want one more for each object", n)

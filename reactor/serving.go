@@ -12,8 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
-// errNoNamespace is for operators that serve the cluster: they have no namespaces
-// with peering objects.
+// errNoNamespace means that an operator of the whole cluster has no namespaces with
+// peering objects.
 var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects of namespaces are of no use ` +
 	"for the whole cluster; serve namespaces, or set peering.standalone")
 
@@ -26,8 +26,8 @@ func (op *Operator) start(ctx context.Context, d dimensions.Dimension) {
 	}
 }
 
-// prepare makes all handlers wait for a stream whose objects are indexed, and the
-// operator for a peering object that is mandatory.
+// prepare makes all handlers wait for a stream whose objects are indexed. It makes the
+// operator wait for a mandatory peering object.
 func (op *Operator) prepare(d dimensions.Dimension) {
 	if d.Peering {
 		op.pauses.Set(pauses.Reason(d.Key()), op.Settings.Peering.Mandatory)
@@ -37,7 +37,7 @@ func (op *Operator) prepare(d dimensions.Dimension) {
 	op.generations.Present().Await(d)
 }
 
-// host is what the streams of objects need of the operator.
+// host returns what streams of objects need of the operator.
 func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
@@ -46,7 +46,7 @@ func (op *Operator) host() *streams.Host {
 	}
 }
 
-// peers keeps the operator known to its peers until the context ends.
+// peers runs the membership in a peering object until the context ends.
 func (op *Operator) peers(ctx context.Context, d dimensions.Dimension) {
 	log := op.Log.With().Str(loggers.Field, "kopf.peering").Logger()
 	m, err := peering.New(op.client, op.Settings, d, op.identity(), op.pauses, &op.streams, log)

@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// What an operator does about its peers before it has met any.
+// An operator applies the peering settings before it has met any peers.
 func TestPeeringResourcesBySettings(t *testing.T) {
 	all := []selectors.Resource{
 		{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true},
@@ -51,7 +51,7 @@ func TestPeeringResourcesBySettings(t *testing.T) {
 	}
 }
 
-// The observers do not watch if that is switched off.
+// The observers do not watch if scanning is disabled.
 func TestScanningBySettings(t *testing.T) {
 	for _, tt := range []struct {
 		disabled string
@@ -66,7 +66,7 @@ func TestScanningBySettings(t *testing.T) {
 			o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_ = o.ObserveNamespaces(ctx) // the end of the context
+			_ = o.ObserveNamespaces(ctx) // returns the context's error
 			first := ""
 			if len(seen.all()) > 0 {
 				first = <-asked

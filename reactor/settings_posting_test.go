@@ -21,7 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
-// answeringEmpty answers with empty listings, and tells the paths.
+// answeringEmpty answers with empty listings, and reports the paths.
 func answeringEmpty(asked chan string) func(int, http.ResponseWriter, *http.Request) {
 	return func(_ int, w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Path
@@ -33,7 +33,7 @@ func answeringEmpty(asked chan string) func(int, http.ResponseWriter, *http.Requ
 	}
 }
 
-// What is posted of an event of each kind and of log messages.
+// The settings decide what is posted of events and log messages.
 func TestPostingBySettings(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -120,8 +120,7 @@ func TestPosterBySettings(t *testing.T) {
 	}
 }
 
-// An object keeps its place among the limited ones for a while, so that the others
-// wait for it.
+// An object keeps its limited place for a while, so that the others wait for it.
 func TestPlacesOfPostersBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := configured(t, map[string]string{"posting.worker_limit": "1", "posting.idle_timeout": "3"}).Settings

@@ -28,13 +28,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// configured is an operator with settings that are changed by their names.
+// configured makes an operator with changed settings, by name.
 func configured(t *testing.T, changes map[string]string) *Operator {
 	t.Helper()
 	return &Operator{Options: Options{Settings: reactortest.SettingsWith(t, changes)}, pauses: pauses.New(), memories: processing.NewMemories(), runnables: daemons.NewRunnables()}
 }
 
-// requests are what a server was asked.
+// requests records the requests of a server.
 type requests struct {
 	mu   sync.Mutex
 	seen []url.Values
@@ -46,7 +46,7 @@ func (r *requests) all() []url.Values {
 	return slices.Clone(r.seen)
 }
 
-// served is a server that remembers requests, and an operator's client of it.
+// served starts a server that records requests, and makes an operator's client for it.
 func served(t *testing.T, op *Operator, answer func(n int, w http.ResponseWriter, r *http.Request)) *requests {
 	t.Helper()
 	seen := &requests{}
@@ -55,7 +55,7 @@ func served(t *testing.T, op *Operator, answer func(n int, w http.ResponseWriter
 		seen.seen = append(seen.seen, r.URL.Query())
 		n := len(seen.seen)
 		seen.mu.Unlock()
-		_, _ = io.Copy(io.Discard, r.Body) // only then it is noticed that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices only after this that the client has gone
 		answer(n, w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -140,7 +140,7 @@ func retrySoon(n int, w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// A connection that is never made is given up in the time of its kind.
+// A connection that cannot be opened ends with the timeout of its kind.
 func TestConnectionsBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := configured(t, map[string]string{
@@ -173,7 +173,7 @@ func TestProxiesBySettings(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, trusted, except string
-		proxy                 func(*http.Request) (*url.URL, error) // of kubeconfig
+		proxy                 func(*http.Request) (*url.URL, error) // of the kubeconfig
 		want                  int
 	}{
 		{"the environment is not trusted", "false", "", nil, 0},
@@ -184,7 +184,7 @@ func TestProxiesBySettings(t *testing.T) {
 		t.Setenv("NO_PROXY", tt.except)
 		op := configured(t, map[string]string{"networking.trust_env": tt.trusted, "networking.error_backoffs": "[]", "networking.connect_timeout": "1"})
 		client := clientOf(op, &rest.Config{Host: "http://cluster.invalid", Proxy: tt.proxy})
-		_, _ = client.Patch(t.Context(), "/x", clients.MergePatch, nil) // without the proxy, there is no such host
+		_, _ = client.Patch(t.Context(), "/x", clients.MergePatch, nil) // fails: the host does not exist without the proxy
 		if len(proxied) != tt.want {
 			t.Errorf("%s: the proxy got %d requests, want %d", tt.name, len(proxied), tt.want)
 		}
@@ -194,7 +194,7 @@ func TestProxiesBySettings(t *testing.T) {
 	}
 }
 
-// silent takes the events of a stream.
+// silent ignores the events of a stream.
 type silent struct{ listed func() }
 
 func (silent) Event(watching.Event) {}
@@ -219,7 +219,7 @@ func TestStreamsBySettings(t *testing.T) {
 	stream := &watching.Stream{Client: op.client, Path: "/api/v1/pods", Options: watching.Filtered(op.Settings, pods), Log: func(int, string) {}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_ = stream.Run(ctx, silent{func() {}}) // the end of the context
+	_ = stream.Run(ctx, silent{func() {}}) // returns the context's error
 	all := seen.all()
 	if len(all) < 3 || len(all) > 7 {
 		t.Fatalf("%d requests in a second, want a listing, and a watch each quarter of it", len(all))
@@ -239,7 +239,7 @@ func TestStreamsBySettings(t *testing.T) {
 func TestStreamedListingsBySettings(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		streams bool // the server
+		streams bool // whether the server streams listings
 		want    []string
 	}{{"of a new server", true, []string{"true"}}, {"of an old server", false, []string{"true", ""}}} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestStreamedListingsBySettings(t *testing.T) {
 			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			_ = stream.Run(ctx, silent{cancel}) // the end of the context
+			_ = stream.Run(ctx, silent{cancel}) // returns the context's error
 			var got []string
 			for _, query := range seen.all() {
 				got = append(got, query.Get("sendInitialEvents"))
@@ -272,7 +272,7 @@ func TestStreamedListingsBySettings(t *testing.T) {
 	}
 }
 
-// A connection over which nothing comes is given up, be it of a listing or a watch.
+// A connection over which nothing arrives is closed, both of a listing and of a watch.
 func TestInactivityBySettings(t *testing.T) {
 	for _, silence := range []string{"listing", "watch"} {
 		t.Run(silence, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestInactivityBySettings(t *testing.T) {
 				}
 				cancel()
 			}()
-			_ = stream.Run(ctx, silent{func() {}}) // the end of the context
+			_ = stream.Run(ctx, silent{func() {}}) // returns the context's error
 		})
 	}
 }

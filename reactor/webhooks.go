@@ -8,17 +8,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/admission"
 )
 
-// Webhooks lets the API server reach the admission handlers of an operator.
-// Package webhooks has them.
+// Webhooks lets the API server reach the admission handlers of an operator. Package
+// webhooks implements it.
 type Webhooks interface {
-	// Serve serves until the context ends, and then until all is put in order: nil
-	// in that case. Its end ends the operator.
+	// Serve serves until the context ends, cleans up, and then returns nil. If it returns
+	// earlier, the operator ends.
 	Serve(ctx context.Context, a *admission.Admission) error
 }
 
 var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
 
-// webhooks makes what serves the admission handlers, if there is anything to serve.
+// webhooks makes the webhooks of the admission handlers; nil if there is nothing to serve.
 func (op *Operator) webhooks() (Webhooks, error) {
 	var hooks Webhooks
 	var err error
@@ -34,8 +34,8 @@ func (op *Operator) webhooks() (Webhooks, error) {
 	return hooks, nil
 }
 
-// admit serves the webhooks, but not before the resources are known: reviews that
-// come too early would find no handlers.
+// admit serves the webhooks after the resources are known: earlier reviews would find no
+// handlers.
 func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 	if hooks == nil {
 		return nil

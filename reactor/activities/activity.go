@@ -21,8 +21,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// Activity calls the handlers of one event in the life of an operator, until all
-// of them are done. Their progress is kept in memory only.
+// Activity calls the handlers of one event in the life of an operator until all of them
+// are done. Their progress is kept in memory only.
 //
 // Kopf: kopf._core.engines.activities (v1.45).
 type Activity struct {
@@ -30,18 +30,18 @@ type Activity struct {
 	Handlers []*registries.Handler
 	Settings *settings.Settings
 	Services *handling.Services
-	Logins   []string // of the host; for login handlers
+	Logins   []string // the host's own logins, for login handlers
 	Log      zerolog.Logger
 }
 
-// Result is what the handlers of an activity have returned.
+// Result holds what the handlers of an activity have returned.
 type Result struct {
-	Results  map[string]any     // by their ids; without those that returned nothing
+	Results  map[string]any     // by handler id; handlers that returned nothing are left out
 	Settings map[string]abi.Raw // merged
 }
 
-// Run calls the handlers. Those that have failed for good are an error in the end:
-// all the others run nevertheless.
+// Run calls the handlers. If a handler fails for good, all others still run, and Run
+// returns the failures as an error.
 func (a *Activity) Run(ctx context.Context) (*Result, error) {
 	c, err := a.cause(nil)
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *Activity) Run(ctx context.Context) (*Result, error) {
 	return merged, a.failures(state)
 }
 
-// cause is what the handlers of the activity are called with. The stopper is for
-// background handlers.
+// cause makes the cause with which the handlers of the activity are called. Only
+// background handlers have a stopper.
 func (a *Activity) cause(s *stoppers.Stopper) (*handling.Cause, error) {
 	current, err := a.Settings.JSON()
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Activity) cause(s *stoppers.Stopper) (*handling.Cause, error) {
 	return handling.NewCause(o, &handling.Activity{Name: activityNames[a.Kind], Settings: abi.Raw(current), Logins: a.Logins, Stopper: s}), nil
 }
 
-// activityNames are the kwarg activity.
+// activityNames are the values of the kwarg activity.
 var activityNames = map[abi.Kind]string{
 	abi.KindStartup: "startup", abi.KindCleanup: "cleanup", abi.KindProbe: "probe", abi.KindLogin: "authentication",
 }
@@ -103,7 +103,7 @@ func (a *Activity) failures(state progression.State) error {
 	return fmt.Errorf("handlers of the kind %s have failed: %s", a.Kind, strings.Join(failed, "; "))
 }
 
-// WireSettings are changes of settings by their names.
+// WireSettings encodes changed settings by name.
 func WireSettings(changes map[string]abi.Raw) map[string]json.RawMessage {
 	values := make(map[string]json.RawMessage, len(changes))
 	for name, value := range changes {

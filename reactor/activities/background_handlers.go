@@ -15,25 +15,25 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// work is a handler that belongs to no object. It runs beside the operator as a
-// daemon does beside an object: it is retried after errors, but not started again
-// once it has ended by itself.
+// work is a handler that belongs to no object. It runs next to the operator, as a daemon
+// runs next to an object. It is retried after errors, but it is not restarted after it has
+// ended by itself.
 //
-// It is not in the reference.
+// It has no counterpart in Kopf.
 type work struct {
 	handler *registries.Handler
 	cause   *handling.Cause
 	x       *handling.Execution
 }
 
-// Background are the background handlers that run.
+// Background holds the running background handlers.
 type Background struct {
-	mu   sync.Mutex // guards halt, and keeps those of two generations from running at the same time
-	halt func()     // nil: there are none
+	mu   sync.Mutex // guards halt, and keeps handlers of two generations from running at the same time
+	halt func()     // nil: no handlers run
 }
 
-// Start starts the background handlers of a generation that is still the present one,
-// after those of the one before have ended. The activity has the handlers.
+// Start starts the background handlers of the activity after those of the previous
+// generation have ended. It starts none if e is no longer the current generation.
 func (w *Background) Start(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,6 +44,7 @@ func (w *Background) Start(ctx context.Context, a *Activity, e *generations.Gene
 	return err
 }
 
+// Stop ends the background handlers and waits for them.
 func (w *Background) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,9 +58,8 @@ func (w *Background) end() {
 	}
 }
 
-// startWork starts the background handlers. The returned function tells them to
-// end, and waits; those that take longer than handlers at the exit may are ended by
-// force.
+// startWork starts the background handlers. The returned function asks them to end, and
+// waits. It ends handlers by force that exceed the time of handlers at the exit.
 func startWork(ctx context.Context, a *Activity, e *generations.Generation, in handling.Entrance) (stop func(), err error) {
 	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -71,7 +71,7 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 			break
 		}
 		w := &work{h, c, &handling.Execution{Settings: a.Settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModeTemporary, Entrance: in}}
-		running.Go(func() { w.run(working) }) // Waited for by the returned function.
+		running.Go(func() { w.run(working) }) // The returned function waits for it.
 	}
 	tell := context.AfterFunc(ctx, func() { stopper.Set(abi.StopOperatorExiting) })
 	return func() {
@@ -85,7 +85,7 @@ func startWork(ctx context.Context, a *Activity, e *generations.Generation, in h
 	}, err
 }
 
-// run calls the handler until it ends by itself, or is told to.
+// run calls the handler until it ends by itself or must stop.
 func (w *work) run(ctx context.Context) {
 	title, stopper := w.handler.Title(), w.cause.Stopper()
 	state := progression.State{}.WithHandlers([]string{w.handler.ID}, time.Now())

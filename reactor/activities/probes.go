@@ -15,11 +15,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
-// probingAge is how long the results of probes are good for.
+// probingAge is how long results of probes are reused.
 const probingAge = 10 * time.Second
 
-// prober answers the liveness probes of Kubernetes with the results of the probe
-// handlers, by their ids. While it answers, the operator is alive.
+// prober answers the liveness probes of Kubernetes with the results of the probe handlers,
+// by handler id. An answer means that the operator is alive.
 //
 // Kopf: kopf._core.engines.probing (v1.45); https://docs.kopf.dev/en/latest/probing/
 type prober struct {
@@ -27,13 +27,14 @@ type prober struct {
 	path string
 	log  func(message string)
 
-	busy    chan struct{} // held by who runs the probes, or looks at the results; capacity 1
+	busy    chan struct{} // held while the probes run or their results are read; capacity 1
 	results map[string]any
 	when    time.Time
 }
 
-// Liveness opens the endpoint of probes, whose handlers run calls, and returns a function that serves it until the
-// context ends. The URL must be like http://host:port/path.
+// Liveness opens the endpoint of the probes, whose handlers run calls. It returns a
+// function that serves the endpoint until the context ends. The URL has the form
+// http://host:port/path.
 func Liveness(endpoint string, run func(ctx context.Context) (*Result, error), log zerolog.Logger) (serve func(ctx context.Context), err error) {
 	parts, err := url.Parse(endpoint)
 	if err != nil || parts.Scheme != "http" {
@@ -57,7 +58,7 @@ func Liveness(endpoint string, run func(ctx context.Context) (*Result, error), l
 	server := conns.Server(p)
 	listener = conns.New(conns.Small).Listener(listener)
 	return func(ctx context.Context) {
-		context.AfterFunc(ctx, func() { _ = server.Close() }) // its listener may be closed already
+		context.AfterFunc(ctx, func() { _ = server.Close() }) // the listener may be closed already
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			p.log(fmt.Sprintf("The liveness endpoint has failed: %v", err))
 		}
@@ -80,20 +81,20 @@ func (p *prober) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(w).Encode(results) // whoever has asked may be gone
+	_ = json.NewEncoder(w).Encode(results) // the client may be gone
 }
 
-// collect runs the probes, unless their last results are still good. Failures are
-// not kept.
+// collect runs the probes unless their last results are still fresh. Failures are not
+// kept.
 func (p *prober) collect(ctx context.Context) (map[string]any, error) {
 	select {
 	case p.busy <- struct{}{}:
 		defer func() { <-p.busy }()
-		running := conns.Begin(ctx) // others, however many, do not take the connection of who has the place
+		running := conns.Begin(ctx) // waiting probes, however many, do not evict the connection of the running one
 		running.Run()
 		defer running.End()
 	case <-ctx.Done():
-		return nil, ctx.Err() // whoever has asked is gone
+		return nil, ctx.Err() // the client is gone
 	}
 	if p.results != nil && time.Since(p.when) < probingAge {
 		return p.results, nil
@@ -110,5 +111,5 @@ func (p *prober) collect(ctx context.Context) (map[string]any, error) {
 func plain(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // whoever has asked may be gone
+	_, _ = w.Write([]byte(text)) // the client may be gone
 }

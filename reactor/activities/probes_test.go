@@ -12,8 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
-// TestProbesAmongManyClients: while probes run for one client, 300 others ask, too, and
-// 300 more say nothing. The first one gets its answer, and so does who comes last.
+// TestProbesAmongManyClients checks that 300 clients that ask, and 300 that send nothing,
+// do not evict the client whose probes run. A later client gets an answer too.
 func TestProbesAmongManyClients(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestProbesAmongManyClients(t *testing.T) {
 	}}
 	server := conns.Server(p)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(conns.New(conns.Small).Listener(listener)) }() // Waited for below.
+	go func() { ended <- server.Serve(conns.New(conns.Small).Listener(listener)) }() // It is waited for below.
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func() string {
 		rsp, err := client.Get("http://" + address + "/healthz")
@@ -49,7 +49,7 @@ func TestProbesAmongManyClients(t *testing.T) {
 		return strings.TrimSpace(string(text))
 	}
 	first := make(chan string, 1)
-	go func() { first <- ask() }() // Waited for below.
+	go func() { first <- ask() }() // It is waited for below.
 	<-began
 	for i := range 600 {
 		conn, err := net.Dial("tcp", address)
@@ -58,7 +58,7 @@ func TestProbesAmongManyClients(t *testing.T) {
 		}
 		defer conn.Close()
 		if i < 300 {
-			_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // it may be closed already
+			_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // the connection may be closed already
 		}
 	}
 	close(release)

@@ -27,7 +27,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Admission is an operator as its webhooks see it. It is safe for concurrent use.
+// Admission is the part of an operator that webhooks call. It is safe for concurrent use.
 //
 // Kopf: kopf._core.engines.admission (v1.45).
 type Admission struct {
@@ -37,18 +37,18 @@ type Admission struct {
 	settings    *settings.Settings
 	log         zerolog.Logger
 	refKey      string        // see New
-	changed     chan struct{} // has a token after each change of the resources
+	changed     chan struct{} // gets a token after each change of the resources
 
-	mu         sync.Mutex           // guards all below
-	generation uint32               // whose handlers they are for
+	mu         sync.Mutex           // guards the fields below
+	generation uint32               // whose handlers the resources are for
 	resources  []selectors.Resource // for reviews
-	versions   []selectors.Resource // for conversions: of all versions
-	found      chan struct{}        // closed when the resources are known
+	versions   []selectors.Resource // for conversions: resources in all versions
+	found      chan struct{}        // closed when the resources are known for the first time
 }
 
-// New is the operator with these generations of handlers and memories of objects, as its
-// webhooks see it. The client is asked for when it is needed: there is none before the
-// login. The refKey is the field of the object's reference in log lines.
+// New makes an Admission from the generations of handlers and the memories of objects. It
+// calls client when it needs the client, because no client exists before the login. The
+// refKey is the log field that holds the reference of the object.
 func New(g *generations.Generations, m *processing.Memories, client func() *clients.Client, s *settings.Settings, log zerolog.Logger, refKey string) *Admission {
 	return &Admission{
 		generations: g, memories: m, connected: client, settings: s, log: log, refKey: refKey,
@@ -56,8 +56,8 @@ func New(g *generations.Generations, m *processing.Memories, client func() *clie
 	}
 }
 
-// Serve replaces the resources that the handlers of a generation are for, out of all
-// that there are.
+// Serve replaces the resources that the handlers of a generation are for. All is every
+// resource of the cluster.
 func (a *Admission) Serve(e *generations.Generation, resources, all []selectors.Resource) {
 	versions := slices.DeleteFunc(slices.Clone(all), func(r selectors.Resource) bool {
 		return !slices.ContainsFunc(e.Registry.Converting, func(h *registries.Handler) bool { return converts(h, r) })
@@ -80,15 +80,15 @@ func (a *Admission) Serve(e *generations.Generation, resources, all []selectors.
 	}
 }
 
-// Found is closed when the resources are known for the first time: reviews that come
+// Found is closed when the resources are known for the first time. Reviews that come
 // earlier find no handlers.
 func (a *Admission) Found() <-chan struct{} { return a.found }
 
-// Changed has something to receive after the resources have changed.
+// Changed delivers a token after the resources have changed.
 func (a *Admission) Changed() <-chan struct{} { return a.changed }
 
-// Handlers are the handlers of webhooks in the order of their declaration, with
-// the resources that they are for now.
+// Handlers returns the handlers of webhooks in the order of their declaration, with their
+// current resources.
 func (a *Admission) Handlers() []reviews.Handler {
 	e := a.generations.Hold()
 	defer e.Release()
@@ -108,7 +108,7 @@ func selected(resources []selectors.Resource, is func(selectors.Resource) bool) 
 	return slices.DeleteFunc(slices.Clone(resources), func(r selectors.Resource) bool { return !is(r) })
 }
 
-// Get reads an object, in one attempt.
+// Get reads an object in one attempt.
 func (a *Admission) Get(ctx context.Context, path apipath.Path) ([]byte, error) {
 	return a.connected().Get(ctx, path, nil)
 }
@@ -124,7 +124,7 @@ func (a *Admission) Patch(ctx context.Context, path apipath.Path, mergePatch []b
 	return err
 }
 
-// Identity is the certificate of the API server, and its version.
+// Identity returns the certificate of the API server and its version.
 func (a *Admission) Identity(ctx context.Context) (*x509.Certificate, string, error) {
 	return a.connected().Identity(ctx)
 }
@@ -141,9 +141,9 @@ func (a *Admission) find(wanted reviews.Resource) (selectors.Resource, error) {
 	return selectors.Resource{}, reviews.UnknownResource(wanted)
 }
 
-// Review calls the handlers of a request, one after another, and returns what they
-// have decided. An error means that the request itself is bad (reviews.Error), or
-// that it cannot be answered: a filter has failed, the time is over.
+// Review calls the handlers of a request one after another and returns their verdict. It
+// returns a reviews.Error if the request is invalid. It returns other errors if the
+// request cannot be answered: a filter has failed, or the time is over.
 //
 // Kopf: kopf._core.engines.admission.serve_admission_request.
 func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.Verdict, error) {
@@ -182,7 +182,7 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 		return nil, err
 	}
 	mutates := slices.ContainsFunc(handlers, func(h *registries.Handler) bool { return h.Spec.Kind == abi.KindMutate })
-	if len(verdict.Patch) > 0 && !mutates { // the API server would refuse the answer as a whole
+	if len(verdict.Patch) > 0 && !mutates { // the API server refuses the whole answer otherwise
 		verdict.Patch = nil
 		verdict.Failures = append(verdict.Failures, &abi.Error{Kind: abi.ErrorArbitrary, Message: errValidatingPatch})
 	}
@@ -191,8 +191,8 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 
 const errValidatingPatch = "a validating handler cannot change the object, but it has a patch for it"
 
-// cause makes the cause of a review. The memo is that of the object, which does
-// not exist yet when it is being created.
+// cause makes the cause of a review. It uses the memo of the object, even if the object is
+// still being created.
 func (a *Admission) cause(e *generations.Generation, in *reviews.Incoming, resource selectors.Resource) (*handling.Cause, error) {
 	body, err := dicts.DecodeParts(in.Body(), e.Reviewed)
 	if err != nil {
@@ -205,8 +205,8 @@ func (a *Admission) cause(e *generations.Generation, in *reviews.Incoming, resou
 	}, &review{in}), nil
 }
 
-// candidates are the handlers that the request is for, but for their filters. Of
-// mutating ones, only those that say so are for deletions.
+// candidates returns the handlers that match the request before their filters run.
+// Mutating handlers get deletions only if they ask for them.
 func candidates(registry *registries.Registry, in *reviews.Incoming, resource selectors.Resource) []*registries.Handler {
 	var found []*registries.Handler
 	for _, h := range registry.Admission {
@@ -219,7 +219,7 @@ func candidates(registry *registries.Registry, in *reviews.Incoming, resource se
 	return found
 }
 
-// patchOf is the patch of all handlers as the answer to a review has it.
+// patchOf returns the merged patch of all handlers as the operations of the answer.
 func patchOf(ctx context.Context, c *handling.Cause) ([]patches.Operation, error) {
 	if c.Patch.Empty() {
 		return nil, nil

@@ -19,8 +19,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Convert brings an object into another version of its group, in as many steps as
-// it takes. An error names the object, and what is missing or has failed.
+// Convert converts an object to another version of its group, in as many steps as needed.
+// Errors name the object, and the handler that failed or is missing.
 func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]byte, error) {
 	object, err := dicts.DecodeObject(raw)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]
 	return dicts.Encode(object), nil
 }
 
-// conversion is a step of one, as a kind of cause. It has no side effects.
+// conversion is the kind of cause of one step of a conversion. It has no side effects.
 type conversion struct{ from, to string }
 
 func (k *conversion) Kwargs(inv *abi.Invocation) {
@@ -50,16 +50,16 @@ func (*conversion) Segment(*handling.Object, uint32) ([]byte, bool) { return nil
 
 func (*conversion) ReadOnly(*registries.Handler) string { return "a conversion has no side effects" }
 
-// converter is a way from one version to another.
+// converter is a chain of handlers from one version to another.
 type converter struct {
 	admission  *Admission
-	generation *generations.Generation // held by who converts
+	generation *generations.Generation // the caller of converter holds it
 	group      string
 	resource   selectors.Resource
 	steps      []*registries.Handler
 }
 
-// converter finds the shortest way for an object.
+// converter finds the shortest chain of handlers for an object.
 func (a *Admission) converter(e *generations.Generation, object dicts.Object, desired string) (*converter, error) {
 	group, from := splitVersion(dicts.LookupString(object, "apiVersion"))
 	wantedGroup, to := splitVersion(desired)
@@ -82,7 +82,7 @@ func (a *Admission) converter(e *generations.Generation, object dicts.Object, de
 	return c, nil
 }
 
-// convertersOf are the handlers for a kind in any version, and one of its resources.
+// convertersOf returns the handlers for a kind in any version, and one of its resources.
 func (a *Admission) convertersOf(registry *registries.Registry, group, kind string, resource *selectors.Resource) []*registries.Handler {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,8 +99,8 @@ func (a *Admission) convertersOf(registry *registries.Registry, group, kind stri
 	return found
 }
 
-// converts tells whether a handler is for a resource, in whatever version: its
-// selector may name the preferred one only, by naming none.
+// converts reports whether a handler is for a resource, in any version. A selector without
+// a version matches the preferred version only, so the version is ignored.
 func converts(h *registries.Handler, r selectors.Resource) bool {
 	r.Preferred = true
 	return h.Selector.Check(r)
@@ -114,7 +114,7 @@ func splitVersion(apiVersion string) (group, version string) {
 	return "", apiVersion
 }
 
-// run makes all steps.
+// run runs all steps.
 func (c *converter) run(ctx context.Context, object dicts.Object) (dicts.Object, error) {
 	for _, h := range c.steps {
 		next, err := c.step(ctx, h, object)

@@ -9,7 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// review is a request of the API server, as a kind of cause.
+// review is a request of the API server as a kind of cause.
 //
 // Kopf: kopf._core.intents.causes.WebhookCause (v1.45).
 type review struct{ *reviews.Incoming }
@@ -22,7 +22,7 @@ func (r *review) Kwargs(inv *abi.Invocation) {
 	}
 }
 
-// readOnly tells why the requests of a handler must not write; empty if they may.
+// ReadOnly returns why the requests of a handler must not write. It is empty if they may.
 func (r *review) ReadOnly(h *registries.Handler) string {
 	switch {
 	case r.DryRun:
@@ -33,8 +33,8 @@ func (r *review) ReadOnly(h *registries.Handler) string {
 	return ""
 }
 
-// Segment has whole bodies as the states, not essences: nothing is stored that they could
-// be compared with.
+// Segment returns whole bodies as the old and new state, not essences: no stored essence
+// exists to compare with.
 func (r *review) Segment(_ *handling.Object, tag uint32) ([]byte, bool) {
 	switch tag {
 	case abi.TagBody, abi.TagFresh:
@@ -55,7 +55,7 @@ func decodedOrNil(raw []byte) any {
 	}
 	object, err := dicts.Decode(raw)
 	if err != nil {
-		return nil // the review was checked before
+		return nil // the review was validated before
 	}
 	return object
 }

@@ -1,8 +1,8 @@
-// Package apipath makes the paths of requests to the API of Kubernetes. No other package
-// makes any: guests name objects, namespaces and resources, and a path that is put together
-// of unchecked names leads to other objects, with the operator's rights.
+// Package apipath makes the paths of requests to the Kubernetes API. No other package
+// makes paths. Guests name objects, namespaces and resources, and a path with unchecked
+// names can reach other objects with the operator's rights.
 //
-// A test of the repository looks for paths that are made elsewhere.
+// A test of the repository fails for paths that are made elsewhere.
 package apipath
 
 import (
@@ -20,42 +20,42 @@ import (
 // Path is the path of a request, escaped, without a query.
 type Path string
 
-// Paths that have no variable parts.
+// These paths have no variable parts.
 const (
 	Core          Path = "/api"     // the versions of the core API
 	Groups        Path = "/apis"    // the groups of all other APIs
 	ServerVersion Path = "/version" // the version of the server
 )
 
-// MaxName bounds the length of names in bytes. Names of most resources have at most 253
-// bytes; for those of access control, the API server knows no limit.
+// MaxName is the maximum length of a name in bytes. Most resources allow 253 bytes. For
+// resources of access control, the API server sets no limit.
 const MaxName = 1024
 
-// Target is what a request is about. Absent parts are empty.
+// Target identifies what a request is about. Absent parts are empty.
 type Target struct {
 	Group       string // absent: the core API
 	Version     string // required
-	Namespace   string // absent: none, or all of them
+	Namespace   string // absent: cluster-scoped, or all namespaces
 	Plural      string // the resource; absent: the discovery document of the version
 	Name        string // absent: all objects
 	Subresource string
 }
 
-// ErrIncomplete says that a part of a target is absent that another part needs: a version,
+// ErrIncomplete means that a target lacks a part that another part requires: the version,
 // the resource of a name or a namespace, or the name for a subresource.
 var ErrIncomplete = errors.New("incomplete API path")
 
-// part is a part of a target and what it must be. The check returns what is wrong.
+// part is a part of a target with its check. The check returns what is wrong.
 type part struct {
 	kind, text string
 	check      func(text string) []string
 }
 
-// Of makes the path of a target. Each part must be what the API server demands of it: a
-// DNS-1123 subdomain (group, resource), a DNS-1035 label (version), a DNS-1123 label
-// (namespace), one segment of a path (name, subresource).
+// Of makes the path of a target. Each part must be valid for the API server: a DNS-1123
+// subdomain (group, resource), a DNS-1035 label (version), a DNS-1123 label (namespace),
+// one path segment (name, subresource).
 //
-// Errors: ErrIncomplete; others name the part and show its value.
+// Errors: ErrIncomplete; other errors name the part and show its value.
 func Of(t Target) (Path, error) {
 	switch {
 	case t.Version == "",
@@ -98,7 +98,7 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
-// CheckName checks the name of an object, of whatever resource.
+// CheckName checks the name of an object of any resource.
 func CheckName(name string) error {
 	problems := checkName(name)
 	if name == "" {
@@ -111,7 +111,7 @@ func CheckName(name string) error {
 }
 
 // checkName checks the name of an object as the API server does for all resources. Some
-// resources demand more of it, but names of access control have colons, for instance.
+// resources are stricter; names of access control may contain colons, for example.
 func checkName(name string) []string {
 	problems := content.IsPathSegmentName(name)
 	if len(name) > MaxName {
@@ -123,7 +123,7 @@ func checkName(name string) []string {
 	return problems
 }
 
-// checkSubresource takes what is a resource, and the underscores of metrics.
+// checkSubresource accepts names of resources, and the underscores that metrics use.
 func checkSubresource(name string) []string {
 	return validation.IsDNS1123Subdomain(strings.ToLower(strings.ReplaceAll(name, "_", "-")))
 }

@@ -46,7 +46,7 @@ func TestIncompleteTargetsAreRefused(t *testing.T) {
 	}
 }
 
-// hostile are texts that lead elsewhere in a path that does not check them.
+// hostile are texts that would change the target of a path without checks.
 var hostile = []string{
 	"..", ".", "../x", "x/..", "x/../../y", "/", "//evil.example", "x/y", "x%2fy", "%2e%2e", "%", "%00",
 	"prod/services/admin:80/proxy/shutdown?x=", "prod/serviceaccounts/admin/token?x=",
@@ -54,10 +54,10 @@ var hostile = []string{
 	"x\x00", "x\r\nHost: evil", "x\ny", "\t", "x\x7f", "x\u0085y", "\xff", "x\xc0\xaf", strings.Repeat("x", 5000),
 }
 
-// odd are texts that only a name can be.
+// odd are texts that are valid as names only.
 var odd = []string{"x?y", "x#y", "x y", "X", "é", "\u2215", "\u202e", "a:b", "x;y", "x&y", "-x", "x_", "*", `\`, `..\x`, "...", strings.Repeat("x", 300)}
 
-// fill puts a text into one part of a target in which all other parts are right.
+// fill sets one part of a target in which all other parts are valid.
 var fill = map[string]func(t *apipath.Target, text string){
 	"group":       func(t *apipath.Target, text string) { t.Group = text },
 	"version":     func(t *apipath.Target, text string) { t.Version = text },
@@ -103,8 +103,7 @@ func TestCheckedNames(t *testing.T) {
 	}
 }
 
-// FuzzOf demands that each part of a target stays in its own segment of the path, whatever
-// it is.
+// FuzzOf checks that each part of a target stays in its own segment of the path.
 func FuzzOf(f *testing.F) {
 	for _, text := range slices.Concat(hostile, odd) {
 		f.Add(text, text, text, text, text, text)

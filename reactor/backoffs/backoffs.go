@@ -1,8 +1,8 @@
-// Package backoffs holds the pauses between attempts: as lists of their lengths,
-// possibly endless, possibly not exact.
+// Package backoffs holds the pauses between attempts. The list of pauses can be endless,
+// and pauses can have jitter.
 //
-// Kopf: settings.networking.error_backoffs and the like (v1.45), which take any
-// iterable; this is their JSON form.
+// Kopf: settings.networking.error_backoffs and similar settings (v1.45) take any iterable;
+// this package reads their JSON form.
 package backoffs
 
 import (
@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Backoffs are the pauses between attempts. The zero value has none: there is one
-// attempt.
+// Backoffs are the pauses between attempts. The zero value has no pauses: one attempt is
+// made.
 type Backoffs struct {
 	List       []time.Duration
-	RepeatLast bool          // the last one again and again: attempts never end
-	Jitter     time.Duration // up to so much is added to each pause, by chance
+	RepeatLast bool          // repeats the last pause: attempts never end
+	Jitter     time.Duration // the maximum random time that is added to each pause
 }
 
-// Seconds makes a list of pauses.
+// Seconds makes a Backoffs from pauses in seconds.
 func Seconds(numbers ...float64) Backoffs {
 	b := Backoffs{List: make([]time.Duration, len(numbers))}
 	for i, n := range numbers {
@@ -32,11 +32,11 @@ func Seconds(numbers ...float64) Backoffs {
 	return b
 }
 
-// century is for ever.
+// century stands for an endless time.
 const century = 100 * 365 * 24 * time.Hour
 
-// Duration is so many seconds, at most a century in both directions: guests may say any
-// number, and sums of two still are durations. What is no number is nothing.
+// Duration converts seconds into a duration of at most one century in either direction.
+// Guests may send any number, and sums of two durations must not overflow. NaN is zero.
 func Duration(seconds float64) time.Duration {
 	switch {
 	case seconds >= century.Seconds():
@@ -49,15 +49,15 @@ func Duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// Bounds of pauses that guests ask for: each failure of a request makes another request,
-// which the owner of the operator answers for.
+// These constants bound the pauses that guests ask for. Each failed request causes another
+// one, for which the administrator of the operator is responsible.
 const (
 	GuestPause    = time.Second
 	GuestAttempts = 10
 )
 
-// ForGuests are the pauses within GuestPause and GuestAttempts, and whether they were
-// different. A last pause that is repeated for ever is repeated up to the bound.
+// ForGuests returns the pauses within GuestPause and GuestAttempts, and whether it changed
+// them. It turns an endless last pause into repetitions up to GuestAttempts.
 func (b Backoffs) ForGuests() (bounded Backoffs, changed bool) {
 	bounded.Jitter = b.Jitter
 	for n := 1; n < GuestAttempts; n++ {
@@ -70,8 +70,8 @@ func (b Backoffs) ForGuests() (bounded Backoffs, changed bool) {
 	return bounded, b.RepeatLast && len(b.List) > 0 || !slices.Equal(bounded.List, b.List)
 }
 
-// Pause is the pause after so many failures, from 1 on; none if that was the last
-// attempt.
+// Pause returns the pause after the given number of failures, which starts at 1. It
+// returns false after the last attempt.
 func (b Backoffs) Pause(failures int) (pause time.Duration, ok bool) {
 	switch {
 	case len(b.List) > 0 && failures <= len(b.List):
@@ -84,7 +84,8 @@ func (b Backoffs) Pause(failures int) (pause time.Duration, ok bool) {
 	return b.jittered(pause), true
 }
 
-// Sticky is Pause that stays at the last pause, endless or not; zero if there is none.
+// Sticky is like Pause, but stays at the last pause, even if the list is finite. It is
+// zero for an empty list.
 func (b Backoffs) Sticky(failures int) time.Duration {
 	pause, _ := b.Pause(min(failures, len(b.List)))
 	return pause
@@ -97,7 +98,7 @@ func (b Backoffs) jittered(pause time.Duration) time.Duration {
 	return pause + rand.N(b.Jitter)
 }
 
-// Attempts is how many attempts there are at most; 0 is no limit.
+// Attempts returns the maximum number of attempts; 0 means no limit.
 func (b Backoffs) Attempts() int {
 	if b.RepeatLast && len(b.List) > 0 {
 		return 0
@@ -105,15 +106,15 @@ func (b Backoffs) Attempts() int {
 	return len(b.List) + 1
 }
 
-// object is the JSON form of all options.
+// object is the JSON form with all options.
 type object struct {
 	List       *[]float64 `json:"list"`
 	RepeatLast bool       `json:"repeatLast,omitempty"`
 	Jitter     float64    `json:"jitter,omitempty"`
 }
 
-// UnmarshalJSON reads a number of seconds, a list of them, or an object with a list
-// and options: {"list": [1, 2, 3], "repeatLast": true, "jitter": 0.5}.
+// UnmarshalJSON reads seconds, a list of seconds, or an object with a list and options:
+// {"list": [1, 2, 3], "repeatLast": true, "jitter": 0.5}.
 func (b *Backoffs) UnmarshalJSON(data []byte) error {
 	var single *float64
 	if json.Unmarshal(data, &single) == nil && single != nil {
@@ -142,7 +143,7 @@ func (b *Backoffs) read(o object) error {
 	return nil
 }
 
-// MarshalJSON writes the list of seconds, or the object if there are options.
+// MarshalJSON writes the list of seconds, or the object if options are set.
 func (b Backoffs) MarshalJSON() ([]byte, error) {
 	list := make([]float64, len(b.List))
 	for i, d := range b.List {
@@ -154,8 +155,8 @@ func (b Backoffs) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object{&list, b.RepeatLast, b.Jitter.Seconds()})
 }
 
-// Pause waits for a time; the error is the context's, if that ends first. A time that
-// is over already is no wait.
+// Pause waits for d, or returns the context's error if the context ends first. It returns
+// at once if d is not positive.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -91,7 +91,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestDuration: whatever number a guest says, longer is not shorter.
+// TestDuration checks that more seconds never give a shorter duration.
 func TestDuration(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	for _, test := range []struct {

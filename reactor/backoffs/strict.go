@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// strict decodes the object form, and refuses fields that it does not know.
+// strict decodes the object form and rejects unknown fields.
 func strict(data []byte) (object, error) {
 	var o object
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -12,18 +12,18 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// trust says which addresses a name may have. Names are resolved by others than
-// those who grant them, so a granted name must not lead to the host's own services.
+// trust says which addresses a name may resolve to. The owner of a name controls its
+// addresses, so a granted name must not lead to the host's own services.
 type trust int
 
 const (
-	publicOnly trust = iota // a pattern covers the name: nobody has looked at it
-	named                   // it is granted by its name: a service of the cluster, maybe
+	publicOnly trust = iota // only a pattern covers the name, so its owner is unknown
+	named                   // the name itself is granted; it may be a service of the cluster
 	loopback                // localhost is granted
-	literal                 // the address itself is granted
+	literal                 // the address is granted as such
 )
 
-// trustIn is the trust in a name, by the best of its grants.
+// trustIn returns the trust in a name, from its most specific grant.
 func (g Grants) trustIn(name, port string) trust {
 	best := publicOnly
 	for _, h := range g.Hosts {
@@ -41,8 +41,8 @@ func (g Grants) trustIn(name, port string) trust {
 	return best
 }
 
-// allows tells whether a resolved address may be connected to; own are the addresses of
-// the machine's interfaces.
+// allows reports whether a connection to a resolved address is allowed; own are the
+// addresses of the machine's interfaces.
 func (t trust) allows(a netip.Addr, own []netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	switch t {
@@ -56,8 +56,8 @@ func (t trust) allows(a netip.Addr, own []netip.Addr) bool {
 	return isPublic(a) && !slices.Contains(own, a)
 }
 
-// control checks the very address that is about to be connected to, after the
-// resolution of its name: what was resolved before may have changed.
+// control checks the address of the connection itself, after the name was resolved: an
+// earlier check could have seen another address.
 func (t trust) control(name string, own func() ([]netip.Addr, error)) func(network, address string, c syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		host, _, err := net.SplitHostPort(address)
@@ -79,7 +79,7 @@ func (t trust) control(name string, own func() ([]netip.Addr, error)) func(netwo
 	}
 }
 
-// reason says why an address is not allowed.
+// reason returns why an address is not allowed.
 func (t trust) reason(a netip.Addr, own []netip.Addr) string {
 	switch {
 	case t == loopback:
@@ -90,24 +90,24 @@ func (t trust) reason(a netip.Addr, own []netip.Addr) string {
 	return "it is no public one, and only a pattern covers the name; grant it by its name"
 }
 
-// interfaces are the addresses of the machine's own interfaces. Guests may connect often,
-// and addresses change rarely, so they are kept for a moment.
+// interfaces caches the addresses of the machine's own interfaces: guests connect often,
+// and the addresses change rarely.
 type interfaces struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	until time.Time
 	known []netip.Addr
 }
 
-// interfacesKept is how long the addresses are taken for the present ones.
+// interfacesKept is how long the cached addresses are used.
 const interfacesKept = 5 * time.Second
 
-// servicesInterface has the addresses of all services of a cluster, on nodes whose
-// kube-proxy works by IPVS: they are none of the machine.
+// servicesInterface holds the addresses of all services of a cluster on nodes whose
+// kube-proxy uses IPVS. These addresses do not belong to the machine.
 //
 // See https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-ipvs
 const servicesInterface = "kube-ipvs0"
 
-// addresses are those of all interfaces.
+// addresses returns the addresses of all interfaces.
 func (i *interfaces) addresses() ([]netip.Addr, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// A name does not lead to what it was not granted for.
+// A granted name must not lead to addresses that were not granted.
 func TestNamesDoNotLeadToTheMachineOrItsCloud(t *testing.T) {
 	tests := []struct {
 		address        string
-		pattern, named bool // whether it is reached behind a pattern, and behind a name
+		pattern, named bool // whether the address is allowed for a pattern, and for a name
 	}{
 		{"93.184.216.34", true, true},
 		{"2606:2800:220:1::1", true, true},
@@ -101,7 +101,7 @@ func TestNamesDoNotLeadToTheMachineOrItsCloud(t *testing.T) {
 	}
 }
 
-// Each network of the tables has a name and a source, and no mistake in its prefix.
+// Each network of the tables has a name, a source and a valid prefix.
 func TestNetworksHaveSources(t *testing.T) {
 	for _, n := range slices.Concat(machineNetworks, privateNetworks) {
 		prefix, err := netip.ParsePrefix(n.prefix)
@@ -114,7 +114,7 @@ func TestNetworksHaveSources(t *testing.T) {
 	}
 }
 
-// The addresses of the machine's own interfaces are known at the time of the connection.
+// The addresses of the machine's own interfaces are read at the time of the connection.
 func TestNamesDoNotLeadToInterfacesOfTheMachine(t *testing.T) {
 	own := netip.MustParseAddr("93.184.216.34")
 	for _, trusted := range []trust{publicOnly, named} {
@@ -150,7 +150,7 @@ func TestInterfacesAreReadAgain(t *testing.T) {
 	})
 }
 
-// hop is a server that redirects by the paths of its table.
+// hop is a server that redirects according to its table of paths.
 func hop(t *testing.T, seen *[]http.Header) (server *httptest.Server, redirects map[string]string) {
 	t.Helper()
 	redirects = map[string]string{}
@@ -164,7 +164,7 @@ func hop(t *testing.T, seen *[]http.Header) (server *httptest.Server, redirects 
 	return server, redirects
 }
 
-// Headers of a guest stay at the first server, at whatever hop another one is asked.
+// Headers of a guest go only to the first server, wherever a redirect leads.
 func TestHeadersDoNotFollowRedirects(t *testing.T) {
 	var seen []http.Header
 	a, fromA := hop(t, &seen)

@@ -14,8 +14,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// bodyOf are the bytes of a request: a JSON string is the text in it, anything
-// else is sent as it is written.
+// bodyOf returns the bytes of a request body. A JSON string is sent as its text, any other
+// JSON value unchanged.
 func bodyOf(call *abi.Call, limit int) ([]byte, error) {
 	body := []byte(call.Body)
 	isText := len(body) > 0 && body[0] == '"'
@@ -42,10 +42,10 @@ func bodyOf(call *abi.Call, limit int) ([]byte, error) {
 	return body, nil
 }
 
-// keptHeaders are the headers of the API that say something to guests.
+// keptHeaders are the response headers that guests get.
 var keptHeaders = []string{"Content-Type", "Retry-After", "Warning"}
 
-// readResponse makes the answer. What is larger than the limit is none.
+// readResponse makes the response of a call. A body above the limit is an error.
 func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response, error) {
 	limit := c.options.MaxResponse
 	data, err := io.ReadAll(io.LimitReader(rsp.Body, int64(limit)+1))
@@ -72,8 +72,8 @@ func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response
 	return answer, err
 }
 
-// encodeBody writes a body into a message: JSON as it is, but for strings; other
-// texts as strings; anything else as base64.
+// encodeBody encodes a body for a message: JSON unchanged, except strings; other texts as
+// strings; anything else as base64.
 func encodeBody(data []byte, contentType string) (abi.Raw, string, error) {
 	if len(data) == 0 {
 		return nil, "", nil

@@ -1,6 +1,6 @@
-// Package calls makes the requests of guests: to the API of Kubernetes with the
-// operator's identity, and to HTTP servers. Nothing is granted by default; what
-// is granted, and what bounds it, is decided by whoever runs the operator.
+// Package calls makes the requests of guests: to the Kubernetes API with the operator's
+// identity, and to HTTP servers. The default grants nothing. The administrator decides
+// what is granted and within which limits.
 //
 // See abi/SPEC.md, "call".
 package calls
@@ -20,55 +20,55 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
-// Options say which requests are made, and how. The zero value grants nothing.
+// Options say which requests are allowed, and how they are made. The zero value grants
+// nothing.
 type Options struct {
 	Grants Grants
 
-	// Timeout bounds one request with its answer; a guest may ask for less.
-	// Default: a minute.
+	// Timeout limits one request including its response; a guest may ask for less. Default:
+	// one minute.
 	Timeout time.Duration
 
-	// InFlight bounds the requests at the same time; more of them wait for their
-	// turn, which does not count as time of the request. Default: 64.
+	// InFlight limits concurrent requests. Further requests wait; the wait does not count
+	// towards Timeout. Default: 64.
 	InFlight int
 
-	// UserAgent is that of requests to HTTP servers, unless the guest sets one. Default:
-	// "kopf".
+	// UserAgent is the user agent of requests to HTTP servers, unless the guest sets one.
+	// Default: "kopf".
 	UserAgent string
 
 	// FieldManager owns the fields that guests write, unless they name another manager.
-	// Default: what the API server takes from the user agent of the operator.
+	// Default: the name that the API server derives from the operator's user agent.
 	FieldManager string
 
-	// Rate bounds the requests in time; more of them wait. Default: DefaultRate.
+	// Rate limits requests per second; further requests wait. Default: DefaultRate.
 	Rate clients.Rate
 
-	// MaxRequest and MaxResponse bound the bodies, in bytes, the latter as they are
-	// after decompression. Defaults: 4 MiB.
+	// MaxRequest and MaxResponse limit the bodies, in bytes. MaxResponse applies after
+	// decompression. Defaults: 4 MiB.
 	MaxRequest, MaxResponse int
 
-	// TLS is used for connections to HTTP servers; nil: the roots of the system, and
-	// no client certificate. The cluster has its own.
+	// TLS is used for connections to HTTP servers, not for the cluster. Default (nil): the
+	// system's certificate authorities, no client certificate.
 	TLS *tls.Config
 }
 
-// DefaultRate is the default of Options.Rate: two requests for each of 2,500 objects at
-// once, and then as many as a server on usual hardware takes from one client for long.
+// DefaultRate is the default of Options.Rate. The burst allows two requests for each of
+// 2,500 objects. The rate is what a server on usual hardware sustains for one client.
 var DefaultRate = clients.Rate{PerSecond: 500, Burst: 5000}
 
-// Caller makes the requests of the guests of one operator. It is safe for
-// concurrent use.
+// Caller makes the requests of one operator's guests. It is safe for concurrent use.
 type Caller struct {
 	options Options
-	served  []string // patterns of namespaces; none: the whole cluster
+	served  []string // patterns of namespaces; empty: the whole cluster
 	client  func() *clients.Client
 	web     *http.Client
 	slots   chan struct{}
 	bucket  *rate.Limiter
 }
 
-// New makes a caller for an operator that serves the namespaces. The client is
-// that of the operator, nil as long as it has not logged in.
+// New makes a caller for an operator that serves the namespaces. The client function
+// returns the operator's client, or nil before the login.
 func New(o Options, served []string, client func() *clients.Client) *Caller {
 	o.UserAgent = cmp.Or(o.UserAgent, clients.UserAgent("", ""))
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
@@ -80,8 +80,8 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 	return c
 }
 
-// Unconnected is the same caller without Kubernetes, and with slots of its own: for
-// those whom the requests to Kubernetes wait for.
+// Unconnected returns a caller with the same grants, but without access to Kubernetes and
+// with its own slots. Login handlers use it, because requests to Kubernetes wait for them.
 func (c *Caller) Unconnected() *Caller {
 	own := *c
 	own.client, own.slots = func() *clients.Client { return nil }, make(chan struct{}, c.options.InFlight)
@@ -91,8 +91,8 @@ func (c *Caller) Unconnected() *Caller {
 // Close closes idle connections.
 func (c *Caller) Close() { c.web.CloseIdleConnections() }
 
-// Call makes a request. If readOnly is not empty, it tells why nothing may be
-// written now. The answer has either a response or an error.
+// Call makes a request. A readOnly that is not empty is the reason why writing is
+// forbidden. The answer has either a response or an error.
 func (c *Caller) Call(ctx context.Context, call *abi.Call, readOnly string) abi.Answer {
 	rsp, err := c.call(ctx, call, readOnly)
 	if err != nil {
@@ -137,10 +137,10 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	return c.exchange(ctx, call, send)
 }
 
-// request is a request that may be made.
+// request sends a request that was checked against the grants.
 type request func(ctx context.Context) (*http.Response, error)
 
-// errTime is the cause of a context that ends a request for its time.
+// errTime is the cause of a context that ends a request after its timeout.
 var errTime = errors.New("no answer in time")
 
 func (c *Caller) exchange(ctx context.Context, call *abi.Call, send request) (*abi.Response, error) {
@@ -169,12 +169,12 @@ func timedOut(ctx context.Context, call *abi.Call, limit time.Duration, err erro
 	return err
 }
 
-// isReading tells the methods that change nothing.
+// isReading reports whether a method changes nothing.
 func isReading(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// shownLimit bounds what messages show of a guest's texts.
+// shownLimit limits how much of a guest's text a message shows.
 const shownLimit = 200
 
 func shown(text string) string {

@@ -19,7 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// caller is one for HTTP servers only.
+// caller makes a caller for HTTP servers only.
 func caller(t *testing.T, o Options) *Caller {
 	t.Helper()
 	c := New(o, nil, func() *clients.Client { return nil })
@@ -36,7 +36,7 @@ func codeOf(answer abi.Answer) string {
 	return answer.Error.Type
 }
 
-// TestCallsThatAreNone: what no request can be made of.
+// TestCallsThatAreNone checks calls from which no request can be made.
 func TestCallsThatAreNone(t *testing.T) {
 	c := caller(t, Options{Grants: grantsOf(t, "*", "*:*:*"), MaxRequest: 10})
 	negative := -1.0
@@ -73,7 +73,7 @@ func TestCallsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestReadOnly: dry runs read, and do not write.
+// TestReadOnly checks that dry runs may read, but not write.
 func TestReadOnly(t *testing.T) {
 	var arrived atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived.Add(1) }))
@@ -94,7 +94,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestNamesThatLeadAstray: a granted name that resolves to the machine itself.
+// TestNamesThatLeadAstray uses a granted name that resolves to the machine itself.
 func TestNamesThatLeadAstray(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request arrived") }))
 	defer server.Close()
@@ -107,7 +107,7 @@ func TestNamesThatLeadAstray(t *testing.T) {
 	}
 }
 
-// TestEndlessRedirects: they end.
+// TestEndlessRedirects checks that redirects are limited.
 func TestEndlessRedirects(t *testing.T) {
 	var arrived atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func TestEndlessRedirects(t *testing.T) {
 	}
 }
 
-// TestInFlight: requests wait for their turn, and give up with their context.
+// TestInFlight checks that requests wait for a slot, and stop waiting with their context.
 func TestInFlight(t *testing.T) {
 	release := make(chan struct{})
 	var running, most atomic.Int32
@@ -155,7 +155,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestBodies: what comes in which form.
+// TestBodies checks the form of each kind of body.
 func TestBodies(t *testing.T) {
 	tests := []struct{ name, contentType, body, want, encoding string }{
 		{"JSON", "application/json; charset=utf-8", "\n{\"a\": 1}\n", `{"a": 1}`, ""},
@@ -178,7 +178,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestUntrustedServer: certificates are checked.
+// TestUntrustedServer checks that certificates are verified.
 func TestUntrustedServer(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -190,7 +190,7 @@ func TestUntrustedServer(t *testing.T) {
 	}
 }
 
-// A guest makes a burst of requests at once, and then so many a second.
+// Requests of a guest are limited by a burst and a rate.
 func TestRequestsOfGuestsHaveARate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
@@ -206,7 +206,7 @@ func TestRequestsOfGuestsHaveARate(t *testing.T) {
 	}
 }
 
-// What guests write is owned by the manager that they name, or by that of their operator.
+// The manager that a guest names owns the fields, or else the manager of the operator.
 func TestFieldManagersOfGuests(t *testing.T) {
 	var got string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

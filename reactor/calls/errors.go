@@ -8,9 +8,10 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// refusal is a request without an answer: its code tells guests why.
+// refusal is the error of a request without a response. Its code gives the guest the
+// reason.
 type refusal struct {
-	code    string // one of abi.Call…
+	code    string // one of the constants abi.Call…
 	message string
 }
 
@@ -20,12 +21,12 @@ func invalid(format string, args ...any) error {
 	return &refusal{abi.CallInvalid, "invalid call: " + fmt.Sprintf(format, args...)}
 }
 
-// permanent are the codes that another attempt will not change.
+// permanent are the codes for which a retry cannot succeed.
 var permanent = map[string]bool{
 	abi.CallNotGranted: true, abi.CallInvalid: true, abi.CallReadOnly: true, abi.CallTooLarge: true, abi.CallNotReady: true,
 }
 
-// wireError is an error as the guest gets it.
+// wireError converts an error into the form that the guest gets.
 func wireError(ctx context.Context, err error) *abi.Error {
 	var refused *refusal
 	switch {

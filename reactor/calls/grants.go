@@ -7,15 +7,15 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Grants are what guests may reach. The zero value is nothing.
+// Grants are the requests that guests may make. The zero value grants nothing.
 type Grants struct {
 	Kubernetes []Rule
 	Hosts      []Host
 }
 
-// Wanted are the grants that give a guest all that it has declared to want.
+// Wanted returns the grants for all capabilities that a guest declares.
 //
-// Errors: a rule or a host that nobody can grant.
+// Errors: a rule or a host that no grant can express.
 func Wanted(c *abi.Capabilities) (Grants, error) {
 	var g Grants
 	if c == nil {
@@ -38,8 +38,8 @@ func Wanted(c *abi.Capabilities) (Grants, error) {
 	return g, nil
 }
 
-// Missing is what the other grants have and these lack. Namespaces are not
-// compared: whoever runs an operator may narrow them.
+// Missing returns the part of other that g lacks. It ignores namespaces, because the
+// administrator may narrow them.
 func (g Grants) Missing(other Grants) Grants {
 	var missing Grants
 	for _, rule := range other.Kubernetes {
@@ -53,8 +53,8 @@ func (g Grants) Missing(other Grants) Grants {
 	return missing
 }
 
-// missingOf are rules with what a rule has more: resources that lack the same
-// verbs are in one.
+// missingOf returns rules with the part of rule that g lacks. Resources that lack the same
+// verbs share a rule.
 func (g Grants) missingOf(rule Rule) []Rule {
 	var missing []Rule
 	for _, resource := range rule.Resources {
@@ -73,7 +73,7 @@ func (g Grants) missingOf(rule Rule) []Rule {
 	return missing
 }
 
-// Empty tells whether nothing is granted.
+// Empty reports whether nothing is granted.
 func (g Grants) Empty() bool { return len(g.Kubernetes)+len(g.Hosts) == 0 }
 
 // Add adds other grants to these.
@@ -82,7 +82,7 @@ func (g *Grants) Add(other Grants) {
 	g.Hosts = append(g.Hosts, other.Hosts...)
 }
 
-// Flags are the flags of kopf run that grant this.
+// Flags returns the flags of kopf run that give these grants.
 func (g Grants) Flags() []string {
 	var flags []string
 	for _, rule := range g.Kubernetes {
@@ -94,13 +94,13 @@ func (g Grants) Flags() []string {
 	return flags
 }
 
-// Flags of the command line that grant something, as messages name them.
+// These flags of the command line grant requests. Messages use their names.
 const (
 	FlagKubernetes = "--allow-kubernetes"
 	FlagHost       = "--allow-host"
 )
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if strings.ContainsAny(word, "*?[ ") {
 		return "'" + word + "'"

@@ -55,14 +55,15 @@ func TestParseRule(t *testing.T) {
 	}
 }
 
-// TestRequestsToKubernetes: what a method and a path mean, and whether it is granted.
+// TestRequestsToKubernetes checks the attributes of requests, and whether they are
+// granted.
 func TestRequestsToKubernetes(t *testing.T) {
 	core, apps := "/api/v1/namespaces/ns1/", "/apis/apps/v1/namespaces/ns1/"
 	tests := []struct {
 		name, method, path string
 		served             []string
 		grants             []string
-		want               string // the request; empty: refused
+		want               string // attributes of the request; empty: refused
 		fails              string
 	}{
 		{"get", "GET", core + "pods/x", nil, []string{"get:pods"}, "get pods in ns1", ""},

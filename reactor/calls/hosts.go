@@ -17,8 +17,8 @@ type Host struct {
 // ports are the default ports of the schemes.
 var ports = map[string]string{"https": "443", "http": "80"}
 
-// ParseHost parses a host that is written as [SCHEME://]NAME[:PORT]. Without a
-// scheme it is https, without a port that of the scheme.
+// ParseHost parses a host of the form [SCHEME://]NAME[:PORT]. The scheme defaults to
+// https, the port to the default port of the scheme.
 func ParseHost(text string) (Host, error) {
 	full := text
 	if !strings.Contains(full, "://") {
@@ -38,7 +38,7 @@ func ParseHost(text string) (Host, error) {
 	return host, nil
 }
 
-// hostOf is the host of a URL in one form.
+// hostOf returns the host of a URL in its canonical form.
 func hostOf(u *url.URL) (Host, error) {
 	port, known := ports[u.Scheme]
 	if !known {
@@ -61,7 +61,7 @@ func notInHosts(r rune) bool {
 	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:*", r))
 }
 
-// String is the host as ParseHost reads it.
+// String returns the host in the form that ParseHost reads.
 func (h Host) String() string {
 	text := h.Name
 	if strings.Contains(text, ":") {
@@ -76,10 +76,10 @@ func (h Host) String() string {
 	return text
 }
 
-// isPattern tells whether the host stands for names that nobody has written.
+// isPattern reports whether the host is a wildcard, not a single name.
 func (h Host) isPattern() bool { return strings.HasPrefix(h.Name, all) }
 
-// covers tells whether another host is among those that this one stands for.
+// covers reports whether h includes the other host.
 func (h Host) covers(other Host) bool {
 	if h.Scheme != other.Scheme || h.Port != other.Port {
 		return false
@@ -92,7 +92,7 @@ func (h Host) coversName(name string) bool {
 	case h.Name == all || h.Name == name:
 		return true
 	case h.isPattern():
-		return strings.HasSuffix(name, h.Name[1:]) // with the dot
+		return strings.HasSuffix(name, h.Name[1:]) // name[1:] starts with the dot
 	}
 	return false
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// contentTypes are the formats of bodies that the API takes; all of them as JSON.
+// contentTypes are the formats of bodies that the API accepts, all of them JSON.
 var contentTypes = []string{
 	"application/json", "application/merge-patch+json", "application/json-patch+json",
 	"application/strategic-merge-patch+json", "application/apply-patch+yaml",
 }
 
-// toKubernetes prepares a request to the API: as the operator, with no headers of
-// the guest but those about formats.
+// toKubernetes prepares a request to the API with the operator's identity. Of the guest's
+// headers it takes only those about formats.
 func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	segments, query, err := parsePath(call.Path)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	}, nil
 }
 
-// manage names what owns the fields of a writing request, if the guest does not.
+// manage sets the field manager of a writing request, unless the guest sets one.
 func (c *Caller) manage(method string, query url.Values) error {
 	const parameter = "fieldManager"
 	for _, manager := range query[parameter] {
@@ -65,7 +65,7 @@ func (c *Caller) manage(method string, query url.Values) error {
 	return nil
 }
 
-// kubernetesHeader takes the headers that guests may set. All others are refused:
+// kubernetesHeader returns the headers that guests may set, and rejects all others:
 // headers of impersonation and of proxies carry rights.
 func kubernetesHeader(headers map[string][]string) (http.Header, error) {
 	result := http.Header{"Accept": {contentTypes[0]}}
@@ -95,10 +95,10 @@ func isOneOf(types []string, value string) bool {
 	return false
 }
 
-// AllowsEvents tells whether guests may post events in a namespace: in those that the
-// operator serves, and where they are granted to create events.
+// AllowsEvents reports whether guests may post events in a namespace: the operator serves
+// it, or a grant allows to create events there.
 //
-// Errors name the grant that is missing.
+// Errors name the missing grant.
 func (c *Caller) AllowsEvents(namespace string) error {
 	if serves(c.served, namespace) {
 		return nil
@@ -106,7 +106,8 @@ func (c *Caller) AllowsEvents(namespace string) error {
 	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.served)
 }
 
-// serves tells whether an operator serves a namespace; "" is served by those of the whole cluster.
+// serves reports whether an operator serves a namespace. Only operators of the whole
+// cluster serve "".
 func serves(patterns []string, namespace string) bool {
 	return len(patterns) == 0 || namespace != "" && selectors.ParseNamespaces(patterns).Match(namespace)
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// network is a range of addresses that names, which others resolve, must not lead to.
+// network is a range of addresses that resolved names must not lead to.
 type network struct {
 	prefix string
 	name   string
-	source string // what says so
+	source string // the document that reserves it
 }
 
-// Documents that several networks are from.
+// These documents define several of the networks.
 const (
 	rfc1918 = "https://www.rfc-editor.org/rfc/rfc1918"
 	rfc4291 = "https://www.rfc-editor.org/rfc/rfc4291"
@@ -20,8 +20,8 @@ const (
 	rfc6890 = "https://www.rfc-editor.org/rfc/rfc6890"
 )
 
-// machineNetworks lead, or may lead, to the machine itself, to its neighbours on the link,
-// or to the services of its cloud, which give credentials away.
+// machineNetworks can lead to the machine itself, to its neighbours on the link, or to
+// cloud services that return credentials.
 var machineNetworks = []network{
 	{"0.0.0.0/8", "this network", "https://www.rfc-editor.org/rfc/rfc1122#section-3.2.1.3"},
 	{"127.0.0.0/8", "loopback", "https://www.rfc-editor.org/rfc/rfc1122#section-3.2.1.3"},
@@ -42,8 +42,9 @@ var machineNetworks = []network{
 	{"fd00:a9fe:a9fe::/48", "metadata of Akamai (::1)", "https://docs.cloud-init.io/en/latest/reference/datasources/akamai.html"},
 	{"fd00:42::/32", "metadata of Scaleway (::42)", "https://docs.cloud-init.io/en/latest/reference/datasources/scaleway.html"},
 
-	// IPv4 in IPv6: what a translator or a tunnel makes of them is not known here. Mapped
-	// addresses, and those of translatedNetwork, are judged as what they are translated to.
+	// IPv4 in IPv6: the target of a translator or a tunnel is not known here. Mapped
+	// addresses, and those of translatedNetwork, are judged by the IPv4 address that they
+	// contain.
 	{"::/96", "IPv4-compatible, deprecated", rfc4291 + "#section-2.5.5.1"},
 	{"::ffff:0:0:0/96", "IPv4-translated", "https://www.rfc-editor.org/rfc/rfc2765#section-2.1"},
 	{"64:ff9b:1::/48", "IPv4 by a local translator", "https://www.rfc-editor.org/rfc/rfc8215"},
@@ -51,7 +52,7 @@ var machineNetworks = []network{
 	{"2002::/16", "6to4, deprecated", "https://www.rfc-editor.org/rfc/rfc7526"},
 }
 
-// privateNetworks are not public: a pattern of names does not reach them.
+// privateNetworks are not public: a pattern of names does not allow them.
 var privateNetworks = []network{
 	{"10.0.0.0/8", "private", rfc1918},
 	{"172.16.0.0/12", "private", rfc1918},
@@ -71,13 +72,13 @@ var privateNetworks = []network{
 }
 
 var (
-	// publicNetwork are all public addresses of IPv6 that are assigned so far.
+	// publicNetwork holds all public IPv6 addresses that are assigned so far.
 	//
 	// See https://www.iana.org/assignments/ipv6-address-space
 	publicNetwork = netip.MustParsePrefix("2000::/3")
 
-	// translatedNetwork stands for public addresses of IPv4, in its last four bytes: all
-	// that there is of IPv4 for clusters with IPv6 only.
+	// translatedNetwork holds public IPv4 addresses in its last four bytes. Clusters that
+	// have only IPv6 reach IPv4 through it.
 	//
 	// See https://www.rfc-editor.org/rfc/rfc6052#section-3.1
 	translatedNetwork = netip.MustParsePrefix("64:ff9b::/96")
@@ -97,8 +98,8 @@ func isIn(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// isTunnel tells addresses of ISATAP: any network before 0:5efe or 200:5efe, and an IPv4
-// address after it.
+// isTunnel reports whether a is an ISATAP address: any network before 0:5efe or 200:5efe,
+// followed by an IPv4 address.
 //
 // See https://www.rfc-editor.org/rfc/rfc5214#section-6.1
 func isTunnel(a netip.Addr) bool {
@@ -106,16 +107,16 @@ func isTunnel(a netip.Addr) bool {
 	return a.Is6() && b[8]&^0x02 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// translated is the IPv4 address that the well-known prefix of translators has behind it.
+// translated returns the IPv4 address in an address of translatedNetwork.
 func translated(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	return netip.AddrFrom4([4]byte(b[12:])), translatedNetwork.Contains(a)
 }
 
-// isOfMachine tells addresses of the machine, of its link and of its cloud.
+// isOfMachine reports whether an address belongs to the machine, its link or its cloud.
 func isOfMachine(a netip.Addr) bool {
 	if v4, ok := translated(a); ok {
-		return !isPublic(v4) // the prefix must not be used for others
+		return !isPublic(v4) // the prefix is for public IPv4 addresses only
 	}
 	return isIn(machinePrefixes, a) || isTunnel(a)
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
-// attributes are what a request to the API is about, as RBAC sees it.
+// attributes describe a request to the API as RBAC sees it.
 type attributes struct {
 	verb      string
 	resource  Resource
-	namespace string // empty: none, or all of them
+	namespace string // empty: cluster-scoped, or all namespaces
 	name      string
-	path      apipath.Path // made of all of it: what is granted is what is sent
+	path      apipath.Path // built from the other fields, so that the checked request is the sent one
 }
 
-// String is for messages: "create persistentvolumeclaims in ns1".
+// String formats the attributes for messages: "create persistentvolumeclaims in ns1".
 func (a attributes) String() string {
 	text := a.verb + " " + a.resource.String()
 	if a.namespace != "" {
@@ -30,11 +30,11 @@ func (a attributes) String() string {
 	return text
 }
 
-// tunnels are the subresources behind which other servers answer.
+// tunnels are the subresources that connect to other servers.
 var tunnels = []string{"exec", "attach", "portforward", "proxy"}
 
-// parsePath splits the path of an API request, and refuses what does not look
-// exactly like one: what is granted must be what the server understands.
+// parsePath splits the path of an API request. It rejects paths in any but the canonical
+// form, so that the check and the server read the same request.
 func parsePath(text string) (segments []string, query url.Values, err error) {
 	before, after, _ := strings.Cut(text, "?")
 	if len(text) > maxPath || !strings.HasPrefix(before, "/") {
@@ -52,14 +52,14 @@ func parsePath(text string) (segments []string, query url.Values, err error) {
 	return segments, query, nil
 }
 
-// maxPath bounds paths and URLs, as servers do.
+// maxPath limits the length of paths and URLs, in bytes, as servers do.
 const maxPath = 8 << 10
 
 func notInPaths(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:~@", r))
 }
 
-// attributesOf tells what a request is about.
+// attributesOf returns the attributes of a request.
 func attributesOf(method string, segments []string, query url.Values) (attributes, error) {
 	var a attributes
 	var version string
@@ -74,7 +74,7 @@ func attributesOf(method string, segments []string, query url.Values) (attribute
 	if segments[0] == "watch" || segments[0] == "proxy" || query.Has("watch") {
 		return a, invalid("guests cannot watch through calls: register a handler")
 	}
-	within := "" // the namespace of the object; those of namespaces are their names
+	within := "" // the namespace of the object; for a namespace object, its own name
 	if segments[0] == "namespaces" && len(segments) > 1 {
 		a.namespace = segments[1]
 		if len(segments) > 2 && segments[2] != "status" && segments[2] != "finalize" {
@@ -106,7 +106,7 @@ func attributesOf(method string, segments []string, query url.Values) (attribute
 	return a, err
 }
 
-// verbOf is the verb of RBAC for a method.
+// verbOf returns the RBAC verb of a method.
 func verbOf(method string, named bool) (string, error) {
 	switch method {
 	case http.MethodGet:
@@ -129,7 +129,7 @@ func verbOf(method string, named bool) (string, error) {
 	return "", invalid("the method of a request to Kubernetes must be GET, POST, PUT, PATCH, or DELETE, not %q", shown(method))
 }
 
-// allows tells whether a request is granted, given the served namespaces.
+// allows returns an error unless a grant covers the request, given the served namespaces.
 func (g Grants) allows(a attributes, served []string) error {
 	elsewhere := false
 	for _, rule := range g.Kubernetes {
@@ -151,7 +151,8 @@ func (g Grants) allows(a attributes, served []string) error {
 	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to %s: %s %s", a, FlagKubernetes, quoted(wanted.String()))}
 }
 
-// reaches tells whether the rule is for the namespace; "" is no namespace at all, or all of them.
+// reaches reports whether the rule covers the namespace; "" stands for cluster-scoped
+// resources and for all namespaces.
 func (r Rule) reaches(namespace string, served []string) bool {
 	if len(r.Namespaces) == 0 {
 		return serves(served, namespace)

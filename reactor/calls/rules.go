@@ -9,20 +9,19 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Rule grants requests to the API of Kubernetes, in the sense of RBAC: each of
-// the verbs for each of the resources.
+// Rule grants requests to the Kubernetes API, as in RBAC: each of the verbs for each of
+// the resources.
 type Rule struct {
 	Verbs     []string // get, list, create, update, patch, delete, deletecollection, or *
 	Resources []Resource
 
-	// Namespaces are globs. None: the namespaces that the operator serves, and
-	// resources without a namespace only if it serves the whole cluster. "*" is
-	// everything.
+	// Namespaces are globs; "*" is everything. Default (empty): the namespaces that the
+	// operator serves, and cluster-scoped resources only if it serves the whole cluster.
 	Namespaces []string
 }
 
-// Resource is a resource of a rule. The plural "*" stands for all of the group
-// with their subresources, the group "*" for all groups.
+// Resource is a resource of a rule. The plural "*" stands for all resources of the group
+// including subresources, the group "*" for all groups.
 type Resource struct{ Plural, Subresource, Group string }
 
 // all stands for every verb, group, resource or namespace.
@@ -30,9 +29,9 @@ const all = "*"
 
 var verbs = []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"}
 
-// ParseRule parses a rule that is written as VERBS:RESOURCES[:NAMESPACES], with
-// commas in each part: get,list:pods,deployments.apps:team-*. Subresources are
-// written as pods/log or deployments.apps/scale.
+// ParseRule parses a rule of the form VERBS:RESOURCES[:NAMESPACES], with commas within
+// each part: get,list:pods,deployments.apps:team-*. Subresources have the form pods/log or
+// deployments.apps/scale.
 func ParseRule(text string) (Rule, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -60,7 +59,7 @@ func parseResource(text string) Resource {
 	return Resource{Plural: plural, Subresource: subresource, Group: group}
 }
 
-// ruleOf is a rule that a guest wants.
+// ruleOf converts a rule that a guest declares.
 func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
 	rule := Rule{Verbs: wanted.Verbs, Namespaces: wanted.Namespaces}
 	for _, group := range wanted.Groups {
@@ -94,7 +93,7 @@ func (r Rule) check() error {
 	return nil
 }
 
-// String is the rule as ParseRule reads it.
+// String returns the rule in the form that ParseRule reads.
 func (r Rule) String() string {
 	resources := make([]string, len(r.Resources))
 	for i, resource := range r.Resources {
@@ -107,7 +106,7 @@ func (r Rule) String() string {
 	return text
 }
 
-// String is the resource as it is written in rules.
+// String returns the resource in the form that rules use.
 func (r Resource) String() string {
 	if r == (Resource{Plural: all, Group: all}) {
 		return all
@@ -122,7 +121,7 @@ func (r Resource) String() string {
 	return text
 }
 
-// covers tells whether a resource is one of those that this one stands for.
+// covers reports whether r includes the other resource.
 func (r Resource) covers(other Resource) bool {
 	switch {
 	case r.Group != all && r.Group != other.Group:

@@ -16,19 +16,19 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// maxRedirects is how many redirects are followed; each of them must be granted.
+// maxRedirects is the maximum number of redirects. Each redirect must be granted.
 const maxRedirects = 5
 
-// webMethods are those of requests to HTTP servers.
+// webMethods are the methods that guests may use with HTTP servers.
 var webMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
 
-// connectTimeout bounds making a connection, and its TLS handshake.
+// connectTimeout limits each of connecting and the TLS handshake.
 const connectTimeout = 10 * time.Second
 
-// newWebClient makes a client that knows nothing of the host: no proxies and no
-// credentials from its environment, no cookies.
+// newWebClient makes a client without state of the host: no proxies or credentials from
+// the environment, no cookies.
 func newWebClient(g Grants, config *tls.Config) *http.Client {
 	transport := &http.Transport{
 		DialContext:            dialer{g, &interfaces{}}.dial,
@@ -43,13 +43,13 @@ func newWebClient(g Grants, config *tls.Config) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: g.checkRedirect}
 }
 
-// dialer connects to what is granted.
+// dialer connects only to granted addresses.
 type dialer struct {
 	grants     Grants
 	interfaces *interfaces
 }
 
-// dial connects to a host, if its address is as trusted as its name.
+// dial connects to a host if the trust in its name allows the resolved address.
 func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -60,9 +60,9 @@ func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, er
 	return guarded.DialContext(ctx, network, address)
 }
 
-// checkRedirect lets a redirect go on if its target is granted. What the guest
-// has put into headers is for the first server only: once another one was asked, headers
-// go nowhere any more, not even back to the first one.
+// checkRedirect follows a redirect if its target is granted. The guest's headers are for
+// the first server only. After a redirect to another server they are dropped, even if a
+// later redirect leads back.
 func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error {
 	if len(before) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -80,7 +80,7 @@ func (g Grants) checkRedirect(next *http.Request, before []*http.Request) error 
 	return nil
 }
 
-// isOneOrigin tells whether all requests go to one server.
+// isOneOrigin reports whether all requests go to one server.
 func isOneOrigin(requests []*http.Request) bool {
 	first, err := hostOf(requests[0].URL)
 	return err == nil && !slices.ContainsFunc(requests[1:], func(r *http.Request) bool {
@@ -89,7 +89,7 @@ func isOneOrigin(requests []*http.Request) bool {
 	})
 }
 
-// allowsURL tells whether a URL is granted.
+// allowsURL returns an error unless a grant covers the URL.
 func (g Grants) allowsURL(u *url.URL) error {
 	if u.User != nil {
 		return invalid("the URL of a call cannot have a user: set the header Authorization")
@@ -137,8 +137,8 @@ func (c *Caller) toWeb(call *abi.Call, body []byte) (request, error) {
 	}, nil
 }
 
-// unwrapped is the error without the URL that http.Client puts before it: it may
-// have secrets in its query.
+// unwrapped returns the error without the URL that http.Client prepends: its query may
+// contain secrets.
 func unwrapped(err error) error {
 	var wrapper *url.Error
 	if errors.As(err, &wrapper) {
@@ -147,12 +147,12 @@ func unwrapped(err error) error {
 	return err
 }
 
-// hopByHop are the headers that are about the connection, not about the request.
+// hopByHop are the headers that belong to the connection, not to the request.
 var hopByHop = []string{
 	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// webHeader takes the headers of the guest.
+// webHeader returns the headers of the guest after checking them.
 func webHeader(agent string, headers map[string][]string) (http.Header, error) {
 	result := http.Header{"User-Agent": {agent}}
 	for name, values := range headers {
@@ -168,7 +168,7 @@ func webHeader(agent string, headers map[string][]string) (http.Header, error) {
 	return result, nil
 }
 
-// isToken tells whether a text can be the name of a header. See RFC 9110, 5.6.2.
+// isToken reports whether a text is a valid header name. See RFC 9110, 5.6.2.
 func isToken(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))

@@ -1,9 +1,9 @@
-// Package causes tells why an object is to be handled: which of the reasons that
-// handlers are registered for is behind an event of the watch stream.
+// Package causes detects why an object must be handled: which of the reasons for which
+// handlers are registered lies behind an event of the watch stream.
 //
-// Events say only that an object is there, was changed, or is gone. The reason
-// comes from the object itself: its deletion mark, its finalizers, and how its
-// essence differs from the one that was handled last.
+// An event says only that an object exists, has changed, or is gone. The reason comes from
+// the object itself: its deletion mark, its finalizers, and the difference between its
+// essence and the last handled essence.
 //
 // Kopf: kopf._core.intents.causes, kopf._cogs.structs.finalizers.
 package causes
@@ -26,19 +26,19 @@ const (
 	Resume Reason = "resume"
 )
 
-// The reasons for which no handlers are called.
+// No handlers are called for these reasons.
 const (
-	Noop Reason = "noop" // nothing has changed that matters
-	Free Reason = "free" // it is being deleted, and does not wait for us any more
-	Gone Reason = "gone" // it is deleted
+	Noop Reason = "noop" // nothing relevant has changed
+	Free Reason = "free" // the object is being deleted and no longer has our finalizer
+	Gone Reason = "gone" // the object is deleted
 )
 
-// Handled tells whether handlers are called for the reason.
+// Handled reports whether handlers are called for the reason.
 func (r Reason) Handled() bool {
 	return r == Create || r == Update || r == Delete || r == Resume
 }
 
-// Title is the reason in words, for messages: "creation" for Create.
+// Title returns the reason in words, for messages: "creation" for Create.
 func (r Reason) Title() string {
 	switch r {
 	case Create:
@@ -54,26 +54,27 @@ func (r Reason) Title() string {
 	}
 }
 
-// Observation is what is known about an object when an event of it has come.
+// Observation is what is known about an object when an event arrives.
 type Observation struct {
 	EventType string       // "ADDED", "MODIFIED", "DELETED"; empty for the initial listing
-	Body      dicts.Object // as it came with the event
-	Finalizer string       // of this operator
-	Old       dicts.Object // the essence that was handled last; nil if it never was
-	Diff      diffs.Diff   // from that essence to the current one
-	Initial   bool         // not handled yet since the operator has started
+	Body      dicts.Object // the body from the event
+	Finalizer string       // the finalizer of this operator
+	Old       dicts.Object // the last handled essence; nil if the object was never handled
+	Diff      diffs.Diff   // from Old to the current essence
+	Initial   bool         // not handled yet since the operator's start
 }
 
-// Cause is why the object is to be handled.
+// Cause is the reason why an object must be handled.
 type Cause struct {
 	Reason Reason
 
-	// Initial lets the handlers for resuming join those of the reason.
+	// Initial means that handlers for resuming run in addition to those of the reason.
 	Initial bool
 }
 
-// Detect finds the cause. Creations never mix with resuming, even if the object
-// was there before the operator: an object without a handled essence is new to it.
+// Detect returns the cause of an observation. Creation never combines with resuming, even
+// if the object is older than the operator: an object without a handled essence is new to
+// the operator.
 //
 // Kopf: kopf._core.intents.causes.detect_changing_cause.
 func Detect(o Observation) Cause {

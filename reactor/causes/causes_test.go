@@ -91,7 +91,7 @@ func TestFinalizers(t *testing.T) {
 	}
 }
 
-// marked is a body that is being deleted, with a list of finalizers.
+// marked returns a body that is being deleted, with a list of finalizers.
 func marked(list any) dicts.Object {
 	metadata := dicts.Object{"name": "n", "deletionTimestamp": "T"}
 	if list != nil {

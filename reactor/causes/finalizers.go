@@ -6,19 +6,19 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// DeletionOngoing tells whether the object is marked for deletion.
+// DeletionOngoing reports whether the object is marked for deletion.
 func DeletionOngoing(body dicts.Object) bool {
 	mark, _ := dicts.Lookup(body, "metadata", "deletionTimestamp")
 	return mark != nil
 }
 
-// DeletionBlocked tells whether the object has our finalizer, so that it stays
-// until we take it away.
+// DeletionBlocked reports whether the object has the operator's finalizer. The object then
+// exists until the operator removes the finalizer.
 func DeletionBlocked(body dicts.Object, finalizer string) bool {
 	return slices.Contains(finalizersOf(body), any(finalizer))
 }
 
-// BlockDeletion adds our finalizer to the body, unless it is there already.
+// BlockDeletion adds the finalizer to the body, unless it is there already.
 func BlockDeletion(body dicts.Object, finalizer string) error {
 	list := finalizersOf(body)
 	if slices.Contains(list, any(finalizer)) {
@@ -27,8 +27,8 @@ func BlockDeletion(body dicts.Object, finalizer string) error {
 	return dicts.Ensure(body, finalizersPath, append(slices.Clone(list), finalizer))
 }
 
-// AllowDeletion removes our finalizer from the body, wherever and however often
-// it is there, and the list of finalizers if it is empty then.
+// AllowDeletion removes every occurrence of the finalizer from the body. It also removes
+// the list of finalizers if the list is then empty.
 func AllowDeletion(body dicts.Object, finalizer string) error {
 	if _, present := dicts.Lookup(body, finalizersPath...); !present {
 		return nil
@@ -40,8 +40,8 @@ func AllowDeletion(body dicts.Object, finalizer string) error {
 	return dicts.Ensure(body, finalizersPath, kept)
 }
 
-// IsReleased tells that nothing holds an object that is marked for deletion: it
-// is about to be gone.
+// IsReleased reports whether an object is marked for deletion and has no finalizers: it is
+// about to disappear.
 func IsReleased(body dicts.Object) bool {
 	return DeletionOngoing(body) && len(finalizersOf(body)) == 0
 }

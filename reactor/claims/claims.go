@@ -17,11 +17,12 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// ErrOverlap is of operators of one process that would take the same objects for
-// theirs: each would believe that the other one's work is its own.
+// ErrOverlap is the error for two operators of one process that claim the same objects.
+// Each would take the other's progress for its own.
 var ErrOverlap = errors.New("two operators for the same objects")
 
-// Claims are what the operators that share it handle, and how. The zero value is empty.
+// Claims records what each operator of a process handles, and where it stores its state.
+// The zero value is empty.
 type Claims struct {
 	mu    sync.Mutex // guards items
 	items map[*claim]bool
@@ -34,17 +35,17 @@ type Claimant struct {
 	Cluster  string // its URL
 }
 
-// claim is a resource in a namespace, or everywhere, for one operator.
+// claim is one operator's claim to a resource in a namespace, or everywhere.
 type claim struct {
 	Claimant
 	resource  selectors.Key
 	namespace string // empty: everywhere
 	finalizer string
-	kept      []string // paths of the fields that have the last handled state
+	kept      []string // paths of the fields that store the last handled state
 }
 
-// Claim claims a resource in a namespace, or everywhere, whose objects keep what the settings
-// say. The release of what it returns gives the claim back.
+// Claim claims a resource in a namespace, or everywhere. The persistence settings say what
+// is stored on its objects. The returned release gives the claim back.
 //
 // Errors: ErrOverlap.
 func (s *Claims) Claim(by Claimant, d dimensions.Dimension, persistence settings.Persistence) (release func(), err error) {
@@ -55,7 +56,7 @@ func (s *Claims) Claim(by Claimant, d dimensions.Dimension, persistence settings
 	return s.add(&claim{Claimant: by, resource: d.Resource.Key(), namespace: d.Namespace, finalizer: persistence.Finalizer, kept: kept})
 }
 
-// add adds a claim, unless it overlaps with one of another operator.
+// add adds a claim, unless it overlaps with a claim of another operator.
 func (s *Claims) add(c *claim) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +77,7 @@ func (s *Claims) add(c *claim) (release func(), err error) {
 	}), nil
 }
 
-// overlap is what two claims have in common that only one of them may have.
+// overlap returns what two claims share and only one of them may have; empty if nothing.
 func (c *claim) overlap(other *claim) string {
 	apart := c.Owner == other.Owner || c.Cluster != other.Cluster || c.resource.Group != other.resource.Group || c.resource.Plural != other.resource.Plural ||
 		c.namespace != other.namespace && c.namespace != "" && other.namespace != ""
@@ -91,7 +92,7 @@ func (c *claim) overlap(other *claim) string {
 	return ""
 }
 
-// placesOf are the fields that a storage writes a state to, whatever storage it is.
+// placesOf returns the fields to which a storage writes a state. It works for any storage.
 func placesOf(storage stores.DiffBaseStorage) ([]string, error) {
 	const trace = "a state to be found"
 	patch := &stores.Patch{}
@@ -101,7 +102,7 @@ func placesOf(storage stores.DiffBaseStorage) ([]string, error) {
 	return pathsTo(trace, "", patch.Object()), nil
 }
 
-// pathsTo are the paths of the texts that contain the trace.
+// pathsTo returns the paths of the texts that contain the trace.
 func pathsTo(trace, at string, value any) []string {
 	var paths []string
 	switch value := value.(type) {

@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// product is the name of this program for API servers. They take what owns fields from the
-// part of the user agent before the first slash: it must be that of Kopf, for objects that
-// both have written.
+// product is the name of this program for API servers. An API server takes the field
+// manager from the part of the user agent before the first slash. It must equal Kopf's,
+// for objects that both have written.
 //
 // Kopf: kopf._cogs.clients.auth.APIContext (v1.45).
 const product = "kopf"
 
-// Bounds of names in bytes. That of managers is the API server's.
+// These constants limit names, in bytes. The API server sets the limit of field managers.
 const (
 	maxComment = 200
 	maxManager = 128
 )
 
-// UserAgent tells servers which program asks, and for which operator, whose name may be
-// anything: kopf/1.2.3 (archiver). Both may be empty.
+// UserAgent makes a user agent from the version of the program and the name of the
+// operator, which may be any text: kopf/1.2.3 (archiver). Both may be empty.
 //
 // See https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5
 func UserAgent(version, operator string) string {
@@ -38,8 +38,8 @@ func UserAgent(version, operator string) string {
 	return agent
 }
 
-// FieldManager is what owns the fields that guests of an operator write, unless they name
-// another manager: kopf-archiver.
+// FieldManager returns the default owner of the fields that an operator's guests write:
+// kopf-archiver.
 func FieldManager(operator string) string {
 	if operator == "" {
 		return product
@@ -47,12 +47,13 @@ func FieldManager(operator string) string {
 	return product + "-" + replaced(operator, maxManager-len(product)-1, unicode.IsPrint)
 }
 
-// IsFieldManager tells whether the API server takes a name for a manager.
+// IsFieldManager reports whether the API server accepts a name as a field manager.
 func IsFieldManager(name string) bool {
 	return len(name) <= maxManager && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// replaced is a text of so many bytes at most, with underscores for what is not allowed.
+// replaced returns at most limit bytes of text, with underscores for characters that are
+// not allowed.
 func replaced(text string, limit int, allowed func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range text {

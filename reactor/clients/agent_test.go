@@ -42,7 +42,7 @@ func TestUserAgentsNameTheOperator(t *testing.T) {
 	}
 }
 
-// All requests have the user agent, unless the credentials bring one.
+// All requests have the user agent, unless the credentials set one.
 func TestRequestsHaveTheUserAgent(t *testing.T) {
 	agents := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

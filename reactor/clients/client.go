@@ -1,6 +1,6 @@
-// Package clients makes the API requests of the reactor: raw bytes in, raw
-// bytes out, with the retries of the reference. client-go gives configuration,
-// credentials, transports and error types; objects are not decoded here.
+// Package clients makes the API requests of the reactor, with Kopf's retries. Bodies are
+// raw bytes in both directions; objects are not decoded here. client-go provides
+// configuration, credentials, transports and error types.
 //
 // Kopf: kopf._cogs.clients (v1.45).
 package clients
@@ -26,49 +26,48 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// Content types of patches.
+// These are the content types of patches.
 const (
 	MergePatch = "application/merge-patch+json"
 	JSONPatch  = "application/json-patch+json"
 )
 
-// Options are the settings that concern requests; they may change while the
-// operator runs, so they are asked for.
+// Options are the settings that concern requests. They may change while the operator runs,
+// so the client gets them from a function.
 type Options struct {
-	// RequestTimeout limits one attempt of a request, but not of a watch. 0 is none.
+	// RequestTimeout limits one attempt of a request, except a watch. 0 means no limit.
 	RequestTimeout time.Duration
 
-	// ConnectTimeout limits the making of a connection, WatchConnectTimeout of one for
-	// listing and watching. 0 is none.
+	// ConnectTimeout limits opening a connection; WatchConnectTimeout does so for lists and
+	// watches. 0 means no limit.
 	ConnectTimeout, WatchConnectTimeout time.Duration
 
-	// TrustEnv takes proxies from $HTTPS_PROXY and the like, if the credentials have
-	// none.
+	// TrustEnv uses the proxies of $HTTPS_PROXY and related variables if the credentials
+	// have none.
 	TrustEnv bool
 
-	// Backoffs are the pauses between attempts after network errors, 403, 429
-	// and 5xx.
+	// Backoffs are the pauses between attempts after network errors, 403, 429 and 5xx.
 	Backoffs backoffs.Backoffs
 
-	// EnforceRetryAfter obeys the server's Retry-After even if it is shorter than
-	// the next pause.
+	// EnforceRetryAfter follows the server's Retry-After even if it is shorter than the
+	// next pause.
 	EnforceRetryAfter bool
 
-	// UserAgent is that of all requests whose credentials bring none; see UserAgent.
+	// UserAgent is the user agent of requests whose credentials set none; see UserAgent.
 	UserAgent string
 
-	// Limits bound the requests in time. They are those at the time of New.
+	// Limits bound the rate of requests. New reads them once.
 	Limits Limits
 
-	hooks Hooks // of one request
+	hooks Hooks // hooks of one request
 }
 
 // Client talks to one cluster with the credentials of one operator.
 type Client struct {
 	vault    *credentials.Vault
 	options  func() Options
-	log      func(message string) // retries and failures of attempts
-	requests *rate.Limiter        // of all
+	log      func(message string) // logs retries and failures of attempts
+	requests *rate.Limiter        // limits all requests
 	delayed  atomic.Uint64
 
 	patches, events, others class
@@ -77,7 +76,7 @@ type Client struct {
 	connections map[*credentials.Item]*connection
 }
 
-// New makes a client with the credentials of a vault. It sends nothing yet.
+// New makes a client with the credentials of a vault. It sends no request.
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
 	limits := options().Limits
 	return &Client{
@@ -90,22 +89,22 @@ func New(vault *credentials.Vault, options func() Options, log func(message stri
 	}
 }
 
-// Get reads an object or a listing, in one attempt: what is read can be read
-// again, and a missing permission should be known at once.
+// Get reads an object or a listing in one attempt. The caller can repeat a read, and must
+// learn of a missing permission at once.
 func (c *Client) Get(ctx context.Context, path apipath.Path, query url.Values) ([]byte, error) {
 	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodGet, with(path, query), "", nil)
 }
 
-// Patch patches an object and returns it as it is afterwards.
+// Patch patches an object and returns the patched object.
 func (c *Client) Patch(ctx context.Context, path apipath.Path, contentType string, body []byte) ([]byte, error) {
 	return c.request(ctx, writing, c.patches, c.options(), http.MethodPatch, string(path), contentType, body)
 }
 
-// Hooks tell a caller that holds something for which others wait how far its request is.
-// Each may be nil.
+// Hooks report the progress of a request to a caller that holds a resource for which
+// others wait. Each hook may be nil.
 type Hooks struct {
-	Sent    func() // after each attempt is sent, before its answer comes
-	Pausing func() // before each pause between two attempts
+	Sent    func() // called after each attempt is sent, before its response
+	Pausing func() // called before each pause between two attempts
 }
 
 // GetWith is Get with hooks.
@@ -120,7 +119,7 @@ func (c *Client) PatchWith(ctx context.Context, path apipath.Path, contentType s
 	return c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
 }
 
-// Post creates an object, with pauses between attempts of its own.
+// Post creates an object, with the given pauses between attempts.
 func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
 	options.Backoffs = pauses
@@ -128,9 +127,9 @@ func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pause
 	return err
 }
 
-// PostEvent is Post for Kubernetes events, within their limits. What the server refuses is
-// not tried again, unless it asks for that: events are for people, and guests can cause any
-// number of them.
+// PostEvent is Post for Kubernetes events, within their limits. It does not retry a
+// refused event unless the server sends Retry-After: events are for people, and guests can
+// cause any number of them.
 func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, pauses backoffs.Backoffs) error {
 	options := c.options()
 	options.Backoffs = pauses
@@ -138,8 +137,8 @@ func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, 
 	return err
 }
 
-// Stream opens a long response: a listing or a watch. The caller closes it. Only
-// the opening is retried; cancelling the context ends the response too.
+// Stream opens a long response: a list or a watch. The caller closes it. Only opening is
+// retried. Cancelling the context also ends the response.
 func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
 	target := with(path, query)
 	var stream io.ReadCloser
@@ -150,14 +149,14 @@ func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values
 			cancel()
 			return err
 		}
-		go whileValid(ctx, item, cancel) // Ends at the latest when the stream is closed.
+		go whileValid(ctx, item, cancel) // It ends at the latest when the stream is closed.
 		stream = &response{rsp.Body, cancel}
 		return nil
 	})
 	return stream, err
 }
 
-// with is a path with a query.
+// with appends a query to a path.
 func with(path apipath.Path, query url.Values) string {
 	if len(query) == 0 {
 		return string(path)
@@ -165,7 +164,7 @@ func with(path apipath.Path, query url.Values) string {
 	return string(path) + "?" + query.Encode()
 }
 
-// response is a long response. Closing it ends its context.
+// response is a long response. Close ends its context.
 type response struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -177,8 +176,8 @@ func (r *response) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// Repeat makes requests that belong together, such as those of the discovery, with the
-// same attempts as one.
+// Repeat makes related requests, such as those of discovery. It retries all of them as if
+// they were one request.
 func (c *Client) Repeat(ctx context.Context, path apipath.Path, send func() error) error {
 	return c.retrying(ctx, isRetried, c.options(), http.MethodGet, string(path), func(context.Context) error { return send() })
 }
@@ -207,8 +206,8 @@ func (c *Client) request(ctx context.Context, by via, of class, o Options, metho
 	return data, err
 }
 
-// maxBody bounds an answer that is read as a whole. Objects and the discovery of large
-// clusters are smaller by far.
+// maxBody limits a response that is read as a whole, in bytes. Objects and the discovery
+// documents of large clusters are much smaller.
 const maxBody = 64 << 20
 
 var errLongBody = errors.New("the answer is longer than 64 MiB")
@@ -221,14 +220,14 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// content is what a request brings, and what it wants.
+// content describes the body of a request and the wanted response.
 type content struct {
-	kind   string // of the body
+	kind   string // content type of the body
 	body   []byte
 	accept string // empty: JSON
 }
 
-// send makes one attempt. The response of a failed one is read and closed here.
+// send makes one attempt. It reads and closes the response of a failed attempt.
 func (c *Client) send(ctx context.Context, by via, what content, method, target string) (*http.Response, *credentials.Item, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(what.body))
 	if err != nil {
@@ -249,7 +248,7 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 	return rsp, item, nil
 }
 
-// retrying repeats an attempt as long as there are pauses for its error.
+// retrying repeats an attempt while its error allows it and pauses remain.
 func (c *Client) retrying(ctx context.Context, retried func(error) bool, options Options, method, target string, attempt func(context.Context) error) error {
 	count := options.Backoffs.Attempts()
 	for n := 1; ; n++ {
@@ -273,10 +272,10 @@ func (c *Client) retrying(ctx context.Context, retried func(error) bool, options
 	}
 }
 
-// next says what comes after a failed attempt.
+// next is the part of a message that says what follows a failed attempt.
 var next = map[bool]string{true: "will retry", false: "escalating"}
 
-// ordinal shows the number of an attempt, and of how many if they end.
+// ordinal formats the number of an attempt, with the total if it is finite.
 func ordinal(n, count int) string {
 	if count == 0 {
 		return fmt.Sprintf("#%d", n)
@@ -284,8 +283,8 @@ func ordinal(n, count int) string {
 	return fmt.Sprintf("#%d/%d", n, count)
 }
 
-// pause is the time before the next attempt, if there is one: of the settings, or of
-// the server if it asks for a longer one.
+// pause returns the time before the next attempt, and false if there is no next attempt.
+// It is the pause from the settings, or the server's if that is longer.
 func (o Options) pause(attempt int, err error) (pause time.Duration, more bool) {
 	pause, more = o.Backoffs.Pause(attempt)
 	after, ok := retryAfter(err)

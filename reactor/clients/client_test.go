@@ -18,7 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// serve answers the requests with the given answers, one after another.
+// serve answers consecutive requests with the given answers.
 func serve(t *testing.T, options clients.Options, answers ...func(w http.ResponseWriter)) (*clients.Client, *atomic.Int32) {
 	t.Helper()
 	var count atomic.Int32
@@ -89,7 +89,8 @@ func TestPatchIsRetried(t *testing.T) {
 }
 
 func TestLostConnectionsAreRetried(t *testing.T) {
-	// HTTP/1.1 clients repeat a request by themselves if a reused connection breaks; the first one is new.
+	// HTTP/1.1 clients repeat a request themselves if a reused connection breaks; the first
+	// connection is new.
 	client, _ := serve(t, clients.Options{Backoffs: backoffs.Seconds(0.001)}, broken, ok)
 	if _, err := client.Patch(t.Context(), "/x", clients.MergePatch, []byte(`{}`)); err != nil {
 		t.Error(err)
@@ -144,8 +145,8 @@ func TestAnswersThatAreNoStatus(t *testing.T) {
 	}
 }
 
-// TestPausesHoldNothing makes sure that patches that wait for their next attempt
-// neither keep others from the server nor keep what their caller holds.
+// TestPausesHoldNothing checks that patches between two attempts hold neither connections
+// nor the slot of their caller.
 func TestPausesHoldNothing(t *testing.T) {
 	var answers []func(w http.ResponseWriter)
 	for range clients.MaxWrites {

@@ -12,9 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// connecting is a configuration with our rules for new connections: how long they
-// may take, that proxies are those of the configuration, not of the environment, and who
-// asks.
+// connecting applies the options to new connections: the timeout, the proxies of the
+// credentials rather than of the environment, and the user agent.
 //
 // Kopf: settings.networking.connect_timeout, settings.networking.trust_env (v1.45).
 func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config {
@@ -28,7 +27,7 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 	}
 	dial := cfg.Dial
 	if dial == nil {
-		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext // as client-go has it
+		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext // client-go's default
 	}
 	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -38,8 +37,8 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 	return cfg
 }
 
-// proxies are those of the environment as it is now, if they are trusted: net/http
-// would take it as it was at the first request of the process.
+// proxies returns the proxies of the current environment if the environment is trusted.
+// The function of net/http would read the environment only once per process.
 func proxies(trustEnv bool) func(*http.Request) (*url.URL, error) {
 	if !trustEnv {
 		return func(*http.Request) (*url.URL, error) { return nil, nil } //nolint:nilnil // that is how to say "no proxy"
@@ -48,7 +47,7 @@ func proxies(trustEnv bool) func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 }
 
-// limited bounds a context in time, unless the limit is 0.
+// limited adds a timeout to a context, unless the limit is 0.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return context.WithCancel(ctx)

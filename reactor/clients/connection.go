@@ -14,15 +14,15 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// discoveryTimeout limits one request of the discovery.
+// discoveryTimeout limits one request of discovery.
 const discoveryTimeout = 32 * time.Second
 
-// connection is how to send requests with some credentials.
+// connection sends requests with one set of credentials.
 type connection struct {
 	base          *url.URL
-	authorization string       // takes the place of what the transports send
-	plugin        string       // the program that gives credentials, if any
-	watch         *http.Client // HTTP/2: its pings notice dead connections
+	authorization string       // replaces the header that the transports set
+	plugin        string       // the exec plugin that provides credentials; empty: none
+	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
 }
 
@@ -52,7 +52,7 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	return conn, nil
 }
 
-// to makes a request to a path of any cluster one to the cluster of the connection.
+// to points a request at the cluster of the connection.
 func (conn *connection) to(request *http.Request) (*http.Request, error) {
 	req := request.Clone(request.Context())
 	if request.GetBody != nil {
@@ -73,7 +73,7 @@ func (conn *connection) to(request *http.Request) (*http.Request, error) {
 	return req, nil
 }
 
-// connection makes the connection of credentials, when they are first used.
+// connection returns the connection for credentials, and creates it at the first use.
 func (c *Client) connection(item *credentials.Item) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *Client) connection(item *credentials.Item) (*connection, error) {
 	return conn, err
 }
 
-// disconnect lets go of the connections of credentials that are not used any more.
+// disconnect closes the connections of credentials that are no longer used.
 func (c *Client) disconnect() {
 	for known, conn := range c.connections {
 		select {
@@ -101,14 +101,14 @@ func (c *Client) disconnect() {
 	}
 }
 
-// via chooses the transport of a request.
+// via selects the transport of a request.
 type via func(conn *connection) *http.Client
 
 func reading(conn *connection) *http.Client { return conn.watch }
 func writing(conn *connection) *http.Client { return conn.write }
 
-// do sends a request with credentials of the vault: with others, if the cluster
-// refuses them, until it accepts some or there are none left.
+// do sends a request with credentials of the vault. If the cluster refuses them, it tries
+// others until the cluster accepts some or none are left.
 //
 // Kopf: kopf._cogs.clients.auth.authenticated (v1.45).
 func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials.Item, error) {
@@ -133,8 +133,8 @@ func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials
 	}
 }
 
-// send sends a request. A program that gives credentials knows nothing of the context,
-// and others wait for it, too: if it hangs, the request is given up.
+// send sends a request. An exec plugin ignores the context, and other requests wait for it
+// too. If the plugin hangs, send gives up.
 func (conn *connection) send(by via, req *http.Request) (*http.Response, error) {
 	if conn.plugin == "" {
 		return by(conn).Do(req)
@@ -144,7 +144,7 @@ func (conn *connection) send(by via, req *http.Request) (*http.Response, error) 
 		err error
 	}
 	answers := make(chan answer)
-	go func() { // Ends with the program at the latest.
+	go func() { // It ends with the plugin at the latest.
 		rsp, err := by(conn).Do(req)
 		select {
 		case answers <- answer{rsp, err}:
@@ -162,8 +162,8 @@ func (conn *connection) send(by via, req *http.Request) (*http.Response, error) 
 	}
 }
 
-// authenticated sends a request with one of the credentials: twice if they renew
-// themselves when they are refused.
+// authenticated sends a request with given credentials. It sends the request twice if the
+// credentials renew themselves after a refusal.
 func (c *Client) authenticated(request *http.Request, item *credentials.Item, conn *connection, by via) (rsp *http.Response, refusal, err error) {
 	for attempt := 1; ; attempt++ {
 		req, err := conn.to(request)
@@ -182,8 +182,8 @@ func (c *Client) authenticated(request *http.Request, item *credentials.Item, co
 	}
 }
 
-// Discover reads a document of the discovery, in one attempt, and in the best of the
-// accepted content types that the server has.
+// Discover reads a discovery document in one attempt. The server chooses the best of the
+// accepted content types.
 func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -196,8 +196,8 @@ func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string)
 	return rsp.Header.Get("Content-Type"), body, err
 }
 
-// whileValid ends a context with the credentials too: a long response must not
-// outlive them.
+// whileValid cancels a context when the credentials become invalid: a long response must
+// not outlive them.
 func whileValid(ctx context.Context, item *credentials.Item, cancel context.CancelFunc) {
 	select {
 	case <-item.Gone():

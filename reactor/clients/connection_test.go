@@ -23,8 +23,8 @@ import (
 
 // guarded is a server that accepts one token at a time.
 type guarded struct {
-	mu       sync.Mutex // guards all below
-	accepted string     // the value of the header
+	mu       sync.Mutex // guards the fields below
+	accepted string     // the accepted value of the header
 	seen     []string
 }
 
@@ -49,7 +49,7 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path":%q,"body":%q}`, r.URL.Path, body)
 }
 
-// connect makes a client with credentials that a login gives one after another.
+// connect makes a client whose logins return the given credentials one after another.
 func connect(t *testing.T, infos ...credentials.Info) (*clients.Client, *guarded) {
 	t.Helper()
 	g := &guarded{}
@@ -68,7 +68,7 @@ func connect(t *testing.T, infos ...credentials.Info) (*clients.Client, *guarded
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = vault.Run(ctx) }) // its error is that of the requests
+	running.Go(func() { _ = vault.Run(ctx) }) // requests return its error
 	t.Cleanup(func() { cancel(); running.Wait() })
 	options := func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }
 	return clients.New(vault, options, func(string) {}), g
@@ -78,7 +78,8 @@ func token(text string) credentials.Info {
 	return credentials.Info{Config: &rest.Config{BearerToken: text}}
 }
 
-// TestRefusedRequestsAreRepeated, whole, with the next credentials.
+// TestRefusedRequestsAreRepeated checks that a refused request is repeated as a whole with
+// the next credentials.
 func TestRefusedRequestsAreRepeated(t *testing.T) {
 	custom := credentials.Info{Config: &rest.Config{}, Authorization: "Custom c"}
 	client, server := connect(t, token("a"), custom)
@@ -95,7 +96,7 @@ func TestRefusedRequestsAreRepeated(t *testing.T) {
 	}
 }
 
-// TestDiscoveryLogsInAgain as all other requests do.
+// TestDiscoveryLogsInAgain checks that discovery logs in again, as other requests do.
 func TestDiscoveryLogsInAgain(t *testing.T) {
 	client, server := connect(t, token("a"), token("b"))
 	server.accept("Bearer b")
@@ -107,7 +108,8 @@ func TestDiscoveryLogsInAgain(t *testing.T) {
 	}
 }
 
-// A server below a path, as behind a proxy, gets the segments of a path as they were escaped.
+// A server below a path, as behind a proxy, gets the segments of a path in their escaped
+// form.
 func TestServersBelowAPathGetEscapedSegments(t *testing.T) {
 	uris := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uris <- r.RequestURI }))
@@ -137,7 +139,7 @@ func TestDepletedCredentialsFailRequests(t *testing.T) {
 	}
 }
 
-// TestTokensOfFilesAreReadAgain when they are refused: the same file is another login.
+// TestTokensOfFilesAreReadAgain checks that a refused token is read from its file again.
 func TestTokensOfFilesAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
@@ -158,7 +160,7 @@ func TestTokensOfFilesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirCredentials: a watch does not outlive a revoked token.
+// TestStreamsEndWithTheirCredentials checks that a watch does not outlive a revoked token.
 func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	first, second := token("a"), token("b")
 	refuse := make(chan struct{})
@@ -184,7 +186,7 @@ func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	go func() { _ = vault.Run(ctx) }() // ends with the context
+	go func() { _ = vault.Run(ctx) }() // it ends with the context
 	client := clients.New(vault, func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
 	stream, err := client.Stream(ctx, "/x", nil)
 	if err != nil {

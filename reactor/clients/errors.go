@@ -15,11 +15,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// errorLimit bounds how much of an error's body is read.
+// errorLimit limits how much of an error's body is read, in bytes.
 const errorLimit = 64 << 10
 
-// readError makes an apimachinery error of a response, so that callers use
-// apierrors.IsNotFound and the like.
+// readError makes an apimachinery error from a response, so that callers can use
+// apierrors.IsNotFound and similar functions.
 func readError(rsp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(rsp.Body, errorLimit))
 	status := metav1.Status{}
@@ -40,8 +40,8 @@ func readError(rsp *http.Response) error {
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// reasonOf gives a reason to answers that come from something before the API
-// server, without a status of their own.
+// reasonOf returns a reason for a response without a status, such as one from a proxy
+// before the API server.
 func reasonOf(code int) metav1.StatusReason {
 	switch code {
 	case http.StatusUnauthorized:
@@ -62,26 +62,27 @@ func reasonOf(code int) metav1.StatusReason {
 	return metav1.StatusReasonUnknown
 }
 
-// isRetried tells the errors that are worth another attempt: of the network, of
-// the server, and the 403 and 429 of a server that is being upgraded or is busy.
+// isRetried reports whether an error justifies another attempt: network errors, server
+// errors, and the 403 and 429 of a server that is busy or being upgraded.
 func isRetried(err error) bool {
 	code, ok := Code(err)
 	if errors.Is(err, credentials.ErrDepleted) {
-		return false // there will be no others
+		return false // no further credentials follow
 	}
 	if !ok {
-		return true // never reached the server, or lost on the way
+		return true // the request never reached the server, or the response was lost
 	}
 	return code >= 500 || code == http.StatusForbidden || code == http.StatusTooManyRequests
 }
 
-// isRetriedEvent is isRetried for events: a server that refuses one refuses it again.
+// isRetriedEvent is isRetried for events: a server that refuses an event refuses it again.
 func isRetriedEvent(err error) bool {
 	code, _ := Code(err)
 	return isRetried(err) && code != http.StatusForbidden
 }
 
-// Code is the HTTP status of an error, if it came as a response.
+// Code returns the HTTP status of an error, and false if the error did not come from a
+// response.
 func Code(err error) (int, bool) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -98,16 +99,16 @@ func retryAfter(err error) (time.Duration, bool) {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter), ok && seconds >= 0
 }
 
-// maxRetryAfter bounds what a server may ask for. Those that mean it ask for seconds.
+// maxRetryAfter limits Retry-After. Genuine values are a few seconds.
 const maxRetryAfter = 10 * time.Minute
 
-// parseRetryAfter reads a number of seconds, or a date. What is neither, or lies in the
-// past, asks for nothing.
+// parseRetryAfter parses a number of seconds or a date. It returns false for any other
+// text, and for a time in the past.
 //
 // See https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
 func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		if !(seconds >= 0) { // not a number, or negative
+		if !(seconds >= 0) { // NaN or negative
 			return 0, false
 		}
 		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)), true

@@ -10,10 +10,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
-// maxVersion bounds the answer about the version.
+// maxVersion limits the response about the version, in bytes.
 const maxVersion = 64 << 10
 
-// Identity is the certificate of the server, nil without TLS, and its version.
+// Identity returns the certificate of the server, nil without TLS, and the server's
+// version.
 func (c *Client) Identity(ctx context.Context) (*x509.Certificate, string, error) {
 	ctx, cancel := limited(ctx, c.options().RequestTimeout)
 	defer cancel()

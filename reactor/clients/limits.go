@@ -7,49 +7,49 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate bounds how often something is done: so many times at once, and then so many times a
-// second. Absent numbers are those of a default.
+// Rate limits how often something may happen: Burst times at once, and then PerSecond
+// times a second. Zero fields take the values of a default.
 type Rate struct{ PerSecond, Burst int }
 
-// Limits bound the requests of one client, whatever its guests do. Absent ones are
-// DefaultLimits.
+// Limits bound the requests of one client, regardless of what its guests do. Zero fields
+// are those of DefaultLimits.
 type Limits struct {
-	Requests Rate // all requests; more of them wait
-	Events   Rate // Kubernetes events that are posted, which are requests, too; more of them wait
+	Requests Rate // all requests; further requests wait
+	Events   Rate // posted Kubernetes events, which also count as requests; further events wait
 }
 
-// DefaultLimits are above what an API server on usual hardware takes from one client for
-// long, so that they only stop what has no end. A restart of an operator for 10,000 objects
-// that are all patched twice stays within the burst.
+// DefaultLimits exceed what an API server on usual hardware sustains for one client, so
+// they stop only runaway loops. The burst covers a restart with 10,000 objects that are
+// each patched twice.
 var DefaultLimits = Limits{
 	Requests: Rate{PerSecond: 2000, Burst: 20_000},
 	Events:   Rate{PerSecond: 100, Burst: 1000},
 }
 
-// Or takes absent numbers from a default.
+// Or replaces zero fields by those of other.
 func (r Rate) Or(other Rate) Rate {
 	return Rate{cmp.Or(r.PerSecond, other.PerSecond), cmp.Or(r.Burst, other.Burst)}
 }
 
-// Limiter makes a token bucket of the rate.
+// Limiter makes a token bucket for the rate.
 func (r Rate) Limiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst) }
 
-// MaxWrites and MaxEvents limit the patches, and the events that are posted, which are in
-// flight, and so their connections. More of them do not make the API server faster, but make
-// everybody wait longer.
+// MaxWrites and MaxEvents limit concurrent patches and events, and so their connections. A
+// higher number does not make the API server faster, but increases the latency of all
+// requests.
 const (
 	MaxWrites = 16
 	MaxEvents = 16
 )
 
-// class is a kind of requests with bounds and rules of its own.
+// class is a class of requests with its own limits and rules.
 type class struct {
-	slots   chan struct{}    // nil: no bound of those in flight
-	bucket  *rate.Limiter    // besides that of all requests; nil: none
-	retried func(error) bool // whether an error is worth another attempt
+	slots   chan struct{}    // limits concurrent requests; nil: no limit
+	bucket  *rate.Limiter    // applies in addition to the limit of all requests; nil: none
+	retried func(error) bool // reports whether an error justifies another attempt
 }
 
-// enter waits for the turn of one attempt.
+// enter waits until one attempt may start.
 func (c class) enter(ctx context.Context) (leave func(), err error) {
 	if c.bucket != nil {
 		if err := c.bucket.Wait(ctx); err != nil {
@@ -67,7 +67,7 @@ func (c class) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// admit waits until one more request may be sent.
+// admit waits until the rate limit allows one more request.
 func (c *Client) admit(ctx context.Context) error {
 	if c.requests.Allow() {
 		return nil
@@ -76,5 +76,5 @@ func (c *Client) admit(ctx context.Context) error {
 	return c.requests.Wait(ctx)
 }
 
-// Delayed is how many requests had to wait for Limits.Requests so far.
+// Delayed returns how many requests have waited for Limits.Requests so far.
 func (c *Client) Delayed() uint64 { return c.delayed.Load() }

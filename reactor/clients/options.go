@@ -6,7 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// OptionsOf are the options by the settings.
+// OptionsOf returns the options that the settings ask for.
 func OptionsOf(n settings.Networking) Options {
 	connect := cmp.Or(n.ConnectTimeout, n.RequestTimeout)
 	return Options{

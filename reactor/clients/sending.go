@@ -9,9 +9,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
-// Send makes one attempt of a request, with nothing but the given headers and the
-// credentials. The response may be of any status; redirects are not followed, since
-// they would take the credentials along. The caller closes the body, and bounds the time by the context.
+// Send makes one attempt of a request with only the given headers and the credentials. The
+// response may have any status. Redirects are not followed, because they would forward the
+// credentials. The caller closes the body, and limits the time by the context.
 func (c *Client) Send(ctx context.Context, method string, path apipath.Path, query url.Values, header http.Header, body []byte) (*http.Response, error) {
 	by := writing
 	if method == http.MethodGet {

@@ -1,4 +1,4 @@
-// Package completion counts what an operator that runs once has still to do.
+// Package completion counts the remaining work of an operator that runs once.
 package completion
 
 import (
@@ -7,18 +7,18 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 )
 
-// Completion is what an operator that runs once has still to do: the objects of the
-// initial listings that have not come to rest, with no handlers left to be called.
-// Nil does not count anything.
+// Completion is the remaining work of an operator that runs once: the objects of the
+// initial listings for which handlers are still due. A nil Completion counts nothing.
 type Completion struct {
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the fields below
 	open     map[string]bool
-	unlisted map[dimensions.Key]bool // the streams whose initial listing is not complete
+	unlisted map[dimensions.Key]bool // streams whose initial listing is incomplete
 	begun    bool                    // the first streams have been started
-	failed   int                     // handlers, for good
+	failed   int                     // handlers that have failed for good
 	handled  int                     // objects
 }
 
+// New makes a Completion without any streams.
 func New(once bool) *Completion {
 	if !once {
 		return nil
@@ -26,7 +26,7 @@ func New(once bool) *Completion {
 	return &Completion{open: map[string]bool{}, unlisted: map[dimensions.Key]bool{}}
 }
 
-// Begin says that the streams are known. Before that, there is nothing to wait for.
+// Begin marks the streams as known. Before that, State reports no completion.
 func (s *Completion) Begin() {
 	if s == nil {
 		return
@@ -46,8 +46,8 @@ func (s *Completion) Expect(key dimensions.Key) {
 	s.unlisted[key] = true
 }
 
-// Listed says that the initial listing of a stream is complete, or will never be: all of
-// its objects have been added.
+// Listed marks the initial listing of a stream as complete, or as one that never
+// completes. All of its objects have been added before.
 func (s *Completion) Listed(key dimensions.Key) {
 	if s == nil {
 		return
@@ -67,7 +67,7 @@ func (s *Completion) Add(key string) {
 	s.open[key] = true
 }
 
-// Done says that nothing is left to do for an object until it changes.
+// Done marks an object as handled until it changes.
 func (s *Completion) Done(key string) {
 	if s == nil {
 		return
@@ -90,7 +90,7 @@ func (s *Completion) Fail() {
 	s.failed++
 }
 
-// State tells whether there is nothing to wait for, and what came out.
+// State reports whether no work remains, and the results so far.
 func (s *Completion) State() (settled bool, handled, failed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// An operator that runs once waits for streams that have not begun yet, then for their
+// An operator that runs once waits for streams that have not begun, then for their
 // objects.
 func TestCompletionWaitsForStreams(t *testing.T) {
 	key := dimensions.Dimension{Resource: selectors.Resource{Plural: "apples"}}.Key()

@@ -1,6 +1,6 @@
-// Package conns bounds the connections of an HTTP server. When there is no room for a
-// new connection, the one that matters least is closed: clients that hold connections
-// without using them cannot lock others out.
+// Package conns limits the connections of an HTTP server. If a new connection exceeds the
+// limits, the least important connection is closed, so that clients with idle connections
+// cannot lock out others.
 package conns
 
 import (
@@ -18,8 +18,8 @@ const DefaultTotal = 2048
 // Limits bound the connections of a server at any time. The zero value works.
 type Limits struct {
 	Total      int // of all clients. Default: 2,048
-	PerAddress int // of one address, or of one /64 network of IPv6. Default: half of Total
-	Unproven   int // that have not brought a whole request. Default: half of Total
+	PerAddress int // of one IPv4 address, or of one IPv6 /64 network. Default: half of Total
+	Unproven   int // that have not sent a whole request. Default: half of Total
 }
 
 func (l Limits) withDefaults() Limits {
@@ -29,43 +29,44 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Counts are what has become of connections.
+// Counts are the numbers of connections by their fate.
 type Counts struct {
 	Open    int
 	Evicted int // closed in favor of another connection
-	Refused int // closed at once: all others are in use
+	Refused int // closed at once, because all others are in use
 }
 
-// stage says how much a connection matters: those of the lowest stage are closed first.
+// stage is the importance of a connection: connections of the lowest stage are closed
+// first.
 type stage int
 
 const (
-	unproven stage = iota // it has not brought a whole request yet
-	idle                  // it has, and brings the next one or takes the answer
-	waiting               // a request of it waits
-	running               // a request of it is being handled: it is never closed
+	unproven stage = iota // no whole request has arrived yet
+	idle                  // a request has been answered; the client sends the next one or reads the response
+	waiting               // a request is waiting
+	running               // a request is being handled: the connection is never closed
 	stages
 )
 
-// Bounds keep the connections of one server within limits. They are safe for
-// concurrent use.
+// Bounds keep the connections of one server within limits. They are safe for concurrent
+// use.
 //
 // # Guarantees
 //
 //   - A connection with a running request is not closed.
-//   - Of the others, the stage decides first; then, which address has most connections of
-//     this stage; then, which connection has been in it for the longest time.
+//   - Among the others, the lowest stage is closed first; within a stage, a connection of
+//     the address with the most connections; of these, the longest in the stage.
 type Bounds struct {
 	limits Limits
 
-	mu      sync.Mutex // guards all below, and the stages of connections
+	mu      sync.Mutex // guards the fields below, and the stages of connections
 	clients map[netip.Prefix]*client
 	unused  int    // connections of the stage unproven
-	changes uint64 // of stages: the clock of since
+	changes uint64 // counts changes of stages: the clock of since
 	counts  Counts
 }
 
-// client are the connections of one address, by their stages, the oldest first.
+// client holds the connections of one address, by stage, the oldest first.
 type client struct {
 	conns [stages]list.List
 	count int
@@ -76,15 +77,15 @@ func New(limits Limits) *Bounds {
 	return &Bounds{limits: limits.withDefaults(), clients: map[netip.Prefix]*client{}}
 }
 
-// Counts are those of now.
+// Counts returns the current numbers.
 func (b *Bounds) Counts() Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.counts
 }
 
-// Listener accepts connections within the bounds. It never leaves one waiting: a
-// connection that it does not accept is closed.
+// Listener accepts connections within the limits. It closes any connection that it does
+// not accept, so none waits.
 func (b *Bounds) Listener(l net.Listener) net.Listener { return listener{l, b} }
 
 type listener struct {
@@ -113,14 +114,14 @@ func (l listener) Accept() (net.Conn, error) {
 // abort closes a connection without waiting for its peer.
 func abort(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // it may be closed already
+		_ = tcp.SetLinger(0) // the connection may be closed already
 	}
-	_ = c.Close() // as above
+	_ = c.Close() // the connection may be closed already
 }
 
-// AddressOf is the address of a client, by which connections and requests are counted:
-// of IPv6 the /64 network, since one machine may have all addresses of it. It is the
-// zero value for what is not an address with a port.
+// AddressOf returns the address by which connections and requests of a client are counted.
+// For IPv6 it is the /64 network, because one machine may own all of its addresses. It is
+// the zero value for a text that is not an address with a port.
 func AddressOf(remote string) netip.Prefix {
 	parsed, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -135,7 +136,8 @@ func AddressOf(remote string) netip.Prefix {
 	return prefix
 }
 
-// admit makes room for a connection, and counts it. The evicted ones are to be closed.
+// admit makes room for a connection and counts it. The caller closes the evicted
+// connections.
 func (b *Bounds) admit(c *conn) (evicted []*conn, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,8 +174,8 @@ func (b *Bounds) admit(c *conn) (evicted []*conn, ok bool) {
 	return evicted, true
 }
 
-// least is the connection that matters least, of one client or of all; nil if all are
-// of higher stages.
+// least returns the least important connection, of one client or of all; nil if every
+// connection is above the stage upto.
 func (b *Bounds) least(of *client, upto stage) *conn {
 	for s := unproven; s <= upto; s++ {
 		most := of
@@ -191,17 +193,18 @@ func (b *Bounds) least(of *client, upto stage) *conn {
 	return nil
 }
 
-// oldest is the connection that has been in a stage for the longest time. There is one.
+// oldest returns the connection that has been in a stage for the longest time. The stage
+// must not be empty.
 func (c *client) oldest(s stage) *conn { return c.conns[s].Front().Value.(*conn) }
 
-// enter puts a connection at the end of the list of its stage. The lock is held.
+// enter appends a connection to the list of its stage. The caller holds the lock.
 func (b *Bounds) enter(own *client, c *conn) {
 	b.changes++
 	c.since = b.changes
 	c.place = own.conns[c.stage].PushBack(c)
 }
 
-// remove forgets a connection. The lock is held.
+// remove forgets a connection. The caller holds the lock.
 func (b *Bounds) remove(c *conn) {
 	if c.place == nil {
 		return
@@ -224,11 +227,11 @@ type conn struct {
 	bounds  *Bounds
 	address netip.Prefix
 
-	// Guarded by the lock of the bounds.
+	// The lock of the bounds guards these fields.
 	place            *list.Element // in the list of its stage; nil: closed
 	stage            stage
-	since            uint64 // the change of stages by which it came to its own
-	waiting, running int    // requests; HTTP/2 has several at once
+	since            uint64 // the value of changes when the connection entered its stage
+	waiting, running int    // requests; HTTP/2 has several at the same time
 }
 
 // Close closes the connection, and makes room for another one.
@@ -239,7 +242,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// change counts requests of the connection, and moves it to the stage that follows.
+// change counts requests of the connection, and moves the connection to the resulting
+// stage.
 func (c *conn) change(moreWaiting, moreRunning int) {
 	c.bounds.mu.Lock()
 	defer c.bounds.mu.Unlock()
@@ -266,7 +270,7 @@ func (c *conn) change(moreWaiting, moreRunning int) {
 
 type key struct{}
 
-// Context lets Begin find the connection: it is for http.Server.ConnContext.
+// Context makes the connection available to Begin. Use it as http.Server.ConnContext.
 func Context(ctx context.Context, c net.Conn) context.Context {
 	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // *tls.Conn
 		c = wrapped.NetConn()
@@ -277,14 +281,15 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Request is a whole request on a connection. Nil, which is a request on a connection
-// without bounds, is valid.
+// Request is a whole request on a connection. A nil Request belongs to a connection
+// without bounds, and is valid.
 type Request struct {
 	conn    *conn
 	running bool
 }
 
-// Begin says that a whole request has come. The request waits until Run, and counts until End.
+// Begin marks the arrival of a whole request. The request waits until Run, and counts
+// until End.
 func Begin(ctx context.Context) *Request {
 	c, ok := ctx.Value(key{}).(*conn)
 	if !ok {
@@ -294,7 +299,7 @@ func Begin(ctx context.Context) *Request {
 	return &Request{conn: c}
 }
 
-// Run says that the request is being handled: its connection is not closed until End.
+// Run marks the request as running: its connection is not closed until End.
 func (r *Request) Run() {
 	if r != nil {
 		r.running = true
@@ -302,7 +307,7 @@ func (r *Request) Run() {
 	}
 }
 
-// End says that there is an answer.
+// End marks the request as answered.
 func (r *Request) End() {
 	switch {
 	case r == nil:

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// dialed is a connection of a client at an address.
+// dialed is a connection of a client with an address.
 type dialed struct {
 	net.Conn
 	from   string
@@ -29,7 +29,7 @@ func (d *dialed) Close() error {
 	return nil
 }
 
-// queue is a listener of connections that have come.
+// queue is a listener of waiting connections.
 type queue []net.Conn
 
 func (q *queue) Accept() (net.Conn, error) {
@@ -45,15 +45,15 @@ func (q *queue) Close() error { return nil }
 
 func (q *queue) Addr() net.Addr { return nil }
 
-// TestWhichConnectionIsClosed: each step is a client that connects, "a", or one that does
-// something with its latest connection: "a:begin", "a:run", "a:end", "a:close".
+// TestWhichConnectionIsClosed runs steps: "a" means that client a connects; "a:begin",
+// "a:run", "a:end" and "a:close" act on its latest connection.
 func TestWhichConnectionIsClosed(t *testing.T) {
 	addresses := map[string]string{"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3", "v": "2001:db8::1", "w": "2001:db8::2", "x": "2001:db8:0:1::1", "m": "::ffff:10.0.0.1"}
 	for _, tt := range []struct {
 		name   string
 		limits Limits
 		steps  string
-		open   string // in the order in which they came
+		open   string // in the order of arrival
 		counts Counts
 	}{
 		{"there is room", Limits{Total: 3, Unproven: 3, PerAddress: 3}, "a b a", "a0 b1 a2", Counts{3, 0, 0}},
@@ -127,9 +127,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSilentClientsLockNoneOut: a server has room for 50 connections, and 1,000 clients
-// connect that send nothing. Another client is served each time, over connections of its
-// own, and keeps those that it has used.
+// TestSilentClientsLockNoneOut connects 1,000 clients that send nothing to a server with
+// room for 50 connections. After each, another client is served over its own connections,
+// and keeps those that it has used.
 func TestSilentClientsLockNoneOut(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestSilentClientsLockNoneOut(t *testing.T) {
 	b := New(Limits{Total: 50})
 	server := Server(http.NotFoundHandler())
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(b.Listener(listener)) }() // Waited for below.
+	go func() { ended <- server.Serve(b.Listener(listener)) }() // It is waited for below.
 	kept := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 	fresh := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	defer kept.CloseIdleConnections()
@@ -175,7 +175,7 @@ func TestSilentClientsLockNoneOut(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutBounds are valid: servers of others have none.
+// TestRequestsWithoutBounds checks that requests on servers without bounds are valid.
 func TestRequestsWithoutBounds(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
@@ -190,8 +190,8 @@ func TestRequestsWithoutBounds(t *testing.T) {
 	}
 }
 
-// FuzzCountsAfterAnyHistory: whatever connections do, and in whatever order, what is
-// counted is what is open.
+// FuzzCountsAfterAnyHistory checks that the counts equal the open connections after any
+// sequence of steps.
 func FuzzCountsAfterAnyHistory(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 0, 0x10, 0x20, 0x30, 0x40, 0x11, 0x21})
 	f.Fuzz(func(t *testing.T, steps []byte) {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Small are the limits of servers that few clients ask: probes and metrics.
+// Small are the limits of servers with few clients: probes and metrics.
 var Small = Limits{Total: 64}
 
-// Server makes a server of small answers without bodies in its requests, for a listener
-// with limits: whatever its clients do, it gets rid of them within 90 seconds.
+// Server makes a server for small responses to requests without bodies, on a listener with
+// limits. It disconnects every slow client within 90 seconds.
 func Server(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: counted(handler), ConnContext: Context, MaxHeaderBytes: 16 << 10,
@@ -17,7 +17,7 @@ func Server(handler http.Handler) *http.Server {
 	}
 }
 
-// counted begins and ends the requests of a handler.
+// counted calls Begin, Run and End around each request of a handler.
 func counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request := Begin(r.Context())

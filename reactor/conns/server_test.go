@@ -33,7 +33,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestSlowClientsOfServers are got rid of, whatever they are slow with.
+// TestSlowClientsOfServers checks that clients that are slow in any way are disconnected.
 func TestSlowClientsOfServers(t *testing.T) {
 	const get = "GET / HTTP/1.1\r\nHost: x\r\n"
 	for _, tt := range []struct {
@@ -57,12 +57,12 @@ func TestSlowClientsOfServers(t *testing.T) {
 					_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)) // the client may not want it
 				}))
 				ended := make(chan error, 1)
-				go func() { ended <- server.Serve(bounds.Listener(listener)) }() // Waited for below.
+				go func() { ended <- server.Serve(bounds.Listener(listener)) }() // It is waited for below.
 				client, conn := net.Pipe()
 				listener.conns <- conn
-				go func() { _, _ = io.WriteString(client, tt.send) }() // ends with the connection
+				go func() { _, _ = io.WriteString(client, tt.send) }() // it ends with the connection
 				if !tt.deaf {
-					go func() { _, _ = io.Copy(io.Discard, client) }() // ends with the connection
+					go func() { _, _ = io.Copy(io.Discard, client) }() // it ends with the connection
 				}
 				began := time.Now()
 				synctest.Wait()
@@ -82,8 +82,8 @@ func TestSlowClientsOfServers(t *testing.T) {
 	}
 }
 
-// TestBusyServersAnswerLatecomers: requests that wait for a handler are as many as there
-// are connections; the oldest one makes room for who comes later.
+// TestBusyServersAnswerLatecomers fills all connections with requests that wait for a
+// handler. The oldest one makes room for a later client.
 func TestBusyServersAnswerLatecomers(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +97,7 @@ func TestBusyServersAnswerLatecomers(t *testing.T) {
 		fmt.Fprint(w, "ok")
 	}))
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(New(Small).Listener(listener)) }() // Waited for below.
+	go func() { ended <- server.Serve(New(Small).Listener(listener)) }() // It is waited for below.
 	var slow []net.Conn
 	for range 300 {
 		conn, err := net.Dial("tcp", listener.Addr().String())

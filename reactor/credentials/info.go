@@ -1,6 +1,6 @@
-// Package credentials keeps what an operator may reach its cluster with: the
-// results of login handlers, or the host's own logins. Those that the cluster has
-// refused are never used again; when none are left, there is another login.
+// Package credentials keeps the credentials of an operator for its cluster: the results of
+// login handlers, or the host's own logins. Credentials that the cluster has refused are
+// never reused. When none are left, the operator logs in again.
 //
 // Kopf: kopf._cogs.structs.credentials (v1.45);
 // https://docs.kopf.dev/en/latest/authentication/
@@ -15,40 +15,40 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Info is how to reach a cluster, and as whom.
+// Info describes how to connect to a cluster, and with which identity.
 //
 // Kopf: kopf.ConnectionInfo (v1.45).
 type Info struct {
 	Config *rest.Config
 
-	// Authorization takes the place of the header that Config makes, if it is not
-	// empty: a scheme, perhaps with a token.
+	// Authorization, if not empty, replaces the header that Config makes: a scheme,
+	// optionally with a token.
 	Authorization string
 
-	// DefaultNamespace is where events about cluster-scoped objects go.
+	// DefaultNamespace is the namespace of events about cluster-scoped objects.
 	DefaultNamespace string
 
-	// GuestNamespace says that a guest has chosen DefaultNamespace.
+	// GuestNamespace means that a guest has chosen DefaultNamespace.
 	GuestNamespace bool
 
-	// Priority: of several, those with the highest one are used; 0 by default.
+	// Priority selects among several credentials: the highest is used. Default: 0.
 	Priority int
 
-	// Expiration is when they are not used any more; zero: never.
+	// Expiration is when the credentials stop being used; zero: never.
 	Expiration time.Time
 }
 
-// Renewing tells whether the transport gets new tokens by itself when they are
-// refused: from a program. Then one refusal does not mean much. Files are read
-// again by the next login.
+// Renewing reports whether an exec plugin provides the tokens. The transport then gets a
+// new token after a refusal, so a single refusal is not final. Token files are read again
+// at the next login.
 func (i Info) Renewing() bool { return i.Config.ExecProvider != nil || i.Config.AuthProvider != nil }
 
 func (i Info) expired(now time.Time) bool {
 	return !i.Expiration.IsZero() && !now.Before(i.Expiration)
 }
 
-// fingerprint identifies what is sent to the cluster, but not for how long or in
-// which order: refused credentials do not become better with a later expiration.
+// fingerprint identifies the credentials that are sent to the cluster. It excludes
+// expiration and priority: refused credentials stay refused with a later expiration.
 type fingerprint [sha256.Size]byte
 
 func (i Info) fingerprint() fingerprint {
@@ -65,8 +65,8 @@ func (i Info) fingerprint() fingerprint {
 	return fingerprint(sum.Sum(nil))
 }
 
-// content of a file that may have been rotated. One that cannot be read is told of
-// by the transport.
+// content returns the content of a file, which may have been rotated. If the file cannot
+// be read, the transport reports the error.
 func content(path string) string {
 	if path == "" {
 		return ""

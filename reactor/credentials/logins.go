@@ -8,21 +8,21 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// HostLogin is a way of the host to log in.
+// HostLogin is one way in which the host can log in.
 type HostLogin struct {
-	// Name is what login handlers know it by.
+	// Name identifies the login for login handlers.
 	Name string
 
-	// Where says to people where it looks; may be empty.
+	// Where says in messages where the login looks for credentials; may be empty.
 	Where string
 
-	// Get gives the credentials as they are now; nil if there are none, such as the
-	// service account outside of a cluster.
+	// Get returns the current credentials; nil if none exist, such as the service account
+	// outside of a cluster.
 	Get func(ctx context.Context) (*Info, error)
 }
 
-// FromHost are the host's own credentials. One login that fails does not matter if
-// there is another one; if all do, the errors are those of the login.
+// FromHost returns the host's own credentials. It logs the failure of one login if another
+// succeeds. If all fail, it returns their errors.
 func FromHost(ctx context.Context, logins []HostLogin, log zerolog.Logger) (map[string]Info, error) {
 	found := map[string]Info{}
 	var failures []error

@@ -14,18 +14,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Rules are what the result of a login handler is judged by.
+// Rules decide which results of login handlers are accepted.
 type Rules struct {
-	// Own are the host's own logins by their names. A handler may choose one, not
-	// read it.
+	// Own are the host's own logins by name. A handler may choose one, but not read it.
 	Own map[string]Info
 
-	// Base is the one of them whose server is used if a handler names no server;
-	// nil if there is none.
+	// Base is the login whose server is used if a handler names none. It is nil if the host
+	// has no login.
 	Base *Info
 
-	// AllowServer lets a handler choose the server, and what the host knows it by: its
-	// authorities, or nothing at all. AllowProxy lets it choose a proxy.
+	// AllowServer lets a handler choose the server and its certificate authorities, or
+	// disable verification. AllowProxy lets it choose a proxy.
 	AllowServer, AllowProxy bool
 }
 
@@ -49,10 +48,10 @@ type result struct {
 	PrivateKeyData  pem    `json:"private_key_data"`
 }
 
-// hostFields are the fields of the reference that reach into the host.
+// hostFields are Kopf's fields that would read files of the host.
 var hostFields = []string{"ca_path", "certificate_path", "private_key_path", "trust_env"}
 
-// Parse makes credentials of what a login handler has returned.
+// Parse makes credentials from the result of a login handler.
 func (r Rules) Parse(data []byte) (Info, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -99,7 +98,7 @@ func (r Rules) check(got result) error {
 	return nil
 }
 
-// chosen is one of the host's own logins, with limits.
+// chosen returns one of the host's own logins, restricted as the result asks.
 func (r Rules) chosen(got result) (Info, error) {
 	info, ok := r.Own[got.Login]
 	if !ok {
@@ -123,7 +122,7 @@ func (r Rules) limited(info Info, got result) Info {
 	return info
 }
 
-// made are credentials of the handler's own, for its server or that of the host.
+// made makes credentials from the handler's data, for its server or the host's.
 func (r Rules) made(got result) (Info, error) {
 	info := Info{Config: &rest.Config{Host: got.Server, QPS: -1}}
 	if got.Server == "" {
@@ -139,7 +138,7 @@ func (r Rules) made(got result) (Info, error) {
 		c.CAData, c.CAFile = got.CAData, ""
 	}
 	if got.Insecure {
-		c.Insecure, c.CAData, c.CAFile = true, nil, "" // an authority would mean a check
+		c.Insecure, c.CAData, c.CAFile = true, nil, "" // client-go rejects an authority without verification
 	}
 	if got.ProxyURL != "" {
 		proxy, err := url.Parse(got.ProxyURL)
@@ -150,7 +149,7 @@ func (r Rules) made(got result) (Info, error) {
 	}
 	switch basic := got.Username != "" && got.Password != ""; {
 	case basic:
-		c.BearerToken = "" // as in the reference: the password wins
+		c.BearerToken = "" // as in Kopf: the password wins
 	case got.Scheme != "":
 		c.BearerToken = ""
 		info.Authorization = got.Scheme
@@ -159,12 +158,12 @@ func (r Rules) made(got result) (Info, error) {
 		}
 	}
 	if _, err := rest.HTTPClientFor(c); err != nil {
-		return Info{}, err // certificates that are none, a server that is no URL
+		return Info{}, err // invalid certificates, or an invalid server URL
 	}
 	return r.limited(info, got), nil
 }
 
-// pem is a PEM text, or one in base64.
+// pem is a PEM text, plain or encoded in base64.
 type pem []byte
 
 func (p *pem) UnmarshalJSON(data []byte) error {
@@ -184,7 +183,7 @@ func (p *pem) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// timestamp is a time in ISO 8601; without a zone it is in UTC.
+// timestamp is a time in ISO 8601; UTC if it has no zone.
 type timestamp time.Time
 
 var timestampLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02"}

@@ -44,8 +44,8 @@ func TestChosenLogins(t *testing.T) {
 	}
 }
 
-// TestDataNeedsNothingOfTheHost: its server and the authority of that are used, its
-// secrets are not.
+// TestDataNeedsNothingOfTheHost checks that the host's server and its authority are used,
+// but not its secrets.
 func TestDataNeedsNothingOfTheHost(t *testing.T) {
 	got := parse(t, rules(t), `{"token":"t","expiration":"2020-01-01T00:00:00+02:00","ca_path":null,"trust_env":false}`)
 	c := got.Config
@@ -125,7 +125,7 @@ func TestCertificatesComeAsPEMOrBase64(t *testing.T) {
 	}
 }
 
-// authority is a certificate, of nobody.
+// authority is a self-signed certificate for tests.
 const authority = `-----BEGIN CERTIFICATE-----
 MIIBdjCCARugAwIBAgIUDXgCCpakwZfDXt5M+sneAxliy1kwCgYIKoZIzj0EAwIw
 DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjExNTA0MjFaGA8yMTI2MTAyODE1MDQy

@@ -12,28 +12,28 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// ErrDepleted is when the cluster has refused all credentials, and another login
-// gives no others.
+// ErrDepleted means that the cluster has refused all credentials and a new login provides
+// no others.
 var ErrDepleted = errors.New("ran out of valid credentials")
 
-// Bounds of a vault.
+// These constants limit a vault.
 const (
-	// refusedLimit is how many refused credentials are remembered: 32 bytes each.
+	// refusedLimit is how many refused credentials are remembered, at 32 bytes each.
 	refusedLimit = 1000
 
-	// loginPause is the least time between two logins: a login handler that makes
-	// up new credentials all the time does not keep the cluster busy.
+	// loginPause is the least time between two logins. It protects the cluster from login
+	// handlers that return new invalid credentials every time.
 	loginPause = time.Second
 )
 
-// Login gets new credentials by the ids of the handlers that gave them. It is
-// called again when they are used up. An error ends the operator.
+// Login returns new credentials by the ids of the handlers that provided them. The vault
+// calls it again when all are used up. An error ends the operator.
 type Login func(ctx context.Context, again bool) (map[string]Info, error)
 
 // Item is one of the credentials in a vault.
 type Item struct {
 	Info
-	fingerprint fingerprint // as it was at the login: files may change
+	fingerprint fingerprint // computed at the login, because files may change
 	gone        chan struct{}
 }
 
@@ -41,44 +41,44 @@ func newItem(info Info) *Item {
 	return &Item{Info: info, fingerprint: info.fingerprint(), gone: make(chan struct{})}
 }
 
-// Gone is closed when the credentials must not be used any more.
+// Gone is closed when the credentials must no longer be used.
 func (i *Item) Gone() <-chan struct{} { return i.gone }
 
-// Vault holds the credentials that are valid as far as is known.
+// Vault holds the credentials that are not known to be invalid.
 //
 // # Guarantees
 //
-//   - Credentials that were refused are never given again.
-//   - Whoever needs credentials while there are none waits for one login.
+//   - Refused credentials are never returned again.
+//   - All callers that find no credentials wait for one common login.
 //
 // Kopf: kopf._cogs.structs.credentials.Vault (v1.45).
 type Vault struct {
-	login  Login         // nil: there is no other login
-	wanted chan struct{} // somebody waits for a login
+	login  Login         // nil: no login is possible
+	wanted chan struct{} // has a token when a caller waits for a login
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	items   []*Item
 	refused []fingerprint
-	cause   error         // of the last refusal
-	ready   chan struct{} // closed when there are credentials again, or a failure
-	failure error         // there will never be any again
+	cause   error         // the reason of the last refusal
+	ready   chan struct{} // closed when credentials are available again, or after a failure
+	failure error         // the vault stays empty for ever
 }
 
-// New makes an empty vault. Run is to be called for the logins.
+// New makes an empty vault. The caller runs Run, which logs in.
 func New(login Login) *Vault {
 	return &Vault{login: login, wanted: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
-// Of makes a vault of credentials that cannot be replaced.
+// Of makes a vault with credentials that cannot be replaced.
 func Of(info Info) *Vault {
 	return &Vault{items: []*Item{newItem(info)}}
 }
 
-// Take gives credentials: any of those with the highest priority. If there are
-// none, it waits for a login.
+// Take returns any of the credentials with the highest priority. If the vault is empty, it
+// waits for a login.
 //
-// Errors: ErrDepleted with the reason of the last refusal, and those of the login
-// and of the context.
+// Errors: ErrDepleted with the reason of the last refusal, and those of the login and of
+// the context.
 func (v *Vault) Take(ctx context.Context) (*Item, error) {
 	for {
 		item, ready, err := v.pick(time.Now())
@@ -93,7 +93,7 @@ func (v *Vault) Take(ctx context.Context) (*Item, error) {
 	}
 }
 
-// pick finds credentials, or asks for a login and tells what to wait for.
+// pick returns credentials, or requests a login and returns the channel to wait for.
 func (v *Vault) pick(now time.Time) (*Item, <-chan struct{}, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -111,12 +111,12 @@ func (v *Vault) pick(now time.Time) (*Item, <-chan struct{}, error) {
 	}
 	select {
 	case v.wanted <- struct{}{}:
-	default: // somebody has asked already
+	default: // a login is already requested
 	}
 	return nil, v.ready, nil
 }
 
-// best are the credentials with the highest priority.
+// best returns the credentials with the highest priority.
 func (v *Vault) best() []*Item {
 	top := slices.MaxFunc(v.items, func(a, b *Item) int { return a.Priority - b.Priority }).Priority
 	if !slices.ContainsFunc(v.items, func(item *Item) bool { return item.Priority != top }) {
@@ -131,13 +131,13 @@ func (v *Vault) best() []*Item {
 	return best
 }
 
-// Invalidate says that the cluster has refused credentials, and why. Saying so
-// twice does nothing.
+// Invalidate marks credentials as refused by the cluster, with the reason. A second call
+// for the same credentials does nothing.
 func (v *Vault) Invalidate(refused *Item, cause error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !slices.Contains(v.items, refused) {
-		return // so has somebody else
+		return // another caller has invalidated them
 	}
 	v.cause = cause
 	if len(v.refused) == refusedLimit {
@@ -147,7 +147,7 @@ func (v *Vault) Invalidate(refused *Item, cause error) {
 	v.drop(func(item *Item) bool { return item == refused })
 }
 
-// drop removes credentials. The last ones make everybody wait for a login.
+// drop removes obsolete credentials. When none are left, callers of Take wait for a login.
 func (v *Vault) drop(obsolete func(*Item) bool) {
 	had := len(v.items)
 	v.items = slices.DeleteFunc(v.items, func(item *Item) bool {
@@ -162,8 +162,8 @@ func (v *Vault) drop(obsolete func(*Item) bool) {
 	}
 }
 
-// Run logs in whenever there are no credentials left, until the context ends, or
-// there are no others to get.
+// Run logs in whenever no credentials are left. It returns when the context ends or no
+// login provides others.
 func (v *Vault) Run(ctx context.Context) error {
 	last := time.Time{}
 	for again := false; ; again = true {
@@ -173,7 +173,7 @@ func (v *Vault) Run(ctx context.Context) error {
 			return nil
 		}
 		if v.isFilled() {
-			continue // the question came before the last answer
+			continue // the request preceded the last login
 		}
 		if err := backoffs.Pause(ctx, time.Until(last.Add(loginPause))); err != nil {
 			return v.fail(err)
@@ -195,7 +195,7 @@ func (v *Vault) isFilled() bool {
 	return len(v.items) > 0
 }
 
-// fill takes the results of a login, except for those that were refused before.
+// fill stores the results of a login, except refused credentials.
 func (v *Vault) fill(infos map[string]Info, now time.Time) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -222,7 +222,7 @@ func (v *Vault) depleted() error {
 	return fmt.Errorf("%w: %w", ErrDepleted, v.cause)
 }
 
-// fail lets go of everybody who waits.
+// fail wakes all waiting callers with an error.
 func (v *Vault) fail(err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

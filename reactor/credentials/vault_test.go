@@ -15,7 +15,7 @@ import (
 
 func token(token string) Info { return Info{Config: &rest.Config{Host: "h", BearerToken: token}} }
 
-// run runs a vault with logins that give what is listed, one after another.
+// run runs a vault whose logins return the given credentials one after another.
 func run(t *testing.T, logins ...map[string]Info) (v *Vault, calls *int, failed chan error) {
 	t.Helper()
 	calls, failed = new(int), make(chan error, 1)
@@ -31,7 +31,7 @@ func run(t *testing.T, logins ...map[string]Info) (v *Vault, calls *int, failed 
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { // Waited for by the clean-up.
+	go func() { // The clean-up waits for it.
 		defer close(done)
 		failed <- v.Run(ctx)
 	}()
@@ -48,7 +48,7 @@ func take(t *testing.T, v *Vault) *Item {
 	return item
 }
 
-// taken are the tokens that a vault gives in many tries.
+// taken returns the tokens that a vault returns in many calls.
 func taken(t *testing.T, v *Vault) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -155,7 +155,8 @@ func TestExpirationMeansAnotherLogin(t *testing.T) {
 	})
 }
 
-// TestLoginsHavePauses: a handler that makes up credentials keeps nobody busy.
+// TestLoginsHavePauses checks that a login handler that invents credentials does not cause
+// a busy loop.
 func TestLoginsHavePauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logins []map[string]Info

@@ -27,7 +27,7 @@ func (b *life) awake() (*handling.Cause, error) {
 	return handling.NewCause(b.cause.With(live, body, patching.New(b.remaining)), b.cause.Kind), nil
 }
 
-// attempt calls the handler, with the newest body.
+// attempt calls the handler with the newest body.
 func (b *life) attempt(ctx context.Context) (*sleep, error) {
 	c, err := b.awake()
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *life) attempt(ctx context.Context) (*sleep, error) {
 	return b.converse(ctx, step, err)
 }
 
-// converse goes on with an attempt until the guest waits, or to the end.
+// converse continues an attempt until the guest waits, or until the attempt ends.
 func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
 	for err == nil && step.Step != abi.StepDone {
 		if step.Step == abi.StepWait {
@@ -61,13 +61,13 @@ func (b *life) converse(ctx context.Context, step *abi.Step, err error) (*sleep,
 	return b.conclude(ctx, step, err)
 }
 
-// sleepFor is the sleep that the guest asks for.
+// sleepFor returns the sleep that the guest asks for.
 func (b *life) sleepFor(step *abi.Step) *sleep {
 	b.talk.Cause = nil
 	limit, reasons := b.talk.Bounds(step)
 	stoppable := step.Stoppable
 	return &sleep{limit: limit, reasons: reasons, then: func(ctx context.Context) (*sleep, error) {
-		b.talk.Cause = b.cause // all that is needed until the last step
+		b.talk.Cause = b.cause // nothing else is needed until the last step
 		var step *abi.Step
 		answer, err := b.talk.Waited(ctx, stoppable)
 		if err == nil {
@@ -77,8 +77,8 @@ func (b *life) sleepFor(step *abi.Step) *sleep {
 	}}
 }
 
-// conclude ends an attempt. A failure of its instance that was another task's
-// fault is not charged to it.
+// conclude ends an attempt. If another task has broken the shared instance, the failure
+// does not count as an attempt.
 func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
 	talk := b.talk
 	c, failed := b.awake()
@@ -105,11 +105,11 @@ func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep,
 	return b.take(ctx, c, done)
 }
 
-// take applies what an attempt has left.
+// take applies the outcome and the patch of an attempt.
 func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcome) (*sleep, error) {
 	merged := done.ForState()
 	b.state = b.state.WithOutcome(merged, time.Now())
-	b.state.Message = nil // it is not stored, and may be long
+	b.state.Message = nil // daemons store no message, and it may be long
 	if err := progression.DeliverResults(map[string]progression.Outcome{b.handler.ID: merged}, &c.Patch.Merge); err != nil {
 		return nil, err
 	}
@@ -119,8 +119,8 @@ func (b *life) take(ctx context.Context, c *handling.Cause, done handling.Outcom
 	return b.schedule(), nil
 }
 
-// apply writes the patch of an attempt. What lost against newer changes is kept
-// for the next one; requests that fail are logged, and do not end the daemon.
+// apply writes the patch of an attempt. It keeps transformations that lost against newer
+// changes for the next attempt. It logs failed requests; they do not end the daemon.
 func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	if b.patched = false; c.Patch.Empty() {
 		return nil
@@ -146,7 +146,7 @@ func (b *life) apply(ctx context.Context, c *handling.Cause) error {
 	return nil
 }
 
-// mayPatch waits until the cycle that has made it has patched the object.
+// mayPatch waits until the cycle that has created the daemon has patched the object.
 func (b *life) mayPatch(ctx context.Context) error {
 	if b.patching == nil {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// zeroTimeCycle is how long a cycle of the event loop of the reference may take here:
-// others compute in the meantime.
+// zeroTimeCycle is how long one cycle of Kopf's event loop may take here: other goroutines
+// compute in the meantime.
 const zeroTimeCycle = 100 * time.Millisecond
 
-// instantExit is how long a stopped daemon gets to end before anything else is done
-// about it: the well-behaved ones need no other cycle of handling. Without a timeout,
-// it is over as soon as the daemon waits for something else: it would not have ended
-// in the zero-time cycles of the reference either.
+// instantExit returns how long the worker of the object waits for a stopped daemon before
+// anything else: a well-behaved daemon ends at once, and the object needs no further
+// cycle. Without a configured timeout, the wait also ends when the daemon waits for
+// something else, because it would not have ended in Kopf's zero-time cycles either.
 //
 // Kopf: settings.background.instant_exit_timeout, instant_exit_zero_time_cycles (v1.45).
 func instantExit(b settings.Background) exitGrace {
@@ -29,30 +29,31 @@ func instantExit(b settings.Background) exitGrace {
 	return exitGrace{time.Duration(b.InstantExitCycles) * zeroTimeCycle, true}
 }
 
-// exitGrace is the time that a stopped daemon gets.
+// exitGrace is how long the worker waits for a stopped daemon.
 type exitGrace struct {
 	limit time.Duration
-	rest  bool // it is over when the daemon waits for something
+	rest  bool // the wait also ends when the daemon waits for something
 }
 
-// abandonGrace is how long an abandoned daemon may go on; then its next wait ends
-// it, or its instance does.
+// abandonGrace is how long an abandoned daemon may run on. Then its next wait ends it, or
+// the host ends its instance.
 const abandonGrace = 60 * time.Second
 
-// Daemon is a running handler beside an object: a daemon or a timer.
+// daemon is a running handler of an object: a daemon or a timer.
 //
 // Kopf: kopf._core.engines.daemons (v1.45).
 type daemon struct {
 	handler    *registries.Handler
 	stopper    *stoppers.Stopper
-	done       chan struct{}      // closed when it has ended
-	kill       context.CancelFunc // ends it by force
-	log        *loggers.Logger    // of the object
+	done       chan struct{}      // closed when the daemon has ended
+	kill       context.CancelFunc // ends the daemon by force
+	log        *loggers.Logger    // logs about the object
 	instant    exitGrace          // see instantExit
-	generation uint32             // that the handler is of
+	generation uint32             // the generation of the handler
 }
 
-// debug logs about its end, which is not for the object.
+// debug logs a message about the end of the daemon, which is not posted as an event of the
+// object.
 func (d *daemon) debug(message string) { d.log.Local().Debug(d.handler.Title() + message) }
 
 func (d *daemon) isDone() bool {
@@ -64,7 +65,7 @@ func (d *daemon) isDone() bool {
 	}
 }
 
-// waitFor waits for the end, but not longer.
+// waitFor waits until the daemon ends, at most for the limit.
 func (d *daemon) waitFor(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -74,7 +75,7 @@ func (d *daemon) waitFor(limit time.Duration) {
 	}
 }
 
-// settle gives the daemon a moment to end.
+// settle waits for the exit grace.
 func (d *daemon) settle() {
 	if !d.instant.rest {
 		d.waitFor(d.instant.limit)
@@ -89,15 +90,14 @@ func (d *daemon) settle() {
 	}
 }
 
-// signal adds a reason to stop, and gives the daemon a moment to end, unless the
-// reason was there before.
+// signal adds a reason to stop. If the reason is new, it waits for the exit grace.
 func (d *daemon) signal(reason int) {
 	if d.stopper.Set(reason) {
 		d.settle()
 	}
 }
 
-// cancellation are the times of the end of a daemon; timers have none.
+// cancellation returns the options for cancelling a daemon, in seconds; nil for timers.
 func (d *daemon) cancellation() (backoff, timeout *float64) {
 	if d.handler.Spec.Kind == abi.KindTimer {
 		return nil, nil
@@ -105,7 +105,7 @@ func (d *daemon) cancellation() (backoff, timeout *float64) {
 	return d.handler.Spec.CancellationBackoff, d.handler.Spec.CancellationTimeout
 }
 
-// polling is how often an ending daemon is looked at that may take its time.
+// polling returns the interval in which an ending daemon is checked.
 func (d *daemon) polling(s *settings.Settings) time.Duration {
 	if p := d.handler.Spec.CancellationPolling; p != nil && *p > 0 {
 		return settings.Seconds(*p)
@@ -113,8 +113,8 @@ func (d *daemon) polling(s *settings.Settings) time.Duration {
 	return s.Background.CancellationPolling
 }
 
-// stopStep goes on with the end of a daemon, as far as its time has come: told,
-// signalled, cancelled, abandoned. It returns when to come again; nil for never.
+// stopStep takes the next due step to stop a daemon: request, signal, cancel, abandon. It
+// returns the time until the next step; nil if no step follows.
 func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	age := d.stopper.Age()
 	d.signal(reason)
@@ -155,8 +155,8 @@ func (d *daemon) unlessDone(delay time.Duration) *time.Duration {
 	return &delay
 }
 
-// abandon stops waiting for the daemon. It runs on for a while, as it may be
-// doing something useful; then it is ended by force.
+// abandon stops waiting for the daemon. The daemon may still finish its work; after
+// abandonGrace it is ended by force.
 func (d *daemon) abandon() {
 	if !d.stopper.Set(abi.StopDaemonAbandoned) {
 		return
@@ -165,8 +165,8 @@ func (d *daemon) abandon() {
 	time.AfterFunc(abandonGrace, d.kill)
 }
 
-// Stop ends a daemon from the beginning to the end, while the caller waits: when
-// the operator exits, or the object is gone. Abandoned ones are left alone.
+// stop runs all steps to stop a daemon and waits for its end: when the operator exits, or
+// the object is gone. It does nothing for abandoned daemons.
 func (d *daemon) stop(reason int) {
 	abandoned := d.stopper.Bits()&abi.StopDaemonAbandoned != 0
 	d.signal(reason)

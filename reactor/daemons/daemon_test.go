@@ -21,8 +21,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// TestEndsOfDaemons are about what a daemon is told when, if it does not end: each
-// step is the time and the reasons so far.
+// TestEndsOfDaemons checks the times and the reasons that a daemon gets if it does not
+// end.
 func TestEndsOfDaemons(t *testing.T) {
 	tests := []struct {
 		name, options string
@@ -83,7 +83,7 @@ func TestEndsOfDaemons(t *testing.T) {
 	}
 }
 
-// TestDaemonsAreRestartedAfterErrorsOnly in virtual time.
+// TestDaemonsAreRestartedAfterErrorsOnly runs in virtual time.
 func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 	const later = `{"step":"done","error":{"kind":"temporary","message":"later","delay":5}}`
 	tests := []struct {
@@ -122,8 +122,8 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 	}
 }
 
-// TestWaitingDaemonsHoldLittle: neither a goroutine nor a body, and they get the
-// newest one when they need it.
+// TestWaitingDaemonsHoldLittle checks that a waiting daemon holds neither a goroutine nor
+// a body, and gets the newest body when it needs one.
 func TestWaitingDaemonsHoldLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
@@ -156,12 +156,12 @@ func TestWaitingDaemonsHoldLittle(t *testing.T) {
 	})
 }
 
-// TestWaitsOfDaemons are about what ends a wait, and what the guest is told then.
+// TestWaitsOfDaemons checks what ends a wait, and which answer the guest gets.
 func TestWaitsOfDaemons(t *testing.T) {
 	const stopped, cancelled = abi.StopResourceDeleted, abi.StopResourceDeleted | abi.StopDaemonCancelled
 	tests := []struct {
 		name, wait string
-		before     int // reasons when it begins to wait
+		before     int // reasons before the wait
 		during     int // reasons after ten seconds
 		force      bool
 		want       string // the answer
@@ -192,7 +192,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 				}
 				b.stopper.Set(test.before)
 				began := time.Now()
-				go b.live(ctx, func(context.Context) (*sleep, error) { return b.sleepFor(step), nil }) // Waited for below.
+				go b.live(ctx, func(context.Context) (*sleep, error) { return b.sleepFor(step), nil }) // It is waited for below.
 				time.Sleep(10 * time.Second)
 				if test.during != 0 {
 					b.stopper.Set(test.during)
@@ -219,7 +219,7 @@ func TestDaemonsBySettings(t *testing.T) {
 	tests := []struct {
 		name     string
 		settings map[string]string
-		told     time.Duration // until the stopping has been told
+		told     time.Duration // until the daemon is asked to stop
 		polling  time.Duration
 	}{
 		{"defaults", nil, time.Second, time.Minute},

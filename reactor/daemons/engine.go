@@ -23,7 +23,7 @@ type Engine struct {
 	Handlers   []*registries.Handler // daemons and timers
 	Execution  *handling.Execution
 	Writer     *patching.Writer
-	Generation *generations.Generation // whose handlers they are
+	Generation *generations.Generation // the generation of the handlers
 	Runnables  *Runnables
 	Pauses     *pauses.Pauses
 	Settings   *settings.Settings
@@ -34,15 +34,16 @@ type Attendance struct {
 	Cause   *handling.Cause
 	Memory  *Memory
 	Starts  *Starts
-	Nudge   func() // ends the sleep of the worker of the object
-	Crowded error  // why the body cannot be kept; nil if it can
+	Nudge   func() // ends the sleep of the object's worker
+	Crowded error  // why the account refused to keep the body; nil: it did not
 }
 
-// CrowdedDelay is when it is looked again whether there is room for the body of an object.
+// CrowdedDelay is how long an object waits before it asks the account again to keep its
+// body.
 const CrowdedDelay = time.Minute
 
-// Attend starts and stops the daemons and timers of an object, as their filters say. It
-// returns when to look at those that are ending.
+// Attend starts and stops the daemons and timers of an object, as their filters decide. It
+// returns the times until ending ones must be checked again.
 func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, error) {
 	if a.Cause.Deleted() {
 		return e.stopAll(a.Memory.all(), abi.StopResourceDeleted), nil
@@ -54,7 +55,7 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	matched = registries.Deduplicated(matched)
 	crowded := a.Crowded
 	for _, h := range matched {
-		if crowded == nil && !e.Pauses.IsOn() { // or else the listing after the pause starts it
+		if crowded == nil && !e.Pauses.IsOn() { // if the operator pauses, the listing after the pause starts them
 			crowded = e.Spawn(ctx, a, h)
 		}
 	}
@@ -64,26 +65,25 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 	}
 	ids := registries.IDs(matched)
 	mismatched := slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
-		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.ID() // those that were replaced are stopped anyway
+		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.ID() // daemons of older generations stop in any case
 	})
 	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
 
-// Bury stops the daemons and timers of an object that is gone, while others go on.
+// Bury stops the daemons and timers of an object that is gone, in the background.
 func (e *Engine) Bury(m *Memory) {
 	for _, d := range m.all() {
 		e.Runnables.whileOpen(func() { d.stop(abi.StopResourceDeleted) })
 	}
 }
 
-// Guards tells whether there are daemons or timers to be stopped at the end of the life of
-// the object.
+// Guards reports whether daemons or timers must be stopped before the object is deleted.
 func (e *Engine) Guards(ctx context.Context, a *Attendance) (bool, error) {
 	return a.Cause.MatchesAny(ctx, e.living(a.Memory, true))
 }
 
-// living are the handlers that have not ended by themselves for this object; if asked for,
-// with those for which it keeps its finalizer.
+// living returns the handlers that have not ended by themselves for this object. With
+// guarding, it adds those for which the object still keeps its finalizer.
 func (e *Engine) living(m *Memory, guarding bool) []*registries.Handler {
 	return slices.DeleteFunc(slices.Clone(e.Handlers), func(h *registries.Handler) bool {
 		over, guarded := m.IsOver(h.ID)
@@ -91,7 +91,7 @@ func (e *Engine) living(m *Memory, guarding bool) []*registries.Handler {
 	})
 }
 
-// stopAll goes on with the end of daemons.
+// stopAll takes the next step to stop each of the daemons.
 func (e *Engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 	var delays []time.Duration
 	for _, d := range daemons {
@@ -102,7 +102,8 @@ func (e *Engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 	return delays
 }
 
-// Spawn makes a daemon or a timer, unless it runs already. The cycle begins it.
+// Spawn creates a daemon or a timer, unless it runs already. It begins when the cycle
+// starts it.
 //
 // Errors: accounts.ErrLimit, for the body.
 func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler) error {
@@ -120,7 +121,7 @@ func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler
 	}
 	entered := e.Runnables.add(d)
 	err := m.Follow(own.Account, a.Cause.Raw)
-	if err != nil || !entered || e.Generation.IsReplaced() { // or else the exit or the replacement stops it
+	if err != nil || !entered || e.Generation.IsReplaced() { // otherwise the exit or the replacement stops it
 		cancel()
 		s.Set(abi.StopOperatorExiting)
 		m.ended(d, false)

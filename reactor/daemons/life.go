@@ -18,45 +18,45 @@ import (
 
 // life is the life of one daemon or timer of one object.
 //
-// They rest most of their lives, and there may be very many of them. So those that
-// rest have no goroutine, and no body of their object, which is kept once for all
-// of them, as bytes. See phase.
+// Most of them sleep most of the time, and there may be very many. So a sleeping one has
+// no goroutine, and no body of its object: the object's memory keeps one body for all of
+// them, as bytes. See phase.
 type life struct {
 	*daemon
 	engine *Engine
 	memory *Memory         // of the object
-	nudge  func()          // ends the sleep of the worker of the object
-	cause  *handling.Cause // without body and patch: each attempt has its own
+	nudge  func()          // ends the sleep of the object's worker
+	cause  *handling.Cause // without body and patch, which each attempt sets
 
-	patching <-chan struct{} // closed when it may patch; nil: at once
+	patching <-chan struct{} // closed when patches are allowed; nil: they always are
 
 	state     progression.HandlerState
-	began     time.Time                 // of the last attempt
-	remaining []patching.Transformation // that have lost against newer changes
-	patched   bool                      // the last attempt has changed the object
+	began     time.Time                 // when the last attempt began
+	remaining []patching.Transformation // transformations that lost against newer changes
+	patched   bool                      // whether the last attempt has changed the object
 
-	talk  *handling.Conversation // of the attempt that is under way; nil between attempts
-	leave func()                 // what the attempt has entered
+	talk  *handling.Conversation // the running attempt; nil between attempts
+	leave func()                 // leaves what the attempt has entered
 }
 
-// phase is a part of a life: what happens between two sleeps. It returns the sleep
-// after it; nil at the end of the life.
+// phase is the part of a life between two sleeps. It returns the next sleep; nil at the
+// end of the life.
 type phase func(ctx context.Context) (*sleep, error)
 
 // sleep is the time between two phases.
 type sleep struct {
-	limit   *time.Duration // nil: for ever
-	reasons int            // to stop, which end it
+	limit   *time.Duration // nil: no limit
+	reasons int            // reasons to stop that end the sleep
 	then    phase
 }
 
-// after is a sleep of some time that ends when the daemon is stopped.
+// after returns a sleep for the delay, which ends early when the daemon is stopped.
 func after(delay time.Duration, then phase) *sleep {
 	return &sleep{limit: &delay, reasons: stoppers.AnyReason, then: then}
 }
 
-// live goes on until the next sleep that takes time, or to the end. After a sleep,
-// another goroutine goes on.
+// live runs phases until the next sleep that takes time, or to the end. After the sleep,
+// another goroutine continues.
 func (b *life) live(ctx context.Context, next phase) {
 	for {
 		r, err := next(ctx)
@@ -73,24 +73,25 @@ func (b *life) live(ctx context.Context, next phase) {
 		}
 		then := r.then
 		if b.stopper.Await(r.limit, r.reasons, func() { b.live(ctx, then) }) != nil {
-			return // b belongs to whoever goes on
+			return // the goroutine that continues owns b
 		}
 		next = then
 	}
 }
 
-// end is the end of a life.
+// end ends a life.
 func (b *life) end() {
 	told := b.stopper.IsSet()
-	// In the reference, a timer that has failed for good runs, so its object has the finalizer.
+	// In Kopf, a timer that has failed for good keeps running, so its object keeps the
+	// finalizer.
 	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
 	b.memory.ended(b.daemon, failed)
 	b.stopper.Set(abi.StopDone)
 	close(b.done)
 	if told && !b.patched {
-		b.nudge() // whoever polls for the end
+		b.nudge() // the worker checks whether the daemon has ended
 	}
-	b.kill() // lets go of the context
+	b.kill() // releases the context
 	b.engine.Generation.Release()
 	b.engine.Runnables.remove(b.daemon)
 }
@@ -113,7 +114,8 @@ func newHandlerState(h *registries.Handler) progression.HandlerState {
 	return progression.State{}.WithHandlers([]string{h.ID}, time.Now()).Handler(h.ID)
 }
 
-// initialDelay is the option, or what the guest says; once for each object.
+// initialDelay returns the initial delay from the option or from the guest. It is computed
+// once for each object.
 func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 	option := b.handler.Spec.InitialDelay
 	if option.IsNull() || !b.memory.firstStart(b.handler.ID) {
@@ -134,7 +136,7 @@ func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 	return settings.Seconds(seconds), err
 }
 
-// due is the phase in which the handler is called, unless it is over.
+// due is the phase that calls the handler, unless the handler is finished.
 func (b *life) due(ctx context.Context) (*sleep, error) {
 	if b.handler.Spec.Kind == abi.KindTimer {
 		return b.timerDue(ctx)
@@ -150,7 +152,7 @@ func (b *life) due(ctx context.Context) (*sleep, error) {
 	return b.attempt(ctx)
 }
 
-// schedule is the sleep after an attempt. Errors have their own delays.
+// schedule returns the sleep after an attempt. Errors have their own delays.
 func (b *life) schedule() *sleep {
 	switch {
 	case !b.state.Finished():
@@ -161,7 +163,7 @@ func (b *life) schedule() *sleep {
 	return after(0, b.due)
 }
 
-// numberOf is an option that is a number of seconds.
+// numberOf decodes an option that is a number of seconds.
 func numberOf(value abi.Raw) (float64, error) {
 	var number float64
 	if err := json.Unmarshal(value, &number); err != nil {

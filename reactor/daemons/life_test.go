@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
-// A timer that has failed for good is not started again, but its object keeps the finalizer;
-// a daemon and a timer that have ended otherwise need none.
+// A timer that has failed for good is not restarted, but its object keeps the finalizer. A
+// daemon or a timer that has ended otherwise needs none.
 func TestFinalizersOfWhatHasEnded(t *testing.T) {
 	const failure = `{"step":"done","error":{"kind":"permanent","message":"never"}}`
 	for _, tt := range []struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// TestBodiesOfDaemonsAreBounded: objects beyond the limit have none for now.
+// TestBodiesOfDaemonsAreBounded checks that objects beyond the limit have no daemons for
+// now.
 func TestBodiesOfDaemonsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		account := accounts.New(accounts.Limits{BodyMemory: 100_000})

@@ -10,30 +10,31 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// Memory are the daemons and timers of one object.
+// Memory holds the daemons and timers of one object.
 type Memory struct {
-	live atomic.Pointer[[]byte] // the newest body; nil if nobody looks at it
+	live atomic.Pointer[[]byte] // the newest body; nil if no daemon or timer needs it
 
-	mu         sync.Mutex      // guards all below, and changes of live
+	mu         sync.Mutex      // guards the fields below, and changes of live
 	held       *accounts.Lease // for live
 	running    []*daemon       // in the order of their ids
-	stopped    map[string]bool // those that ended by themselves: never started again; true: they keep the finalizer
+	stopped    map[string]bool // those that ended by themselves, which are never restarted; true: they keep the finalizer
 	started    map[string]bool // those whose initial delay is over
-	changed    time.Time       // the last essential change
-	generation uint32          // that the stopped ones are of
+	changed    time.Time       // when the last essential change happened
+	generation uint32          // the generation of the stopped ones
 }
 
-// Renew lets daemons that ended by themselves be started anew: their code is another.
+// Renew allows daemons that ended by themselves to start again, because a new generation
+// has other code.
 func (m *Memory) Renew(generation uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generation, m.stopped = generation, nil
 }
 
-// Follow takes a newer body, if anything runs that looks at it. What is pointed to is a
-// copy: the cause that a body comes from must not live as long.
+// Follow stores a newer body if a daemon or timer runs. It stores a copy, so that the
+// cause of the body can be freed.
 //
-// Errors: accounts.ErrLimit; then the body is the one before.
+// Errors: accounts.ErrLimit; the memory then keeps the previous body.
 func (m *Memory) Follow(account *accounts.Account, raw []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,12 +47,12 @@ func (m *Memory) Follow(account *accounts.Account, raw []byte) error {
 	if err := m.held.Resize(len(raw)); err != nil {
 		return err
 	}
-	body := raw // moved to the heap only here
+	body := raw // escapes to the heap only here
 	m.live.Store(&body)
 	return nil
 }
 
-// newest is the newest body; nil if nothing is known of it.
+// newest returns the newest body; nil if none is known.
 func (m *Memory) newest() []byte {
 	if live := m.live.Load(); live != nil {
 		return *live
@@ -59,7 +60,7 @@ func (m *Memory) newest() []byte {
 	return nil
 }
 
-// firstStart tells whether a daemon is started for the first time.
+// firstStart reports whether a daemon starts for the first time.
 func (m *Memory) firstStart(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,27 +80,27 @@ func (m *Memory) changedAt() time.Time {
 	return m.changed
 }
 
-// NoteChange begins the idle time anew.
+// NoteChange restarts the idle time.
 func (m *Memory) NoteChange() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed = time.Now()
 }
 
-// all are the running daemons and timers, in the order of their ids.
+// all returns the running daemons and timers, in the order of their ids.
 func (m *Memory) all() []*daemon {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.running)
 }
 
-// find is the place of a daemon among the running ones. The lock is held.
+// find returns the index of a daemon among the running ones. The caller holds the lock.
 func (m *Memory) find(id string) (i int, found bool) {
 	return slices.BinarySearchFunc(m.running, id, func(d *daemon, id string) int { return strings.Compare(d.handler.ID, id) })
 }
 
-// IsOver tells whether a handler has ended by itself, and whether the object keeps its
-// finalizer for it nevertheless.
+// IsOver reports whether a handler has ended by itself, and whether the object still keeps
+// its finalizer for it.
 func (m *Memory) IsOver(id string) (over, guarded bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +108,7 @@ func (m *Memory) IsOver(id string) (over, guarded bool) {
 	return over, guarded
 }
 
-// add takes a daemon in, unless one is still running: there are never two.
+// add adds a daemon, unless one with the same id still runs.
 func (m *Memory) add(d *daemon) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,8 +120,8 @@ func (m *Memory) add(d *daemon) bool {
 	return true
 }
 
-// ended forgets a daemon. One that was not told to end is never started again; the object
-// may keep its finalizer for it.
+// ended removes a daemon. A daemon that ended without a request to stop is never
+// restarted; guarded says whether the object keeps its finalizer for it.
 func (m *Memory) ended(d *daemon, guarded bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

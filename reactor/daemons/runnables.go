@@ -11,44 +11,45 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
-// Runnables are the handlers, daemons and timers that run. Everything that begins
-// enters here, and nothing enters once the operator exits.
+// Runnables holds all running handlers, daemons and timers. Each of them enters before it
+// begins. After the exit of the operator has begun, none can enter.
 //
 // # Guarantees
 //
 //   - A daemon or a timer that has entered is in all until it ends, so that the exit
-//     stops it and waits for it: adding one is atomic with close.
+//     stops it and waits for it: add and Close exclude each other.
 //   - A handler that has entered runs on a worker of its object, which the exit waits for.
-//   - What comes after close is refused with handling.ErrExiting. Those that wait for a place are
-//     refused at once.
+//   - After Close, Enter returns handling.ErrExiting. Callers that wait for a place get it at
+//     once.
 //
 // Sub-handlers do not enter: they belong to the call of their parent. Activities and
-// reviews do not either: those of the exit come after close, and the API server waits
-// for an answer.
+// reviews do not enter either: activities of the exit run after Close, and the API server
+// waits for the answer to a review.
 type Runnables struct {
-	places chan struct{} // of handlers that run at once; nil: no limit
+	places chan struct{} // places of concurrent handlers; nil: no limit
 	closed chan struct{} // closed when the operator exits
 
-	mu      sync.Mutex // guards daemons; makes adding and closing atomic
+	mu      sync.Mutex // guards daemons; serialises add and Close
 	daemons map[*daemon]struct{}
-	tasks   sync.WaitGroup // daemons and timers, and what stops them
+	tasks   sync.WaitGroup // daemons and timers, and the work that stops them
 }
 
+// NewRunnables makes a Runnables without a limit of handlers.
 func NewRunnables() *Runnables {
 	return &Runnables{closed: make(chan struct{}), daemons: map[*daemon]struct{}{}}
 }
 
-// Limit bounds how many handlers run at once; 0 does not. It is called before the
-// first handler enters.
+// Limit sets how many handlers may run concurrently; 0 means no limit. It must be called
+// before the first handler enters.
 //
-// Kopf: settings.execution.max_workers (v1.45), which counts what runs in threads.
+// Kopf: settings.execution.max_workers (v1.45), which limits what runs in threads.
 func (r *Runnables) Limit(places int) {
 	if places > 0 {
 		r.places = make(chan struct{}, places)
 	}
 }
 
-// Close refuses everything that comes from now on. More calls do nothing.
+// Close refuses all later entries. Further calls do nothing.
 func (r *Runnables) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,6 +58,7 @@ func (r *Runnables) Close() {
 	}
 }
 
+// IsClosed reports whether Close was called.
 func (r *Runnables) IsClosed() bool {
 	if r == nil {
 		return false
@@ -69,8 +71,8 @@ func (r *Runnables) IsClosed() bool {
 	}
 }
 
-// Enter admits a call of a handler: see handling.Entrance. Daemons and background handlers need no
-// place, since they would keep it for ever.
+// Enter admits a call of a handler: see handling.Entrance. Daemons and background handlers
+// take no place, because they would hold it for ever.
 func (r *Runnables) Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error) {
 	leave = func() {}
 	if r.places != nil && h.Spec.Kind != abi.KindDaemon && h.Spec.Kind != abi.KindBackground {
@@ -86,7 +88,7 @@ func (r *Runnables) Enter(ctx context.Context, h *registries.Handler, waits func
 	return leave, nil
 }
 
-// seize takes a place.
+// seize takes a place, and waits for one if necessary.
 func (r *Runnables) seize(ctx context.Context, waits func()) error {
 	select {
 	case r.places <- struct{}{}:
@@ -106,7 +108,7 @@ func (r *Runnables) seize(ctx context.Context, waits func()) error {
 	}
 }
 
-// add takes a daemon or a timer in. It returns false if the operator exits.
+// add adds a daemon or a timer. It returns false if the operator exits.
 func (r *Runnables) add(d *daemon) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,11 +116,11 @@ func (r *Runnables) add(d *daemon) bool {
 		return false
 	}
 	r.daemons[d] = struct{}{}
-	r.tasks.Add(1) // Waited for by wait; ended by remove.
+	r.tasks.Add(1) // wait waits for it; remove ends it.
 	return true
 }
 
-// remove is the end of what add has taken in.
+// remove removes a daemon or a timer that add has added.
 func (r *Runnables) remove(d *daemon) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,17 +128,17 @@ func (r *Runnables) remove(d *daemon) {
 	r.tasks.Done()
 }
 
-// whileOpen does some work on a goroutine of its own, which the exit waits for. It does
-// nothing if the operator exits: the exit stops all daemons anyway.
+// whileOpen runs work on a new goroutine, which the exit waits for. It does nothing if the
+// operator exits, because the exit stops all daemons.
 func (r *Runnables) whileOpen(work func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.IsClosed() {
-		r.tasks.Go(work) // Waited for by wait.
+		r.tasks.Go(work) // wait waits for it.
 	}
 }
 
-// all are the daemons and timers that run.
+// all returns the running daemons and timers.
 func (r *Runnables) all() []*daemon {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,19 +149,19 @@ func (r *Runnables) all() []*daemon {
 	return all
 }
 
-// Count is how many daemons and timers run.
+// Count returns how many daemons and timers run.
 func (r *Runnables) Count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.daemons)
 }
 
-// pauseRecheck is how often a paused operator looks for daemons that were just being
-// started when the pause began.
+// pauseRecheck is how often a paused operator looks for daemons that were being started
+// when the pause began.
 const pauseRecheck = time.Second
 
-// StopInPauses stops all daemons and timers whenever the operator pauses. They are
-// started again with the objects that are listed after the pause.
+// StopInPauses stops all daemons and timers whenever the operator pauses. The listing
+// after the pause starts them again.
 //
 // Kopf: kopf._core.engines.daemons.daemon_killer (v1.45).
 func (r *Runnables) StopInPauses(ctx context.Context, p *pauses.Pauses) error {
@@ -171,21 +173,21 @@ func (r *Runnables) StopInPauses(ctx context.Context, p *pauses.Pauses) error {
 				}
 			}
 			again, cancel := context.WithTimeout(ctx, pauseRecheck)
-			_ = p.Wait(again, false) // or else it is time to look again
+			_ = p.Wait(again, false) // an error means that it is time to look again
 			cancel()
 		}
 	}
 	return nil
 }
 
-// hungTimeout is how long the exit waits for daemons and timers that do not end: such as
-// a timer in its handler, or a daemon without a cancellation timeout.
+// hungTimeout is how long the exit waits for daemons and timers that do not end, such as a
+// timer in its handler, or a daemon without a cancellation timeout.
 //
 // Kopf: kopf._core.reactor.running.run_tasks (v1.45): hung tasks.
 const hungTimeout = 5 * time.Second
 
-// End lets nothing begin any more, and ends all daemons and timers at the exit of
-// the operator. Those that do not end in their time are ended by force.
+// End closes the Runnables and stops all daemons and timers at the exit of the operator.
+// It ends those by force that do not end in time.
 func (r *Runnables) End() {
 	r.Close()
 	var stopping sync.WaitGroup
@@ -200,7 +202,8 @@ func (r *Runnables) End() {
 	r.tasks.Wait()
 }
 
-// Retire stops the daemons and timers of all generations but one, and waits for their end.
+// Retire stops the daemons and timers of all generations except the given one, and waits
+// for their end.
 func (r *Runnables) Retire(generation uint32) {
 	var stopping sync.WaitGroup
 	for _, d := range r.all() {
@@ -211,7 +214,8 @@ func (r *Runnables) Retire(generation uint32) {
 	stopping.Wait()
 }
 
-// retire ends a daemon as at the exit of the operator. A timer that ticks may finish.
+// retire stops a daemon as the exit of the operator does. A timer that is in its handler
+// may finish.
 func (d *daemon) retire() {
 	if d.handler.Spec.Kind == abi.KindTimer {
 		d.stopper.Set(abi.StopOperatorExiting)

@@ -25,7 +25,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// Daemons that begin at the very moment of the exit are either stopped or do not begin.
+// Daemons that begin during the exit are either stopped or do not begin.
 func TestSpawningAtTheExit(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSpawningAtTheExit(t *testing.T) {
 	}
 }
 
-// Handlers that wait for a place at the exit are refused at once, as are those that come later.
+// Handlers that wait for a place are refused at the exit, as are later ones.
 func TestHandlersEnterUntilTheExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, h := NewRunnables(), &registries.Handler{Spec: abi.Handler{Kind: abi.KindCreate}}
@@ -91,12 +91,12 @@ func TestHandlersEnterUntilTheExit(t *testing.T) {
 	})
 }
 
-// Of the handlers of one change, those that come after the stop signal do not begin. What
-// has run is kept; if nothing has, nothing is.
+// Handlers of a change that come after the stop signal do not begin. Outcomes of those
+// that have run are stored; without any, nothing is stored.
 func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		before bool // the signal comes before the first handler, or else during it
+		before bool // the signal comes before the first handler, not during it
 		want   []string
 	}{{"before all", true, nil}, {"during the first", false, []string{"a"}}} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestHandlersOfOneChangeAtTheExit(t *testing.T) {
 	}
 }
 
-// A timer in its handler, and a daemon without a cancellation timeout, may finish at the
-// exit: but not for ever.
+// The exit lets a timer in its handler, and a daemon without a cancellation timeout,
+// finish within a limit.
 func TestExitLetsCallsFinish(t *testing.T) {
 	const daemon, timer = `{"kind":"daemon","id":"fn","resource":{"args":["x"]}`, `{"kind":"timer","id":"fn","interval":5,"resource":{"args":["x"]}`
 	tests := []struct {
@@ -169,8 +169,7 @@ func TestExitLetsCallsFinish(t *testing.T) {
 	}
 }
 
-// Daemons that run, and those that sneak in, are told that the operator pauses,
-// each of them once.
+// A pause stops running daemons, and those that are just being started, once each.
 func TestDaemonsStopInPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, runnables := pauses.New(), NewRunnables()
@@ -227,7 +226,7 @@ func TestDaemonsStopInPauses(t *testing.T) {
 	})
 }
 
-// Not more handlers run at once than there are places, but for daemons.
+// Concurrent handlers, except daemons, are limited by the number of places.
 func TestWorkersOfHandlersBySettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		places := NewRunnables()

@@ -18,7 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// scene is an object with handlers of a scripted guest beside it, and a log to look at.
+// scene is an object with handlers of a scripted guest, and a log.
 type scene struct {
 	guest  *reactortest.Scripted
 	cause  *handling.Cause

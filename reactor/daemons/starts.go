@@ -1,17 +1,19 @@
 package daemons
 
-// Starts are the daemons and timers that one cycle has made.
+// Starts holds the daemons and timers that one cycle has created.
 //
-// They begin when the cycle waits for something for the first time, one after another,
-// in the order of their declarations, each up to where it waits itself: so do they in
-// the one thread of the reference. No clock decides that: a daemon computes, within the
-// limit of a call, or it waits, or it ends. And if what the cycle waits for is its own patch,
-// theirs come after it: or else they outdate that of the finalizer.
+// They begin when the cycle waits for the first time. They begin one after another, in the
+// order of their declarations; each runs until it waits itself. Kopf, with its single
+// thread, does the same. The order depends on no clock: a daemon computes, within the
+// limit of a call, or it waits, or it ends.
 //
-// A nil one, of a cause that spawns nothing, may be told to begin, too.
+// If the cycle waits for its own patch, the patches of the daemons come later. Otherwise
+// they would make the patch of the finalizer outdated.
+//
+// A nil Starts, of a cause without daemons, is valid.
 type Starts struct {
 	waiting []pendingStart
-	patched chan struct{} // closed when they may patch
+	patched chan struct{} // closed when the daemons may patch
 }
 
 // pendingStart is a daemon or a timer that has not begun.
@@ -20,7 +22,7 @@ type pendingStart struct {
 	begin func()
 }
 
-// add takes in a daemon that is to begin. It returns what its patches have to wait for.
+// add adds a daemon that will begin. Its patches must wait for the returned channel.
 func (s *Starts) add(d *daemon, begin func()) (patched <-chan struct{}) {
 	if s.patched == nil {
 		s.patched = make(chan struct{})
@@ -29,13 +31,13 @@ func (s *Starts) add(d *daemon, begin func()) (patched <-chan struct{}) {
 	return s.patched
 }
 
-// Start begins all of them. Their patches wait for the release.
+// Start begins all of them. Their patches wait for Release.
 func (s *Starts) Start() {
 	if s == nil || len(s.waiting) == 0 {
 		return
 	}
 	for _, d := range s.waiting {
-		rest := d.stopper.Resting() // before it begins, or the moment could be missed
+		rest := d.stopper.Resting() // taken before it begins, so that the moment is not missed
 		d.begin()
 		select {
 		case <-rest:
@@ -45,7 +47,7 @@ func (s *Starts) Start() {
 	s.waiting = nil
 }
 
-// Release lets them patch.
+// Release allows their patches.
 func (s *Starts) Release() {
 	if s != nil && s.patched != nil {
 		close(s.patched)
@@ -53,7 +55,8 @@ func (s *Starts) Release() {
 	}
 }
 
-// Free is for a cycle that waits for something else than its patch.
+// Free starts and releases them, for a cycle that waits for something other than its
+// patch.
 func (s *Starts) Free() {
 	s.Start()
 	s.Release()

@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// TestDaemonsBeginInOrder: daemons and timers of one cycle begin one after another, each
-// up to where it waits; what they patch waits for the patch of the cycle.
+// TestDaemonsBeginInOrder checks that daemons and timers of one cycle begin one after
+// another, each until it waits. Their patches wait for the patch of the cycle.
 func TestDaemonsBeginInOrder(t *testing.T) {
 	scripts := map[string][]string{
 		"waits":   {`{"step":"wait","stoppable":true}`},
@@ -60,7 +60,7 @@ func TestDaemonsBeginInOrder(t *testing.T) {
 	})
 }
 
-// TestInstantExits: a stopped daemon is waited for as long as it does anything about it.
+// TestInstantExits checks that a stopped daemon is waited for while it reacts.
 func TestInstantExits(t *testing.T) {
 	tests := []struct {
 		name, script string
@@ -89,13 +89,13 @@ func TestInstantExits(t *testing.T) {
 	}
 }
 
-// TestWaitingIsBegun: daemons that wait without a step, as plugins do, hold up their cycle
-// until they wait, however long that takes; those that wait for others do not.
+// TestWaitingIsBegun checks that daemons that wait without a step, as plugins do, delay
+// their cycle until they wait, for any time. Those that wait for others do not.
 func TestWaitingIsBegun(t *testing.T) {
 	const computing = time.Hour
 	tests := []struct {
 		name string
-		ends func(d *daemon, e guests.Env) // after some computing
+		ends func(d *daemon, e guests.Env) // after a computation
 	}{
 		{"in a host function", func(_ *daemon, e guests.Env) { e.Waits() }},
 		{"for a step", func(d *daemon, _ guests.Env) { d.stopper.Await(nil, stoppers.AnyReason, func() {}) }},
@@ -103,7 +103,7 @@ func TestWaitingIsBegun(t *testing.T) {
 			full := NewRunnables()
 			full.Limit(1)
 			leave, _ := full.Enter(context.Background(), &registries.Handler{}, nil)
-			go func() { // Ends with leave.
+			go func() { // It ends with leave.
 				time.Sleep(computing)
 				leave()
 			}()
@@ -119,7 +119,7 @@ func TestWaitingIsBegun(t *testing.T) {
 				d := &daemon{stopper: own, done: make(chan struct{})}
 				var group Starts
 				group.add(d, func() {
-					go func() { // Ends after some computing.
+					go func() { // It ends after a computation.
 						time.Sleep(computing)
 						test.ends(d, &handling.Env{Cause: handling.NewCause(&handling.Object{}, &handling.Daemon{Stopper: own})})
 					}()
@@ -135,7 +135,8 @@ func TestWaitingIsBegun(t *testing.T) {
 	}
 }
 
-// TestBeginningIsNotMissed: a daemon that waits before its cycle looks at it has begun.
+// TestBeginningIsNotMissed checks that a daemon that waits before its cycle looks at it
+// counts as begun.
 func TestBeginningIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &daemon{stopper: stoppers.New(), done: make(chan struct{})}
@@ -145,7 +146,8 @@ func TestBeginningIsNotMissed(t *testing.T) {
 	})
 }
 
-// TestWaitOfAnEndingDaemonIsNoRest: others use its instance, and it ends right after.
+// TestWaitOfAnEndingDaemonIsNoRest checks the wait of a stopped daemon for an instance: it
+// does not count as rest.
 func TestWaitOfAnEndingDaemonIsNoRest(t *testing.T) {
 	own := stoppers.New()
 	own.Set(abi.StopOperatorExiting)

@@ -7,9 +7,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// timerDue calls the handler again and again, as soon as the object is idle. Errors
-// override the schedule, and one that is final ends the timer for ever. The handler never
-// overlaps itself: the next call is planned when one has ended.
+// timerDue calls the handler repeatedly while the object is idle. Delays of errors
+// override the interval, and a permanent error ends the timer for ever. The handler never
+// overlaps itself: the next call is scheduled after the last one has ended.
 //
 // See https://docs.kopf.dev/en/latest/timers/
 func (b *life) timerDue(ctx context.Context) (*sleep, error) {
@@ -29,8 +29,8 @@ func (b *life) timerDue(ctx context.Context) (*sleep, error) {
 	return b.attempt(ctx)
 }
 
-// untilIdle is how long the object must not change until it is idle for the time of
-// the option. Each essential change begins the time anew.
+// untilIdle returns how long the object must remain unchanged to have been idle for the
+// time of the option. Each essential change restarts this time.
 func (b *life) untilIdle() time.Duration {
 	if b.handler.Spec.Idle == nil {
 		return 0
@@ -38,8 +38,8 @@ func (b *life) untilIdle() time.Duration {
 	return time.Until(b.memory.changedAt().Add(settings.Seconds(*b.handler.Spec.Idle)))
 }
 
-// timerSleep is the sleep after a call that needs no retry; nil if there are no calls
-// any more.
+// timerSleep returns the sleep after a call that needs no retry; nil if no further call
+// follows.
 func (b *life) timerSleep() *sleep {
 	spec := b.handler.Spec
 	switch {
@@ -51,11 +51,11 @@ func (b *life) timerSleep() *sleep {
 	case spec.Idle != nil:
 		return b.untilChange()
 	}
-	return nil // neither interval nor idle: called once
+	return nil // neither interval nor idle is set: the handler is called once
 }
 
-// untilChange waits for the next essential change. The reference looks for it
-// once in the idle time, and so do we, but it forgets to end with the operator.
+// untilChange waits for the next essential change. As in Kopf, it checks once per idle
+// time; unlike in Kopf, it also ends when the operator exits.
 func (b *life) untilChange() *sleep {
 	if b.stopper.IsSet() || b.memory.changedAt().After(b.began) {
 		return after(0, b.due)

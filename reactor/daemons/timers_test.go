@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// beside makes a daemon or a timer of one object, which is not started yet.
+// beside makes a daemon or a timer of one object without starting it.
 func (s *scene) beside(t *testing.T, declaration string) *life {
 	t.Helper()
 	h := s.handler(t, declaration)
@@ -37,7 +37,7 @@ func (s *scene) beside(t *testing.T, declaration string) *life {
 // start begins the life of a daemon or a timer.
 func (b *life) start(ctx context.Context) { go b.live(ctx, b.begin) }
 
-// times are when a handler was called, in seconds from the start of the test.
+// times returns when a handler was called, in seconds from the start of the test.
 func (s *scene) times(t *testing.T) []float64 {
 	t.Helper()
 	var list []float64
@@ -47,7 +47,7 @@ func (s *scene) times(t *testing.T) []float64 {
 	return list
 }
 
-// TestTimers are about when handlers are called, in virtual time.
+// TestTimers checks when handlers are called, in virtual time.
 func TestTimers(t *testing.T) {
 	const (
 		fails     = `{"step":"done","error":{"kind":"temporary","message":"later","delay":3}}`
@@ -56,8 +56,8 @@ func TestTimers(t *testing.T) {
 	)
 	tests := []struct {
 		name, options string
-		scripts       []string // of the attempts; done by default
-		change        float64  // when the object has an essential change
+		scripts       []string // of the attempts; default: done
+		change        float64  // time of an essential change of the object
 		want          []float64
 	}{
 		{"interval", `"interval":10`, nil, 0, []float64{0, 10, 20, 30}},
@@ -105,7 +105,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestIdleBeginsWithTheObject: a timer that begins later has no idle time of its own.
+// TestIdleBeginsWithTheObject checks that the idle time of a later timer begins with the
+// object.
 func TestIdleBeginsWithTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, &reactortest.Scripted{Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)

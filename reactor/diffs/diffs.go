@@ -22,27 +22,27 @@ const (
 	Remove Op = "remove"
 )
 
-// Scope says whose fields count. A left diff ignores fields that only the new
-// state has, a right diff those that only the old one has.
+// Scope says which fields count. A left diff ignores fields that only the new state has; a
+// right diff ignores fields that only the old state has.
 type Scope int
 
-// The scopes of diffs. Full is the usual one.
+// These are the scopes of diffs. Full is the usual one.
 const (
 	Full Scope = iota
 	Left
 	Right
 )
 
-// Item is the change of one field. Old is nil for additions, New for removals:
-// a diff does not tell absent fields from null, as the reference does not.
+// Item is the change of one field. Old is nil for additions, New for removals. As in Kopf,
+// a diff does not distinguish absent fields from null.
 type Item struct {
 	Op   Op
-	Path dicts.Path // relative to the compared values, empty for the values themselves
+	Path dicts.Path // relative to the compared values; empty for the values themselves
 	Old  any
 	New  any
 }
 
-// JSON is the form in which handlers see the item: [op, [key, ...], old, new].
+// JSON returns the item in the form that handlers see: [op, [key, ...], old, new].
 func (i Item) JSON() []any {
 	path := make([]any, len(i.Path))
 	for n, key := range i.Path {
@@ -51,15 +51,14 @@ func (i Item) JSON() []any {
 	return []any{string(i.Op), path, i.Old, i.New}
 }
 
-// MarshalJSON writes the form of JSON.
+// MarshalJSON writes the result of JSON.
 func (i Item) MarshalJSON() ([]byte, error) { return json.Marshal(i.JSON()) }
 
-// Diff lists the changed fields, sorted by path, so that equal changes always
-// give equal diffs (the reference has them in arbitrary order). No changes are
-// an empty diff.
+// Diff lists the changed fields, sorted by path, so that equal changes give equal diffs.
+// Kopf's order is arbitrary. An empty diff means no changes.
 type Diff []Item
 
-// JSON is the list of the items' JSON forms.
+// JSON returns the list of the items' JSON forms.
 func (d Diff) JSON() []any {
 	list := make([]any, len(d))
 	for i, item := range d {
@@ -68,15 +67,16 @@ func (d Diff) JSON() []any {
 	return list
 }
 
-// Compute compares two JSON values. Null is the same as absent, and so is a nil
-// object; numbers are equal by value, and true equals 1, as in Python.
+// Compute compares two JSON values. Null and a nil object count as absent. Numbers are
+// equal by value, and true equals 1, as in Python.
 func Compute(old, new any, scope Scope) Diff {
 	c := comparison{scope: scope}
 	c.compare(withoutNilObject(old), withoutNilObject(new), nil)
 	return c.diff
 }
 
-// withoutNilObject makes a plain nil of an essence that does not exist.
+// withoutNilObject converts a nil object, which is an essence that does not exist, into a
+// plain nil.
 func withoutNilObject(doc any) any {
 	if obj, ok := doc.(dicts.Object); ok && obj == nil {
 		return nil
@@ -84,9 +84,9 @@ func withoutNilObject(doc any) any {
 	return doc
 }
 
-// Reduce makes the diff of one field from the diff of the whole: with paths
-// relative to the field, and with operations of the field itself where a
-// structure around it was added or removed.
+// Reduce makes the diff of one field from the diff of the whole. Paths are relative to the
+// field. If a structure around the field was added or removed, the field has the same
+// operation.
 func Reduce(diff Diff, path dicts.Path) Diff {
 	if len(path) == 0 {
 		return diff
@@ -117,8 +117,8 @@ type comparison struct {
 	diff  Diff
 }
 
-// compare adds the differences of two values under the path. The path is only
-// borrowed: its memory is used again for the next field.
+// compare adds the differences of two values under the path. It does not keep the path:
+// the caller reuses its memory for the next field.
 func (c *comparison) compare(old, new any, path dicts.Path) {
 	oldObj, oldIsObj := old.(dicts.Object)
 	newObj, newIsObj := new.(dicts.Object)
@@ -150,7 +150,7 @@ func (c *comparison) add(op Op, path dicts.Path, old, new any) {
 	c.diff = append(c.diff, Item{Op: op, Path: append(dicts.Path{}, path...), Old: old, New: new})
 }
 
-// unionKeys lists the keys of both objects in order.
+// unionKeys returns the sorted keys of both objects.
 func unionKeys(a, b dicts.Object) []string {
 	keys := slices.AppendSeq(make([]string, 0, len(a)+len(b)), maps.Keys(a))
 	for key := range b {

@@ -1,17 +1,20 @@
-// Package dimensions names what a stream is for: a resource, in a namespace or everywhere.
+// Package dimensions defines what a stream covers: a resource, in a namespace or
+// everywhere.
 //
-// Kopf: kopf._core.reactor.orchestration (v1.45), where a dimension is a resource and a namespace.
+// Kopf: kopf._core.reactor.orchestration (v1.45), where a dimension is a resource and a
+// namespace.
 package dimensions
 
 import "github.com/kopf-wasm/kopf/reactor/selectors"
 
-// Dimension is what one stream is for: a resource, in a namespace or everywhere.
+// Dimension is what one stream covers: a resource, in a namespace or everywhere.
 type Dimension struct {
 	Resource  selectors.Resource
 	Namespace string // empty: everywhere
-	Peering   bool   // to meet other operators, not to be handled
+	Peering   bool   // the stream is for meeting other operators, not for handling objects
 }
 
+// Key returns the identity of the dimension.
 func (d Dimension) Key() Key { return Key{d.Resource.Key(), d.Namespace, d.Peering} }
 
 // Key identifies a dimension.

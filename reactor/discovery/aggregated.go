@@ -10,22 +10,21 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// accepted are the content types of documents, the best one first: all resources at
-// once, in the versions of that which servers have, or the groups only.
+// accepted are the content types of documents, the best one first: all resources at once,
+// in the versions that servers support, or the groups only.
 const accepted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," +
 	"application/json"
 
-// isAggregated tells a document with all resources at once.
+// isAggregated reports whether a document holds all resources at once.
 func isAggregated(contentType string) bool {
 	base, parameters, err := mime.ParseMediaType(contentType)
 	return err == nil && base == "application/json" && parameters["g"] == "apidiscovery.k8s.io" &&
 		(parameters["v"] == "v2" || parameters["v"] == "v2beta1") && parameters["as"] == "APIGroupDiscoveryList"
 }
 
-// groupList is an APIGroupDiscoveryList, in part. Both versions of it are equal in that.
-//
-// It is that of apidiscovery.k8s.io/v2 and v2beta1.
+// groupList is the part of an APIGroupDiscoveryList that is needed here. It is equal in
+// both versions, apidiscovery.k8s.io/v2 and v2beta1.
 type groupList struct {
 	Items []struct {
 		Metadata struct {
@@ -56,11 +55,11 @@ type groupResource struct {
 	} `json:"subresources"`
 }
 
-// errStale says that the server that aggregates others has not reached this one.
+// errStale means that the aggregating server could not reach the server of a version.
 var errStale = errors.New("its server does not answer")
 
-// aggregated takes all resources of a document. The first version of each group that
-// can be asked is the preferred one.
+// aggregated adds all resources of a document. The preferred version of a group is its
+// first reachable version.
 func (f *found) aggregated(body []byte) error {
 	var list groupList
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -75,7 +74,7 @@ func (f *found) aggregated(body []byte) error {
 				continue
 			}
 			for _, r := range v.Resources {
-				if r.ResponseKind != nil && r.ResponseKind.Kind != "" { // or it has subresources only
+				if r.ResponseKind != nil && r.ResponseKind.Kind != "" { // nil: only subresources exist
 					f.add(version{name, preferred}, r.resource())
 				}
 			}
@@ -85,7 +84,7 @@ func (f *found) aggregated(body []byte) error {
 	return nil
 }
 
-// resource converts it; the group and the version are left to the caller.
+// resource converts a resource; the caller sets the group and the version.
 func (r groupResource) resource() selectors.Resource {
 	var subresources []string
 	for _, sub := range r.Subresources {

@@ -1,8 +1,8 @@
-// Package discovery asks an API server what resources it has: in two requests where
-// it can tell all of them at once, otherwise group by group.
+// Package discovery asks an API server for its resources: in two requests if the server
+// supports aggregated discovery, otherwise group by group.
 //
-// That of client-go decodes into the types of all built-in APIs, which it registers for
-// that at each start: 10 MB of memory that nothing else needs.
+// The discovery of client-go registers the types of all built-in APIs at each start, which
+// takes 10 MB of memory that the operator does not need otherwise.
 //
 // See https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 package discovery
@@ -21,15 +21,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Get reads a document, in the best of the accepted content types that the server has.
+// Get reads a document in the best of the accepted content types that the server supports.
 type Get func(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error)
 
-// Incomplete says that some versions of groups cannot be asked now, such as those of
-// a broken aggregated server.
+// Incomplete means that the resources of some group versions are unknown, for example
+// because an aggregated server is broken.
 type Incomplete struct {
 	Groups map[schema.GroupVersion]error
 }
 
+// Error lists the versions that are unknown.
 func (e *Incomplete) Error() string {
 	texts := make([]string, 0, len(e.Groups))
 	for version, err := range e.Groups {
@@ -39,17 +40,17 @@ func (e *Incomplete) Error() string {
 	return "not all groups can be asked: " + strings.Join(texts, ", ")
 }
 
-// Scan returns the resources of the cluster, those of the core first.
+// Scan returns the resources of the cluster, those of the core group first.
 //
-// Errors: *Incomplete beside the resources of all other groups; all others without any
-// resources.
+// Errors: *Incomplete together with the resources of all other groups; any other error
+// comes without resources.
 //
 // Kopf: kopf._cogs.clients.scanning (v1.45).
 func Scan(ctx context.Context, get Get) ([]selectors.Resource, error) {
 	all := &found{failed: map[schema.GroupVersion]error{}}
 	for _, root := range []root{core, named} {
 		contentType, body, err := get(ctx, root.path, accepted)
-		if apierrors.IsNotFound(err) && root.path == core.path { // servers that stand for themselves have no core
+		if apierrors.IsNotFound(err) && root.path == core.path { // standalone aggregated servers have no core group
 			continue
 		}
 		if err == nil && isAggregated(contentType) {
@@ -67,10 +68,10 @@ func Scan(ctx context.Context, get Get) ([]selectors.Resource, error) {
 	return all.resources, nil
 }
 
-// root is where a discovery begins.
+// root is an entry point of discovery.
 type root struct {
 	path     apipath.Path
-	versions func(body []byte) ([]version, error) // of a server that cannot tell all at once
+	versions func(body []byte) ([]version, error) // used for servers without aggregated discovery
 }
 
 // version is one version of a group.
@@ -79,19 +80,19 @@ type version struct {
 	preferred bool
 }
 
-// found are the resources so far, and the versions that cannot be asked.
+// found collects the resources and the versions that cannot be read.
 type found struct {
 	resources []selectors.Resource
 	failed    map[schema.GroupVersion]error
 }
 
-// add takes a resource of a version, unless no request can be made for it: any aggregated
-// server chooses what it calls its resources.
+// add adds a resource of a version, unless its name is invalid in a request: an aggregated
+// server can return any name.
 func (f *found) add(v version, r selectors.Resource) {
 	r.Group, r.Version, r.Preferred = v.Group, v.Version, v.preferred
 	if _, err := r.URL("", "", ""); err != nil {
 		return
 	}
-	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind)) // some servers leave it out
+	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind)) // some servers omit it
 	f.resources = append(f.resources, r)
 }

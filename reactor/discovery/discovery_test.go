@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
-// documents are what a server has, by their paths. Those that begin with < are of the
+// documents are the documents of a server by path. Those that begin with < are of
 // aggregated discovery; numbers are errors.
 type documents map[string]string
 

@@ -17,16 +17,16 @@ import (
 // plainJSON is the content type of documents about one version.
 const plainJSON = "application/json"
 
-// maxRequests is how many versions are asked for at once.
+// maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8
 
-// Where a discovery begins.
+// These are the entry points of discovery.
 var (
 	core  = root{apipath.Core, coreVersions}
 	named = root{apipath.Groups, groupVersions}
 )
 
-// coreVersions reads an APIVersions.
+// coreVersions decodes an APIVersions.
 func coreVersions(body []byte) (versions []version, err error) {
 	var list metav1.APIVersions
 	err = json.Unmarshal(body, &list)
@@ -36,7 +36,7 @@ func coreVersions(body []byte) (versions []version, err error) {
 	return versions, err
 }
 
-// groupVersions reads an APIGroupList.
+// groupVersions decodes an APIGroupList.
 func groupVersions(body []byte) (versions []version, err error) {
 	var list metav1.APIGroupList
 	err = json.Unmarshal(body, &list)
@@ -49,7 +49,7 @@ func groupVersions(body []byte) (versions []version, err error) {
 	return versions, err
 }
 
-// oneByOne asks for the resources of each version.
+// oneByOne requests the resources of each version.
 func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) error {
 	versions, err := from.versions(body)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) e
 	}
 	lists, errs := make([]metav1.APIResourceList, len(versions)), make([]error, len(versions))
 	slots := make(chan struct{}, maxRequests)
-	var running sync.WaitGroup // Waited for below.
+	var running sync.WaitGroup // It is waited for below.
 	for i, v := range versions {
 		slots <- struct{}{}
 		running.Go(func() {
@@ -70,14 +70,14 @@ func (f *found) oneByOne(ctx context.Context, get Get, from root, body []byte) e
 		switch {
 		case errs[i] == nil:
 			f.addAll(v, lists[i].APIResources)
-		case !apierrors.IsNotFound(errs[i]): // or it is gone since a moment ago
+		case !apierrors.IsNotFound(errs[i]): // a version that is not found has just disappeared
 			f.failed[v.GroupVersion] = errs[i]
 		}
 	}
 	return ctx.Err()
 }
 
-// ask asks for the resources of one version.
+// ask requests the resources of one version.
 func ask(ctx context.Context, get Get, v version) (list metav1.APIResourceList, err error) {
 	path, err := apipath.Of(apipath.Target{Group: v.Group, Version: v.Version})
 	if err != nil {
@@ -90,8 +90,8 @@ func ask(ctx context.Context, get Get, v version) (list metav1.APIResourceList, 
 	return list, json.Unmarshal(text, &list)
 }
 
-// addAll takes the resources of one version with their subresources, which are listed
-// beside them.
+// addAll adds the resources of one version with their subresources, which are separate
+// entries of the list.
 func (f *found) addAll(v version, listed []metav1.APIResource) {
 	subresources := map[string][]string{}
 	for _, r := range listed {

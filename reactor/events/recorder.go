@@ -1,5 +1,5 @@
-// Package events decides which Kubernetes events are posted: what handlers ask for, and log
-// messages about objects. Package posting posts them.
+// Package events decides which Kubernetes events are posted: events that handlers request,
+// and log messages about objects. Package posting posts them.
 //
 // Kopf: kopf._core.engines.posting (v1.45).
 package events
@@ -25,32 +25,33 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Recorder decides what is posted as Kubernetes events: what handlers ask for, and
-// log messages about objects if that is switched on.
+// Recorder decides which Kubernetes events are posted: events that handlers request, and
+// log messages about objects if the settings enable that.
 //
 // Kopf: kopf._core.engines.posting (v1.45).
 type Recorder struct {
 	Settings *settings.Settings
-	Poster   *posting.Poster // nil until it is started
-	refusals zerolog.Sampler // of the log lines about refused events
+	Poster   *posting.Poster // nil before Start
+	refusals zerolog.Sampler // limits log lines about refused events
 }
 
-// Complaining is how often the log has a line about refused or dropped events: guests
-// can cause any number of them.
+// Complaining is the shortest time between log lines about refused or dropped events:
+// guests can cause any number of them.
 const Complaining = time.Minute
 
+// New makes a Recorder, which posts nothing before Start.
 func New(s *settings.Settings) *Recorder {
 	return &Recorder{Settings: s, refusals: &zerolog.BurstSampler{Burst: 1, Period: Complaining}}
 }
 
-// Refused logs why an event is refused: the guest gets a number only.
+// Refused logs why an event is refused. The guest gets only a number.
 func (e *Recorder) Refused(log loggers.Logger, err error) {
 	sampled := log.Sample(e.refusals)
 	sampled.Warn().Func(log.Fields).Err(err).Msg("An event is refused.")
 }
 
-// Start begins to post. The returned function ends it: what waits is posted still,
-// as long as handlers get for the same.
+// Start starts posting. The returned function stops it. It first posts the waiting events,
+// within the time that handlers get at the exit.
 func (e *Recorder) Start(ctx context.Context, client *clients.Client, namespace string, log zerolog.Logger) (stop func()) {
 	s := e.Settings.Posting
 	e.Poster = &posting.Poster{
@@ -75,11 +76,11 @@ func (e *Recorder) Start(ctx context.Context, client *clients.Client, namespace 
 	}
 }
 
-// Dropped is how many events were dropped, since too many waited. It is called after
-// the start only.
+// Dropped returns how many events were dropped because too many were waiting. It must not
+// be called before Start.
 func (e *Recorder) Dropped() int { return e.Poster.Dropped() }
 
-// NamespaceOf is where events about an object are posted.
+// NamespaceOf returns the namespace in which events about an object are posted.
 func (e *Recorder) NamespaceOf(ref posting.Ref) string {
 	if e.Poster == nil {
 		return cmp.Or(ref.Namespace, "default")
@@ -87,8 +88,9 @@ func (e *Recorder) NamespaceOf(ref posting.Ref) string {
 	return e.Poster.Origin.NamespaceOf(ref)
 }
 
-// NamespaceOfEvents is where events about cluster-scoped objects go; empty: the default. A
-// guest that logs in chooses among the namespaces in which it may post events.
+// NamespaceOfEvents returns the namespace of events about cluster-scoped objects; empty
+// means the default. A guest that logs in may choose only namespaces in which it may post
+// events.
 func NamespaceOfEvents(info credentials.Info, caller *calls.Caller, log zerolog.Logger) string {
 	if !info.GuestNamespace {
 		return info.DefaultNamespace
@@ -104,7 +106,7 @@ func NamespaceOfEvents(info credentials.Info, caller *calls.Caller, log zerolog.
 	return info.DefaultNamespace
 }
 
-// Explicit posts what a handler asks for. The reference posts warnings even if
+// Explicit posts an event that a handler requests. As in Kopf, warnings are posted even if
 // posting is disabled.
 func (e *Recorder) Explicit(ref posting.Ref, event abi.Event) error {
 	s := e.Settings.Posting
@@ -129,18 +131,18 @@ func (e *Recorder) Explicit(ref posting.Ref, event abi.Event) error {
 	return err
 }
 
-// Logged posts a log message about an object, if log messages are to be posted.
+// Logged posts a log message about an object, if posting of log messages is enabled.
 func (e *Recorder) Logged(level int, ref posting.Ref, message string) {
 	s := e.Settings.Posting
 	if e.Poster == nil || !s.Enabled || !s.Loggers || level < s.Level {
 		return
 	}
-	_ = e.Poster.Post(posting.Event{ // dropped ones are counted by the poster
+	_ = e.Poster.Post(posting.Event{ // the poster counts dropped events
 		Ref: ref, Type: eventTypeOf(level), Reason: "Logging", Message: message, Backoffs: s.LoggingBackoffs,
 	})
 }
 
-// eventTypeOf are the types of events of log messages.
+// eventTypeOf returns the event type of a log message.
 func eventTypeOf(level int) string {
 	switch {
 	case level <= loggers.LevelDebug:

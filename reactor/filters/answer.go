@@ -8,17 +8,17 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// ErrAnswer is the error for a callback that failed, or that answered something
-// else than true or false. It is an error of the whole cycle, as in the
-// reference, not of the handler: whether there is anything to handle is unknown.
-// For filters of sub-handlers, it is one of their parent, which has asked.
+// ErrAnswer means that a callback failed, or answered something other than true or false.
+// As in Kopf, it is an error of the whole cycle, not of the handler: it is unknown whether
+// the handler matches. For a filter of a sub-handler, it is an error of the parent.
 var ErrAnswer = errors.New("a filter failed")
 
-// CallbackError is the ErrAnswer of a callback that has failed by itself.
+// CallbackError is the ErrAnswer of a callback that itself has failed.
 type CallbackError struct {
-	Failure abi.Error // as the callback has given it
+	Failure abi.Error // the failure as the callback returned it
 }
 
+// Error describes the failure.
 func (e *CallbackError) Error() string {
 	message := e.Failure.Message
 	if message == "" {
@@ -27,9 +27,10 @@ func (e *CallbackError) Error() string {
 	return fmt.Sprintf("%v: %s", ErrAnswer, message)
 }
 
+// Unwrap returns ErrAnswer.
 func (e *CallbackError) Unwrap() error { return ErrAnswer }
 
-// Holds tells whether the callbacks of one question all held.
+// Holds reports whether all callbacks of one question hold.
 //
 // Errors: ErrAnswer; a CallbackError if a callback has failed.
 func Holds(v abi.Verdict) (bool, error) {

@@ -1,8 +1,9 @@
-// Package filters decides whether a handler is for an object: by its labels and
-// annotations, by a field with its values before and after, and by functions of
-// the guest. It is pure: where a function must be asked, it says so.
+// Package filters decides whether a handler matches an object: by labels and annotations,
+// by a field with its old and new value, and by functions of the guest. The package is
+// pure: it returns the functions that the caller must ask.
 //
-// Kopf: kopf._core.intents.registries (match, prematch), kopf._core.intents.filters (v1.45).
+// Kopf: kopf._core.intents.registries (match, prematch), kopf._core.intents.filters
+// (v1.45).
 package filters
 
 import (
@@ -15,12 +16,11 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// ErrContradiction is the error for filters that cannot be meant together, or
-// not for such a handler.
+// ErrContradiction means that filters contradict each other, or the kind of their handler.
 var ErrContradiction = errors.New("contradictory filters")
 
-// Criteria are the filters of one handler, decoded once. They are read-only and
-// can be used by many goroutines. The zero Criteria match every object.
+// Criteria are the decoded filters of one handler. They are read-only, and safe for
+// concurrent use. The zero Criteria match every object.
 //
 // See https://docs.kopf.dev/en/latest/filters/
 type Criteria struct {
@@ -32,7 +32,7 @@ type Criteria struct {
 	old, new    filter
 
 	kind        abi.Kind
-	needsChange bool // the field must differ before and after
+	needsChange bool // the field must differ between the old and the new state
 }
 
 // metaFilter is the filter of one label or annotation.
@@ -43,20 +43,20 @@ type metaFilter struct {
 
 // Parse decodes the filters of a handler.
 //
-// Errors: ErrContradiction; a filter that is not JSON, or an unknown marker. All
-// of them name the option, none of them the handler.
+// Errors: ErrContradiction; a filter that is not JSON; an unknown marker. Errors name the
+// option, but not the handler.
 func Parse(h abi.Handler) (Criteria, error) {
 	forChanges := h.Kind == abi.KindUpdate || h.Kind == abi.KindField
 	return parse(h, forChanges, forChanges)
 }
 
-// ParseChild is Parse for a sub-handler. Children of handlers that are called
-// for changes are only called for changes as well.
+// ParseChild is Parse for a sub-handler. Sub-handlers of handlers that require a change
+// also require it.
 func ParseChild(h abi.Handler, parent Criteria) (Criteria, error) {
 	return parse(h, parent.needsChange, parent.needsChange || parent.kind == abi.KindSub)
 }
 
-// parse decodes the filters; seesChanges allows old and new among them.
+// parse decodes the filters. Old and new are allowed only if seesChanges is true.
 func parse(h abi.Handler, needsChange, seesChanges bool) (Criteria, error) {
 	c := Criteria{kind: h.Kind, field: h.Field, needsChange: needsChange}
 	if err := c.decode(h); err != nil {
@@ -66,12 +66,12 @@ func parse(h abi.Handler, needsChange, seesChanges bool) (Criteria, error) {
 		return Criteria{}, err
 	}
 	if len(c.field) > 0 && c.value.mode == anything {
-		c.value.mode = present // a field without a value must be there at least
+		c.value.mode = present // without a wanted value, the field must exist
 	}
 	return c, nil
 }
 
-// Field is the path of the field that the handler is about, empty if none.
+// Field returns the path of the handler's field; empty if it has none.
 func (c *Criteria) Field() dicts.Path { return c.field }
 
 func (c *Criteria) decode(h abi.Handler) (err error) {
@@ -98,8 +98,8 @@ func (c *Criteria) decode(h abi.Handler) (err error) {
 	return nil
 }
 
-// parseMetaFilters sorts the filters by their keys: the order of declaration
-// does not survive JSON, and does not matter for the outcome.
+// parseMetaFilters sorts the filters by key. JSON loses the order of declaration, which
+// does not affect the outcome.
 func parseMetaFilters(option string, raw map[string]abi.Raw) ([]metaFilter, error) {
 	list := make([]metaFilter, 0, len(raw))
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
@@ -115,7 +115,7 @@ func parseMetaFilters(option string, raw map[string]abi.Raw) ([]metaFilter, erro
 	return list, nil
 }
 
-// verify refuses what the reference refuses at declaration.
+// verify rejects what Kopf rejects at the declaration.
 func (c *Criteria) verify(h abi.Handler, seesChanges bool) error {
 	hasValue := c.value.mode != anything
 	hasChange := c.old.mode != anything || c.new.mode != anything

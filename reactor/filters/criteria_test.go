@@ -80,7 +80,7 @@ func TestParseChild(t *testing.T) {
 	}
 }
 
-// Children need a change of their field if their parent is one for changes.
+// Sub-handlers need a change of their field if their parent handles changes.
 func TestChildrenInheritTheNeedForChanges(t *testing.T) {
 	same := Subject{Changing: true, Old: spec("x", "a"), New: spec("x", "a")}
 	child := abi.Handler{Kind: abi.KindSub, Field: []string{"spec", "x"}}

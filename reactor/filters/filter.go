@@ -8,10 +8,10 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// filter is one criterion for one value. The zero filter lets everything pass.
+// filter is one criterion for one value. The zero filter matches every value.
 type filter struct {
 	mode    mode
-	literal any // mode equal: the wanted value
+	literal any // the wanted value in mode equal
 }
 
 type mode int
@@ -30,19 +30,19 @@ type observed struct {
 	there bool
 }
 
-// lookup finds the value of a field. What is not an object has no fields.
+// lookup returns the value of a field. Values that are not objects have no fields.
 func lookup(doc any, path []string) observed {
 	value, there := dicts.Lookup(doc, path...)
 	return observed{value, there}
 }
 
-// equals compares as Python does, where absent equals nothing but absent.
+// equals compares as Python does. An absent value equals only another absent value.
 func (o observed) equals(p observed) bool {
 	return o.there == p.there && (!o.there || dicts.Equal(o.value, p.value))
 }
 
-// parseFilter reads a filter: a marker or a literal value. Null and nothing at
-// all are the zero filter.
+// parseFilter decodes a filter: a marker or a literal value. Null and an absent filter
+// give the zero filter.
 func parseFilter(raw abi.Raw) (filter, error) {
 	if raw.IsNull() {
 		return filter{}, nil
@@ -79,7 +79,7 @@ func parseMarker(obj dicts.Object) (filter, error) {
 	return filter{}, fmt.Errorf("%w, not %s", errMarker, dicts.Encode(obj))
 }
 
-// decide tells whether any of the values passes. Functions leave it open.
+// decide reports whether any of the values matches. It returns Open for functions.
 func (f filter) decide(values []observed) Decision {
 	if f.mode == function {
 		return Open

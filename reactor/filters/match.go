@@ -11,33 +11,33 @@ import (
 type Subject struct {
 	Body dicts.Object
 
-	// Changing says that the cause has a state before and after, Old and New: nil
-	// if there is none. Fields are looked up there, and in the body otherwise.
-	// They are essences, or the field's values for sub-handlers of field handlers.
+	// Changing means that the cause has the states Old and New, which are nil if they do
+	// not exist. Fields are looked up in these states, and in the body otherwise. The
+	// states are essences; for sub-handlers of field handlers, they are values of the
+	// field.
 	Changing bool
 	Old, New any
 }
 
-// Decision tells whether a handler is for an object.
+// Decision says whether a handler matches.
 type Decision int
 
-// The decisions. Open means that functions of the guest decide.
+// These are the decisions. Open means that functions of the guest decide.
 const (
 	No Decision = iota
 	Yes
 	Open
 )
 
-// Result is a decision, and for an open one, what to ask the guest: if all the
-// callbacks hold, it is a match. They are in the order of the reference: labels,
-// annotations, value, old, new, when.
+// Result is a decision. For Open, it lists the callbacks to ask; the handler matches if
+// all of them hold. Their order is Kopf's: labels, annotations, value, old, new, when.
 type Result struct {
 	Decision  Decision
 	Callbacks []abi.Callback
 }
 
-// Match tells whether the handler is to be called. What can be decided without
-// the guest is decided first: nothing is asked for a handler that is excluded.
+// Match decides whether the handler is called. It checks first what needs no guest, so
+// that no callback runs for a handler that is excluded anyway.
 //
 // Kopf: kopf._core.intents.registries.match.
 func (c *Criteria) Match(s Subject) Result {
@@ -49,16 +49,16 @@ func (c *Criteria) Match(s Subject) Result {
 	return evaluate(c.checks(s, s.Changing))
 }
 
-// Prematch is Match regardless of what has changed: it tells whether the object
-// is one that the handler can be called for at all, now or later. Objects
-// without such handlers are left alone.
+// Prematch is Match without the criteria on changes. It decides whether the handler could
+// be called for the object now or later. The operator leaves objects without such handlers
+// alone.
 //
 // Kopf: kopf._core.intents.registries.prematch.
 func (c *Criteria) Prematch(s Subject) Result {
 	return evaluate(c.checks(s, false))
 }
 
-// check is one filter and the values that it is for.
+// check is one filter with the values that it applies to.
 type check struct {
 	option string
 	key    string
@@ -90,8 +90,8 @@ func checkMetadata(option string, filters []metaFilter, body dicts.Object, yield
 	return true
 }
 
-// checkField yields the new value before the old one, since one that passes is
-// enough, and the new one is what authors think of first.
+// checkField yields the new value before the old one: one match suffices, and authors
+// think of the new value first.
 func (c *Criteria) checkField(s Subject, changes bool, yield func(check) bool) bool {
 	if len(c.field) == 0 {
 		return true
@@ -108,7 +108,7 @@ func (c *Criteria) checkField(s Subject, changes bool, yield func(check) bool) b
 			yield(check{option: "new", filter: c.new, values: []observed{after}})
 }
 
-// evaluate stops at the first check that fails without asking.
+// evaluate stops at the first check that fails without a callback.
 func evaluate(checks iter.Seq[check]) Result {
 	var open []check
 	for check := range checks {

@@ -12,7 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Filters, in short.
+// These are short notations of filters.
 var (
 	isPresent = raw(abi.Present)
 	isAbsent  = raw(abi.Absent)
@@ -113,7 +113,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// everyOption has a function wherever there can be one.
+// everyOption has a function in each option that allows one.
 func everyOption(change func(*abi.Handler)) abi.Handler {
 	h := abi.Handler{
 		Kind:        abi.KindUpdate,
@@ -179,7 +179,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// Nobody is asked about an update that did not touch the field.
+// No guest is asked about an update that did not change the field.
 func TestNothingIsAskedWithoutChanges(t *testing.T) {
 	c, err := Parse(abi.Handler{Kind: abi.KindField, Field: []string{"spec", "x"}, When: asked})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package generations has the versions of the handlers of an operator: the present one, and
-// those before it that are still called.
+// Package generations holds the versions of the handlers of an operator: the current one,
+// and earlier ones whose handlers are still running.
 package generations
 
 import (
@@ -14,26 +14,25 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
-// Generation is one version of the operator's handlers, with what depends on them. It
-// is what Operator.Replace replaces. Whoever may call its guests holds it meanwhile.
+// Generation is one version of the operator's handlers, with what depends on them.
+// Operator.Replace replaces it. Code that may call its guests holds it during that time.
 type Generation struct {
 	Number    uint32
 	Registry  *registries.Registry
 	Lifecycle progression.Lifecycle
 	Services  *handling.Services
-	Indexed   *indexing.Gate // open when the indices are complete
+	Indexed   *indexing.Gate // opens when the indices are complete
 	Replaced  atomic.Bool
 
-	Reviewed func(parent, key string) bool // which parts of a body reviews decode
+	Reviewed func(parent, key string) bool // reports which parts of a body reviews decode
 
 	Holders sync.WaitGroup
 
 	mu      sync.Mutex                              // guards awaited
-	awaited map[dimensions.Key]dimensions.Dimension // streams that the gate waits for, and that have not begun
+	awaited map[dimensions.Key]dimensions.Dimension // streams that the gate waits for and that have not begun
 }
 
-// New makes a generation of the handlers. The indices and the caller of the
-// services are its own.
+// New makes a generation of handlers. The services get their own indices and caller.
 func New(number uint32, r *registries.Registry, of handling.Services, caller *calls.Caller) (*Generation, error) {
 	r = r.Clone()
 	of.Indices, of.Caller = indexing.New(registries.IDs(r.Indexing), of.Account), caller
@@ -51,21 +50,22 @@ func New(number uint32, r *registries.Registry, of handling.Services, caller *ca
 	return e, nil
 }
 
-// Generations are the present generation of an operator, and those that are still held.
+// Generations are the current generation of an operator, and earlier ones that are still
+// held.
 type Generations struct {
 	mu      sync.RWMutex // guards current
 	current *Generation
 }
 
-// Present is the generation for code that calls no guest.
+// Present returns the current generation, for code that calls no guest.
 func (s *Generations) Present() *Generation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current
 }
 
-// Hold returns the present generation to code that may call its guests. The caller
-// releases it.
+// Hold returns the current generation to code that may call its guests. The caller must
+// release it.
 func (s *Generations) Hold() *Generation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,8 +73,8 @@ func (s *Generations) Hold() *Generation {
 	return s.current
 }
 
-// Replace makes another generation the present one. Code that does not hold the old
-// one at this moment never holds it.
+// Replace makes another generation the current one. Code that does not already hold the
+// old generation can no longer get it.
 func (s *Generations) Replace(next *Generation) (old *Generation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Generations) Replace(next *Generation) (old *Generation) {
 	return old
 }
 
-// ID is the number of a generation; that of tests is 0.
+// ID returns the number of a generation; 0 in tests.
 func (e *Generation) ID() uint32 {
 	if e == nil {
 		return 0
@@ -94,23 +94,24 @@ func (e *Generation) ID() uint32 {
 	return e.Number
 }
 
-// IsReplaced tells whether another generation has taken its place.
+// IsReplaced reports whether another generation is the current one.
 func (e *Generation) IsReplaced() bool { return e != nil && e.Replaced.Load() }
 
-// Hold adds a holder to a generation that has one. A nil generation is of tests.
+// Hold adds a holder to a generation that has one. In tests, the generation may be nil.
 func (e *Generation) Hold() {
 	if e != nil {
 		e.Holders.Add(1)
 	}
 }
 
+// Release removes a holder. After the last one, the guests are no longer called.
 func (e *Generation) Release() {
 	if e != nil {
 		e.Holders.Done()
 	}
 }
 
-// Await makes the gate wait for a stream, if its resource is indexed.
+// Await makes the gate wait for a stream if its resource is indexed.
 func (e *Generation) Await(d dimensions.Dimension) {
 	if len(e.Registry.ForResource(d.Resource).Indexing) == 0 {
 		return
@@ -122,7 +123,7 @@ func (e *Generation) Await(d dimensions.Dimension) {
 	}
 }
 
-// GateOf is the gate that waits for a stream; nil if it does not.
+// GateOf returns the gate that waits for a stream; nil if none does.
 func (e *Generation) GateOf(d dimensions.Dimension) *indexing.Gate {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,7 +135,7 @@ func (e *Generation) GateOf(d dimensions.Dimension) *indexing.Gate {
 	return e.Indexed
 }
 
-// Inherit makes the gate wait for the streams that another generation has not seen begin.
+// Inherit makes the gate wait for the streams that had not begun under the old generation.
 func (e *Generation) Inherit(old *Generation) {
 	old.mu.Lock()
 	defer old.mu.Unlock()

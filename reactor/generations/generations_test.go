@@ -30,7 +30,7 @@ func newTestGeneration(t *testing.T, number uint32) *Generation {
 	return e
 }
 
-// A generation is over when nobody holds it any more; whoever comes later gets the next.
+// A generation is over when it has no holders; later holders get the next one.
 func TestGenerationsAreHeld(t *testing.T) {
 	first, second := newTestGeneration(t, 0), newTestGeneration(t, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestGenerationsAreHeld(t *testing.T) {
 	})
 }
 
-// What waited for indices that will never be complete begins anew, with those of the next
-// generation, which wait for the same streams.
+// Events that wait for indices that never become complete start again with the next
+// generation. Its indices wait for the same streams.
 func TestGatesOfReplacedGenerations(t *testing.T) {
 	apples := dimensions.Dimension{Resource: selectors.Resource{Plural: "apples", Preferred: true}}
 	pears := dimensions.Dimension{Resource: selectors.Resource{Plural: "pears", Preferred: true}}
@@ -70,9 +70,9 @@ func TestGatesOfReplacedGenerations(t *testing.T) {
 	s := &Generations{}
 	s.Replace(first)
 	first.Await(apples)
-	first.Await(pears) // are not indexed
+	first.Await(pears) // pears are not indexed
 	second.Inherit(first)
-	second.Await(apples) // which it does already
+	second.Await(apples) // it already waits for them
 	s.Replace(second)
 	if err := first.Indexed.Wait(t.Context()); !errors.Is(err, indexing.ErrReplaced) {
 		t.Errorf("the first gate: %v", err)

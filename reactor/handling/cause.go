@@ -20,70 +20,70 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// Services are what handlers may use of their operator, whatever they are called for. One
-// generation of handlers has one of them.
+// Services are what handlers of any kind may use of their operator. Each generation of
+// handlers has its own Services.
 type Services struct {
-	Base    *memos.Memo       // of the operator
-	Account *accounts.Account // of the operator; nil: no limits
-	Events  *events.Recorder  // nil: events cannot be posted
-	Indices *indexing.Indices // nil: there are none
-	Caller  *calls.Caller     // nil: requests cannot be made
+	Base    *memos.Memo       // the operator's memo
+	Account *accounts.Account // the operator's account; nil: no limits
+	Events  *events.Recorder  // nil: handlers cannot post events
+	Indices *indexing.Indices // nil: no indices exist
+	Caller  *calls.Caller     // nil: handlers cannot make requests
 }
 
-// Object is what all causes of one object have in common in one cycle. Causes that belong
-// to no object have an empty one.
+// Object is what all causes of one object share in one cycle. Causes that belong to no
+// object have an empty Object.
 //
 // Kopf: kopf._core.intents.causes.ResourceCause (v1.45).
 type Object struct {
 	*Services
-	Resource  *selectors.Resource // nil: there is no object
-	EventType *string             // of the watch event; nil in the initial listing, and where there is no event
-	Raw       []byte              // the body as it came; nil: see Daemon
-	Body      dicts.Object        // the parts of it that the host looks at
-	Memo      *memos.Memo         // nil: that of the operator
+	Resource  *selectors.Resource // nil: no object
+	EventType *string             // type of the watch event; nil in the initial listing, and without an event
+	Raw       []byte              // the body as received; nil: see Daemon
+	Body      dicts.Object        // the parts of the body that the host reads
+	Memo      *memos.Memo         // nil: the operator's memo
 	Patch     *patching.Patch
 	Log       loggers.Logger
-	Slot      Slot // nil: waiting gives nothing up
+	Slot      Slot // nil: waiting releases no slot
 }
 
-// Slot is the place of an object among those that are worked on. Handlers give it up while
-// they wait: all other places belong to the worker of the queue alone.
+// Slot is the slot of an object among the limited slots of workers. Handlers release it
+// while they wait. Only the worker of the queue takes slots.
 type Slot interface {
-	// Yield gives the place to another object: a handler waits inside of a host function.
+	// Yield releases the slot because a handler waits inside a host function.
 	Yield(ctx context.Context)
 
-	// Wait does the same, and lets the daemons begin that the cycle has made: a handler waits
-	// between two steps.
+	// Wait releases the slot because a handler waits between two steps. It also starts the
+	// daemons that the cycle has created.
 	Wait(ctx context.Context)
 }
 
-// Quietly is the object for handlers that change nothing and log little.
+// Quietly returns the object for handlers that change nothing and log little.
 func (o *Object) Quietly(p *patching.Patch) *Object {
 	return &Object{o.Services, o.Resource, o.EventType, o.Raw, o.Body, o.Memo, p, o.Log.Terse(), o.Slot}
 }
 
-// Locally is the object for handlers whose log messages are not for the object.
+// Locally returns the object for handlers whose log messages are not posted as events.
 func (o *Object) Locally() *Object {
 	return &Object{o.Services, o.Resource, o.EventType, o.Raw, o.Body, o.Memo, o.Patch, o.Log.Local(), o.Slot}
 }
 
-// Alone is the object without its body, its event and its cycle: as a daemon or a timer
-// takes it over.
+// Alone returns the object without its body, its event and its cycle, for a daemon or a
+// timer to keep.
 func (o *Object) Alone() *Object {
 	return &Object{Services: o.Services, Resource: o.Resource, Memo: o.Memo, Log: o.Log}
 }
 
-// With is the object with another body and a patch of its own.
+// With returns the object with another body and its own patch.
 func (o *Object) With(raw []byte, body dicts.Object, p *patching.Patch) *Object {
 	return &Object{o.Services, o.Resource, o.EventType, raw, body, o.Memo, p, o.Log, o.Slot}
 }
 
-// Target is the object for its patches.
+// Target returns the target of the object's patches.
 func (o *Object) Target() patching.Target {
 	return patching.Target{Resource: *o.Resource, Raw: o.Raw, Body: o.Body, Log: o.Log}
 }
 
-// Deleted tells whether the object is being deleted.
+// Deleted reports whether the object is being deleted.
 func (o *Object) Deleted() bool { return causes.DeletionOngoing(o.Body) }
 
 // Cause is why handlers are called: an object, and what has happened to it.
@@ -91,25 +91,26 @@ func (o *Object) Deleted() bool { return causes.DeletionOngoing(o.Body) }
 // Kopf: kopf._core.intents.causes (v1.45).
 type Cause struct {
 	*Object
-	Kind     Kind                // nil: nothing is known but the object
-	readOnly string              // why requests of the guest must not write; empty if they may
-	verdicts map[verdictKey]bool // of filters that were asked for this cause
+	Kind     Kind                // nil: only the object is known
+	readOnly string              // why requests of the guest must not write; empty: they may
+	verdicts map[verdictKey]bool // results of filters that were evaluated for this cause
 }
 
 // Kind is what has happened to an object, or to the operator.
 type Kind interface {
-	// Kwargs fills in what only handlers of this kind get.
+	// Kwargs sets the kwargs that only handlers of this kind get.
 	Kwargs(inv *abi.Invocation)
 
-	// Segment encodes what most handlers never look at; known is false if the kind adds
-	// nothing to what the object has.
+	// Segment encodes data that most handlers never read. Known is false if the kind adds
+	// nothing to the data of the object.
 	Segment(o *Object, tag uint32) (value []byte, known bool)
 }
 
+// NewCause makes the cause of a kind for an object.
 func NewCause(o *Object, k Kind) *Cause { return &Cause{Object: o, Kind: k} }
 
-// Change is a change of an object. Old and new are essences, or values of the field of the
-// handler.
+// Change is a change of an object. Old and new are essences, or values of the handler's
+// field.
 //
 // Kopf: kopf._core.intents.causes.ChangingCause (v1.45).
 type Change struct {
@@ -120,8 +121,10 @@ type Change struct {
 	field    []string
 }
 
+// Kwargs sets the reason and the field.
 func (k *Change) Kwargs(inv *abi.Invocation) { inv.Reason, inv.Field = string(k.Reason), k.field }
 
+// Segment encodes the old and new state and their diff.
 func (k *Change) Segment(_ *Object, tag uint32) ([]byte, bool) {
 	switch tag {
 	case abi.TagOld:
@@ -134,7 +137,7 @@ func (k *Change) Segment(_ *Object, tag uint32) ([]byte, bool) {
 	return nil, false
 }
 
-// narrowed is the change as a handler of a field sees it.
+// narrowed returns the change of one field.
 func (k *Change) narrowed(field []string) *Change {
 	path := dicts.Path(field)
 	own := &Change{Reason: k.Reason, Initial: k.Initial, Diff: diffs.Reduce(k.Diff, path), field: field}
@@ -143,28 +146,32 @@ func (k *Change) narrowed(field []string) *Change {
 	return own
 }
 
-// RawEvent is an event of a watch, whatever it says of the object.
+// RawEvent is an event of a watch, regardless of what it means for the object.
 //
 // Kopf: kopf._core.intents.causes.WatchingCause (v1.45).
 type RawEvent struct{}
 
+// Kwargs sets nothing: the event is a segment.
 func (RawEvent) Kwargs(*abi.Invocation) {}
 
+// Segment encodes the watch event.
 func (RawEvent) Segment(o *Object, tag uint32) ([]byte, bool) {
 	return o.rawEvent(), tag == abi.TagEvent
 }
 
-// Daemon is the life of a daemon or a timer beside an object.
+// Daemon is the life of an object's daemon or timer.
 //
 // Kopf: kopf._core.intents.causes.DaemonCause (v1.45).
 type Daemon struct {
 	Stopper *stoppers.Stopper
-	Live    func() []byte // the newest body; nil: nothing is known of it
+	Live    func() []byte // returns the newest body; nil: none is known
 }
 
+// Kwargs sets nothing: daemons and timers get no kwargs of their own here.
 func (*Daemon) Kwargs(*abi.Invocation) {}
 
-// Segment has the newest body. The own body of a daemon that has waited is nil.
+// Segment returns the newest body. The body in the Object of a daemon that has waited is
+// nil.
 func (k *Daemon) Segment(o *Object, tag uint32) ([]byte, bool) {
 	if tag != abi.TagFresh && (tag != abi.TagBody || o.Raw != nil) {
 		return nil, false
@@ -175,29 +182,31 @@ func (k *Daemon) Segment(o *Object, tag uint32) ([]byte, bool) {
 	return o.Raw, true
 }
 
-// Activity is something in the life of an operator: it belongs to no object.
+// Activity is an event in the life of an operator. It belongs to no object.
 //
 // Kopf: kopf._core.intents.causes.ActivityCause (v1.45).
 type Activity struct {
 	Name     string            // the kwarg activity; empty for background handlers
-	Settings abi.Raw           // as they are now
-	Logins   []string          // of the host; for login handlers
-	Stopper  *stoppers.Stopper // of background handlers; nil otherwise
+	Settings abi.Raw           // the current settings
+	Logins   []string          // the host's logins, for login handlers
+	Stopper  *stoppers.Stopper // for background handlers; nil otherwise
 }
 
+// Kwargs sets the kwargs of an activity.
 func (k *Activity) Kwargs(inv *abi.Invocation) {
 	inv.Activity, inv.Settings, inv.Logins = k.Name, k.Settings, k.Logins
 }
 
+// Segment adds nothing.
 func (*Activity) Segment(*Object, uint32) ([]byte, bool) { return nil, false }
 
-// Change is what has changed; nil if the cause is no change.
+// Change returns the change; nil if the cause is of another kind.
 func (c *Cause) Change() *Change {
 	k, _ := c.Kind.(*Change)
 	return k
 }
 
-// Stopper tells the handler to end; nil if nothing does.
+// Stopper returns the stopper of the handler; nil if it has none.
 func (c *Cause) Stopper() *stoppers.Stopper {
 	switch k := c.Kind.(type) {
 	case *Daemon:
@@ -208,8 +217,8 @@ func (c *Cause) Stopper() *stoppers.Stopper {
 	return nil
 }
 
-// forHandler is the cause as a handler sees it: with a field, old, new and diff are those
-// of the field; a kind may forbid it to write.
+// forHandler returns the cause as a handler sees it. If the handler has a field, old, new
+// and diff are those of the field. The kind may forbid the handler to write.
 func (c *Cause) forHandler(h *registries.Handler) *Cause {
 	if k, ok := c.Kind.(interface {
 		ReadOnly(h *registries.Handler) string
@@ -222,7 +231,7 @@ func (c *Cause) forHandler(h *registries.Handler) *Cause {
 	return c
 }
 
-// subject is what filters look at.
+// subject returns what filters check.
 func (c *Cause) subject() filters.Subject {
 	if k := c.Change(); k != nil {
 		return filters.Subject{Body: c.Body, Old: k.Old, New: k.New, Changing: true}
@@ -230,7 +239,7 @@ func (c *Cause) subject() filters.Subject {
 	return filters.Subject{Body: c.Body}
 }
 
-// invocation fills in the kwargs that come from the cause.
+// invocation returns the kwargs that come from the cause.
 func (c *Cause) invocation() abi.Invocation {
 	inv := abi.Invocation{
 		Name:      dicts.LookupString(c.Body, "metadata", "name"),
@@ -248,14 +257,14 @@ func (c *Cause) invocation() abi.Invocation {
 	return inv
 }
 
-// yield gives up the slot inside of a host function.
+// yield releases the slot inside a host function.
 func (c *Cause) yield(ctx context.Context) {
 	if c.Slot != nil {
 		c.Slot.Yield(ctx)
 	}
 }
 
-// wait gives up the slot between two steps.
+// wait releases the slot between two steps.
 func (c *Cause) wait(ctx context.Context) {
 	if c.Slot != nil {
 		c.Slot.Wait(ctx)

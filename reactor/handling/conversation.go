@@ -20,33 +20,32 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// cancelledSteps bounds what a cancelled task may still do to clean up.
+// cancelledSteps limits the steps in which a cancelled task may clean up.
 const cancelledSteps = 100
 
-// Ending is how a conversation with a guest ended.
+// Ending says how a conversation with a guest ended.
 type Ending struct {
 	error         *abi.Error
 	result        any
 	keyed         bool
 	settings      map[string]abi.Raw
-	warnings      []string // of reviews
+	warnings      []string // warnings of reviews
 	subrefs       []string
-	childrenDelay *time.Duration // of unfinished children; nil: at once
+	childrenDelay *time.Duration // shortest delay of unfinished sub-handlers; nil: no delay
 }
 
-// guestError is a failure of the guest itself: a trap, a broken message, filters
-// or records of sub-handlers that cannot be used. To the handler it is an
-// arbitrary error.
+// guestError is a failure of the guest itself: a trap, an invalid message, or invalid
+// filters or records of sub-handlers. It counts as an arbitrary error of the handler.
 type guestError struct{ err error }
 
 func (e *guestError) Error() string { return e.err.Error() }
 func (e *guestError) Unwrap() error { return e.err }
 
-// noRoomDelay is when a handler is tried again for which the host had no room, in seconds.
+// noRoomDelay is the delay of a handler for which the host had no room, in seconds.
 const noRoomDelay = 10
 
-// asError makes an error of a handler, with the guest's own message and stack.
-// Errors of callbacks stay as they are: the handler passes them on.
+// asError makes an error of the handler from the failure, with the guest's message and
+// stack. Errors of callbacks keep theirs: the handler passes them on.
 func (e *guestError) asError() *abi.Error {
 	var callback *filters.CallbackError
 	if errors.As(e.err, &callback) {
@@ -63,8 +62,8 @@ func (e *guestError) asError() *abi.Error {
 	return failure
 }
 
-// call starts a handler and fulfils its wishes until it ends. What it has put
-// into its patch is in the patch of the cause afterwards.
+// call starts a handler and answers its steps until it ends. It adds the handler's patch
+// to the patch of the cause.
 func (x *Execution) call(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (*Ending, error) {
 	talk, step, err := x.Open(ctx, h, c, state, &Env{Cause: c})
 	if err == nil {
@@ -80,14 +79,14 @@ type Conversation struct {
 	Execution *Execution
 	Handler   *registries.Handler
 	Cause     *Cause
-	Task      guests.Task // nil if it could not be started
-	declared  int         // sub-handlers so far
-	answered  int         // bytes of the answer in the account
-	kept      bool        // by the patch: the task has transformations left
-	cancelled bool        // the task was told to end
+	Task      guests.Task // nil if the handler could not be started
+	declared  int         // number of sub-handlers so far
+	answered  int         // bytes of the current answer in the account
+	kept      bool        // the patch keeps the task, which has transformations left
+	cancelled bool        // the task was asked to end
 }
 
-// Open starts a handler. Whatever comes of it, the conversation is to be closed.
+// Open starts a handler. The caller must close the conversation, even after an error.
 func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, e guests.Env) (*Conversation, *abi.Step, error) {
 	inv := c.invocation()
 	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
@@ -102,7 +101,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 	return talk, step, nil
 }
 
-// Close lets the task go, unless the patch needs it.
+// Close releases the task, unless the patch keeps it.
 func (t *Conversation) Close(ctx context.Context) {
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
@@ -119,7 +118,7 @@ func (t *Conversation) run(ctx context.Context, step *abi.Step) error {
 	return t.End(ctx, step)
 }
 
-// Next does what the guest wishes, and returns its next step.
+// Next answers a step of the guest and returns the next step.
 func (t *Conversation) Next(ctx context.Context, step *abi.Step) (*abi.Step, error) {
 	answer, err := t.fulfil(ctx, step)
 	if err != nil {
@@ -128,6 +127,7 @@ func (t *Conversation) Next(ctx context.Context, step *abi.Step) (*abi.Step, err
 	return t.Resume(ctx, answer)
 }
 
+// Resume answers the last step and returns the next step.
 func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
 	step, err := t.Task.Resume(ctx, answer)
 	t.Cause.Account.Give(accounts.Answers, t.answered)
@@ -146,7 +146,7 @@ func (t *Conversation) End(ctx context.Context, step *abi.Step) error {
 	return t.finish(ctx, step)
 }
 
-// fulfil does what the guest wishes, and returns the answer.
+// fulfil executes a step of the guest and returns the answer.
 func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, error) {
 	switch step.Step {
 	case abi.StepWait:
@@ -161,15 +161,15 @@ func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
 }
 
-// wait lets time pass: until it is over, until a daemon is stopped if it wants to
-// know, until it is cancelled, or until the operator gives up on the handler.
+// wait waits as a step asks. The wait ends with its time, with a reason to stop that the
+// step names, with a cancellation, or when the operator gives up on the handler.
 func (t *Conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, error) {
 	t.Cause.wait(ctx)
 	over := make(chan struct{})
 	limit, reasons := t.Bounds(step)
 	s := t.Cause.Stopper()
 	if s == nil {
-		s = stoppers.New() // which nobody uses
+		s = stoppers.New() // it is never stopped
 	}
 	if n := s.Await(limit, reasons, func() { close(over) }); n != nil {
 		select {
@@ -181,7 +181,8 @@ func (t *Conversation) wait(ctx context.Context, step *abi.Step) (abi.Answer, er
 	return t.Waited(ctx, step.Stoppable)
 }
 
-// Bounds are the time of a wait, nil for ever, and the reasons to stop that end it.
+// Bounds returns the time of a wait, nil if unlimited, and the reasons to stop that end
+// it.
 func (t *Conversation) Bounds(step *abi.Step) (limit *time.Duration, reasons int) {
 	if step.Seconds != nil {
 		limit = new(settings.Seconds(*step.Seconds))
@@ -195,7 +196,7 @@ func (t *Conversation) Bounds(step *abi.Step) (limit *time.Duration, reasons int
 	return limit, reasons | abi.StopDaemonCancelled
 }
 
-// Waited is the answer to a wait that is over, for whatever reason.
+// Waited returns the answer to a wait that has ended for any reason.
 func (t *Conversation) Waited(ctx context.Context, stoppable bool) (abi.Answer, error) {
 	s := t.Cause.Stopper()
 	switch {
@@ -215,8 +216,7 @@ func (t *Conversation) Waited(ctx context.Context, stoppable bool) (abi.Answer, 
 	return abi.Answer{Cancelled: t.cancelled}, nil
 }
 
-// cancelNow tells the task to end, and lets it clean up, but not wait: its waits
-// are over at once.
+// cancelNow asks the task to end. The task may clean up, but its waits end at once.
 func (t *Conversation) cancelNow(ctx context.Context) error {
 	last := context.WithoutCancel(ctx)
 	if err := t.Task.Cancel(last); err != nil {
@@ -231,7 +231,7 @@ func (t *Conversation) cancelNow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// finish takes the outcome of the last step.
+// finish applies the outcome of the last step.
 func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 	if err := t.Cause.Patch.Charge(t.Cause.Account, sizeOf(&step.Outcome), 0); err != nil {
 		return &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
@@ -258,7 +258,7 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 	return t.takeResult(step.Result)
 }
 
-// sizeOf is the size of what a handler has returned, as text, in bytes.
+// sizeOf returns the size of a handler's result, as text, in bytes.
 func sizeOf(o *abi.Outcome) int {
 	size := len(o.Result) + len(o.Patch)
 	if o.Error != nil {
@@ -270,7 +270,7 @@ func sizeOf(o *abi.Outcome) int {
 	return size
 }
 
-// takePatch adds the patch of the handler to that of the cycle.
+// takePatch adds the patch of the handler to the patch of the cycle.
 func (t *Conversation) takePatch(step *abi.Step) error {
 	if !step.Patch.IsNull() {
 		merge, err := dicts.DecodeObject(step.Patch)

@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
-// Env answers the short questions of one call.
+// Env answers the host functions of one call.
 type Env struct {
 	Cause *Cause
 }
@@ -25,7 +25,7 @@ var _ guests.Env = (*Env)(nil)
 // Log writes a message of a handler.
 func (e *Env) Log(level int, message string) { e.Cause.Log.At(level, message) }
 
-// Segment encodes what most handlers never look at.
+// Segment encodes data that most handlers never read.
 func (e *Env) Segment(tag uint32) []byte {
 	c := e.Cause
 	if c.Kind != nil {
@@ -46,7 +46,7 @@ func encodeUnlessNil(value any) []byte {
 	return dicts.Encode(value)
 }
 
-// rawEvent is the watch event as the reference shows it.
+// rawEvent returns the watch event in Kopf's form.
 func (o *Object) rawEvent() []byte {
 	kind := []byte("null")
 	if o.EventType != nil {
@@ -55,7 +55,7 @@ func (o *Object) rawEvent() []byte {
 	return fmt.Appendf(nil, `{"type":%s,"object":%s}`, kind, o.Raw)
 }
 
-// Stopped tells a daemon or a timer why it is to end.
+// Stopped returns why a daemon or a timer must end.
 func (e *Env) Stopped() int {
 	if s := e.Cause.Stopper(); s != nil {
 		return s.Bits()
@@ -63,14 +63,14 @@ func (e *Env) Stopped() int {
 	return 0
 }
 
-// Waits tells those who wait for a daemon to begin that it waits itself.
+// Waits reports that a daemon waits, to those that wait for it to begin.
 func (e *Env) Waits() {
 	if s := e.Cause.Stopper(); s != nil {
 		s.Waits()
 	}
 }
 
-// Event posts an event about an object: the handled one, or the given one.
+// Event posts an event about the handled object, or about the given one.
 func (e *Env) Event(event abi.Event) error {
 	handled := e.Cause.Log.Ref
 	ref := handled
@@ -93,10 +93,10 @@ func (e *Env) Event(event abi.Event) error {
 	return e.Cause.Events.Explicit(ref, event)
 }
 
-// mayPost tells whether events about other objects than the handled one may be posted in a
-// namespace: if the operator serves it, or has a grant.
+// mayPost returns an error unless events about objects other than the handled one may be
+// posted in a namespace. The operator must serve the namespace, or a grant must allow it.
 //
-// Errors: abi.ErrDenied, and a namespace that is none.
+// Errors: abi.ErrDenied; an invalid namespace.
 func (e *Env) mayPost(namespace string) error {
 	if err := apipath.CheckNamespace(namespace); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (e *Env) mayPost(namespace string) error {
 	return nil
 }
 
-// Call makes a request, as the step of the same name does.
+// Call makes a request, as the step with this name does.
 func (e *Env) Call(ctx context.Context, call *abi.Call) abi.Answer {
 	if e.Cause.Caller == nil {
 		return noRequests()
@@ -119,12 +119,12 @@ func (e *Env) Call(ctx context.Context, call *abi.Call) abi.Answer {
 	return e.Cause.Caller.Call(ctx, call, e.Cause.readOnly)
 }
 
-// MemoGet reads the object's memo, or the operator's.
+// MemoGet reads a value of the object's memo or the operator's memo.
 func (e *Env) MemoGet(scope int, key string) ([]byte, uint64, bool) {
 	return e.memo(scope).Get(key)
 }
 
-// MemoSet changes the object's memo, or the operator's.
+// MemoSet changes a value of the object's memo or the operator's memo.
 func (e *Env) MemoSet(scope int, key string, value []byte, version int64) (uint64, error) {
 	return e.memo(scope).Set(e.Cause.Account, key, value, version)
 }
@@ -136,7 +136,7 @@ func (e *Env) memo(scope int) *memos.Memo {
 	return e.Cause.Base
 }
 
-// Index looks into an index of the operator.
+// Index looks up an index of the operator.
 func (e *Env) Index(op int, name string, key []byte) ([]byte, error) {
 	found, err := e.Cause.Indices.Look(name, op, key)
 	if errors.Is(err, indexing.ErrAbsent) {
@@ -145,7 +145,8 @@ func (e *Env) Index(op int, name string, key []byte) ([]byte, error) {
 	return found, err
 }
 
-// MergeSettings adds the settings of one startup handler to those before it.
+// MergeSettings adds the settings of one startup handler to those of the handlers before
+// it.
 func MergeSettings(all, more map[string]abi.Raw) map[string]abi.Raw {
 	if all == nil {
 		all = map[string]abi.Raw{}

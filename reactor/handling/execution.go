@@ -22,18 +22,18 @@ import (
 // Kopf: kopf._core.actions.execution.Outcome (v1.45).
 type Outcome struct {
 	final    bool
-	delay    *time.Duration // until the next attempt; nil: at once
+	delay    *time.Duration // until the next attempt; nil: no delay
 	Result   any
-	Keyed    bool       // the result of an index handler is a list of pairs
-	Failed   bool       // there was an error
-	Message  string     // of the error
-	Failure  *abi.Error // as the handler has given it
-	Warnings []string   // of reviews
-	subrefs  []string   // ids of the children that were involved, at any depth
+	Keyed    bool       // whether the result of an index handler is a list of pairs
+	Failed   bool       // whether the attempt ended with an error
+	Message  string     // message of the error
+	Failure  *abi.Error // the error as the handler returned it
+	Warnings []string   // warnings of reviews
+	subrefs  []string   // ids of the sub-handlers that were involved, at any depth
 	Settings map[string]abi.Raw
 }
 
-// ForState is the same for the stored progress.
+// ForState returns the part of the outcome that the progress stores.
 func (o Outcome) ForState() progression.Outcome {
 	out := progression.Outcome{Final: o.final, Delay: o.delay, Result: o.Result, Subrefs: o.subrefs}
 	if o.Failed {
@@ -42,7 +42,7 @@ func (o Outcome) ForState() progression.Outcome {
 	return out
 }
 
-// Errors of handlers that have not run to their end.
+// These are the errors of handlers that did not run to their end.
 var (
 	ErrExiting   = errors.New("the operator exits")
 	ErrCancelled = errors.New("cancelled")
@@ -52,20 +52,21 @@ var (
 type Execution struct {
 	Settings   *settings.Settings
 	Lifecycle  progression.Lifecycle
-	Errors     ErrorsMode // of handlers that do not say
-	Entrance   Entrance   // nil: everything may begin
+	Errors     ErrorsMode // for handlers without the option
+	Entrance   Entrance   // nil: every handler may begin
 	Completion *completion.Completion
 }
 
-// Entrance is where handlers enter before they begin.
+// Entrance admits handlers before they begin.
 type Entrance interface {
-	// Enter waits for a place for a call of a handler; leave gives the place back. It
-	// calls waits first if no place is free, unless that is nil.
+	// Enter waits for a place for a call of a handler; leave returns the place. If no place
+	// is free, Enter first calls waits, which may be nil.
 	//
-	// Errors: ErrExiting, if nothing may begin any more; that of the context.
+	// Errors: ErrExiting, if no handler may begin any more; that of the context.
 	Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error)
 }
 
+// Enter enters the entrance of the execution, if it has one.
 func (x *Execution) Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error) {
 	if x.Entrance == nil {
 		return func() {}, nil
@@ -73,17 +74,17 @@ func (x *Execution) Enter(ctx context.Context, h *registries.Handler, waits func
 	return x.Entrance.Enter(ctx, h, waits)
 }
 
-// ErrorsMode says what an arbitrary error means.
+// ErrorsMode says what an arbitrary error means for the handler.
 type ErrorsMode string
 
 const (
-	ModeIgnored   ErrorsMode = "IGNORED"
-	ModeTemporary ErrorsMode = "TEMPORARY"
-	ModePermanent ErrorsMode = "PERMANENT"
+	ModeIgnored   ErrorsMode = "IGNORED"   // the handler has succeeded
+	ModeTemporary ErrorsMode = "TEMPORARY" // the handler is retried
+	ModePermanent ErrorsMode = "PERMANENT" // the handler has failed for good
 )
 
-// Run calls those of the handlers that are due now: as many of them as the
-// lifecycle says, one after another. An error is one of the framework, or ErrExiting if
+// Run calls the handlers that are due now. The lifecycle decides how many of them, and Run
+// calls them one after another. An error is a failure of the framework, or ErrExiting if
 // none of the handlers could begin.
 func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *Cause, state progression.State) (map[string]Outcome, error) {
 	byID := make(map[string]*registries.Handler, len(handlers))
@@ -94,7 +95,7 @@ func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *
 	for _, id := range x.Lifecycle(state.Awakened(registries.IDs(handlers), time.Now()), state) {
 		result, err := x.Attempt(ctx, byID[id], c, state.Handler(id))
 		if errors.Is(err, ErrExiting) && len(outcomes) > 0 {
-			break // what has run is stored; the rest begins after the next start
+			break // the outcomes so far are stored; the next start of the operator runs the rest
 		}
 		if err != nil {
 			return nil, err
@@ -104,8 +105,8 @@ func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *
 	return outcomes, nil
 }
 
-// Attempt calls one handler once, and turns its errors into an outcome. Only the
-// end of the operator, and failures of the framework, are errors.
+// Attempt calls one handler once, and turns its errors into an outcome. It returns an
+// error only at the exit of the operator, and for failures of the framework.
 func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (Outcome, error) {
 	if over := x.Over(h, c, state); over != nil {
 		return *over, nil
@@ -119,7 +120,7 @@ func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause
 	return x.Conclude(ctx, h, c, state, done, err)
 }
 
-// Over is the outcome of a handler that is not even attempted anymore; nil otherwise.
+// Over returns the outcome of a handler that gets no further attempt; nil if it gets one.
 func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.HandlerState) *Outcome {
 	c.Log.Debug(h.Title() + " is invoked.")
 	failure := exhausted(h, state)
@@ -131,7 +132,7 @@ func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.Hand
 	return &Outcome{final: true, Failed: true, Message: failure}
 }
 
-// Conclude makes the outcome of an attempt that has ended.
+// Conclude returns the outcome of an attempt that has ended.
 func (x *Execution) Conclude(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, done *Ending, err error) (Outcome, error) {
 	if ctx.Err() != nil || errors.Is(err, ErrCancelled) {
 		c.Log.Warn(h.Title() + " is cancelled. Will escalate.")
@@ -155,7 +156,7 @@ func (x *Execution) Conclude(ctx context.Context, h *registries.Handler, c *Caus
 	return result, nil
 }
 
-// exhausted tells why a handler is not even attempted anymore.
+// exhausted returns why a handler gets no further attempt; empty if it gets one.
 func exhausted(h *registries.Handler, state progression.HandlerState) string {
 	runtime := state.Runtime(time.Now())
 	if limit := h.Spec.Timeout; limit != nil && runtime.Seconds() >= *limit {
@@ -229,8 +230,8 @@ func (x *Execution) interpretArbitrary(h *registries.Handler, log loggers.Logger
 	return Outcome{final: true, Failed: true, Message: head}
 }
 
-// lookahead tells why the next attempt would not be made: it would come too late
-// or be one too many. It may miss a case, but never invents one.
+// lookahead returns why the next attempt would not be made: it would exceed the timeout or
+// the retries. It may overlook a limit, but it never reports one without reason.
 func lookahead(h *registries.Handler, state progression.HandlerState, delay *time.Duration) string {
 	runtime := state.Runtime(time.Now())
 	if delay != nil {
@@ -252,7 +253,7 @@ func timeoutAhead(h *registries.Handler) string {
 	return fmt.Sprintf("time out after %s seconds", number(*h.Spec.Timeout))
 }
 
-// defaultDelay is the delay of temporary errors that do not say.
+// defaultDelay is the delay of temporary errors that set none.
 const defaultDelay = 60 * time.Second
 
 func delayOf(delay abi.Delay) *time.Duration {
@@ -266,10 +267,10 @@ func delayOf(delay abi.Delay) *time.Duration {
 	return &d
 }
 
-// number writes a number of seconds as it was given: 5, not 5.0.
+// number formats a number of seconds without needless digits: 5, not 5.0.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// pythonDuration writes a duration as the reference's messages do: 0:00:01.500000.
+// pythonDuration formats a duration as Kopf's messages do: 0:00:01.500000.
 func pythonDuration(d time.Duration) string {
 	seconds := int(d / time.Second)
 	text := fmt.Sprintf("%d:%02d:%02d.%06d", seconds/3600%24, seconds/60%60, seconds%60, d%time.Second/time.Microsecond)

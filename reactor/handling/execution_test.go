@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
-// TestAttempt follows the table of errors in the documentation of the reference:
+// TestAttempt follows the table of errors in Kopf's documentation:
 // https://docs.kopf.dev/en/latest/errors/
 func TestAttempt(t *testing.T) {
 	const never = -1.0
@@ -209,7 +209,8 @@ func TestTransformationsKeepTheirTask(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsTemporary: a handler for which the host has no room is tried again soon, whatever its options say of other errors.
+// TestNoRoomIsTemporary checks that a handler for which the host has no room is retried
+// soon, regardless of its options for other errors.
 func TestNoRoomIsTemporary(t *testing.T) {
 	failure := (&guestError{fmt.Errorf("op.wasm: instance: %w: too many", abi.ErrNoRoom)}).asError()
 	if failure.Kind != abi.ErrorTemporary || failure.Delay != abi.DelayOf(noRoomDelay) {

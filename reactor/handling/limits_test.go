@@ -11,7 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
-// TestTooManyChildren: of one call, in one step or in many.
+// TestTooManyChildren checks the limit of sub-handlers of one call, in one step or in
+// many.
 func TestTooManyChildren(t *testing.T) {
 	declare := func(from, to int) string {
 		var list []string
@@ -59,7 +60,8 @@ func TestTooManyChildren(t *testing.T) {
 	}
 }
 
-// TestLargeOutcomes: results, patches and errors count until the end of the cycle.
+// TestLargeOutcomes checks that results, patches and errors count until the end of the
+// cycle.
 func TestLargeOutcomes(t *testing.T) {
 	large := strings.Repeat("x", 60_000)
 	for _, outcome := range []string{`"result":"` + large + `"`, `"patch":{"spec":"` + large + `"}`, `"error":{"kind":"temporary","message":"` + large + `"}`, `"warnings":["` + large + `"]`} {
@@ -84,7 +86,7 @@ func TestLargeOutcomes(t *testing.T) {
 	}
 }
 
-// TestAnswersCountUntilTheyAreTaken by the handlers that have asked.
+// TestAnswersCountUntilTheyAreTaken checks that answers count until the guest has them.
 func TestAnswersCountUntilTheyAreTaken(t *testing.T) {
 	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
 	s.cause.Account = accounts.New(accounts.Limits{AnswerMemory: 100_000})
@@ -108,7 +110,8 @@ func TestAnswersCountUntilTheyAreTaken(t *testing.T) {
 	}
 }
 
-// TestDaemonsCountForTheirOperator: what they keep is in its account.
+// TestDaemonsCountForTheirOperator checks that what daemons keep counts in the account of
+// the operator.
 func TestDaemonsCountForTheirOperator(t *testing.T) {
 	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
 	s.cause.Account = accounts.New(accounts.Limits{MemoLimit: 1000})

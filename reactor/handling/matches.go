@@ -16,15 +16,15 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// verdictKey identifies a question that was asked in a cycle.
+// verdictKey identifies a question that the guest has answered in a cycle.
 type verdictKey struct {
 	handler *registries.Handler
 	pre     bool
 }
 
-// Match selects the handlers whose filters match the cause. What is declared is
-// decided here; only then the guests are asked for the rest, each once for all its
-// handlers. A filter that fails is an error of the cycle.
+// Match returns the handlers whose filters match the cause. It evaluates declared filters
+// first. Then it asks each guest once about the callbacks of all its handlers. A filter
+// that fails is an error of the cycle.
 func (c *Cause) Match(ctx context.Context, handlers []*registries.Handler) ([]*registries.Handler, error) {
 	found, err := c.filter(ctx, handlers, false, false)
 	if err != nil {
@@ -42,14 +42,14 @@ func (c *Cause) Match(ctx context.Context, handlers []*registries.Handler) ([]*r
 	return selected, nil
 }
 
-// MatchesAny tells whether any of the handlers matches. Those behind the first that
-// does are of no interest, nor are their filters that fail.
+// MatchesAny reports whether any of the handlers matches. It ignores handlers after the
+// first match, even if their filters would fail.
 func (c *Cause) MatchesAny(ctx context.Context, handlers []*registries.Handler) (bool, error) {
 	return c.holdsForAny(ctx, handlers, false)
 }
 
-// PrematchesAny is the same without the criteria on old and new values: whether a
-// handler could be interested in the object at all.
+// PrematchesAny is MatchesAny without the criteria on old and new values: whether any
+// handler could be interested in the object.
 func (c *Cause) PrematchesAny(ctx context.Context, handlers []*registries.Handler) (bool, error) {
 	return c.holdsForAny(ctx, handlers, true)
 }
@@ -67,14 +67,14 @@ func (c *Cause) holdsForAny(ctx context.Context, handlers []*registries.Handler,
 	return false, nil
 }
 
-// verdict is whether the filters of a handler hold, or how they have failed.
+// verdict says whether the filters of a handler hold, or how they have failed.
 type verdict struct {
 	holds bool
 	err   error
 }
 
-// filter gives a verdict on each handler, or on those up to the first that certainly
-// matches, if any will do.
+// filter returns a verdict on each handler. If any match suffices, it stops at the first
+// certain match.
 func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre, anyWillDo bool) ([]verdict, error) {
 	subject := c.subject()
 	found := make([]verdict, len(handlers))
@@ -106,7 +106,7 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 	return found, nil
 }
 
-// openQuestion is a handler that only its guest can decide on.
+// openQuestion is a handler whose match depends on callbacks.
 type openQuestion struct {
 	position  int
 	handler   *registries.Handler
@@ -143,7 +143,7 @@ func (c *Cause) ask(ctx context.Context, guest guests.Asker, open []openQuestion
 	return nil
 }
 
-// AskOption asks the guest for an option of a handler that is a function.
+// AskOption evaluates an option of a handler that is a function of the guest.
 func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option string) (abi.Raw, error) {
 	questions := &abi.Questions{
 		Invocation: c.invocation(),
@@ -162,7 +162,8 @@ func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option str
 	return answers.Answers[0].Value, nil
 }
 
-// AskForResource asks the guest of a handler whether it selects a resource.
+// AskForResource returns a function that asks the guest of a handler whether it selects a
+// resource.
 func AskForResource(log *zerolog.Logger) registries.Asking {
 	return func(ctx context.Context, h *registries.Handler, resource selectors.Resource) (abi.Raw, error) {
 		o := &Object{Services: &Services{Base: memos.New(nil, nil), Indices: indexing.New(nil, nil)}, Resource: &resource, Log: loggers.Logger{Logger: log}}

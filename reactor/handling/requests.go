@@ -7,8 +7,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// request makes a request for the guest. A daemon that is cancelled, and an operator
-// that gives up on the handler, end it.
+// request makes a request for the guest. It ends early if the daemon is cancelled, or if
+// the operator gives up on the handler.
 func (t *Conversation) request(ctx context.Context, call *abi.Call) (abi.Answer, error) {
 	if t.Cause.Caller == nil {
 		return noRequests(), nil
@@ -26,7 +26,7 @@ func (t *Conversation) request(ctx context.Context, call *abi.Call) (abi.Answer,
 	switch {
 	case ctx.Err() != nil:
 		return abi.Answer{}, t.cancelNow(ctx)
-	case calling.Err() != nil: // and it is the daemon that is cancelled
+	case calling.Err() != nil: // the context of the daemon is still alive: the daemon was cancelled
 		t.cancelled = true
 		if err := t.Task.Cancel(ctx); err != nil {
 			return abi.Answer{}, &guestError{err}
@@ -37,8 +37,8 @@ func (t *Conversation) request(ctx context.Context, call *abi.Call) (abi.Answer,
 	return answer, nil
 }
 
-// keep counts an answer until the handler has it: many handlers may wait for their place on
-// one instance.
+// keep counts an answer in the account until the handler has it: many handlers may wait
+// for one instance.
 func (t *Conversation) keep(answer abi.Answer) abi.Answer {
 	if answer.Response == nil {
 		return answer

@@ -20,7 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// stage is one cause with handlers of a scripted guest, and a log to look at.
+// stage is one cause with handlers of a scripted guest, and a log.
 type stage struct {
 	guest *reactortest.Scripted
 	cause *Cause
@@ -51,8 +51,8 @@ func (s *stage) handler(t *testing.T, declaration string) *registries.Handler {
 	return reactortest.HandlerOf(t, s.guest, declaration)
 }
 
-// fresh is the state of a handler that has been attempted so many times, the
-// first time so long ago.
+// fresh returns the state of a handler after a number of attempts, the first of them at a
+// time in the past.
 func fresh(retries int, runtime time.Duration) progression.HandlerState {
 	return progression.HandlerState{Active: true, Retries: retries, Started: time.Now().Add(-runtime)}
 }

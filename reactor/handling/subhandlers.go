@@ -14,10 +14,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
-// runChildren calls the children of a handler that are due now, and stores their
-// progress. If some of them are unfinished, the parent has to be called again:
-// then the conversation has an error of the kind children. If they cannot be
-// called at all, as by a filter that fails, it is the parent that has failed.
+// runChildren calls the sub-handlers of a handler that are due now, and stores their
+// progress. If some are unfinished, the parent must be called again, so the conversation
+// ends with an error of the kind children. If they cannot be called, for example because a
+// filter fails, the parent has failed.
 //
 // Kopf: kopf._core.reactor.subhandling (v1.45).
 func (t *Conversation) runChildren(ctx context.Context, specs []abi.Handler, lifecycle string) error {
@@ -30,24 +30,24 @@ func (t *Conversation) runChildren(ctx context.Context, specs []abi.Handler, lif
 		return &guestError{fmt.Errorf("%w: sub-handlers of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
 	}
 	x := *t.Execution
-	x.Entrance = nil // they have entered with their parent
+	x.Entrance = nil // they have entered together with their parent
 	if lifecycle != "" {
 		if x.Lifecycle, err = registries.Lifecycle(lifecycle); err != nil {
 			return &guestError{fmt.Errorf("%w: sub-handlers of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
 		}
 	}
 	if err := t.runDeclared(ctx, &x, children); err != nil {
-		return &guestError{err} // the parent has failed, not the cycle
+		return &guestError{err} // it is a failure of the parent, not of the cycle
 	}
 	return nil
 }
 
-// maxDepth bounds how deep sub-handlers nest: their ids grow with each level, and so does the
-// stack of the process. A handler that declares itself as its child would never end.
+// maxDepth limits the nesting of sub-handlers: ids and the stack grow with each level. A
+// handler that declares itself as its sub-handler would never end.
 const maxDepth = 50
 
-// declare makes handlers of the children: they live under the id of the parent,
-// on the instance of the parent.
+// declare makes handlers from declarations of sub-handlers. They get the parent's id as a
+// prefix, and run on the parent's instance.
 func (t *Conversation) declare(specs []abi.Handler) ([]*registries.Handler, error) {
 	if t.Handler.Depth == maxDepth {
 		return nil, fmt.Errorf("nested deeper than %d levels", maxDepth)
@@ -69,10 +69,10 @@ func (t *Conversation) declare(specs []abi.Handler) ([]*registries.Handler, erro
 	return registries.Deduplicated(children), nil
 }
 
-// childCost is about what a sub-handler takes besides its texts, in bytes.
+// childCost is the approximate memory of a sub-handler in addition to its texts, in bytes.
 const childCost = 1 << 10
 
-// charge counts the children, until the cycle ends.
+// charge counts the sub-handlers in the account until the cycle ends.
 func (t *Conversation) charge(specs []abi.Handler) error {
 	account := t.Cause.Account
 	if t.declared += len(specs); t.declared > account.Limits().MaxChildren {
@@ -86,7 +86,7 @@ func (t *Conversation) charge(specs []abi.Handler) error {
 	return t.Cause.Patch.Charge(account, 0, size)
 }
 
-// textsOf is the size of what a sub-handler is declared with.
+// textsOf returns the size of the texts in a declaration, in bytes.
 func textsOf(h *abi.Handler) int {
 	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + len(h.Value) + len(h.Old) + len(h.New)
 	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
@@ -132,7 +132,7 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 	return nil
 }
 
-// Record adds the outcomes to the state, and both to the patch of the cycle.
+// Record adds the outcomes to the state, and writes both into the patch of the cycle.
 func (x *Execution) Record(c *Cause, state progression.State, outcomes map[string]Outcome) (progression.State, error) {
 	merged := ForState(outcomes)
 	state, err := state.WithOutcomes(merged, time.Now())
@@ -145,6 +145,7 @@ func (x *Execution) Record(c *Cause, state progression.State, outcomes map[strin
 	return state, progression.DeliverResults(merged, &c.Patch.Merge)
 }
 
+// ForState returns the parts of the outcomes that the progress stores.
 func ForState(outcomes map[string]Outcome) map[string]progression.Outcome {
 	converted := make(map[string]progression.Outcome, len(outcomes))
 	for id, o := range outcomes {

@@ -190,7 +190,7 @@ func TestChildrenThatCannotBeCalledFailTheParent(t *testing.T) {
 	}
 }
 
-// TestEndlessChildren: a handler whose children have children, and so on, ends.
+// TestEndlessChildren checks that a handler that nests sub-handlers without an end fails.
 func TestEndlessChildren(t *testing.T) {
 	const declares = `{"step":"done","children":[{"kind":"sub","id":"a"}]}`
 	guest := &reactortest.Scripted{Attempts: slices.Repeat([]string{declares}, 10*maxDepth)}

@@ -1,5 +1,5 @@
-// Package ids makes the ids of handlers. They name the records of progress and
-// the results on the objects, so they must be those of the reference.
+// Package ids makes the ids of handlers. Ids name the progress records and results on
+// objects, so they must equal Kopf's ids.
 //
 // Kopf: kopf._core.intents.registries.generate_id.
 package ids
@@ -10,8 +10,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Registered is the id of a handler as it was declared. That of an index has no field
-// in it: other handlers ask for the index by its id.
+// Registered returns the id of a handler from its declaration. Ids of indices do not
+// contain the field, because other handlers look an index up by its id.
 func Registered(h abi.Handler) string {
 	if h.Kind == abi.KindIndex {
 		return h.ID
@@ -19,9 +19,8 @@ func Registered(h abi.Handler) string {
 	return Generate("", &h.ID, "", strings.Join(h.Field, "."))
 }
 
-// Generate joins the id of a handler, or the name of its function if it has no
-// id (nil), with the id of its parent in front and the field behind, for
-// sub-handlers and handlers of fields. Empty parts are left out.
+// Generate joins the id of a handler with the id of its parent as a prefix and the field
+// as a suffix. If id is nil, it uses the name of the function. Empty parts are left out.
 func Generate(function string, id *string, parent, field string) string {
 	full := function
 	if id != nil {

@@ -6,26 +6,28 @@ import (
 	"sync"
 )
 
-// ErrReplaced is of an event that came under handlers which were replaced before their
-// indices were complete: it is handled from the start.
+// ErrReplaced means that the handlers of an event were replaced before their indices were
+// complete. The event must be handled from the start.
 var ErrReplaced = errors.New("the handlers have been replaced")
 
-// Gate keeps all handlers waiting until the indices are complete: until all
-// objects of all indexed resources that were there at the start have been indexed.
+// Gate makes all handlers wait until the indices are complete: until all initially listed
+// objects of all indexed resources have been indexed.
 type Gate struct {
 	mu     sync.Mutex // guards count
 	count  int
 	open   chan struct{}
-	closed chan struct{} // for ever: another gate has taken its place
-	Shut   func()        // closes it so
+	closed chan struct{} // closed when another gate has replaced this one, which then never opens
+	Shut   func()        // closes closed
 }
 
+// NewGate makes a gate that waits for nothing yet.
 func NewGate() *Gate {
 	g := &Gate{open: make(chan struct{}), closed: make(chan struct{})}
 	g.Shut = sync.OnceFunc(func() { close(g.closed) })
 	return g
 }
 
+// IsOpen reports whether the gate is open.
 func (g *Gate) IsOpen() bool {
 	select {
 	case <-g.open:
@@ -35,8 +37,8 @@ func (g *Gate) IsOpen() bool {
 	}
 }
 
-// Add makes the gate wait for one thing more; false if it is open already, as it
-// never closes again.
+// Add makes the gate wait for one thing more. It returns false if the gate is open,
+// because an open gate never closes.
 func (g *Gate) Add() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +49,7 @@ func (g *Gate) Add() bool {
 	return true
 }
 
-// Done is the end of one thing. The last one opens the gate.
+// Done marks one thing as complete. The last one opens the gate.
 func (g *Gate) Done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,8 +58,8 @@ func (g *Gate) Done() {
 	}
 }
 
-// Wait waits until the gate is open, or the operator ends. It returns ErrReplaced if
-// the gate never opens, as the handlers have been replaced.
+// Wait waits until the gate is open, or until the context ends. It returns ErrReplaced if
+// the gate never opens because the handlers have been replaced.
 func (g *Gate) Wait(ctx context.Context) error {
 	if g.IsOpen() {
 		return nil

@@ -1,5 +1,5 @@
-// Package indexing keeps the indices of an operator: values by keys, made of the
-// objects of the cluster by the index handlers, looked up by all other handlers.
+// Package indexing keeps the indices of an operator: values by key. Index handlers compute
+// them from the objects of the cluster, and all handlers can look them up.
 //
 // Kopf: kopf._core.engines.indexing (v1.45); https://docs.kopf.dev/en/latest/indexing/
 package indexing
@@ -16,27 +16,27 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Operations of lookups, as the host function index numbers them.
+// These are the operations of lookups, with the numbers of the host function index.
 const (
 	OpValues = 0 // the values of a key
 	OpKeys   = 1 // all keys
 	OpCount  = 2 // the number of keys
-	OpHas    = 3 // whether there is the key
+	OpHas    = 3 // whether the key exists
 )
 
-// MaxPairs bounds the keys that one object may have in one index.
+// MaxPairs limits the keys of one object in one index.
 const MaxPairs = 100_000
 
-// ErrAbsent is for an index or a key that does not exist.
+// ErrAbsent means that an index or a key does not exist.
 var ErrAbsent = errors.New("absent from the index")
 
 // Unkeyed is the key of values without keys.
 const Unkeyed = "null"
 
-// Pairs are what an object has in an index: values by keys, both encoded.
+// Pairs are the contribution of one object to an index: values by key, both encoded.
 type Pairs map[string][]byte
 
-// ParsePairs reads the result of an index handler: a list of pairs if it is keyed,
+// ParsePairs decodes the result of an index handler: a list of pairs if it is keyed,
 // otherwise one value without a key.
 func ParsePairs(result any, keyed bool) (Pairs, error) {
 	if !keyed {
@@ -60,31 +60,31 @@ func ParsePairs(result any, keyed bool) (Pairs, error) {
 	return pairs, nil
 }
 
-// Index is one index. It is safe for concurrent use. Lookups by a key, updates and
-// removals take a time that does not depend on the size of the index.
+// Index is one index. It is safe for concurrent use. The time of lookups by key, updates
+// and removals does not depend on the size of the index.
 type Index struct {
-	mu     sync.RWMutex      // guards all below
-	values map[string]values // by keys
-	keys   map[string]Pairs  // of each object
+	mu     sync.RWMutex      // guards the fields below
+	values map[string]values // by key
+	keys   map[string]Pairs  // by object
 	held   *accounts.Lease
 }
 
-// values are those of one key, by objects. Most keys have one value only, for which a
-// table would be large.
+// values are the values of one key by object. Most keys have one value, for which a map
+// would be too large.
 type values struct {
-	object string // empty: there is none
+	object string // empty: no value
 	value  []byte
 	others map[string][]byte
 }
 
-// What tables take for each pair, and for each object, besides the texts, in bytes: about
-// what is measured.
+// These constants are the approximate memory of a pair and of an object in the maps, in
+// addition to the texts, in bytes. They are measured.
 const (
 	pairCost   = 256
 	objectCost = 512
 )
 
-// cost is what an object takes in the index.
+// cost returns the memory of an object in the index, in bytes.
 func (p Pairs) cost() int {
 	if len(p) == 0 {
 		return 0
@@ -96,9 +96,9 @@ func (p Pairs) cost() int {
 	return bytes
 }
 
-// Replace stores what an object has in the index, in place of what it had.
+// Replace replaces the contribution of an object.
 //
-// Errors: accounts.Error; then the object is in the index no more.
+// Errors: accounts.Error; the index then no longer contains the object.
 func (x *Index) Replace(object string, pairs Pairs) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -134,7 +134,7 @@ func (x *Index) Discard(object string) {
 }
 
 func (x *Index) discard(object string) {
-	_ = x.held.Grow(-x.keys[object].cost()) // giving back is never refused
+	_ = x.held.Grow(-x.keys[object].cost()) // an account never refuses a smaller size
 	for key := range x.keys[object] {
 		x.remove(object, key)
 	}
@@ -182,10 +182,10 @@ func (v values) len() int {
 	return 1 + len(v.others)
 }
 
-// Look answers one lookup as JSON. The key is JSON too, in any form.
+// Look answers one lookup as JSON. The key may be any JSON text of the value.
 //
-// Errors: ErrAbsent for values of an unknown key; accounts.ErrLimit for more than 64 MiB; an
-// unknown operation or a broken key.
+// Errors: ErrAbsent for values of an unknown key; accounts.ErrLimit above 64 MiB; an
+// unknown operation; an invalid key.
 func (x *Index) Look(op int, key []byte) ([]byte, error) {
 	name := Unkeyed
 	if len(key) > 0 {
@@ -215,8 +215,7 @@ func (x *Index) Look(op int, key []byte) ([]byte, error) {
 	return nil, fmt.Errorf("unknown operation %d", op)
 }
 
-// encode lists the values in the order of the objects, so that equal lookups have
-// equal answers.
+// encode lists the values sorted by object, so that equal lookups have equal answers.
 func (v values) encode() ([]byte, error) {
 	objects := make([]string, 0, v.len())
 	for object := range v.others {
@@ -241,7 +240,7 @@ func encodeKeys(values map[string]values) ([]byte, error) {
 	return encodeList(list)
 }
 
-// maxAnswer bounds the answer of one lookup, in bytes: it is built for each of them.
+// maxAnswer limits the answer of one lookup, in bytes, because each lookup builds its own.
 const maxAnswer = 64 << 20
 
 func encodeList(items [][]byte) ([]byte, error) {
@@ -255,14 +254,14 @@ func encodeList(items [][]byte) ([]byte, error) {
 	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]")), nil
 }
 
-// Indices are all indices of an operator, by the ids of their handlers. They exist
-// from the start, empty.
+// Indices are all indices of an operator by the ids of their handlers. They exist from the
+// start, and are empty then.
 type Indices struct {
 	byID  map[string]*Index
 	names []string
 }
 
-// New makes empty indices, at the expense of an account.
+// New makes empty indices whose memory counts in the account.
 func New(ids []string, account *accounts.Account) *Indices {
 	indices := &Indices{byID: map[string]*Index{}, names: ids}
 	for _, id := range ids {
@@ -273,10 +272,11 @@ func New(ids []string, account *accounts.Account) *Indices {
 	return indices
 }
 
-// Names lists the ids of the indices.
+// Names returns the ids of the indices.
 func (s *Indices) Names() []string { return s.names }
 
-// Discard removes an object from all indices but the given ones.
+// Discard removes an object from all indices except those for which the function returns
+// true.
 func (s *Indices) Discard(object string, except func(id string) bool) {
 	for id, index := range s.byID {
 		if !except(id) {
@@ -285,10 +285,10 @@ func (s *Indices) Discard(object string, except func(id string) bool) {
 	}
 }
 
-// Get finds an index; nil if there is none.
+// Get returns an index; nil if it does not exist.
 func (s *Indices) Get(id string) *Index { return s.byID[id] }
 
-// Len is the number of pairs of objects and keys in all indices.
+// Len returns the number of pairs of objects and keys in all indices.
 func (s *Indices) Len() int {
 	count := 0
 	for _, index := range s.byID {

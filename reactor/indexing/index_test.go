@@ -21,7 +21,8 @@ func pairs(keys ...string) Pairs {
 
 func held(a *accounts.Account) int { return a.Usage()[accounts.Indices].Used }
 
-// TestValuesOfKeys: objects share keys, change and go, in any order.
+// TestValuesOfKeys checks the values of objects that share keys, change and disappear in
+// any order.
 func TestValuesOfKeys(t *testing.T) {
 	var x Index
 	look := func(want string) {
@@ -58,7 +59,7 @@ func TestValuesOfKeys(t *testing.T) {
 	look("")
 }
 
-// TestFullIndex: an object that does not fit is out of the index, and the others stay.
+// TestFullIndex checks that an object that does not fit is removed, and the others stay.
 func TestFullIndex(t *testing.T) {
 	account := accounts.New(accounts.Limits{IndexMemory: 1 << 20})
 	x := New([]string{"i", "j"}, account).Get("i")
@@ -95,7 +96,8 @@ func TestFullIndex(t *testing.T) {
 	}
 }
 
-// TestForgottenIndices of handlers that were replaced are given back.
+// TestForgottenIndices checks that the memory of replaced indices is returned to the
+// account.
 func TestForgottenIndices(t *testing.T) {
 	account := accounts.New(accounts.Limits{})
 	func() {
@@ -112,7 +114,7 @@ func TestForgottenIndices(t *testing.T) {
 	}
 }
 
-// TestCostIsTrue: what the account counts is about what the heap has.
+// TestCostIsTrue checks that the account counts about as much as the heap grows.
 func TestCostIsTrue(t *testing.T) {
 	for _, perObject := range []int{1, 10} {
 		account := accounts.New(accounts.Limits{})
@@ -139,7 +141,7 @@ func TestCostIsTrue(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers are refused before they are built.
+// TestLargeAnswers checks that large answers are refused before they are built.
 func TestLargeAnswers(t *testing.T) {
 	var x Index
 	value := fmt.Appendf(nil, "%q", strings.Repeat("x", 1<<20))

@@ -1,5 +1,5 @@
-// Package loggers writes log messages about objects as the reference does: its sentences,
-// its names of loggers, and its fields.
+// Package loggers writes log messages about objects as Kopf does: with Kopf's sentences,
+// logger names and fields.
 //
 // Kopf: kopf._core.actions.loggers (v1.45).
 package loggers
@@ -14,25 +14,25 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
-// Field is the field of log lines that names their logger, as in the
-// reference: kopf.objects for lines about objects.
+// Field is the field of log lines that holds the name of the logger, as in Kopf:
+// kopf.objects for lines about objects.
 const Field = "logger"
 
-// Logger logs about one object. The messages are the sentences of the reference,
-// since people search for them.
+// Logger logs about one object. Its messages are Kopf's sentences, because people search
+// for them.
 //
 // Kopf: kopf._core.actions.loggers (v1.45).
 type Logger struct {
 	*zerolog.Logger
-	Name   string                                           // of the logger; none if empty
-	refKey string                                           // the field of the reference to the object; none if empty
-	Ref    posting.Ref                                      // to the object
-	Post   func(level int, ref posting.Ref, message string) // as an event; nil: never
+	Name   string                                           // name of the logger; empty: no field
+	refKey string                                           // field of the reference to the object; empty: no field
+	Ref    posting.Ref                                      // reference to the object
+	Post   func(level int, ref posting.Ref, message string) // posts a message as an event; nil: never
 
-	quiet bool // what is below warnings is one level lower
+	quiet bool // messages below warnings are one level lower
 }
 
-// Levels of the reference.
+// These are Kopf's levels.
 const (
 	LevelDebug = 10
 	LevelInfo  = 20
@@ -40,9 +40,16 @@ const (
 	LevelError = 40
 )
 
+// Debug logs at level 10.
 func (l Logger) Debug(message string) { l.At(LevelDebug, message) }
-func (l Logger) Info(message string)  { l.At(LevelInfo, message) }
-func (l Logger) Warn(message string)  { l.At(LevelWarn, message) }
+
+// Info logs at level 20.
+func (l Logger) Info(message string) { l.At(LevelInfo, message) }
+
+// Warn logs at level 30.
+func (l Logger) Warn(message string) { l.At(LevelWarn, message) }
+
+// Error logs at level 40.
 func (l Logger) Error(message string) { l.At(LevelError, message) }
 
 // Failure logs an error with the stack that the guest has sent, if any.
@@ -53,11 +60,11 @@ func (l Logger) Failure(message, stack string) {
 	l.Error(message)
 }
 
-// At logs with a level of the reference: 10 debug to 50 critical.
+// At logs at one of Kopf's levels, from 10 (debug) to 50 (critical).
 func (l Logger) At(level int, message string) {
 	zlevel := ZerologLevel(level)
 	if l.quiet && level < LevelWarn {
-		zlevel-- // debug becomes trace, which is never shown
+		zlevel-- // trace, which is never shown, instead of debug
 	}
 	if l.GetLevel() <= zlevel {
 		l.WithLevel(zlevel).Func(l.Fields).Msg(message)
@@ -67,8 +74,8 @@ func (l Logger) At(level int, message string) {
 	}
 }
 
-// Fields are written into each line: a logger that knows them would take half a
-// kilobyte, for each object that has daemons.
+// Fields writes the fields of the logger into a line. A zerolog context with these fields
+// would take half a kilobyte for each object with daemons.
 func (l Logger) Fields(line *zerolog.Event) {
 	if l.Name != "" {
 		line.Str(Field, l.Name)
@@ -78,19 +85,20 @@ func (l Logger) Fields(line *zerolog.Event) {
 	}
 }
 
-// Terse is the same for handlers that are called for every event of many objects:
-// their successes are only for those who debug.
+// Terse returns a logger for handlers that run for every event of many objects: it lowers
+// messages below warnings by one level.
 func (l Logger) Terse() Logger {
 	l.Post, l.quiet = nil, true
 	return l
 }
 
-// Local is the same without events: for messages that are not for the object.
+// Local returns a logger that posts no events.
 func (l Logger) Local() Logger {
 	l.Post = nil
 	return l
 }
 
+// ZerologLevel converts one of Kopf's levels.
 func ZerologLevel(level int) zerolog.Level {
 	switch {
 	case level <= LevelDebug:
@@ -105,10 +113,10 @@ func ZerologLevel(level int) zerolog.Level {
 	return zerolog.FatalLevel
 }
 
-// refFields writes the reference to an object as the reference's JSON logs do.
+// refFields writes a reference to an object as Kopf's JSON logs do.
 type refFields posting.Ref
 
-// MarshalZerologObject leaves the namespace out where there is none.
+// MarshalZerologObject omits an empty namespace.
 func (r refFields) MarshalZerologObject(e *zerolog.Event) {
 	e.Str("apiVersion", r.APIVersion).Str("kind", r.Kind).Str("name", r.Name).Str("uid", r.UID)
 	if r.Namespace != "" {
@@ -121,10 +129,10 @@ func ForObject(base *zerolog.Logger, refKey string, body dicts.Object) Logger {
 	return Logger{Logger: base, Name: "kopf.objects", refKey: refKey, Ref: posting.RefOf(body)}
 }
 
-// Quote writes a name as the reference's messages do.
+// Quote quotes a name as Kopf's messages do.
 func Quote(text string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(text, "'", `\'`)) }
 
-// Scope names the namespace of a stream in the messages of the reference.
+// Scope returns the namespace of a stream as Kopf's messages show it.
 func Scope(namespace string) string {
 	if namespace == "" {
 		return "cluster-wide"

@@ -1,5 +1,5 @@
-// Package memos keeps values of handlers in memory: of one object, or of the operator. They
-// are JSON, have versions, and count in the account of the operator.
+// Package memos keeps values of handlers in memory, for one object or for the operator.
+// Values are JSON, have versions, and count in the account of the operator.
 //
 // See https://docs.kopf.dev/en/latest/memos/
 package memos
@@ -16,16 +16,15 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Shared is the memo of an operator, which its handlers share with the program that runs
-// it. Each object's memo starts as a copy of it. It is safe for concurrent use, and may
-// be that of several operators.
+// Shared is the memo of an operator, which its handlers share with the program that embeds
+// it. The memo of each object starts as a copy of it. It is safe for concurrent use, and
+// several operators may share it.
 //
 // Kopf: kopf.operator(memo=…) (v1.45); https://docs.kopf.dev/en/latest/memos/
 type Shared struct{ Values Memo }
 
-// Set stores a value; what others have stored under the key meanwhile is lost. The
-// limits of the operators' handlers do not count here.
-// An error says that it has no JSON form.
+// Set stores a value and overwrites concurrent changes of the key. The memory limits of
+// handlers do not apply. It returns an error if the value has no JSON form.
 func (m *Shared) Set(key string, value any) error {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -37,7 +36,8 @@ func (m *Shared) Set(key string, value any) error {
 	return nil
 }
 
-// Get reads a value, as encoding/json does. It returns false if there is none.
+// Get decodes a value into into, as encoding/json does. It returns false if the key has no
+// value.
 func (m *Shared) Get(key string, into any) (found bool, err error) {
 	text, _, found := m.Values.Get(key)
 	if !found {
@@ -49,22 +49,22 @@ func (m *Shared) Get(key string, into any) (found bool, err error) {
 	return true, nil
 }
 
-// Memo is a set of JSON values by keys. The values have versions, so that
-// concurrent handlers do not lose each other's changes.
+// Memo is a set of JSON values by key. Each value has a version, so that concurrent
+// handlers do not overwrite each other's changes.
 //
 // See https://docs.kopf.dev/en/latest/memos/
 type Memo struct {
-	mu     sync.Mutex // guards the next one, and all in it
+	mu     sync.Mutex // guards values and everything in it
 	values *memoValues
 }
 
-// memoValues are apart from their memo, so that their memory can be given back when
-// nothing refers to the memo any more.
+// memoValues is separate from its memo, so that a cleanup can give its memory back to the
+// account when the memo becomes unreachable.
 type memoValues struct {
 	items     map[string]memoValue
 	size      int               // of all items; see text.size
-	account   *accounts.Account // of a copy
-	inherited int               // bytes for the entries of a copy
+	account   *accounts.Account // the account of a copy
+	inherited int               // bytes in the account for the entries of a copy
 }
 
 type memoValue struct {
@@ -72,18 +72,19 @@ type memoValue struct {
 	version uint64
 }
 
-// memoText is a value, which copies of a memo share.
+// memoText is a value that copies of a memo share.
 type memoText struct {
 	value   []byte
-	size    int // bytes in the account, with the key and the entry
+	size    int // bytes in the account, including the key and the entry
 	account *accounts.Account
 	holders atomic.Int64
 }
 
-// memoEntry is about what an entry of a memo takes besides its key and value, in bytes.
+// memoEntry is the approximate memory of an entry in addition to its key and value, in
+// bytes.
 const memoEntry = 64
 
-// hold makes room for values. They are given back with the memo.
+// hold creates the values. The account gets their memory back with the memo.
 func (m *Memo) hold() *memoValues {
 	if m.values == nil {
 		m.values = &memoValues{items: map[string]memoValue{}}
@@ -105,8 +106,8 @@ func (t *memoText) release() {
 	}
 }
 
-// New makes a memo with the values of another one. It is empty if the account
-// refuses that: it has warned then.
+// New makes a memo with the values of another one. The memo is empty if the account
+// refuses the copy; the account then logs a warning.
 func New(base *Memo, account *accounts.Account) *Memo {
 	m := &Memo{}
 	if base == nil {
@@ -130,6 +131,7 @@ func New(base *Memo, account *accounts.Account) *Memo {
 	return m
 }
 
+// Get returns a value with its version.
 func (m *Memo) Get(key string) ([]byte, uint64, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,10 +145,10 @@ func (m *Memo) Get(key string) ([]byte, uint64, bool) {
 	return item.value, item.version, true
 }
 
-// Set stores a value at the expense of an account, if the version is the current one:
-// 0 if there is no value yet, negative for any. An empty value deletes the key.
+// Set stores a value that counts in an account. The version must be the current one: 0 if
+// the key has no value, negative for any version. An empty value deletes the key.
 //
-// Errors: abi.ErrConflict; accounts.ErrLimit; what is not JSON.
+// Errors: abi.ErrConflict; accounts.ErrLimit; a value that is not JSON.
 func (m *Memo) Set(account *accounts.Account, key string, value []byte, version int64) (uint64, error) {
 	if len(value) > 0 {
 		if _, err := dicts.Decode(value); err != nil {
@@ -179,7 +181,7 @@ func (m *Memo) Set(account *accounts.Account, key string, value []byte, version 
 	return next.version, nil
 }
 
-// put replaces a value, or deletes it if there is no text.
+// put replaces a value, or deletes it if the new text is nil.
 func (v *memoValues) put(key string, next memoValue) {
 	current := v.items[key]
 	v.size += next.bytes() - current.bytes()

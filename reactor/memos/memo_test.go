@@ -12,7 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
-// TestLimitOfOneMemo: keys count as values do, and what is replaced or deleted counts no more.
+// TestLimitOfOneMemo checks that keys and values count, and replaced or deleted ones do
+// not.
 func TestLimitOfOneMemo(t *testing.T) {
 	account := accounts.New(accounts.Limits{MemoLimit: 10_000})
 	m := New(nil, account)
@@ -49,7 +50,8 @@ func TestLimitOfOneMemo(t *testing.T) {
 	}
 }
 
-// TestMemosOfProgramsAreTheirs: the program may store what it likes; handlers may not.
+// TestMemosOfProgramsAreTheirs checks that limits apply to handlers, but not to the
+// embedding program.
 func TestMemosOfProgramsAreTheirs(t *testing.T) {
 	account := accounts.New(accounts.Limits{MemoLimit: 1000})
 	m := &Shared{}
@@ -84,11 +86,11 @@ func TestMemosHaveVersions(t *testing.T) {
 		want    uint64
 		err     error
 	}{
-		{"1", 5, 0, abi.ErrConflict}, // there is none yet
+		{"1", 5, 0, abi.ErrConflict}, // the key has no value yet
 		{"1", 0, 1, nil},
 		{"2", 0, 0, abi.ErrConflict},
 		{"2", 1, 2, nil},
-		{"3", -1, 3, nil}, // whatever it is
+		{"3", -1, 3, nil}, // any version
 		{"", 2, 0, abi.ErrConflict},
 		{"", 3, 0, nil}, // deleted
 		{"4", 0, 1, nil},
@@ -100,7 +102,7 @@ func TestMemosHaveVersions(t *testing.T) {
 	}
 }
 
-// TestMemosLoseNoUpdates of concurrent handlers that repeat what is in conflict.
+// TestMemosLoseNoUpdates checks concurrent handlers that retry after conflicts.
 func TestMemosLoseNoUpdates(t *testing.T) {
 	m := New(nil, nil)
 	var handlers sync.WaitGroup
@@ -109,7 +111,7 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 			for done := 0; done < 100; {
 				value, version, _ := m.Get("count")
 				var count int
-				_, _ = fmt.Sscan(string(value), &count) // 0 if there is none
+				_, _ = fmt.Sscan(string(value), &count) // 0 without a value
 				if _, err := m.Set(nil, "count", fmt.Append(nil, count+1), int64(version)); err == nil {
 					done++
 				}

@@ -8,16 +8,16 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// maxReviewMemos bounds the memos of objects that only reviews have seen.
+// maxReviewMemos limits the memos of objects that only reviews have seen.
 const maxReviewMemos = 4096
 
-// Reviewed are the memos of objects that reviews have seen, but no stream (yet):
-// their resources may be watched by no stream, so no deletion would end them. The
-// longest unused ones are forgotten.
+// Reviewed holds the memos of objects that reviews have seen, but no stream. Their
+// resources may have no stream, so no deletion would remove their memos. When the limit is
+// reached, the least recently used memo is removed.
 type Reviewed struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	items map[string]*list.Element
-	order list.List // of reviewMemo, the latest used one first
+	order list.List // of reviewMemo; the most recently used first
 }
 
 type reviewMemo struct {
@@ -25,7 +25,7 @@ type reviewMemo struct {
 	memo *Memo
 }
 
-// Recall finds a memo, or makes one.
+// Recall returns the memo of an object, and creates it if necessary.
 func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Memo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Me
 	if s.items == nil {
 		s.items = map[string]*list.Element{}
 	}
-	item := reviewMemo{strings.Clone(key), New(base, account)} // the key is a part of the review
+	item := reviewMemo{strings.Clone(key), New(base, account)} // a clone, because the key is a part of the review
 	s.items[item.key] = s.order.PushFront(item)
 	if s.order.Len() > maxReviewMemos {
 		s.remove(s.order.Back())
@@ -44,7 +44,7 @@ func (s *Reviewed) Recall(key string, base *Memo, account *accounts.Account) *Me
 	return item.memo
 }
 
-// Know tells whether there is a memo.
+// Know reports whether an object has a memo.
 func (s *Reviewed) Know(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Reviewed) Know(key string) bool {
 	return ok
 }
 
-// Take removes a memo; nil if there is none.
+// Take removes and returns a memo; nil if the object has none.
 func (s *Reviewed) Take(key string) *Memo {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// What is observed, as resources: settings may select among them.
+// These resources are observed. Settings may select among their objects.
 var (
 	Namespaces = selectors.Resource{
 		Version: "v1", Plural: "namespaces", Kind: "Namespace", Singular: "namespace", Shortcuts: []string{"ns"}, Preferred: true,
@@ -38,12 +38,12 @@ var (
 	}
 )
 
-// rescans are the times after a change of a resource definition at which the
-// resources are discovered again: discovery lags behind the definitions.
+// rescans are the delays after a change of a resource definition at which discovery is
+// repeated: discovery lags behind the definitions.
 var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
 
-// Observer finds out what there is to be served in the cluster, and keeps
-// watching it: resources through their definitions, and namespaces.
+// Observer finds the resources and namespaces of the cluster that the operator serves, and
+// follows their changes: resources through their definitions.
 //
 // Kopf: kopf._core.reactor.observation (v1.45).
 type Observer struct {
@@ -52,25 +52,25 @@ type Observer struct {
 	Generations  *generations.Generations
 	Pauses       *pauses.Pauses
 	Peering      *settings.Peering
-	Namespaces   selectors.Namespaces // patterns; none: the whole cluster
+	Namespaces   selectors.Namespaces // patterns; empty: the whole cluster
 	Watching     func(selectors.Resource) func() watching.Options
-	Scanning     bool // keep watching
+	Scanning     bool // whether to follow changes after the first scan
 	Streams      *watching.Set
 	Admit        func(e *generations.Generation, resources, all []selectors.Resource) // serves webhooks for the resources
-	Refresh      func(ctx context.Context, e *generations.Generation)                 // shows the objects of streams that have more handlers
-	Unanswered   <-chan struct{}                                                      // has a token when a function of a resource selector has failed
+	Refresh      func(ctx context.Context, e *generations.Generation)                 // shows the objects again to streams that have more handlers
+	Unanswered   <-chan struct{}                                                      // has a token after a function of a resource selector has failed
 	Log          zerolog.Logger
 
-	resolving sync.Mutex           // guards the next two, and keeps the order of what is served
-	Last      []selectors.Resource // what the last scan has found
-	warned    []string             // the warnings of the last scan: they are not repeated
+	resolving sync.Mutex           // guards Last and warned, and serialises Serve
+	Last      []selectors.Resource // result of the last scan
+	warned    []string             // warnings of the last scan, which are not repeated
 
 	mu    sync.Mutex      // guards known
-	known map[string]bool // what the last scan has found, named as definitions: plural.group
+	known map[string]bool // result of the last scan, named as definitions: plural.group
 }
 
-// ObserveResources serves what there is, then follows changes of definitions.
-// Only the first scan may fail: there is no operator without it.
+// ObserveResources serves the existing resources, then follows changes of their
+// definitions. It returns an error if the first scan fails; it repeats later scans.
 func (o *Observer) ObserveResources(ctx context.Context) error {
 	if err := o.rescan(ctx); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (o *Observer) ObserveResources(ctx context.Context) error {
 		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
 }
 
-// follow discovers the resources again some times after each change.
+// follow repeats discovery at the times rescans after each change.
 func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 	for {
 		select {
@@ -109,7 +109,7 @@ func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 				}
 			case <-changed:
 				timer.Stop()
-				i = -1 // begin anew
+				i = -1 // start the rescans again
 			case <-ctx.Done():
 				timer.Stop()
 				return
@@ -118,7 +118,7 @@ func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// rescan discovers the resources and serves those that are demanded.
+// rescan discovers the resources and serves those that handlers demand.
 func (o *Observer) rescan(ctx context.Context) error {
 	var resources []selectors.Resource
 	var partial error
@@ -139,7 +139,7 @@ func (o *Observer) rescan(ctx context.Context) error {
 	return nil
 }
 
-// Resume serves what the present handlers demand of what the last scan has found.
+// Resume serves the resources of the last scan that the current handlers demand.
 func (o *Observer) Resume(ctx context.Context) {
 	o.resolving.Lock()
 	defer o.resolving.Unlock()
@@ -147,7 +147,7 @@ func (o *Observer) Resume(ctx context.Context) {
 }
 
 func (o *Observer) resolve(ctx context.Context, partial error) {
-	e := o.Generations.Hold() // its functions may select resources
+	e := o.Generations.Hold() // functions of its guests may select resources
 	defer e.Release()
 	served := selectors.Resolve(o.Last, demandsOf(e.Registry))
 	var warnings []string
@@ -168,8 +168,8 @@ func (o *Observer) resolve(ctx context.Context, partial error) {
 	o.Admit(e, served.Webhooks, o.Last)
 }
 
-// Serve serves the demanded resources, and meets other operators in those for that.
-// If this is mandatory, but there are none, the operator pauses.
+// Serve serves the demanded resources, and joins the peering resources. If peering is
+// mandatory, but no peering resource exists, the operator pauses.
 func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource) {
 	var peerings []selectors.Resource
 	if !o.Peering.Standalone {
@@ -179,14 +179,14 @@ func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource
 	if missing && o.Pauses.Set(pauses.Reason{}, true) {
 		o.Log.Warn().Msg("The cluster has no peering resources. Waiting for them.")
 	}
-	o.Orchestrator.serveResources(ctx, demanded, peerings) // may add reasons to pause
+	o.Orchestrator.serveResources(ctx, demanded, peerings) // this may add reasons to pause
 	if !missing {
 		o.Pauses.Set(pauses.Reason{}, false)
 	}
 }
 
-// ObserveNamespaces serves the namespaces that match the patterns, as they come
-// and go.
+// ObserveNamespaces serves the namespaces that match the patterns, and follows their
+// changes.
 func (o *Observer) ObserveNamespaces(ctx context.Context) error {
 	if len(o.Namespaces) == 0 {
 		o.Orchestrator.serveNamespaces(ctx, nil)
@@ -209,8 +209,8 @@ func (o *Observer) ObserveNamespaces(ctx context.Context) error {
 	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, Namespaces, sink) }, exact...)
 }
 
-// permitted runs a stream if it may be listed; otherwise it warns, serves what is
-// assumed to exist, and waits for the end.
+// permitted runs a stream if the operator may list its path. Otherwise it warns, serves
+// what it must assume to exist, and waits for the end of the context.
 func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden string, run func() error, assumed ...string) error {
 	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
 	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
@@ -238,7 +238,7 @@ func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r se
 	return err
 }
 
-// remember keeps the names of what a scan has found.
+// remember keeps the names of the resources of a scan.
 func (o *Observer) remember(resources []selectors.Resource) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -248,15 +248,15 @@ func (o *Observer) remember(resources []selectors.Resource) {
 	}
 }
 
-// knows tells whether the last scan has found what a definition defines.
+// knows reports whether the last scan found the resource of a definition.
 func (o *Observer) knows(definition string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.known[definition]
 }
 
-// changeSink only notices that something has changed. Listed definitions have not,
-// unless they are newer than the last scan, or were made while nobody watched.
+// changeSink signals that something has changed. A listed definition counts as changed
+// only if it is newer than the last scan, or was created while no watch was open.
 type changeSink struct {
 	knows   func(definition string) bool
 	changed chan struct{}
@@ -277,12 +277,12 @@ func (s *changeSink) Event(event watching.Event) {
 // namespaceSink keeps the set of namespaces that match the patterns.
 type namespaceSink struct {
 	observer *Observer
-	ctx      context.Context // of the observer: sinks get none
+	ctx      context.Context // the observer's context, because sinks get none
 	names    map[string]bool
 	listed   bool
 }
 
-// Listed serves all listed namespaces at once.
+// Listed serves all listed namespaces.
 func (s *namespaceSink) Listed() {
 	s.listed = true
 	s.serve()
@@ -292,8 +292,8 @@ func (s *namespaceSink) serve() {
 	s.observer.Orchestrator.serveNamespaces(s.ctx, append([]string{}, slices.Sorted(maps.Keys(s.names))...))
 }
 
-// Event follows one namespace. One that is being deleted stays until it is really
-// gone: its objects may wait for their finalizers.
+// Event follows one namespace. A namespace that is being deleted stays until it is gone:
+// its objects may wait for their finalizers.
 func (s *namespaceSink) Event(event watching.Event) {
 	name := event.Meta.Name
 	served := s.names[name]
@@ -308,7 +308,7 @@ func (s *namespaceSink) Event(event watching.Event) {
 	}
 }
 
-// isTerminated tells a namespace that is being deleted and that nothing blocks.
+// isTerminated reports whether a namespace is being deleted and has no finalizers.
 func isTerminated(object []byte) bool {
 	var namespace struct {
 		Metadata struct {
@@ -331,7 +331,7 @@ func isTerminated(object []byte) bool {
 	return len(namespace.Status.Conditions) > 0
 }
 
-// demandsOf are the selectors of all handlers, with their kinds.
+// demandsOf returns the selectors and kinds of all handlers.
 func demandsOf(r *registries.Registry) []selectors.Demand {
 	var demands []selectors.Demand
 	for _, h := range r.ForObjects() {
@@ -340,14 +340,14 @@ func demandsOf(r *registries.Registry) []selectors.Demand {
 	return demands
 }
 
-// Pauses before the functions of selectors that have failed are asked again.
+// These constants bound the pauses before failed selector functions are asked again.
 const (
 	minAsking = time.Second
 	maxAsking = time.Minute
 )
 
-// AskAgain asks the functions of selectors that have failed again, with growing pauses,
-// and serves what they select then. It ends with the context.
+// AskAgain asks failed selector functions again, with growing pauses, and serves what they
+// select. It ends with the context.
 func (o *Observer) AskAgain(ctx context.Context) error {
 	pause := minAsking
 	for {
@@ -372,10 +372,10 @@ func (o *Observer) AskAgain(ctx context.Context) error {
 	}
 }
 
-// peeringGroups are the groups of the peering resources: the new one and the old one.
+// peeringGroups are the groups of the peering resources, the current one first.
 var peeringGroups = []string{"kopf.dev", "zalando.org"}
 
-// PeeringResources are those of the resources that the operators meet in.
+// PeeringResources returns the resources through which operators find their peers.
 //
 // Kopf: kopf._core.engines.peering.guess_selectors (v1.45).
 func PeeringResources(resources []selectors.Resource, clusterwide bool) []selectors.Resource {

@@ -7,8 +7,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// A definition that is made between the scan and the listing is in the listing
-// only: it must not be missed.
+// A definition that is created between the scan and the listing is in the listing only. It
+// must not be missed.
 func TestChangesOfDefinitions(t *testing.T) {
 	o := &Observer{}
 	o.remember([]selectors.Resource{{Group: "kopf.dev", Plural: "kopfexamples"}, {Plural: "pods"}})

@@ -10,34 +10,35 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Orchestrator keeps one stream running for each served resource in each served
-// namespace, while both come and go.
+// Orchestrator keeps one stream running for each served resource in each served namespace,
+// and follows changes of both.
 //
 // Kopf: kopf._core.reactor.orchestration (v1.45).
 type Orchestrator struct {
-	// start runs a stream until its context ends, and its objects are done with.
-	// Before any of the streams is started, prepare is called for each of them.
+	// Prepare is called for each stream of a batch before any of them starts. Start runs a
+	// stream until its context ends and its objects are done.
 	Prepare func(d dimensions.Dimension)
 	Start   func(ctx context.Context, d dimensions.Dimension)
 
 	// Started is called once, when the first streams have been started.
 	Started func()
 
-	// Launched is called whenever all wanted streams have been started. May be nil.
+	// Launched is called whenever all wanted streams have been started. It may be nil.
 	Launched func()
 
-	mu         sync.Mutex // guards all below
+	mu         sync.Mutex // guards the fields below
 	Resources  []selectors.Resource
-	Peerings   []selectors.Resource // where the operators meet
-	explored   bool                 // the resources are known
+	Peerings   []selectors.Resource // the resources of peering objects
+	explored   bool                 // whether the resources are known
 	Namespaces []string             // nil: the whole cluster
-	scoped     bool                 // the namespaces are known
+	scoped     bool                 // whether the namespaces are known
 	running    map[dimensions.Key]*running
-	ending     map[dimensions.Key]*running // cancelled, but not done yet
+	ending     map[dimensions.Key]*running // cancelled, but still running
 	streams    sync.WaitGroup
-	members    sync.WaitGroup // in peering objects
+	members    sync.WaitGroup // memberships in peering objects
 }
 
+// NewOrchestrator makes an orchestrator without any streams.
 func NewOrchestrator() *Orchestrator {
 	return &Orchestrator{running: map[dimensions.Key]*running{}, ending: map[dimensions.Key]*running{}}
 }
@@ -45,10 +46,10 @@ func NewOrchestrator() *Orchestrator {
 type running struct {
 	resource selectors.Resource
 	cancel   context.CancelFunc
-	done     chan struct{} // closed at the end
+	done     chan struct{} // closed when the stream has ended
 }
 
-// serveResources replaces the set of resources, and of those of peering objects.
+// serveResources replaces the set of resources, and that of peering resources.
 func (o *Orchestrator) serveResources(ctx context.Context, resources, peerings []selectors.Resource) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,8 +65,8 @@ func (o *Orchestrator) serveNamespaces(ctx context.Context, namespaces []string)
 	o.adjust(ctx)
 }
 
-// adjust stops streams that are not wanted anymore, and starts missing ones. A
-// resource whose definition has changed gets a new stream.
+// adjust stops streams that are no longer wanted, and starts missing ones. A resource
+// whose definition has changed gets a new stream.
 func (o *Orchestrator) adjust(ctx context.Context) {
 	if !o.explored || !o.scoped {
 		return
@@ -93,9 +94,9 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 	}
 }
 
-// launch starts a stream, once its predecessor has ended: no object is handled
-// twice at the same time. The memberships in peering objects end with leave only,
-// not with the context.
+// launch starts a stream after its predecessor has ended, so that no object is handled
+// twice at the same time. Memberships in peering objects do not end with the context, but
+// only with Leave.
 func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
 	group := &o.streams
 	if d.Peering {
@@ -105,7 +106,7 @@ func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
 	key, stream := d.Key(), &running{d.Resource, cancel, make(chan struct{})}
 	before := o.ending[key]
 	o.running[key] = stream
-	group.Go(func() { // Waited for by Wait, or by Leave.
+	group.Go(func() { // Wait or Leave waits for it.
 		defer o.ended(key, stream)
 		if before != nil {
 			<-before.done
@@ -125,8 +126,8 @@ func (o *Orchestrator) ended(key dimensions.Key, stream *running) {
 	}
 }
 
-// wanted are the streams that there should be: cluster-wide ones for resources
-// without namespaces, whatever namespaces are served.
+// wanted returns the dimensions of the wanted streams. Cluster-scoped resources have one
+// stream, whatever namespaces are served.
 func (o *Orchestrator) wanted() map[dimensions.Key]dimensions.Dimension {
 	wanted := map[dimensions.Key]dimensions.Dimension{}
 	add := func(resource selectors.Resource, peering bool) {
@@ -148,7 +149,7 @@ func (o *Orchestrator) wanted() map[dimensions.Key]dimensions.Dimension {
 	return wanted
 }
 
-// Wait waits until all streams have ended, which they do with their contexts.
+// Wait waits until all streams have ended. Each ends with its context.
 func (o *Orchestrator) Wait() { o.streams.Wait() }
 
 // Leave ends the memberships in all peering objects.

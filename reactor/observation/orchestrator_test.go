@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// streams notes which streams run, each with some time to end.
+// streams records which streams run. Each takes some time to end.
 type streams struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -30,7 +30,7 @@ func (s *streams) note(what string, d dimensions.Dimension) {
 	s.lines = append(s.lines, fmt.Sprintf("%s %s/%s %s", what, d.Namespace, d.Resource.Plural, d.Resource.Kind))
 }
 
-// taken are the notes since the last time.
+// taken returns the records since the last call.
 func (s *streams) taken() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

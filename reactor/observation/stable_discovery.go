@@ -10,14 +10,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// steady is what a scan has found, without what only seems to have changed since the
-// last one:
+// steady returns the result of a scan without apparent changes since the last one:
 //
-//   - A group that cannot be asked now has the resources that it had: its streams go
-//     on, or try to.
-//   - A definition that is being deleted is no longer said to be patchable, though it
-//     is: its objects may be waiting for their deletion handlers, and the definition
-//     waits for them.
+//   - A group that cannot be read now keeps its resources, so that their streams continue
+//     or keep trying.
+//   - Discovery no longer reports resources as patchable while their definition is being
+//     deleted, though they are. They stay patchable: the definition waits for its objects,
+//     and these may wait for their deletion handlers.
 func steady(before, found []selectors.Resource, partial error) []selectors.Resource {
 	known := make(map[selectors.Key]selectors.Resource, len(before))
 	for _, r := range before {

@@ -2,7 +2,7 @@ package patches
 
 import "github.com/kopf-wasm/kopf/internal/dicts"
 
-// encodeAll makes the items of a list comparable.
+// encodeAll encodes the items of a list, so that they can be compared.
 func encodeAll(list []any) []string {
 	texts := make([]string, len(list))
 	for i, item := range list {
@@ -11,8 +11,8 @@ func encodeAll(list []any) []string {
 	return texts
 }
 
-// inPlace tells whether all items at equal places are equal, or are both objects
-// or both lists.
+// inPlace reports whether the items at each index are equal, or both are objects, or both
+// are lists.
 func inPlace(from, to []any, a, b []string) bool {
 	for i := range min(len(from), len(to)) {
 		_, _, objects := both[dicts.Object](from[i], to[i])
@@ -24,7 +24,7 @@ func inPlace(from, to []any, a, b []string) bool {
 	return true
 }
 
-// commonStart counts the equal items at the beginning of both lists.
+// commonStart counts the equal items at the start of both lists.
 func commonStart(a, b []string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -42,17 +42,17 @@ func commonEnd(a, b []string) int {
 	return n
 }
 
-// common finds what two lists have in common: a longest sequence of items that
-// is in both of them in the same order.
+// common computes a longest common subsequence of two lists.
 type common struct {
 	a, b []string
 
-	// lengths[i][j] is the length of that sequence for a[i:] and b[j:]. Nil says
-	// that the lists are too long to be compared: then they have nothing in common.
+	// lengths[i][j] is the length of the longest common subsequence of a[i:] and b[j:]. It
+	// is nil if the lists are too long; then they count as having nothing in common.
 	lengths [][]int32
 }
 
-// maxTable bounds the memory and time for two lists: the product of their lengths.
+// maxTable limits the memory and time of a comparison: the product of the lengths of both
+// lists.
 const maxTable = 1 << 20
 
 func newCommon(a, b []string) *common {
@@ -76,8 +76,8 @@ func newCommon(a, b []string) *common {
 	return c
 }
 
-// next gives the places of the first common item from these places on, or the
-// ends of both lists.
+// next returns the indices of the next common item from i and j on, or the lengths of the
+// lists.
 func (c *common) next(i, j int) (nextI, nextJ int) {
 	if c.lengths == nil {
 		return len(c.a), len(c.b)

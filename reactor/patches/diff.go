@@ -8,13 +8,12 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Diff makes the JSON patch that turns one document into another. It is small, as
-// that of the reference: items of lists are inserted and removed one by one, and
-// lists of objects are compared in place. Equal documents have an empty patch;
-// true and 1 are different, 1 and 1.0 are not.
+// Diff makes the JSON patch that turns one document into another. As in Kopf, the patch is
+// small: list items are inserted and removed one by one, and lists of objects are compared
+// item by item. Equal documents have an empty patch; true and 1 differ, 1 and 1.0 do not.
 //
-// There are no moves: one could lead from the body into the status, and these
-// two are written separately.
+// The patch has no moves: a move could lead from the body into the status, and these are
+// written separately.
 //
 // The result shares values with the second document.
 //
@@ -25,7 +24,7 @@ func Diff(from, to any) []Operation {
 	return d.operations
 }
 
-// differ collects the operations of one patch, in the order of application.
+// differ collects the operations of one patch in the order of their application.
 type differ struct {
 	operations []Operation
 }
@@ -58,7 +57,7 @@ func both[T any](a, b any) (x, y T, ok bool) {
 	return x, y, okX && okY
 }
 
-// sameScalars is equality in JSON, not in Python: a boolean is no number.
+// sameScalars compares as JSON does, not as Python does: a boolean is not a number.
 func sameScalars(a, b any) bool {
 	_, isBool := a.(bool)
 	_, wasBool := b.(bool)
@@ -84,9 +83,9 @@ func (d *differ) objects(path string, from, to dicts.Object) {
 	}
 }
 
-// lists compares lists in place if that changes nothing but the insides of their
-// items, and else by what they have in common, so that an item inserted or
-// removed in the middle does not look like a change of all that follow.
+// lists compares lists item by item if only the contents of items differ. Otherwise it
+// uses their longest common subsequence, so that an insertion in the middle does not
+// change all later items.
 func (d *differ) lists(path string, from, to []any) {
 	a, b := encodeAll(from), encodeAll(to)
 	if inPlace(from, to, a, b) {
@@ -97,7 +96,7 @@ func (d *differ) lists(path string, from, to []any) {
 	end := commonEnd(a[start:], b[start:])
 	endA, endB := len(a)-end, len(b)-end
 	c := newCommon(a[start:endA], b[start:endB])
-	place := start // in the list as it is after the operations so far
+	place := start // the index in the list after the operations so far
 	for i, j := 0, 0; ; {
 		nextI, nextJ := c.next(i, j)
 		d.hunk(path, place, from[start+i:start+nextI], to[start+j:start+nextJ])
@@ -109,14 +108,14 @@ func (d *differ) lists(path string, from, to []any) {
 	}
 }
 
-// hunk replaces some items of a list by others, one by one, beginning at a place.
+// hunk replaces consecutive items of a list, one by one, starting at the index place.
 func (d *differ) hunk(path string, place int, from, to []any) {
 	paired := min(len(from), len(to))
 	for i := range paired {
 		d.values(itemAt(path, place+i), from[i], to[i])
 	}
 	for range from[paired:] {
-		d.remove(itemAt(path, place+paired)) // those that follow move up
+		d.remove(itemAt(path, place+paired)) // later items move up
 	}
 	for i, item := range to[paired:] {
 		d.add(itemAt(path, place+paired+i), item)

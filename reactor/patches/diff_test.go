@@ -40,7 +40,7 @@ func value(t *testing.T, text string) any {
 	return doc
 }
 
-// The wanted operations are those of the reference, except where it moves.
+// The wanted operations are Kopf's, except where Kopf uses moves.
 func TestDiff(t *testing.T) {
 	for _, tt := range []struct {
 		name, from, to string
@@ -92,7 +92,7 @@ func shown(o Operation) string {
 	return string(dicts.Encode(o.Value))
 }
 
-// Applying the difference of two documents to the one gives the other.
+// The difference of two documents turns the first one into the second one.
 func TestDiffRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -156,7 +156,7 @@ func randomValue(random *rand.Rand, depth int) any {
 	}
 }
 
-// mutated changes a document here and there.
+// mutated changes random parts of a document.
 func mutated(random *rand.Rand, doc any) any {
 	switch doc := doc.(type) {
 	case dicts.Object:

@@ -7,17 +7,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/diffs"
 )
 
-// vanishing are the fields that the API server removes when they become empty.
+// vanishing are the fields that the API server removes when they are empty.
 var vanishing = []dicts.Path{
 	{"metadata", "annotations"},
 	{"metadata", "finalizers"},
 	{"metadata", "labels"},
 }
 
-// Inconsistencies finds what a merge patch wanted and the resulting body does
-// not have: mostly fields that the schema does not know, so that they were
-// pruned without an error. An absent result (nil) is an object that is gone,
-// which is no inconsistency.
+// Inconsistencies returns the fields of a merge patch that the resulting body lacks. Most
+// of them are unknown to the schema, so the API server has pruned them without an error. A
+// nil result means that the object is gone, which is not an inconsistency.
 //
 // Kopf: kopf._core.actions.application.patch_and_check.
 func Inconsistencies(patch, result dicts.Object) diffs.Diff {

@@ -1,6 +1,6 @@
-// Package patches makes and combines the patches that a cycle writes: merge
-// patches (RFC 7386) for what handlers and the framework set, JSON patches (RFC
-// 6902) for what must not overwrite the changes of others. It is pure.
+// Package patches makes and combines the patches that a cycle writes: merge patches (RFC
+// 7386) for what handlers and the framework set, and JSON patches (RFC 6902) for what must
+// not overwrite concurrent changes. It is pure.
 //
 // Kopf: kopf._cogs.structs.patches (v1.45).
 package patches
@@ -13,12 +13,12 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// FromMerge makes the JSON patch that a merge patch means for this body: the
-// answer of mutating webhooks. It differs from RFC 7386 in the ways of
-// the reference: objects that become empty by a removal are removed, too, empty
-// objects are not added, and nothing is put into what is no object.
+// FromMerge converts a merge patch for a body into a JSON patch, for the answer of
+// mutating webhooks. As in Kopf, it differs from RFC 7386: it removes objects that become
+// empty by a removal, does not add empty objects, and adds nothing to values that are not
+// objects.
 //
-// Errors: dicts.ErrNotObject, if a field is in something that is no object.
+// Errors: dicts.ErrNotObject, if a field is in a value that is not an object.
 //
 // Kopf: kopf.Patch.as_json_patch.
 func FromMerge(body, patch dicts.Object) ([]Operation, error) {
@@ -29,8 +29,8 @@ func FromMerge(body, patch dicts.Object) ([]Operation, error) {
 	return Diff(body, wanted), nil
 }
 
-// Apply is the body after a merge patch, in the way of FromMerge. The body itself
-// stays as it is.
+// Apply returns the body after a merge patch, with the rules of FromMerge. It does not
+// change the body.
 func Apply(body, patch dicts.Object) (dicts.Object, error) {
 	wanted := dicts.CloneObject(body)
 	if wanted == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Where the reference differs from RFC 7386, so does FromMerge.
+// FromMerge differs from RFC 7386 where Kopf does.
 func TestFromMerge(t *testing.T) {
 	body := `{"spec":{"a":1,"d":{"x":1},"l":[1,2]},"null":null}`
 	for _, tt := range []struct {

@@ -7,10 +7,10 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Op is what an operation does.
+// Op is the kind of an operation.
 type Op string
 
-// The operations that are used.
+// These are the kinds in use.
 const (
 	Add     Op = "add"
 	Remove  Op = "remove"
@@ -24,11 +24,11 @@ const (
 type Operation struct {
 	Op    Op
 	Path  string // a JSON pointer
-	Value any    // not for Remove
+	Value any    // absent for Remove
 }
 
-// JSON is the operation as a JSON object. A null value is written, the value of
-// a removal is not.
+// JSON returns the operation as a JSON object. It writes null values, but no value for a
+// removal.
 func (o Operation) JSON() dicts.Object {
 	doc := dicts.Object{"op": string(o.Op), "path": o.Path}
 	if o.Op != Remove {
@@ -37,11 +37,10 @@ func (o Operation) JSON() dicts.Object {
 	return doc
 }
 
-// MarshalJSON writes the form of JSON.
+// MarshalJSON writes the result of JSON.
 func (o Operation) MarshalJSON() ([]byte, error) { return json.Marshal(o.JSON()) }
 
-// Split separates what concerns the status, for resources where it is written
-// through an endpoint of its own.
+// Split separates the operations on the status, for resources with a status subresource.
 func Split(operations []Operation) (body, status []Operation) {
 	for _, o := range operations {
 		if o.Path == "/status" || strings.HasPrefix(o.Path, "/status/") {
@@ -53,14 +52,14 @@ func Split(operations []Operation) (body, status []Operation) {
 	return body, status
 }
 
-// WithTest guards operations: if the object has another resourceVersion by now,
-// the API server refuses all of them (422).
+// WithTest prepends a test of the resourceVersion: if the object has another version, the
+// API server rejects all operations (422).
 func WithTest(resourceVersion string, operations []Operation) []Operation {
 	guard := Operation{Op: Test, Path: "/metadata/resourceVersion", Value: resourceVersion}
 	return append([]Operation{guard}, operations...)
 }
 
-// pointerTo extends a JSON pointer by a key.
+// pointerTo appends a key to a JSON pointer.
 //
 // See https://www.rfc-editor.org/rfc/rfc6901#section-3
 func pointerTo(path, key string) string {

@@ -13,23 +13,22 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// ErrTransformation is when a transformation function fails: it is not repeated.
+// ErrTransformation means that a transformation function has failed. It is not repeated.
 var ErrTransformation = errors.New("a transformation function")
 
-// Patch is what is to be changed on an object by the end of a cycle: fields to
-// merge, then transformations on top of them.
+// Patch holds the changes of a cycle to an object: fields to merge, and transformations
+// that run afterwards.
 //
 // Kopf: kopf.Patch (v1.45).
 type Patch struct {
 	Merge           stores.Patch
 	Transformations []Transformation
 
-	returned *accounts.Lease // what handlers have returned; nil: nothing yet
-	declared *accounts.Lease // their sub-handlers; the same
+	returned *accounts.Lease // memory of results of handlers; nil: none yet
+	declared *accounts.Lease // memory of declared sub-handlers; nil: none yet
 }
 
-// Charge counts what handlers have returned, and what they have declared, until the
-// cycle ends.
+// Charge counts results and declarations of handlers, in bytes, until the cycle ends.
 func (p *Patch) Charge(account *accounts.Account, returned, declared int) error {
 	if p.returned == nil {
 		p.returned = accounts.NewLease(account, accounts.Patches, p)
@@ -41,24 +40,26 @@ func (p *Patch) Charge(account *accounts.Account, returned, declared int) error 
 	return p.declared.Grow(declared)
 }
 
-// Transformation edits bodies. It may be repeated with a fresher body, until it
-// is released.
+// Transformation edits bodies. It can run again with a newer body until it is released.
 type Transformation struct {
 	// Edit gets a copy of the body, and returns the result.
 	Edit func(ctx context.Context, body dicts.Object) (dicts.Object, error)
 
-	Task guests.Task // whose functions these are; nil for our own
+	Task guests.Task // the task that owns the functions; nil for the host's transformations
 }
 
+// New makes a patch with transformations of an earlier cycle.
 func New(remaining []Transformation) *Patch {
 	return &Patch{Transformations: slices.Clip(remaining)}
 }
 
+// Add adds a transformation.
 func (p *Patch) Add(t Transformation) { p.Transformations = append(p.Transformations, t) }
 
+// Empty reports whether the patch changes nothing.
 func (p *Patch) Empty() bool { return p.Merge.IsEmpty() && len(p.Transformations) == 0 }
 
-// Transformed applies the transformations to a body, which stays as it is.
+// Transformed applies the transformations to a copy of a body.
 func (p *Patch) Transformed(ctx context.Context, body dicts.Object) (dicts.Object, error) {
 	result := dicts.CloneObject(body)
 	for _, transform := range p.Transformations {
@@ -71,8 +72,8 @@ func (p *Patch) Transformed(ctx context.Context, body dicts.Object) (dicts.Objec
 	return result, nil
 }
 
-// Release lets the tasks go that the transformations have kept, except for the
-// first ones, which are kept for the next cycle.
+// Release releases the tasks that the transformations keep, except those of the first kept
+// transformations, which stay for the next cycle.
 func (p *Patch) Release(ctx context.Context, kept int) {
 	p.returned.Release()
 	p.declared.Release()
@@ -83,7 +84,7 @@ func (p *Patch) Release(ctx context.Context, kept int) {
 	}
 }
 
-// ByTask asks a task that has left transformation functions.
+// ByTask returns the transformation that runs the functions of a task.
 func ByTask(task guests.Task) Transformation {
 	edit := func(ctx context.Context, body dicts.Object) (dicts.Object, error) {
 		raw, err := json.Marshal(body)
@@ -98,7 +99,7 @@ func ByTask(task guests.Task) Transformation {
 	return Transformation{Edit: edit, Task: task}
 }
 
-// InPlace is a transformation of our own.
+// InPlace returns a transformation of the host.
 func InPlace(edit func(body dicts.Object, finalizer string) error, finalizer string) Transformation {
 	return Transformation{Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
 		return body, edit(body, finalizer)

@@ -22,24 +22,24 @@ import (
 // Kopf: kopf._cogs.clients.patching (v1.45).
 type Writer struct{ Client *clients.Client }
 
-// Target is the object that is patched, as it is known.
+// Target is the object to patch, in its last known state.
 type Target struct {
 	Resource selectors.Resource
 	Raw      []byte
-	Body     dicts.Object // the parts of it that the host looks at
+	Body     dicts.Object // the parts of the body that the host reads
 	Log      loggers.Logger
 }
 
-// Written is what has come of a patch.
+// Written is the result of a patch.
 type Written struct {
-	Version   string           // of the object, to wait for; empty: none
-	Remaining []Transformation // that have lost against newer changes: to be repeated with a fresher body
-	Gone      bool             // the object does not exist any more
-	Dropped   bool             // the server has accepted the patch, but not all of it
+	Version   string           // the version to wait for; empty: none
+	Remaining []Transformation // transformations that lost against newer changes, to be repeated with a newer body
+	Gone      bool             // whether the object no longer exists
+	Dropped   bool             // whether the server has accepted the patch, but dropped a part of it
 }
 
-// Read gets the object as it is now; raw is nil if it is gone. Without the right to get
-// objects, the known state is returned, as in the reference.
+// Read reads the current object; raw is nil if it is gone. As in Kopf, it returns the
+// known state if the operator may not get objects.
 func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, kept func(parent, key string) bool) (raw []byte, body dicts.Object, err error) {
 	path, err := pathOf(t.Resource, t.Body, "")
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, kept f
 	return raw, body, nil
 }
 
-// Write writes a patch, and checks what has come of it.
+// Write writes a patch and checks the result.
 func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Hooks) (Written, error) {
 	if p.Empty() {
 		return Written{}, nil
@@ -87,14 +87,14 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	return done, nil
 }
 
-// writing is the writing of one patch: up to four requests, in this order: the
-// body and the status merged, the body and the status transformed.
+// writing writes one patch in up to four requests, in this order: merge into the body,
+// merge into the status, transform the body, transform the status.
 type writing struct {
 	Target
 	client *clients.Client
-	merged dicts.Object // all that is to be merged
-	answer []byte       // what the server has answered last; nil: no request
-	result dicts.Object // of this, the metadata and what was merged
+	merged dicts.Object // all fields to merge
+	answer []byte       // the last response; nil: no request yet
+	result dicts.Object // the metadata and the merged fields of the response
 	hooks  clients.Hooks
 }
 
@@ -141,7 +141,7 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 	return nil, nil
 }
 
-// fresh is the object as it is known now: for the guest's functions the whole of it.
+// fresh returns the last known object. Functions of guests get the whole object.
 func (w *writing) fresh(p *Patch) (dicts.Object, error) {
 	raw := w.answer
 	switch {
@@ -163,7 +163,7 @@ func (w *writing) hasStatus() bool {
 	return false
 }
 
-// split takes the status out of a patch where it has an endpoint of its own.
+// split separates the status from a patch if the resource has a status subresource.
 func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
 	value, ok := merge["status"]
 	if !ok || !w.hasStatus() {
@@ -181,7 +181,7 @@ func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {
 	return body, dicts.Object{"status": value}
 }
 
-// merge sends a part of a merge patch.
+// merge sends one part of a merge patch.
 func (w *writing) merge(ctx context.Context, subresource string, whole *stores.Patch, part dicts.Object) error {
 	if len(part) == 0 {
 		return nil
@@ -198,8 +198,8 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 	return w.send(ctx, subresource, clients.MergePatch, payload)
 }
 
-// transform applies operations if the object is still the one they were made for.
-// If it is not, they are lost for now: a newer event is on its way.
+// transform applies operations if the object has not changed since they were made.
+// Otherwise it drops them: a newer event will arrive.
 func (w *writing) transform(ctx context.Context, subresource string, fresh dicts.Object, operations []patches.Operation) (lost bool, err error) {
 	if len(operations) == 0 {
 		return false, nil
@@ -239,8 +239,8 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	return nil
 }
 
-// concerned tells which parts of an answer are of interest: what was merged, to check
-// it, and what tells about the version.
+// concerned selects the parts of a response to decode: the merged fields, to check them,
+// and the fields that identify the version.
 func (w *writing) concerned(parent, key string) bool {
 	if parent == "" {
 		_, merged := w.merged[key]
@@ -258,9 +258,9 @@ func pathOf(resource selectors.Resource, body dicts.Object, subresource string) 
 	return resource.URL(dicts.LookupString(body, "metadata", "namespace"), dicts.LookupString(body, "metadata", "name"), subresource)
 }
 
-// version is what the next events are expected to have at least; empty if nothing
-// has changed, so that no event will come. The removal of the last finalizer makes
-// no new version either: the object just goes away.
+// version returns the least version of the events to wait for. It is empty if nothing has
+// changed, because no event follows. It is also empty after the removal of the last
+// finalizer, because the object disappears without a new version.
 func (w *writing) version() string {
 	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
 	switch {

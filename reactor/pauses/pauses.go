@@ -1,4 +1,4 @@
-// Package pauses tells whether an operator works or pauses, and for whose sake.
+// Package pauses records whether an operator works or pauses, and why.
 //
 // Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
 package pauses
@@ -10,25 +10,26 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 )
 
-// Pauses tells whether the operator works or pauses. There may be several reasons
-// to pause: one for each peering object, and one for their absence.
+// Pauses records whether the operator works or pauses. There may be several reasons to
+// pause: one for each peering object, and one if no peering object exists.
 //
 // Kopf: kopf._cogs.aiokits.aiotoggles.ToggleSet (v1.45).
 type Pauses struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	reasons map[Reason]bool
 	changed chan struct{} // closed and replaced when a pause begins or ends
 }
 
-// Reason is the peering object whose peers make the operator pause; the zero
-// value is the absence of all peering resources.
+// Reason is the peering object whose peers make the operator pause. The zero value stands
+// for missing peering resources.
 type Reason dimensions.Key
 
+// New makes a Pauses without any reason to pause.
 func New() *Pauses {
 	return &Pauses{reasons: map[Reason]bool{}, changed: make(chan struct{})}
 }
 
-// Set adds or drops a reason; it returns false if nothing has changed for it.
+// Set adds or removes a reason. It returns false if nothing has changed.
 func (p *Pauses) Set(reason Reason, on bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +49,7 @@ func (p *Pauses) Set(reason Reason, on bool) bool {
 	return true
 }
 
-// IsOn tells whether the operator pauses now.
+// IsOn reports whether the operator pauses now.
 func (p *Pauses) IsOn() bool {
 	on, _ := p.state()
 	return on
@@ -60,8 +61,8 @@ func (p *Pauses) state() (on bool, changed <-chan struct{}) {
 	return len(p.reasons) > 0, p.changed
 }
 
-// Wait waits until the operator pauses, or works, as is asked for. It returns only
-// the context's error.
+// Wait waits until the operator pauses, or until it works. It returns only the context's
+// error.
 func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 	for ctx.Err() == nil {
 		on, changed := p.state()
@@ -76,14 +77,14 @@ func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 	return ctx.Err()
 }
 
-// Between does some work between the pauses, again and again until the context
-// ends. The context of the work ends with each pause.
+// Between runs work between the pauses, repeatedly until the context ends. Each pause
+// cancels the context of work.
 func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context)) {
 	for p.Wait(ctx, false) == nil {
 		own, cancel := context.WithCancel(ctx)
 		var pausing sync.WaitGroup
 		pausing.Go(func() {
-			_ = p.Wait(own, true) // either way, it is over
+			_ = p.Wait(own, true) // the pause or the context has ended the wait
 			cancel()
 		})
 		work(own)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reasonFor makes reasons of names.
+// reasonFor makes a reason from a name.
 func reasonFor(name string) Reason { return Reason{Namespace: name} }
 
 func TestPausesAreOnForAnyReason(t *testing.T) {

@@ -21,23 +21,24 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// ErrNoPeering is when the cluster has no resources for peering.
+// ErrNoPeering means that the cluster has no peering resources.
 var ErrNoPeering = errors.New("the cluster has no peering resources")
 
-// Announcement is a record in peering objects that no operator keeps: it makes
-// the operators pause until it expires or is withdrawn.
+// Announcement is a record in peering objects that no operator renews. It makes operators
+// pause until it expires or is withdrawn.
 type Announcement struct {
 	Logins     []credentials.HostLogin // of the host
-	Namespaces []string                // patterns of the namespaces of the objects; none: the cluster-scoped objects
-	Name       string                  // of the peering objects
-	Identity   string                  // of the record; empty: ManualIdentity
-	Priority   int                     // operators with a lower or an equal one pause
+	Namespaces []string                // patterns for the namespaces of the peering objects; empty: cluster-scoped objects
+	Name       string                  // name of the peering objects
+	Identity   string                  // name of the record; empty: ManualIdentity
+	Priority   int                     // operators with this or a lower priority pause
 	Lifetime   time.Duration           // in whole seconds; 0 withdraws the record
-	UserAgent  string                  // of the requests; empty: "kopf"
+	UserAgent  string                  // user agent of the requests; empty: "kopf"
 	Log        zerolog.Logger
 }
 
-// Announce writes the record once. Peering objects that are absent are warned of.
+// Announce writes the record once. It logs a warning for each peering object that does not
+// exist.
 //
 // Errors: ErrNoPeering, and those of the cluster.
 //
@@ -51,7 +52,7 @@ func Announce(ctx context.Context, a Announcement) error {
 	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) { return own, nil })
 	logging, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { _ = vault.Run(logging) }() // Ends with the context; its error is that of the requests.
+	go func() { _ = vault.Run(logging) }() // It ends with the context; requests return its error.
 	options := func() clients.Options {
 		o := clients.OptionsOf(settings.Default().Networking)
 		o.UserAgent = a.UserAgent
@@ -89,15 +90,15 @@ func (a Announcement) write(ctx context.Context, n notice, log zerolog.Logger) e
 	}
 	level := loggers.LevelInfo
 	if !found {
-		level = loggers.LevelWarn // nobody pauses for it
+		level = loggers.LevelWarn // no operator pauses for it
 	}
 	log.WithLevel(loggers.ZerologLevel(level)).Msg(fmt.Sprintf("Keep-alive of %s in %s %s: %s.",
 		loggers.Quote(a.Identity), loggers.Quote(a.Name), loggers.Scope(n.namespace), foundOrNot(found)))
 	return nil
 }
 
-// namespaces are those that match the patterns; if they may not be listed, those
-// that are named.
+// namespaces returns the namespaces that match the patterns. If the operator may not list
+// namespaces, it returns those that the patterns name.
 func (a Announcement) namespaces(ctx context.Context, client *clients.Client, log zerolog.Logger) ([]string, error) {
 	if len(a.Namespaces) == 0 {
 		return []string{""}, nil

@@ -1,5 +1,5 @@
-// Package peering keeps an operator known to its peers, and makes it pause as they demand.
-// Package peers judges them.
+// Package peering announces an operator to its peers, and makes it pause when a peer's
+// record demands it. Package peers evaluates the records.
 //
 // Kopf: kopf._core.engines.peering (v1.45).
 package peering

@@ -13,11 +13,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/peers"
 )
 
-// resolving bounds how long a name of this machine is looked for.
+// resolving limits the lookup of the machine's name.
 const resolving = 2 * time.Second
 
-// Identity is the name of this operator among its peers: $POD_ID if it is set, or
-// else user@host/time/random.
+// Identity returns the name of this operator among its peers: $POD_ID if it is set,
+// otherwise user@host/time/random.
 //
 // Kopf: kopf._core.engines.peering.detect_own_id (v1.45).
 func Identity(ctx context.Context) string {
@@ -27,8 +27,8 @@ func Identity(ctx context.Context) string {
 	return peers.Identity(userName(), hostName(ctx), time.Now(), peers.Salt(rand.IntN))
 }
 
-// ManualIdentity is the name of whoever runs a command on this machine: $POD_ID if
-// it is set, or else user@host.
+// ManualIdentity returns the name of the user who runs a command: $POD_ID if it is set,
+// otherwise user@host.
 func ManualIdentity(ctx context.Context) string {
 	if pod := os.Getenv("POD_ID"); pod != "" {
 		return pod
@@ -36,8 +36,8 @@ func ManualIdentity(ctx context.Context) string {
 	return peers.ManualIdentity(userName(), hostName(ctx))
 }
 
-// userName prefers the variables, as Python does. In containers, users may have
-// no names at all.
+// userName prefers environment variables, as Python does. In containers, users may have no
+// names.
 func userName() string {
 	for _, variable := range []string{"LOGNAME", "USER", "LNAME", "USERNAME"} {
 		if name := os.Getenv(variable); name != "" {
@@ -59,7 +59,7 @@ func hostName(ctx context.Context) string {
 	defer cancel()
 	names := []string{own}
 	if addresses, err := net.DefaultResolver.LookupHost(ctx, own); err == nil {
-		full, _ := net.DefaultResolver.LookupAddr(ctx, addresses[0]) // if there are any
+		full, _ := net.DefaultResolver.LookupAddr(ctx, addresses[0]) // empty if the lookup fails
 		names = append(full, own)
 	}
 	return peers.DescribeHost(names, own)

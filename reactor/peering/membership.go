@@ -23,7 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// withdrawalTimeout bounds the last request of an operator that exits.
+// withdrawalTimeout limits the last request of an operator that exits.
 const withdrawalTimeout = 5 * time.Second
 
 // notice is what an operator writes into a peering object.
@@ -34,8 +34,8 @@ type notice struct {
 	name      string
 }
 
-// write puts records into the object, and removes those that are nil; found is
-// false if there is no such object.
+// write writes records into the object, and removes those that are nil. Found is false if
+// the object does not exist.
 func (n notice) write(ctx context.Context, records map[string]*peers.Record) (found bool, err error) {
 	subresource := ""
 	if slices.Contains(n.resource.Subresources, "status") {
@@ -56,7 +56,7 @@ func (n notice) write(ctx context.Context, records map[string]*peers.Record) (fo
 	return err == nil, err
 }
 
-// touch writes that an operator is there; without a lifetime, that it is not.
+// touch writes the operator's record; a lifetime of 0 withdraws it.
 func (n notice) touch(ctx context.Context, identity string, priority int, lifetime time.Duration) (found bool, err error) {
 	now := time.Now().UTC()
 	peer := peers.Peer{Identity: identity, Priority: priority, Lifetime: lifetime.Truncate(time.Second), LastSeen: now}
@@ -68,8 +68,8 @@ func (n notice) touch(ctx context.Context, identity string, priority int, lifeti
 	return n.write(ctx, records)
 }
 
-// Membership keeps the operator known to its peers in one peering object, and
-// makes it pause as they demand.
+// Membership announces the operator in one peering object, and makes it pause when a
+// peer's record demands it.
 //
 // Kopf: kopf._core.engines.peering (v1.45).
 type Membership struct {
@@ -81,20 +81,20 @@ type Membership struct {
 	pauses   *pauses.Pauses
 	reason   pauses.Reason
 	log      zerolog.Logger
-	sharded  bool // operators of the same priority share the objects, and do not pause for each other
+	sharded  bool // operators with the same priority share the objects, and do not pause for each other
 
-	objects chan peeringState // the newest one; of capacity 1
-	known   bool              // the object exists; for the stream only
+	objects chan peeringState // the newest state; capacity 1
+	known   bool              // whether the object exists; only the stream uses it
 }
 
-// peeringState is what is known of a peering object.
+// peeringState is the known state of a peering object.
 type peeringState struct {
-	object []byte // as it was last seen; nil: nothing new
-	gone   bool   // it has been deleted
+	object []byte // the last received object; nil: nothing new
+	gone   bool   // whether the object has been deleted
 }
 
-// New is for the peering object that the settings name, of the resource and
-// the namespace. The streams get the one that watches it.
+// New makes the membership in the peering object that the settings name, in the dimension.
+// It adds the stream that watches the object to the streams.
 func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, identity string, p *pauses.Pauses, streams *watching.Set, log zerolog.Logger) (*Membership, error) {
 	path, err := d.Resource.URL(d.Namespace, "", "")
 	if err != nil {
@@ -112,14 +112,15 @@ func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, i
 	}, nil
 }
 
-// Run ends with the context, and with the withdrawal of the operator's record.
+// Run announces the operator until the context ends. It then withdraws the operator's
+// record.
 func (m *Membership) Run(ctx context.Context) {
 	m.pauses.Set(m.reason, m.settings.Mandatory) // until the object is seen
 	var parts sync.WaitGroup
 	parts.Go(func() { m.keepAlive(ctx) })
 	parts.Go(func() { m.follow(ctx) })
 	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace}, func() {
-		_ = m.stream.Run(ctx, m) // ends with the context only
+		_ = m.stream.Run(ctx, m) // it ends with the context only
 	})
 	parts.Wait()
 	m.pauses.Set(m.reason, false)
@@ -139,7 +140,7 @@ func (m *Membership) keepAlive(ctx context.Context) {
 			m.log.Error().Msg(fmt.Sprintf("Keep-alive in %s %s: failed, will be repeated: %v", loggers.Quote(m.name), loggers.Scope(m.namespace), err))
 			pause = min(pause, peers.MinJitter)
 		}
-		_ = backoffs.Pause(ctx, pause) // the loop looks at the context
+		_ = backoffs.Pause(ctx, pause) // the loop checks the context
 	}
 }
 
@@ -162,8 +163,9 @@ func foundOrNot(found bool) string {
 	return "not found"
 }
 
-// Event takes the newest state of our peering object; others are not ours. A deletion
-// that the watch has missed comes without a state: then the last one counts.
+// Event stores the newest state of the operator's peering object, and ignores other
+// objects. A deletion that the watch has missed has no state; the last known state then
+// counts.
 func (m *Membership) Event(event watching.Event) {
 	if event.Meta.Name != m.name {
 		return
@@ -174,25 +176,25 @@ func (m *Membership) Event(event watching.Event) {
 		next.object = nil
 	}
 	select {
-	case last := <-m.objects: // nobody needs it anymore
+	case last := <-m.objects: // an older state is no longer needed
 		if next.object == nil {
 			next.object = last.object
 		}
 	default:
 	}
-	m.objects <- next // has room: nobody else writes
+	m.objects <- next // does not block: only this goroutine writes
 }
 
-// Listed tells what a mandatory operator waits for.
+// Listed logs what an operator with mandatory peering waits for.
 func (m *Membership) Listed() {
 	if !m.known && m.settings.Mandatory {
 		m.log.Warn().Msg(fmt.Sprintf("The peering object %s is absent %s. Waiting for it.", loggers.Quote(m.name), loggers.Scope(m.namespace)))
 	}
 }
 
-// follow judges the peers whenever the object changes, and when those that make
-// us pause may be dead. When the object is deleted, the operator pauses or works as
-// before: those who have made it pause may live, and cannot say so any more.
+// follow evaluates the peers whenever the object changes, and when the records that cause
+// the pause expire. If the object is deleted, the operator keeps pausing or working: peers
+// may live, but can no longer announce themselves.
 func (m *Membership) follow(ctx context.Context) {
 	expiry := time.NewTimer(0)
 	expiry.Stop()
@@ -219,8 +221,8 @@ func (m *Membership) follow(ctx context.Context) {
 	}
 }
 
-// judge makes the operator pause or go on, removes the records of the dead, and
-// returns when to judge again without a change; zero: never.
+// judge evaluates the peers, pauses or resumes the operator, and removes expired records.
+// It returns when to repeat this without a change; zero: never.
 //
 // Kopf: kopf._core.engines.peering.process_peering_event (v1.45).
 func (m *Membership) judge(ctx context.Context, object []byte) time.Time {
@@ -249,7 +251,7 @@ func (m *Membership) judge(ctx context.Context, object []byte) time.Time {
 	return verdict.Until()
 }
 
-// clean removes the records of dead peers. Nothing depends on it.
+// clean removes the records of dead peers. A failure has no consequences.
 func (m *Membership) clean(ctx context.Context, dead peers.Peers) {
 	if len(dead) == 0 {
 		return

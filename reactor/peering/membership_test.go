@@ -31,10 +31,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// meeting is one peering object behind a transport without a network, so that it
-// can be used in virtual time. Requests for anything else are errors.
+// meeting is one peering object behind a transport without a network, for use in virtual
+// time. All other requests are errors.
 type meeting struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	absent  bool
 	version int
 	status  map[string]json.RawMessage
@@ -121,7 +121,7 @@ func (m *meeting) watch(ctx context.Context) io.ReadCloser {
 	return reader
 }
 
-// exist deletes the object, or creates it without any records.
+// exist deletes the object, or creates it without records.
 func (m *meeting) exist(exists bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +171,7 @@ func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses.Pause
 	}
 }
 
-// A peer pauses us as long as it lives; its record is removed when it is dead.
+// A peer pauses the operator while it lives. Its record is removed when it is dead.
 func TestMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meeting{}
@@ -261,14 +261,14 @@ func TestAbsentPeeringObject(t *testing.T) {
 	}
 }
 
-// When the peering object is deleted, an operator pauses or works as before, however long
-// that takes: those who have made it pause may live. A new object is judged as any other.
+// After the deletion of the peering object, an operator keeps pausing or working for any
+// time: peers may live. A new object is evaluated as usual.
 func TestDeletedPeeringObject(t *testing.T) {
 	const high = `{"status":{"high":{"priority":6,"lastseen":"2000-01-01T00:00:00Z","lifetime":60}}}`
 	for _, tt := range []struct {
 		name      string
 		patch     string
-		at        time.Duration // after the deletion's cause; 0: both at once
+		at        time.Duration // after the cause of the deletion; 0: at the same time
 		mandatory bool
 		paused    bool
 	}{

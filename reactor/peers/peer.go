@@ -1,6 +1,6 @@
-// Package peers decides which of the operators that know each other work, and
-// which ones pause: what they write about themselves into peering objects, and
-// what that means for one of them. It is pure; requests are made elsewhere.
+// Package peers decides which operators work and which pause. It evaluates the records
+// that operators write about themselves into peering objects. It is pure; package peering
+// makes the requests.
 //
 // Kopf: kopf._core.engines.peering (v1.45); https://docs.kopf.dev/en/latest/peering/
 package peers
@@ -15,26 +15,26 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// DefaultLifetime is the lifetime of peers that do not tell theirs.
+// DefaultLifetime is the lifetime of records that contain none.
 const DefaultLifetime = 60 * time.Second
 
-// Peer is an operator, as it has last described itself in the peering object.
+// Peer is an operator as its last record in the peering object describes it.
 type Peer struct {
 	Identity string
 	Priority int
-	Lifetime time.Duration // whole seconds; 0: it is not there anymore
+	Lifetime time.Duration // whole seconds; 0: the operator has withdrawn
 	LastSeen time.Time
 }
 
-// Record is a peer in the status of a peering object, under its identity.
+// Record is the form of a peer in the status of a peering object, under its identity.
 type Record struct {
 	Priority int    `json:"priority"`
 	Lifetime int    `json:"lifetime"` // in seconds
 	LastSeen string `json:"lastseen"` // in ISO 8601, with the zone
 }
 
-// Parse reads a record. Fields that are absent have defaults: 0, 60 seconds, now;
-// unknown ones are ignored.
+// Parse parses a record. Defaults: priority 0, lifetime 60 seconds, last seen now. It
+// ignores unknown fields.
 func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	var record struct {
 		Priority *float64        `json:"priority"`
@@ -62,7 +62,7 @@ func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	return peer, nil
 }
 
-// parseLifetime reads whole seconds, of a number or a string.
+// parseLifetime parses whole seconds from a number or a string.
 func parseLifetime(raw json.RawMessage) (time.Duration, error) {
 	var seconds float64
 	text := strings.TrimSpace(string(raw))
@@ -75,11 +75,11 @@ func parseLifetime(raw json.RawMessage) (time.Duration, error) {
 	} else if err := json.Unmarshal(raw, &seconds); err != nil || text == "null" {
 		return 0, fmt.Errorf("%s is not a number of seconds", text)
 	}
-	const century = 100 * 365 * 24 * 3600 // far from the limits of time.Duration
+	const century = 100 * 365 * 24 * 3600 // far below the limits of time.Duration
 	return time.Duration(max(-century, min(seconds, century))) * time.Second, nil
 }
 
-// Record is what is written of the peer.
+// Record returns the record of the peer.
 func (p Peer) Record() Record {
 	seen := p.LastSeen.Format("2006-01-02T15:04:05.000000-07:00")
 	return Record{
@@ -88,13 +88,13 @@ func (p Peer) Record() Record {
 	}
 }
 
-// Deadline is when the peer is taken for dead, unless it is seen again.
+// Deadline returns when the peer counts as dead, unless it renews its record.
 func (p Peer) Deadline() time.Time { return p.LastSeen.Add(p.Lifetime) }
 
-// Dead tells whether the deadline is over.
+// Dead reports whether the deadline has passed.
 func (p Peer) Dead(now time.Time) bool { return !p.Deadline().After(now) }
 
-// String is the peer as log messages show it.
+// String formats the peer for log messages.
 func (p Peer) String() string {
 	r := p.Record()
 	return fmt.Sprintf("<Peer %s: priority=%d, lifetime=%d, lastseen='%s'>", p.Identity, r.Priority, r.Lifetime, r.LastSeen)

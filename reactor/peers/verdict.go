@@ -12,7 +12,7 @@ import (
 // Peers are the operators in one peering object, by their identities.
 type Peers []Peer
 
-// String lists the peers as log messages show them.
+// String formats the peers for log messages.
 func (p Peers) String() string {
 	texts := make([]string, len(p))
 	for i, peer := range p {
@@ -21,8 +21,8 @@ func (p Peers) String() string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// ParseObject reads all peers of a peering object. Records that cannot be read
-// are left out, with an error for each of them.
+// ParseObject parses all peers of a peering object. It omits records that are invalid, and
+// returns one error for each of them.
 func ParseObject(object []byte, now time.Time) (Peers, []error) {
 	var body struct {
 		Status map[string]json.RawMessage `json:"status"`
@@ -45,12 +45,12 @@ func ParseObject(object []byte, now time.Time) (Peers, []error) {
 
 // Verdict is what the peers mean for one operator.
 type Verdict struct {
-	Prior Peers // alive, and more important: they work, we pause
-	Same  Peers // alive, and as important: nobody works
+	Prior Peers // alive, with a higher priority: they work, the operator pauses
+	Same  Peers // alive, with the same priority: all of them pause
 	Dead  Peers // their records can be removed
 }
 
-// Judge compares an operator with all others; its own record does not count.
+// Judge compares an operator with all other peers; it ignores the operator's own record.
 func Judge(peers Peers, identity string, priority int, now time.Time) Verdict {
 	var v Verdict
 	for _, peer := range peers {
@@ -67,11 +67,11 @@ func Judge(peers Peers, identity string, priority int, now time.Time) Verdict {
 	return v
 }
 
-// Pauses tells whether the operator is to pause.
+// Pauses reports whether the operator must pause.
 func (v Verdict) Pauses() bool { return len(v.Prior)+len(v.Same) > 0 }
 
-// Until is when the first of those that make the operator pause may be dead; the
-// zero time if there are none.
+// Until returns when the first of the peers that cause the pause may be dead; the zero
+// time if no peer causes it.
 func (v Verdict) Until() time.Time {
 	var first time.Time
 	for _, peer := range slices.Concat(v.Prior, v.Same) {
@@ -82,14 +82,14 @@ func (v Verdict) Until() time.Time {
 	return first
 }
 
-// MinJitter and MaxJitter bound how much earlier than its lifetime the record of
-// an operator is renewed, so that the operators do not all do it at once.
+// MinJitter and MaxJitter limit how much earlier than its lifetime a record is renewed, so
+// that operators do not renew theirs at the same time.
 const (
 	MinJitter = 5 * time.Second
 	MaxJitter = 10 * time.Second
 )
 
-// KeepAlive is the time from one keep-alive to the next one.
+// KeepAlive returns the time between two renewals of a record.
 func KeepAlive(lifetime, jitter time.Duration) time.Duration {
 	return max(time.Second, min(lifetime, lifetime-jitter))
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// MaxPending bounds the events that are not posted yet: those that wait, those that are
-// on their way, and those that wait for another attempt. More events are dropped and
-// counted: events are for people, who do not read so many.
+// MaxPending is the maximum number of pending events: in queues, in requests, and between
+// attempts. Further events are dropped and counted: events are for people, who do not read
+// so many.
 const MaxPending = 10_000
 
-// ErrOverflow says that an event was dropped.
+// ErrOverflow means that an event was dropped.
 var ErrOverflow = errors.New("too many events wait to be posted")
 
 // Poster posts events in the background.
@@ -33,8 +33,8 @@ type Poster struct {
 	Send func(ctx context.Context, path apipath.Path, payload []byte, pauses backoffs.Backoffs) error
 
 	Origin   Origin
-	Warn     func(message string) // events that could not be posted
-	Dropping func(total int)      // called for each dropped event, with their number; may be nil
+	Warn     func(message string) // logs events that could not be posted
+	Dropping func(total int)      // called for each dropped event with their total; may be nil
 
 	slots   chan struct{} // nil: no limit of workers
 	idle    time.Duration
@@ -42,15 +42,14 @@ type Poster struct {
 	ctx     context.Context
 	workers sync.WaitGroup
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	queues  map[Ref]*queue
-	pending int // in queues, and on their way
+	pending int // events in queues and in requests
 	dropped int
 }
 
-// Start lets the poster work until the context ends. A limit of workers of 0 is none.
-// The worker of an object waits for more of its events before it ends, so long as
-// it is idle.
+// Start makes the poster work until the context ends. If workers is 0, their number is
+// unlimited. The worker of an object ends when it has had no events for the time idle.
 func (p *Poster) Start(ctx context.Context, workers int, idle time.Duration) {
 	p.ctx, p.queues, p.idle = ctx, map[Ref]*queue{}, idle
 	p.closing = make(chan struct{})
@@ -59,8 +58,8 @@ func (p *Poster) Start(ctx context.Context, workers int, idle time.Duration) {
 	}
 }
 
-// Post queues an event. There are no events about events: an operator that handles
-// events would never come to rest.
+// Post queues an event. It ignores events about events: an operator that handles events
+// would otherwise never come to rest.
 //
 // Errors: ErrOverflow.
 func (p *Poster) Post(event Event) error {
@@ -82,7 +81,7 @@ func (p *Poster) Post(event Event) error {
 		q = &queue{arrived: make(chan struct{}, 1)}
 		p.queues[event.Ref] = q
 		p.workers.Add(1)
-		go p.work(event.Ref, q) // Waited for by Poster.Wait.
+		go p.work(event.Ref, q) // Poster.Wait waits for it.
 	}
 	q.events = append(q.events, event)
 	select {
@@ -92,13 +91,13 @@ func (p *Poster) Post(event Event) error {
 	return nil
 }
 
-// queue are the events of one object.
+// queue holds the events of one object.
 type queue struct {
 	events  []Event
 	arrived chan struct{} // has a token when something has been added
 }
 
-// work posts the events of one object until there are none for a while.
+// work posts the events of one object until it has been idle for a while.
 func (p *Poster) work(ref Ref, q *queue) {
 	defer p.workers.Done()
 	if p.slots != nil {
@@ -119,7 +118,8 @@ func (p *Poster) work(ref Ref, q *queue) {
 	}
 }
 
-// await waits for the next event of an idle worker, and tells whether there may be one.
+// await waits for the next event of an idle worker, and reports whether one may have
+// arrived.
 func (p *Poster) await(q *queue) bool {
 	timer := time.NewTimer(p.idle)
 	defer timer.Stop()
@@ -133,7 +133,7 @@ func (p *Poster) await(q *queue) bool {
 	return false
 }
 
-// retire removes the queue of a worker that has nothing to do.
+// retire removes the queue of an idle worker.
 func (p *Poster) retire(ref Ref, q *queue) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,15 +180,15 @@ func (p *Poster) send(event Event) error {
 	return p.Send(p.ctx, path, payload, event.Backoffs)
 }
 
-// Dropped is the number of events that were dropped so far.
+// Dropped returns the number of dropped events.
 func (p *Poster) Dropped() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dropped
 }
 
-// Wait waits until all events are posted, or the context of Start has ended. It is
-// called once; no events are posted afterwards.
+// Wait waits until all events are posted, or the context of Start has ended. It must be
+// called once; later events are not posted.
 func (p *Poster) Wait() {
 	close(p.closing)
 	p.workers.Wait()

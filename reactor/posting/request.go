@@ -1,5 +1,5 @@
-// Package posting posts Kubernetes events about objects: in the background, in
-// order for each object, and never in the way of the handling.
+// Package posting posts Kubernetes events about objects in the background, in order for
+// each object. It never delays the handling of objects.
 //
 // Kopf: kopf._core.engines.posting, kopf._cogs.clients.events (v1.45).
 package posting
@@ -23,7 +23,7 @@ type Ref struct {
 	Namespace  string
 }
 
-// RefOf makes a reference to an object by its body.
+// RefOf makes the reference to an object from its body.
 //
 // Kopf: kopf.build_object_reference (v1.45).
 func RefOf(body dicts.Object) Ref {
@@ -36,7 +36,7 @@ func RefOf(body dicts.Object) Ref {
 	}
 }
 
-// Object is the reference as it is sent, without the empty parts.
+// Object returns the reference in the form of the API, without empty parts.
 func (r Ref) Object() dicts.Object {
 	object := dicts.Object{}
 	for key, value := range map[string]string{
@@ -49,7 +49,7 @@ func (r Ref) Object() dicts.Object {
 	return object
 }
 
-// Event is one event to be posted.
+// Event is one event to post.
 type Event struct {
 	Ref     Ref
 	Type    string // Normal, Warning, Error, or any other
@@ -60,30 +60,31 @@ type Event struct {
 	Backoffs backoffs.Backoffs
 }
 
-// Origin is who posts.
+// Origin describes the source of events.
 type Origin struct {
-	Component  string // settings: posting.reporting_component
-	Instance   string // settings: posting.reporting_instance
-	NamePrefix string // settings: posting.event_name_prefix
+	Component  string // setting posting.reporting_component
+	Instance   string // setting posting.reporting_instance
+	NamePrefix string // setting posting.event_name_prefix
 	Namespace  string // for events of cluster-scoped objects; "default" if empty
 }
 
-// maxMessage is the longest message in characters; the API server refuses longer ones.
+// maxMessage is the maximum length of a message in characters; the API server rejects
+// longer ones.
 const maxMessage = 1024
 
-// infix stands for what was cut out of a message.
+// infix replaces the part that is cut out of a message.
 const infix = "..."
 
-// NamespaceOf is where events about an object are posted: its own namespace, or that of
-// the origin for cluster-scoped objects.
+// NamespaceOf returns the namespace in which events about an object are posted: its own,
+// or that of the origin for cluster-scoped objects.
 func (o Origin) NamespaceOf(r Ref) string { return cmp.Or(r.Namespace, o.Namespace, "default") }
 
-// IsEvent tells references to events.
+// IsEvent reports whether the reference is to an event.
 func (r Ref) IsEvent() bool { return r.APIVersion == "v1" && r.Kind == "Event" }
 
 // Request makes the request for an event.
 //
-// Errors: a namespace that is none.
+// Errors: an invalid namespace.
 func (o Origin) Request(e Event, now time.Time) (apipath.Path, dicts.Object, error) {
 	e.Ref.Namespace = o.NamespaceOf(e.Ref)
 	path, err := apipath.Of(apipath.Target{Version: "v1", Namespace: e.Ref.Namespace, Plural: "events"})

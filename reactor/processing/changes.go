@@ -17,10 +17,10 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// detect finds out what has happened to the object.
+// detect detects what has happened to the object.
 func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	if len(p.Handlers.Changing)+len(p.Handlers.Spawning) == 0 {
-		return handling.NewCause(c.Object, &handling.Change{}), nil // nobody wants to know
+		return handling.NewCause(c.Object, &handling.Change{}), nil // no handler needs the reason
 	}
 	old, new, err := p.essences(c.Body)
 	if err != nil {
@@ -36,8 +36,8 @@ func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	return handling.NewCause(c.Object, k), nil
 }
 
-// unlessIrrelevant drops the change if no handler is interested in the object at
-// all: then nothing is logged and nothing stored.
+// unlessIrrelevant drops the change if no handler matches the object at all. The operator
+// then logs and stores nothing.
 func (p *Processor) unlessIrrelevant(ctx context.Context, change *handling.Cause) (*handling.Cause, error) {
 	interesting, err := change.PrematchesAny(ctx, p.Handlers.Changing)
 	if err != nil || !interesting {
@@ -46,7 +46,7 @@ func (p *Processor) unlessIrrelevant(ctx context.Context, change *handling.Cause
 	return change, nil
 }
 
-// anyOf keeps a missing essence nil: an interface with a nil map is not nil.
+// anyOf converts a missing essence to nil: an interface with a nil map is not nil.
 func anyOf(essence dicts.Object) any {
 	if essence == nil {
 		return nil
@@ -54,7 +54,7 @@ func anyOf(essence dicts.Object) any {
 	return essence
 }
 
-// essences are the last handled one, and the current one.
+// essences returns the last handled essence and the current one.
 func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, err error) {
 	storage, progress := p.Settings.Persistence.DiffBase, p.Settings.Persistence.Progress
 	if new, err = storage.Build(body, p.Handlers.Extra); err != nil {
@@ -73,7 +73,7 @@ func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, err erro
 	return old, new, err
 }
 
-// handleChange calls the handlers of a change, and keeps their progress.
+// handleChange calls the handlers of a change, and stores their progress.
 func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cause) ([]time.Duration, error) {
 	reason := c.Change().Reason
 	if !reason.Handled() {
@@ -124,15 +124,15 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 	return nil, p.conclude(m, c)
 }
 
-// informational are the messages of causes without handlers.
+// informational are the messages for causes without handlers.
 var informational = map[causes.Reason]string{
 	causes.Gone: "Deleted, really deleted, and we are notified.",
 	causes.Free: "Deletion, but we are done with it, and we do not care.",
 	causes.Noop: "Something has changed, but we are not interested (the essence is the same).",
 }
 
-// selectChanging selects the handlers for a change: those of its reason, those
-// of any reason, and those of resuming if the object was not resumed yet.
+// selectChanging selects the handlers for a change: those of its reason, those of any
+// reason, and those of resuming if the object has not been resumed yet.
 func (p *Processor) selectChanging(ctx context.Context, c *handling.Cause) ([]*registries.Handler, error) {
 	k := c.Change()
 	candidates := slices.DeleteFunc(slices.Clone(p.Handlers.Changing), func(h *registries.Handler) bool {
@@ -144,7 +144,7 @@ func (p *Processor) selectChanging(ctx context.Context, c *handling.Cause) ([]*r
 	return registries.Deduplicated(matched), err
 }
 
-// supersede takes over the progress of an earlier reason that was not finished.
+// supersede takes over the unfinished progress of an earlier reason.
 func (p *Processor) supersede(c *handling.Cause, state progression.State, selected []*registries.Handler) (progression.State, error) {
 	reason := c.Change().Reason
 	for _, extra := range state.Extras() {
@@ -161,7 +161,7 @@ func (p *Processor) supersede(c *handling.Cause, state progression.State, select
 
 func (p *Processor) logChange(c *handling.Cause) {
 	if p.Log.GetLevel() > zerolog.DebugLevel {
-		return // the texts below are long
+		return // the texts below would be long
 	}
 	k := c.Change()
 	title := capitalized(k.Reason.Title())
@@ -171,7 +171,7 @@ func (p *Processor) logChange(c *handling.Cause) {
 	}
 }
 
-// conclude stores what was handled, so that the next change is seen.
+// conclude stores the handled essence, so that the next change is detected.
 func (p *Processor) conclude(m *memory, c *handling.Cause) error {
 	m.handledOnce = true
 	k := c.Change()
@@ -180,7 +180,7 @@ func (p *Processor) conclude(m *memory, c *handling.Cause) error {
 		return nil
 	}
 	if k.Reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
-		return nil // nobody will look at it, and the object would never go away
+		return nil // the change would have no effect, and the object would never disappear
 	}
 	if k.Reason == causes.Create {
 		m.stateLoss.stored(essence)

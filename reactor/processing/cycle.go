@@ -17,48 +17,47 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// longestSleep is how long one sleep for delayed handlers lasts at most: then the
-// object is touched, so that the logs show that it is not forgotten.
+// longestSleep is the maximum sleep for delayed handlers. The object is then touched, so
+// that the logs show that it is not forgotten.
 const longestSleep = 10 * time.Minute
 
-// cycle is what the worker of an object does about one event. It alone waits, reads and
-// patches; what handlers there are to call, and what they leave, is decided without it: see
-// decision.go.
+// cycle is what the worker of an object does about one event. Only a cycle waits, reads
+// and patches. Decisions about handlers are made without it: see decision.go.
 type cycle struct {
 	*handling.Object
 	p       *Processor
 	it      queueing.Item
 	queue   *queueing.Queue
 	memory  *memory
-	held    *generations.Generation // nil once it is released
-	starts  *daemons.Starts         // the daemons and timers of this cycle; nil: there are none
-	crowded error                   // why the body cannot be kept for them; nil if it can
+	held    *generations.Generation // nil after release
+	starts  *daemons.Starts         // the daemons and timers of this cycle; nil: none
+	crowded error                   // why the account refused to keep the body for them; nil: it did not
 }
 
-// plan is what is to happen next with an object, besides its patch.
+// plan says what must happen next to an object, in addition to its patch.
 type plan struct {
-	delays  []time.Duration // until handlers are due
-	matched bool            // there are handlers for this change
-	stale   bool            // the state may be outdated, and handlers of changes are to be called on a newer one
+	delays  []time.Duration // times until handlers are due
+	matched bool            // whether handlers match this change
+	stale   bool            // whether the state may be outdated, and the handlers of changes need a newer one
 }
 
-// release releases the generation: no guest is called any more.
+// release releases the generation: the cycle calls no guest any more.
 func (c *cycle) release() {
 	c.held.Release()
 	c.held = nil
 }
 
-// Yield is for a handler that waits inside of a host function: see handling.Slot.
+// Yield releases the slot inside a host function: see handling.Slot.
 func (c *cycle) Yield(ctx context.Context) { c.queue.Leave(ctx) }
 
-// Wait is for a handler that waits between two steps: see handling.Slot.
+// Wait releases the slot between two steps: see handling.Slot.
 func (c *cycle) Wait(ctx context.Context) {
 	c.queue.Leave(ctx)
 	c.starts.Free()
 }
 
-// throttled sleeps until the throttling is over, or something new happens to the
-// object; it tells whether it is over.
+// throttled sleeps until the throttling ends, or until a new event of the object arrives.
+// It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
 	c.release()
 	if c.queue.Sleep(ctx, time.Until(c.memory.throttler.until)) > 0 {
@@ -68,10 +67,10 @@ func (c *cycle) throttled(ctx context.Context) bool {
 	return true
 }
 
-// run indexes the object, waits for the indices of all others, then handles the event. It
-// returns the version that our patch has made.
+// run indexes the object, waits until the indices are complete, then handles the event. It
+// returns the version that the cycle's patch has created.
 //
-// Errors: indexing.ErrReplaced, if the indices will never be complete.
+// Errors: indexing.ErrReplaced, if the indices never become complete.
 func (c *cycle) run(ctx context.Context) (version string, err error) {
 	err = c.p.index(ctx, c)
 	if c.it.Indexed != nil {
@@ -87,12 +86,13 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 	return c.handle(ctx)
 }
 
-// handle calls the handlers that are due, then applies what they have left.
+// handle calls the handlers that are due, then applies their results.
 //
-// What was left over from an earlier cycle goes first, and the event of it brings the
-// next cycle. But if it has changed nothing any more, as the request had reached the
-// server though its answer was lost, no event will come: then the handling goes on.
-// It survives a cycle that fails before it was applied, unless it is the reason.
+// It first applies what an earlier cycle has left over; the event of that patch starts the
+// next cycle. If the patch changes nothing, no event follows, so the handling continues.
+// This happens if an earlier request reached the server, but its response was lost. What
+// is left over survives a cycle that fails before it is applied, unless it is the reason
+// of the failure.
 func (c *cycle) handle(ctx context.Context) (version string, err error) {
 	earlier := c.memory.remaining
 	c.memory.remaining = nil
@@ -123,8 +123,8 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// decide plans on the newest state that is known. If a newer one is expected, and there is
-// nothing to patch, the plan is made on that one.
+// decide makes the plan on the newest known state. If a newer state is expected, and there
+// is nothing to patch, it makes the plan on the newer state.
 func (c *cycle) decide(ctx context.Context, clean bool) (plan, error) {
 	next, err := c.plan(ctx, clean)
 	if err != nil || !next.stale || !c.Patch.Empty() {
@@ -137,9 +137,9 @@ func (c *cycle) decide(ctx context.Context, clean bool) (plan, error) {
 	return c.plan(ctx, clean)
 }
 
-// catchUp waits for the version of our last patch: newer events bring it, and
-// are handled in place of this one. If none come in time, the object is read, as
-// the watch may be late for long. It returns false if there is nothing more to do.
+// catchUp waits for the version of the operator's last patch. Newer events are handled in
+// place of this one. If no event arrives in time, it reads the object, because the watch
+// may be delayed for long. It returns false if nothing remains to do.
 func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 	c.starts.Free()
 	if c.queue.Sleep(ctx, time.Until(c.it.ConsistentAt)) > 0 {
@@ -153,28 +153,30 @@ func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// applied is what was applied in a cycle.
+// applied is the result of a cycle's patch.
 type applied struct {
 	patching.Written
-	idle bool // there was nothing to do, and nothing to wait for
+	idle bool // there was nothing to patch and nothing to wait for
 }
 
-// apply patches the object if there is something to patch. Otherwise it sleeps
-// until the next handler is due, and touches the object to get an event then,
-// unless something happens earlier.
+// apply patches the object if there is something to patch. Otherwise it sleeps until the
+// next handler is due, or until an event arrives. After a full sleep it touches the
+// object, to get an event.
 func (c *cycle) apply(ctx context.Context, next plan) (applied, error) {
 	c.starts.Start()
 	done, err := c.patchOrSleep(ctx, next.delays)
 	if done.idle && next.matched {
 		c.Log.Debug("Handling cycle is finished, waiting for new changes.")
 	}
-	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is waited for
+	outdated := time.Now().Before(c.it.ConsistentAt) // a newer state is expected
 	if err == nil && (done.idle && !outdated || done.Gone) {
 		c.p.Completion.Done(c.it.Meta.Key())
 	}
 	return done, err
 }
 
+// patchOrSleep patches the object, or sleeps for the shortest delay.
+//
 // Kopf: kopf._core.actions.application (v1.45).
 func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (applied, error) {
 	patched := !c.Patch.Empty()
@@ -219,7 +221,7 @@ func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Durat
 	return c.queue.Sleep(ctx, min(delay, longestSleep))
 }
 
-// touch makes a change without a meaning, so that the object comes back.
+// touch makes a change without a meaning, to get an event of the object.
 func (c *cycle) touch(ctx context.Context) (patching.Written, error) {
 	value := stores.FormatTime(time.Now())
 	touch := patching.New(nil)

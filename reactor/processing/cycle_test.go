@@ -22,7 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// overloaded is a server that refuses the first request, and agrees to the others.
+// overloaded is a server that refuses the first request and accepts the others.
 type overloaded struct{ requests atomic.Int64 }
 
 func (s *overloaded) RoundTrip(*http.Request) (*http.Response, error) {
@@ -32,7 +32,7 @@ func (s *overloaded) RoundTrip(*http.Request) (*http.Response, error) {
 	return reactortest.Answer(http.StatusOK, io.NopCloser(bytes.NewReader(reactortest.NewObject(1)))), nil
 }
 
-// A daemon whose patch is repeated gives up nothing of the cycle that has made it: the
+// A daemon whose patch is retried does not affect the cycle that has created it: the
 // worker of the object keeps its slot.
 func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 	})
 }
 
-// A throttled object does not keep the handlers that were replaced meanwhile; the event is
-// handled by those that are there when the throttling is over.
+// A throttled object does not hold replaced handlers. The event is handled by the current
+// handlers after the throttling.
 func TestThrottledObjectsHoldNoGeneration(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})
@@ -118,7 +118,7 @@ func TestThrottledObjectsHoldNoGeneration(t *testing.T) {
 	})
 }
 
-// The generation is released once, however often a cycle has given it up to sleep.
+// The generation is released once, even if a cycle sleeps several times.
 func TestCyclesReleaseOnce(t *testing.T) {
 	e, err := generations.New(0, &registries.Registry{}, handling.Services{}, nil)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// spy calls the handlers of raw events: all of them, at once, without any
-// traces on the object but their own patches and results.
+// spy calls the handlers of raw events: all of them, at once. Their patches and results
+// are the only changes of the object.
 func (c *cycle) spy(ctx context.Context) error {
 	if len(c.p.Handlers.Watching) == 0 || c.it.Again {
 		return nil
@@ -33,8 +33,8 @@ func (c *cycle) spy(ctx context.Context) error {
 	return progression.DeliverResults(handling.ForState(outcomes), &c.Patch.Merge)
 }
 
-// plan keeps daemons and the finalizer in order, then calls the handlers of
-// changes: but not on a state that may be outdated.
+// plan manages daemons and the finalizer, then calls the handlers of changes. It does not
+// call handlers of changes on a state that may be outdated.
 func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	changed, err := c.p.detect(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	}
 	switch {
 	case changed == nil:
-		// Nothing but daemons to wait for.
+		// Only daemons are waited for.
 	case !c.it.ConsistentAt.IsZero() && changed.Change().Reason != causes.Gone:
 		return plan{delays: delays, stale: true}, nil
 	case !clean:
@@ -73,7 +73,8 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	return plan{delays: delays, matched: changed != nil}, nil
 }
 
-// attendance is the object with its daemons and timers; nil if there are no handlers for them.
+// attendance returns the object with its daemons and timers; nil if no handlers for them
+// exist.
 func (c *cycle) attendance() *daemons.Attendance {
 	if len(c.p.Handlers.Spawning) == 0 {
 		return nil
@@ -83,8 +84,8 @@ func (c *cycle) attendance() *daemons.Attendance {
 	}
 }
 
-// attend starts and stops the daemons and timers of the object. It returns when to look at
-// those that are ending.
+// attend starts and stops the daemons and timers of the object. It returns the times until
+// ending ones must be checked again.
 func (c *cycle) attend(ctx context.Context, with *daemons.Attendance, essential bool) ([]time.Duration, error) {
 	if with == nil {
 		return nil, nil
@@ -99,8 +100,8 @@ func (c *cycle) attend(ctx context.Context, with *daemons.Attendance, essential 
 	return c.p.Engine.Attend(ctx, with)
 }
 
-// guardDeletion keeps the finalizer in step with what the handlers require. A
-// cycle that changes the finalizer does nothing else.
+// guardDeletion adds or removes the finalizer as the handlers require. A cycle that
+// changes the finalizer does nothing else.
 func (c *cycle) guardDeletion(ctx context.Context, with *daemons.Attendance, changed *handling.Cause) (guarded bool, err error) {
 	finalizer := c.p.Settings.Persistence.Finalizer
 	required, err := c.requiresFinalizer(ctx, with, changed)
@@ -121,8 +122,8 @@ func (c *cycle) guardDeletion(ctx context.Context, with *daemons.Attendance, cha
 	return true, nil
 }
 
-// requiresFinalizer tells whether there is anything to do at the end of the
-// object's life: daemons to stop, or handlers to call.
+// requiresFinalizer reports whether work remains before the object may be deleted: daemons
+// to stop, or handlers to call.
 func (c *cycle) requiresFinalizer(ctx context.Context, with *daemons.Attendance, changed *handling.Cause) (required bool, err error) {
 	if with != nil {
 		required, err = c.p.Engine.Guards(ctx, with)

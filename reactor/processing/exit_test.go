@@ -17,8 +17,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// The stop signal comes while a long listing is handled: what has begun by then is stopped,
-// the rest does not begin, and the exit takes no longer than the end of one daemon.
+// The stop signal arrives while a long listing is handled. Running daemons are stopped, no
+// others begin, and the exit takes no longer than the end of one daemon.
 func TestExitDuringListing(t *testing.T) {
 	const objects = 3000
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestExitDuringListing(t *testing.T) {
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the exit took %v", took)
 		}
-		if late := guest.Begun.Load() - begun; late > 2 { // those that were registered by then, one for each worker
+		if late := guest.Begun.Load() - begun; late > 2 { // those that were already registered, one for each worker
 			t.Errorf("%d daemons have begun after the stop signal", late)
 		}
 		if left := p.Runnables.Count(); left > 0 {

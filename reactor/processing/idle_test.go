@@ -10,8 +10,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// BenchmarkIdleObject is the memory that an operator keeps for an object that is
-// handled and left alone.
+// BenchmarkIdleObject measures the memory that an operator keeps for an idle object after
+// its handling.
 func BenchmarkIdleObject(b *testing.B) {
 	server := &reactortest.MemoryServer{}
 	p := newBenchProcessor(b, server)

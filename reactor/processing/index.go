@@ -14,8 +14,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// index brings the indices in step with an object. Errors of index handlers are
-// logged and ignored by default: what was indexed before stays.
+// index updates the indices for an object. By default, errors of index handlers are logged
+// and ignored, and the values indexed before stay.
 //
 // Kopf: kopf._core.engines.indexing.index_resource (v1.45).
 func (p *Processor) index(ctx context.Context, c *cycle) error {
@@ -27,7 +27,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 		c.Indices.Discard(key, func(string) bool { return false })
 		return nil
 	}
-	own := handling.NewCause(c.Quietly(patching.New(nil)), nil) // the patch is not applied: index handlers change nothing
+	own := handling.NewCause(c.Quietly(patching.New(nil)), nil) // index handlers change nothing, so the patch is not applied
 	matched, err := own.Match(ctx, p.Handlers.Indexing)
 	if err != nil {
 		return err
@@ -50,7 +50,8 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	return nil
 }
 
-// storePairs keeps the result of an index handler; none keeps what is there.
+// storePairs stores the result of an index handler; without a result, the indexed values
+// stay.
 func storePairs(c *handling.Cause, key, id string, done handling.Outcome) {
 	index := c.Indices.Get(id)
 	switch {

@@ -19,7 +19,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// TestDaemonsBeyondTheLimit do not run; it is tried again after a minute.
+// TestDaemonsBeyondTheLimit checks that daemons beyond the limit do not run, and are
+// retried after a minute.
 func TestDaemonsBeyondTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}

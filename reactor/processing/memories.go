@@ -11,8 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/progression"
 )
 
-// memory is what the process remembers of one object, beside what is stored on
-// the object itself. Only the worker of the object uses it.
+// memory is what the process remembers of one object, in addition to what is stored on the
+// object. Only the worker of the object uses it.
 //
 // Kopf: kopf._core.reactor.inventory (v1.45).
 type memory struct {
@@ -22,19 +22,18 @@ type memory struct {
 	Background daemons.Memory
 	indexing   progression.State // failures and retries of index handlers
 
-	// noticedByListing says that the object existed before the operator did, so
-	// that it is to be resumed; handledOnce, that it has been.
+	// noticedByListing means that the object is older than the operator, so that it must be
+	// resumed; handledOnce means that it has been resumed.
 	noticedByListing bool
 	handledOnce      bool
 
-	generation uint32 // whose handlers the object had last
+	generation uint32 // the generation that handled the object last
 
-	// remaining are transformations that could not be applied yet, since the
-	// object had changed meanwhile.
+	// remaining are transformations that lost against concurrent changes of the object.
 	remaining []patching.Transformation
 }
 
-// follow forgets the failures of handlers that were replaced.
+// follow forgets the failures of replaced handlers.
 func (m *memory) follow(e *generations.Generation) {
 	if e == nil || m.generation == e.Number {
 		return
@@ -45,20 +44,21 @@ func (m *memory) follow(e *generations.Generation) {
 
 // Memories are the memories of all objects of an operator.
 type Memories struct {
-	Account *accounts.Account // of the operator; nil: no limits
+	Account *accounts.Account // the operator's account; nil: no limits
 
 	mu    sync.Mutex // guards items
 	items map[string]*memory
-	Base  *memos.Memo // of the operator: each object's memo starts as its copy
+	Base  *memos.Memo // the operator's memo: the memo of each object starts as its copy
 
 	reviewMemos memos.Reviewed // memos of objects that only reviews have seen
 }
 
+// NewMemories makes empty memories.
 func NewMemories() *Memories {
 	return &Memories{items: map[string]*memory{}, Base: memos.New(nil, nil)}
 }
 
-// recall finds the memory of an object, or makes one.
+// recall returns the memory of an object, and creates it if necessary.
 func (m *Memories) recall(key string, byListing bool) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 		if item.memo == nil {
 			item.memo = memos.New(m.Base, m.Account)
 		}
-		item.Background.NoteChange() // idle times begin when an object is first seen
+		item.Background.NoteChange() // the idle time begins when an object is first seen
 		m.items[key] = item
 	}
 	return item
@@ -77,22 +77,22 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 // Notice remembers an object, if it is not remembered yet.
 func (m *Memories) Notice(key string, byListing bool) { m.recall(key, byListing) }
 
-// Count is how many objects are remembered.
+// Count returns how many objects are remembered.
 func (m *Memories) Count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.items)
 }
 
-// forget drops the memory of an object that is gone.
+// forget removes the memory of an object that is gone.
 func (m *Memories) forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.items, key)
 }
 
-// Reviewed is the memo of an object that is reviewed: its own, if it is known. That of
-// an object that is being created is thrown away.
+// Reviewed returns the memo of an object under review. For an object that is being
+// created, it returns a memo that is not kept.
 func (m *Memories) Reviewed(uid string, created bool) *memos.Memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()

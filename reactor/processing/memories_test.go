@@ -13,7 +13,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
-// TestMemosOfObjects start as copies of the operator's, and go with their objects.
+// TestMemosOfObjects checks that memos start as copies of the operator's memo, and
+// disappear with their objects.
 func TestMemosOfObjects(t *testing.T) {
 	all := NewMemories()
 	if _, err := all.Base.Set(nil, "k", []byte("1"), 0); err != nil {
@@ -39,8 +40,8 @@ func TestMemosOfObjects(t *testing.T) {
 	}
 }
 
-// TestMemosOfReviews: an object that is being created has a memo that is thrown away, unless
-// it is known: by its stream, or by a review of an update or a deletion.
+// TestMemosOfReviews checks that the memo of an object that is being created is not kept.
+// It is kept if a stream, or a review of an update or a deletion, knows the object.
 func TestMemosOfReviews(t *testing.T) {
 	m := NewMemories()
 	if first, second := m.Reviewed("u", true), m.Reviewed("u", true); first == second {
@@ -58,8 +59,8 @@ func TestMemosOfReviews(t *testing.T) {
 	}
 }
 
-// TestLimitOfAllMemos: those of objects, of reviews, and that of the operator. Objects that
-// go make room.
+// TestLimitOfAllMemos checks the limit for the memos of objects, of reviews, and of the
+// operator together. Deleted objects make room.
 func TestLimitOfAllMemos(t *testing.T) {
 	all := NewMemories()
 	all.Account = accounts.New(accounts.Limits{MemoMemory: 8 << 20})
@@ -90,7 +91,7 @@ func TestLimitOfAllMemos(t *testing.T) {
 		if _, err = all.Base.Set(all.Account, "k", reactortest.Text(1<<20), -1); err == nil || time.Now().After(deadline) {
 			break
 		}
-		runtime.GC() // their memory is free by then, and so the account
+		runtime.GC() // frees their memory, and so the account
 		time.Sleep(time.Millisecond)
 	}
 	if err != nil {
@@ -99,7 +100,7 @@ func TestLimitOfAllMemos(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-// TestCopiesOfMemosShareValues: large values of the operator's memo count once.
+// TestCopiesOfMemosShareValues checks that large values of the operator's memo count once.
 func TestCopiesOfMemosShareValues(t *testing.T) {
 	all := NewMemories()
 	all.Account = accounts.New(accounts.Limits{})
@@ -118,7 +119,7 @@ func TestCopiesOfMemosShareValues(t *testing.T) {
 	if n := reactortest.Held(all.Account, accounts.Memos); n < 1<<20 || n > 4<<20 {
 		t.Errorf("%d bytes are held", n)
 	}
-	// An outdated value counts as long as a copy has it.
+	// A replaced value counts while a copy holds it.
 	if _, err := all.Base.Set(all.Account, "config", []byte("1"), -1); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,8 @@ func TestCopiesOfMemosShareValues(t *testing.T) {
 	}
 }
 
-// TestMemosThatCannotBeCopied are empty, and say so.
+// TestMemosThatCannotBeCopied checks that such memos are empty, and that a warning is
+// logged.
 func TestMemosThatCannotBeCopied(t *testing.T) {
 	all := NewMemories()
 	all.Account = accounts.New(accounts.Limits{MemoMemory: 100_000})
@@ -150,7 +152,8 @@ func TestMemosThatCannotBeCopied(t *testing.T) {
 	}
 }
 
-// TestManySmallMemos: 100,000 objects with a value each fit into the default.
+// TestManySmallMemos checks that 100,000 objects with one value each fit into the default
+// limit.
 func TestManySmallMemos(t *testing.T) {
 	all := NewMemories()
 	all.Account = accounts.New(accounts.Limits{})

@@ -26,8 +26,8 @@ import (
 // Processor handles the events of the objects of one resource with the handlers of one
 // generation.
 //
-// An event walks through it once: process (what the worker of the object does: it waits,
-// patches and reads), decide (which handlers are called, and what they leave), and back.
+// Each event passes through it once: process (the worker of the object waits, patches and
+// reads), decide (which handlers are called, and with which results), and back.
 //
 // Kopf: kopf._core.reactor.processing (v1.45).
 type Processor struct {
@@ -44,16 +44,16 @@ type Processor struct {
 	RefKey     string
 }
 
-// Process handles one event, and returns the version that our patch has made. It
-// releases the generation, which the caller holds. It returns true if the event is to be
-// handled from the start, by the handlers that are there by then: these ones have been
-// replaced, or may have been while the object was throttled.
+// Process handles one event, and returns the version that the patch has created. It
+// releases the generation, which the caller holds. It returns true if the event must be
+// handled again from the start by the current handlers: the generation was replaced, or
+// may have been replaced while the object was throttled.
 func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
 	version, again = p.processed(ctx, it, q)
 	if again {
 		return "", true
 	}
-	it.Drop() // whatever has happened: others must not wait for ever
+	it.Drop() // in any case: others wait for the item
 	if it.Type == watching.Deleted {
 		p.Memories.forget(it.Meta.Key())
 	}
@@ -63,10 +63,10 @@ func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Q
 func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
 	if p.Runnables.IsClosed() {
 		p.Generation.Release()
-		return "", false // the next start lists the object
+		return "", false // the next start lists the object again
 	}
 	c, err := p.newCycle(it, q)
-	defer c.release() // unless it has, to sleep
+	defer c.release() // unless it was released before a sleep
 	if err != nil {
 		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
 		return "", false
@@ -84,7 +84,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	return version, false
 }
 
-// newCycle begins the handling of an event. The cycle is to be released, even if there is
+// newCycle begins the handling of an event. The caller must release the cycle, even after
 // an error.
 func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
 	c := &cycle{p: p, it: it, queue: q, held: p.Generation}
@@ -108,7 +108,7 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	return c, nil
 }
 
-// Execution calls handlers in a cycle.
+// Execution makes the execution of handlers in a cycle.
 func (p *Processor) Execution(lifecycle progression.Lifecycle, mode handling.ErrorsMode) *handling.Execution {
 	return &handling.Execution{Settings: p.Settings, Entrance: p.Runnables, Completion: p.Completion, Lifecycle: lifecycle, Errors: mode}
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// newProcessor serves the examples with a cluster that is nothing but the server.
+// newProcessor makes a processor for the examples. The server is its whole cluster.
 func newProcessor(registry *registries.Registry, server http.RoundTripper) *Processor {
 	config := settings.Default()
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
@@ -74,8 +74,8 @@ func newBenchProcessor(b *testing.B, server *reactortest.MemoryServer) *Processo
 	return newProcessor(registry, server)
 }
 
-// BenchmarkCreation is what the reactor does for a new object, without the guest and
-// the API server: its event, the patch, and the event that the patch causes.
+// BenchmarkCreation measures the work of the reactor for a new object without the guest
+// and the API server: its event, the patch, and the event of that patch.
 func BenchmarkCreation(b *testing.B) {
 	server := &reactortest.MemoryServer{}
 	p := newBenchProcessor(b, server)
@@ -93,8 +93,8 @@ func BenchmarkCreation(b *testing.B) {
 	}
 }
 
-// BenchmarkRestart is what the reactor does for an object that was handled before the
-// operator was started.
+// BenchmarkRestart measures the work of the reactor for an object that was handled before
+// the start of the operator.
 func BenchmarkRestart(b *testing.B) {
 	for _, size := range []int{200, 10_000} {
 		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
@@ -116,8 +116,8 @@ func BenchmarkRestart(b *testing.B) {
 	}
 }
 
-// Transformations that wait for a fresher body are not lost by a cycle that fails
-// for another reason; those that fail themselves are not repeated.
+// Transformations that wait for a newer body survive a cycle that fails for another
+// reason. Those that fail themselves are not repeated.
 func TestRemainingTransformations(t *testing.T) {
 	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
 	registry, err := registries.New(reactortest.Instant{Handlers: []abi.Handler{{Kind: abi.KindUpdate, ID: "update_fn", Resource: &resource}}})

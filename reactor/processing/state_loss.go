@@ -12,12 +12,12 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// largeBody is the size from which on an object's state may not fit into its
+// largeBody is the size of bodies, in bytes, from which the state may exceed the limit of
 // annotations: a character may take six bytes there.
 const largeBody = stores.AnnotationsLimit / 8
 
-// checkFits refuses an object whose state could not be stored, before its handlers
-// are called in vain. Most objects are too small to need the check.
+// checkFits rejects an object whose state cannot be stored, before its handlers run in
+// vain. Most objects are too small to need the check.
 func (p *Processor) checkFits(c *handling.Cause, state progression.State) error {
 	if len(c.Raw) < largeBody {
 		return nil
@@ -37,48 +37,49 @@ func (p *Processor) checkFits(c *handling.Cause, state progression.State) error 
 	return nil
 }
 
-// A user may remove the state of an object once or twice, to have it handled again.
-// What always removes it would have it handled for ever.
+// A user may remove the state of an object once or twice, to have the object handled
+// again. If the state is always removed, the object would be handled for ever.
 const (
 	lossLimit = 3
 	lossTime  = time.Minute
 )
 
-// stateLoss notices that the stored state of an object is removed again and again.
+// stateLoss detects that the stored state of an object is removed repeatedly.
 type stateLoss struct {
-	essence uint64 // as it was stored last: its hash; zero: never
-	pending uint64 // as it was last, when its creation was not complete: its hash; zero: never
+	essence uint64 // hash of the last stored essence; zero: none
+	pending uint64 // hash of the last essence of an unfinished creation; zero: none
 	since   time.Time
 	count   int
 }
 
-// stored remembers what has been stored for a new object.
+// stored remembers the essence that was stored for a new object.
 func (s *stateLoss) stored(essence dicts.Object) { s.essence, s.pending = hashOf(essence), 0 }
 
-// unfinished remembers a new object whose handlers are to be called again.
+// unfinished remembers a new object whose handlers must be called again.
 func (s *stateLoss) unfinished(c *handling.Cause) {
 	if k := c.Change(); k.Reason == causes.Create {
 		s.pending = hashOf(k.New)
 	}
 }
 
-// dropped says that the server has dropped a part of the patch of the object: perhaps the
-// progress of its handlers. Then they would be called again and again, without their delays.
+// dropped records that the server has dropped a part of the patch of the object, perhaps
+// the progress of its handlers. Without progress, they would be called repeatedly without
+// their delays.
 func (s *stateLoss) dropped() {
 	if s.pending != 0 {
 		s.essence = s.pending
 	}
 }
 
-// hashOf is never zero.
+// hashOf returns a hash that is never zero.
 func hashOf(essence any) uint64 {
 	hash := fnv.New64a()
-	hash.Write(dicts.Encode(essence)) // cannot fail
+	hash.Write(dicts.Encode(essence)) // never fails
 	return hash.Sum64() | 1
 }
 
-// isEndless tells that an object is new only since its state is always removed. It
-// says so once.
+// isEndless reports whether an object appears new only because its state is always
+// removed. It logs this once.
 func (s *stateLoss) isEndless(c *handling.Cause) bool {
 	if k := c.Change(); k.Reason != causes.Create || s.essence == 0 || s.essence != hashOf(k.New) {
 		return false

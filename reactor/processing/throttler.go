@@ -11,20 +11,20 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// throttler keeps an object that makes the framework itself fail from doing so
-// all the time: after each failure in a row, its events are ignored for longer.
-// Errors of handlers are not failures here.
+// throttler protects the operator from objects that make the framework fail. After each
+// consecutive failure, events of the object are ignored for longer. Errors of handlers do
+// not count.
 //
 // Kopf: kopf._core.actions.throttlers (v1.45).
 type throttler struct {
-	failures int       // in a row
+	failures int       // consecutive failures
 	until    time.Time // zero: not active
 }
 
-// isOn tells whether the object is throttled.
+// isOn reports whether the object is throttled.
 func (t *throttler) isOn() bool { return !t.until.IsZero() }
 
-// judge takes what has come of an event. It returns true if the object is throttled from
+// judge evaluates the result of an event. It returns true if the object is throttled from
 // now on.
 func (t *throttler) judge(ctx context.Context, err error, log loggers.Logger, delays backoffs.Backoffs) bool {
 	if err == nil {
@@ -32,7 +32,7 @@ func (t *throttler) judge(ctx context.Context, err error, log loggers.Logger, de
 		return false
 	}
 	if ctx.Err() != nil || errors.Is(err, handling.ErrExiting) {
-		return false // the operator ends: what was interrupted has told so
+		return false // the operator exits: what was interrupted has already logged it
 	}
 	if len(delays.List) == 0 {
 		log.Error(fmt.Sprintf("Handling has failed: %v", err))

@@ -18,7 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// throttled does some work as the worker of an object does.
+// throttled runs work as the worker of an object does.
 func throttled(ctx context.Context, th *throttler, q *queueing.Queue, delays backoffs.Backoffs, work func() error) {
 	p := &Processor{}
 	c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
@@ -71,7 +71,7 @@ func TestThrottlerWaitsLongerAfterEachFailure(t *testing.T) {
 
 func TestThrottlerIgnoresEventsMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := queueing.Alone(queueing.Item{Event: watching.Event{Type: watching.Modified}}) // always something new
+		q := queueing.Alone(queueing.Item{Event: watching.Event{Type: watching.Modified}}) // always a new event
 		throttler := &throttler{}
 		calls := 0
 		for range 5 {

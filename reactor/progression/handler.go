@@ -10,57 +10,57 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// Outcome is what became of one attempt of a handler.
-// The zero Outcome is not final: the handler is to be called again at once.
+// Outcome is the result of one attempt of a handler. The zero Outcome is not final: the
+// handler must be called again without a delay.
 //
 // Kopf: kopf._core.actions.execution.Outcome.
 type Outcome struct {
-	Final   bool           // there will be no other attempt
-	Delay   *time.Duration // until the next attempt; nil is none
-	Error   *string        // the message; nil is success, or an ignored error
-	Result  any            // the JSON value for the status; nil is none
+	Final   bool           // no further attempt follows
+	Delay   *time.Duration // until the next attempt; nil: no delay
+	Error   *string        // the message; nil: success, or an ignored error
+	Result  any            // the JSON value for the status; nil: no result
 	Subrefs []string       // ids of the sub-handlers that this attempt has declared
 }
 
-// HandlerState is the progress of one handler with one object. It is a value:
-// changes make new states.
+// HandlerState is the progress of one handler with one object. It is immutable: methods
+// return new states.
 //
 // Kopf: kopf._core.actions.progression.HandlerState.
 type HandlerState struct {
-	// Active handlers take part in the current cycle. The passive ones were
-	// found on the object: they are counted and purged, but not waited for.
+	// Active means that the handler takes part in the current cycle. The records of other
+	// handlers on the object are counted and purged, but not waited for.
 	Active bool
 
 	Started time.Time
 	Stopped time.Time // zero: not finished
 	Delayed time.Time // zero: not delayed
-	Purpose string    // the reason it is called for; empty fits any
+	Purpose string    // the reason for which it is called; empty matches any
 	Retries int       // attempts so far
 	Success bool
 	Failure bool
 	Message *string  // the last error
 	Subrefs []string // ids of its sub-handlers of all levels, sorted
 
-	stored *stores.Record // what is on the object; nil: nothing
+	stored *stores.Record // the record on the object; nil: none
 }
 
-// Finished tells whether the handler will not be called again.
+// Finished reports whether the handler is not called again.
 func (h HandlerState) Finished() bool { return h.Success || h.Failure }
 
-// Sleeping tells whether the handler waits for the time of its next attempt.
+// Sleeping reports whether the handler waits for the time of its next attempt.
 func (h HandlerState) Sleeping(now time.Time) bool {
 	return !h.Finished() && h.Delayed.After(now)
 }
 
-// Awakened tells whether the handler is to be called now.
+// Awakened reports whether the handler is due now.
 func (h HandlerState) Awakened(now time.Time) bool {
 	return !h.Finished() && !h.Sleeping(now)
 }
 
-// Runtime is the time since the first attempt was due.
+// Runtime returns the time since the first attempt was due.
 func (h HandlerState) Runtime(now time.Time) time.Duration { return now.Sub(h.Started) }
 
-// WithOutcome adds an attempt that has ended now.
+// WithOutcome adds an attempt that has ended at now.
 func (h HandlerState) WithOutcome(outcome Outcome, now time.Time) HandlerState {
 	if outcome.Final && h.Stopped.IsZero() {
 		h.Stopped = now
@@ -84,7 +84,7 @@ func union(a, b []string) []string {
 	return slices.Compact(merged)
 }
 
-// Record is the state as it is stored.
+// Record returns the state in its stored form.
 func (h HandlerState) Record() stores.Record {
 	return stores.Record{
 		Started: formatTime(h.Started),
@@ -99,9 +99,9 @@ func (h HandlerState) Record() stores.Record {
 	}
 }
 
-// isStored tells whether the object has exactly this record already. Nulls on
-// the object are as good as absent fields; the reference writes such records
-// again in each cycle, and forgets the delays over it.
+// isStored reports whether the object already has an equal record. Nulls on the object
+// count as absent fields. Kopf writes such records again in each cycle, and thereby loses
+// delays.
 func (h HandlerState) isStored() bool {
 	return h.stored != nil && reflect.DeepEqual(*h.stored, h.Record())
 }
@@ -110,8 +110,8 @@ func newHandler(purpose string, now time.Time) HandlerState {
 	return HandlerState{Active: true, Started: now, Purpose: purpose}
 }
 
-// restoreHandler reads a state from its record. Absent fields have defaults, so
-// that records of other versions can be read.
+// restoreHandler makes a state from its record. Absent fields have defaults, so that
+// records of other versions can be read.
 func restoreHandler(record *stores.Record, now time.Time) (HandlerState, error) {
 	started, err1 := parseTime("started", record.Started)
 	stopped, err2 := parseTime("stopped", record.Stopped)
@@ -162,7 +162,7 @@ func nonEmpty(text string) *string {
 	return &text
 }
 
-// valueOf is the zero value for absent fields.
+// valueOf returns the value of a field, or zero for an absent field.
 func valueOf[T any](field *T) (value T) {
 	if field != nil {
 		value = *field

@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// Lifecycle decides which of the awakened handlers are called in this cycle, and
-// in which order. It gets their ids in the order of registration and must not
-// change the list.
+// Lifecycle decides which of the due handlers are called in this cycle, and in which
+// order. It gets their ids in the order of registration and must not change the list.
 //
 // See https://docs.kopf.dev/en/latest/walkthrough/ and kopf.lifecycles.
 type Lifecycle func(ids []string, state State) []string
 
-// LifecycleByName finds a lifecycle by its name in the reference: asap,
-// all_at_once, one_by_one, randomized, shuffled. Random numbers from 0 to n-1 come
-// from intN, such as rand.IntN of math/rand/v2.
+// LifecycleByName returns a lifecycle by its name in Kopf: asap, all_at_once, one_by_one,
+// randomized, shuffled. The function intN returns random numbers from 0 to n-1, as
+// rand.IntN of math/rand/v2.
 func LifecycleByName(name string, intN func(n int) int) (Lifecycle, error) {
 	switch name {
 	case "asap":
@@ -33,8 +32,8 @@ func LifecycleByName(name string, intN func(n int) int) (Lifecycle, error) {
 	}
 }
 
-// ASAP is the default: one handler at a time, that with the fewest attempts. So a
-// failing handler lets all others go first.
+// ASAP is the default. It calls one handler at a time: the one with the fewest attempts,
+// so that a failing handler does not block the others.
 func ASAP(ids []string, state State) []string {
 	retries := func(id string) int { return state.handlers[id].Retries }
 	sorted := slices.Clone(ids)
@@ -45,11 +44,10 @@ func ASAP(ids []string, state State) []string {
 // AllAtOnce calls all handlers in one cycle.
 func AllAtOnce(ids []string, _ State) []string { return ids }
 
-// OneByOne calls one handler at a time. One that is delayed is not awakened, so
-// it lets the next one go.
+// OneByOne calls one handler at a time, in order. It skips a delayed handler.
 func OneByOne(ids []string, _ State) []string { return ids[:min(1, len(ids))] }
 
-// Randomized calls one handler at a time, any of them.
+// Randomized calls one handler at a time, at random.
 func Randomized(intN func(n int) int) Lifecycle {
 	return func(ids []string, _ State) []string {
 		if len(ids) == 0 {
@@ -59,7 +57,7 @@ func Randomized(intN func(n int) int) Lifecycle {
 	}
 }
 
-// Shuffled calls all handlers in one cycle, in any order.
+// Shuffled calls all handlers in one cycle, in random order.
 func Shuffled(intN func(n int) int) Lifecycle {
 	return func(ids []string, _ State) []string {
 		shuffled := slices.Clone(ids)

@@ -8,9 +8,9 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// DeliverResults puts what handlers have returned into the status, each under
-// the id of the handler. An object is merged with what the patch has there
-// already, anything else replaces it. Failed handlers have no results.
+// DeliverResults adds the results of handlers to the status, each under the id of the
+// handler. An object is merged into an existing object of the patch; any other value
+// replaces the existing value. Failed handlers have no results.
 //
 // See https://docs.kopf.dev/en/latest/results/
 func DeliverResults(outcomes map[string]Outcome, patch *stores.Patch) error {

@@ -1,6 +1,6 @@
-// Package progression follows handlers over the attempts that an object needs:
-// which of them are finished, which are to be called now, and which later. It
-// only computes; the moment is always given by the caller.
+// Package progression tracks handlers over the attempts that an object needs: which are
+// finished, which are due, and which are delayed. It is pure; the caller passes the
+// current time.
 //
 // Kopf: kopf._core.actions.progression, kopf._core.actions.lifecycles.
 package progression
@@ -15,9 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// State is the progress of all handlers concerned with one object. It is
-// immutable: each method that changes something gives a new State.
-// The zero State has no handlers.
+// State is the progress of all handlers of one object. It is immutable: methods return new
+// States. The zero State has no handlers.
 //
 // Kopf: kopf._core.actions.progression.State.
 type State struct {
@@ -26,8 +25,8 @@ type State struct {
 	handlers map[string]HandlerState
 }
 
-// FromStorage reads the records of those handlers that have one. They are
-// passive until WithHandlers takes them in.
+// FromStorage reads the records of the given handlers. They are passive until WithHandlers
+// activates them.
 func FromStorage(body stores.Object, storage stores.ProgressStorage, ids []string, now time.Time) (State, error) {
 	s := State{}.clone()
 	for _, id := range ids {
@@ -47,7 +46,7 @@ func FromStorage(body stores.Object, storage stores.ProgressStorage, ids []strin
 	return s, nil
 }
 
-// clone makes a State that can be changed before it is given away.
+// clone returns a copy that set may change.
 func (s State) clone() State {
 	s.ids = slices.Clone(s.ids)
 	s.handlers = maps.Clone(s.handlers)
@@ -57,7 +56,7 @@ func (s State) clone() State {
 	return s
 }
 
-// set adds or replaces a handler. Only clones may be changed.
+// set adds or replaces a handler. Call it only on clones.
 func (s *State) set(id string, handler HandlerState) {
 	if _, ok := s.handlers[id]; !ok {
 		s.ids = append(s.ids, id)
@@ -65,8 +64,8 @@ func (s *State) set(id string, handler HandlerState) {
 	s.handlers[id] = handler
 }
 
-// WithPurpose sets what the current cycle is for, such as "create". Handlers
-// keep their own purposes, except for those given here, which take on the new one.
+// WithPurpose sets the purpose of the current cycle, such as "create". Only the given
+// handlers adopt it; others keep their own.
 func (s State) WithPurpose(purpose string, ids ...string) State {
 	s = s.clone()
 	s.purpose = purpose
@@ -79,7 +78,7 @@ func (s State) WithPurpose(purpose string, ids ...string) State {
 	return s
 }
 
-// WithHandlers makes the handlers active. Those without a record start now.
+// WithHandlers activates the handlers. Those without a record start at now.
 func (s State) WithHandlers(ids []string, now time.Time) State {
 	s = s.clone()
 	for _, id := range ids {
@@ -93,8 +92,8 @@ func (s State) WithHandlers(ids []string, now time.Time) State {
 	return s
 }
 
-// WithOutcomes adds the attempts that have ended now.
-// Outcomes of handlers that are not in the state are an error.
+// WithOutcomes adds attempts that have ended at now. An outcome of an unknown handler is
+// an error.
 func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, error) {
 	s = s.clone()
 	known := 0
@@ -110,26 +109,25 @@ func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, 
 	return s, nil
 }
 
-// WithoutSuccesses drops the handlers that have succeeded, the purpose, and messages.
+// WithoutSuccesses removes the handlers that have succeeded, the purpose, and messages.
 func (s State) WithoutSuccesses() State {
 	rest := State{}.clone()
 	for _, id := range s.ids {
 		if handler := s.handlers[id]; !handler.Success {
-			handler.Message = nil // for objects only, and may be long
+			handler.Message = nil // messages are for objects only, and may be long
 			rest.set(id, handler)
 		}
 	}
 	return rest
 }
 
-// IDs lists the handlers, active or not.
+// IDs returns the handlers, active or not.
 func (s State) IDs() []string { return slices.Clone(s.ids) }
 
-// Handler gives the state of one handler, or the zero HandlerState if the
-// handler is not in the state.
+// Handler returns the state of one handler; the zero HandlerState if it is unknown.
 func (s State) Handler(id string) HandlerState { return s.handlers[id] }
 
-// Store writes the records that differ from what is on the object.
+// Store writes the records that differ from those on the object.
 func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
 	for _, id := range s.ids {
 		handler := s.handlers[id]
@@ -143,8 +141,8 @@ func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.Pro
 	return storage.Flush()
 }
 
-// Purge deletes the records of the given handlers, of all those in the state,
-// and of their sub-handlers. Records of anybody else stay.
+// Purge deletes the records of the given handlers, of all handlers in the state, and of
+// their sub-handlers. Other records stay.
 func (s State) Purge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage, ids []string) error {
 	all := slices.Clone(ids)
 	for _, id := range s.ids {

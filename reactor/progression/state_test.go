@@ -22,7 +22,7 @@ var (
 	verbosely = stores.NewAnnotationsProgress(stores.AnnotationsProgressOptions{Verbose: true})
 )
 
-// stored is an object with these records in its annotations.
+// stored returns an object with these records in its annotations.
 func stored(records map[string]string) stores.Object {
 	annotations := stores.Object{}
 	for id, record := range records {
@@ -40,7 +40,7 @@ func restore(t *testing.T, records map[string]string, ids ...string) progression
 	return state
 }
 
-// patchOf is what Store writes, by the ids of the handlers.
+// patchOf returns what Store writes, by handler id.
 func patchOf(t *testing.T, state progression.State, body stores.Object, storage stores.ProgressStorage) map[string]any {
 	t.Helper()
 	patch := &stores.Patch{}
@@ -263,7 +263,7 @@ func TestCorruptedRecordsAreNamed(t *testing.T) {
 	}
 }
 
-// fixed is a storage that always has the same record and fails at all else.
+// fixed is a storage that always returns one record and fails otherwise.
 type fixed struct {
 	stores.ProgressStorage
 	record stores.Record

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Counts tells how many handlers are how far.
+// Counts are numbers of handlers by their progress.
 type Counts struct {
-	Success int // done
+	Success int // succeeded
 	Failure int // failed for good
-	Running int // not finished: called, delayed, or waiting for their turn
+	Running int // unfinished: running, delayed, or not called yet
 }
 
-// Extra counts the handlers that are left over from another purpose.
+// Extra counts unfinished handlers of another purpose.
 type Extra struct {
 	Purpose string
 	Counts  Counts
 }
 
-// Done tells whether all active handlers are finished. Without any, they are.
+// Done reports whether all active handlers are finished. It is true if there are none.
 func (s State) Done() bool {
 	for _, handler := range s.handlers {
 		if handler.Active && !handler.Finished() {
@@ -28,16 +28,15 @@ func (s State) Done() bool {
 	return true
 }
 
-// Counts counts the handlers of the current purpose, and those of none.
+// Counts counts the handlers of the current purpose, and those without a purpose.
 func (s State) Counts() Counts {
 	return s.count(func(h HandlerState) bool {
 		return s.purpose == "" || h.Purpose == "" || h.Purpose == s.purpose
 	})
 }
 
-// Extras lists the purposes other than the current one, in the order of the
-// handlers. It is not empty when one reason has taken over from another before
-// all handlers were done.
+// Extras lists the purposes other than the current one, in the order of the handlers. It
+// is not empty when one reason has taken over from another before all handlers were done.
 func (s State) Extras() []Extra {
 	var extras []Extra
 	seen := map[string]bool{"": true, s.purpose: true}
@@ -72,7 +71,7 @@ func (s State) count(which func(HandlerState) bool) Counts {
 	return counts
 }
 
-// Awakened picks the handlers that are to be called now, in the given order.
+// Awakened returns the handlers that are due now, in the given order.
 func (s State) Awakened(ids []string, now time.Time) []string {
 	var awakened []string
 	for _, id := range ids {
@@ -83,8 +82,8 @@ func (s State) Awakened(ids []string, now time.Time) []string {
 	return awakened
 }
 
-// Delays lists how long the active handlers that are not finished have to wait,
-// in the order of the handlers: zero for those that can be called at once.
+// Delays returns the delays of the unfinished active handlers, in the order of the
+// handlers; zero for those that are due now.
 func (s State) Delays(now time.Time) []time.Duration {
 	var delays []time.Duration
 	for _, id := range s.ids {
@@ -95,8 +94,7 @@ func (s State) Delays(now time.Time) []time.Duration {
 	return delays
 }
 
-// Delay is the shortest of the delays; nil if there are none, so that nothing
-// has to be waited for.
+// Delay returns the shortest delay; nil if no handler is unfinished.
 func (s State) Delay(now time.Time) *time.Duration {
 	delays := s.Delays(now)
 	if len(delays) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// TestQueuesOverTheLimit: however many events an object has, and whoever wants to see each of
-// them, the bodies that wait are bounded; each object is handled, the newest state last.
+// TestQueuesOverTheLimit checks that waiting bodies are bounded for any number of events,
+// even if each raw event counts. Each object is handled, with its newest state last.
 func TestQueuesOverTheLimit(t *testing.T) {
 	const limit, objects, changes, size = 1 << 20, 100, 50, 10_000
 	synctest.Test(t, func(t *testing.T) {

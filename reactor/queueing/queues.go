@@ -13,99 +13,101 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// maxSlots bounds the objects that are worked on at once. More of them would not be
-// faster: guests have the cores, and the API server takes clients.MaxWrites patches
-// at once; but each takes memory. A worker that waits for something else gives its slot up.
+// maxSlots limits the objects that are handled at the same time. More would take memory,
+// but not be faster: guests share the cores, and the API server takes clients.MaxWrites
+// concurrent patches. A worker that waits for something else gives up its slot.
 const maxSlots = 4 * clients.MaxWrites
 
-// maxReady is how many objects of a listing may be ready before its next page is
-// read: so large listings are not held in memory.
+// maxReady limits the ready objects of a listing before its next page is read, so that
+// large listings are not held in memory.
 const maxReady = 4 * maxSlots
 
-// Queues hands the events of each object to its handling, one at a time and in
-// their order. Objects do not wait for each other, unless there is a limit of
-// workers.
+// Queues passes the events of each object to its handling, one at a time and in order.
+// Objects do not wait for each other, unless a limit of workers is set.
 //
 // # Guarantees
 //
 //   - Two events of one object are never handled at the same time.
-//   - Objects get workers in the order of their events; one without events has none.
-//   - Changes that follow each other faster than they can be handled are handled
-//     as one, so that the queue of an object is bounded, unless somebody wants to
-//     see each raw event.
-//   - If the bodies that wait are over the limit PendingMemory, changes are handled as
-//     one even then, and without their bodies. No object is lost: see shed.
+//   - Objects get workers in the order of their events. An object without events has no
+//     worker.
+//   - Consecutive changes that arrive faster than they are handled are merged, so that the
+//     queue of an object is bounded. They are not merged if handlers need each raw event.
+//   - If the waiting bodies exceed the limit PendingMemory, changes are merged in any case,
+//     and wait without their bodies. No object is lost: see shed.
 //
-// Kopf: kopf._core.reactor.queueing (v1.45), where each object has a worker of its own.
+// Kopf: kopf._core.reactor.queueing (v1.45), where each object has its own worker.
 type Queues struct {
 	Process  func(ctx context.Context, item Item, q *Queue) (version string)
-	Account  *accounts.Account // for the bodies that wait
-	Idle     time.Duration     // after which a worker without objects ends
-	patience time.Duration     // how long a patched version is waited for
-	every    bool              // each raw event counts: do not merge them
-	limit    int               // of objects with workers, even if they wait; 0: none
+	Account  *accounts.Account // for waiting bodies
+	Idle     time.Duration     // how long a worker without objects waits before it ends
+	patience time.Duration     // how long a worker waits for a patched version
+	every    bool              // do not merge events, because each raw event counts
+	limit    int               // maximum number of objects with workers, including waiting ones; 0: no limit
 
-	beginning sequence // of the objects with new events
+	beginning sequence // order in which objects with new events begin
 
 	workers sync.WaitGroup
-	offers  chan *Queue   // taken by workers without objects
-	closing chan struct{} // closed when these are to end
+	offers  chan *Queue   // received by workers without objects
+	closing chan struct{} // closed when idle workers must end
 
-	mu      sync.Mutex // guards all below, and all queues
+	mu      sync.Mutex // guards the fields below, and all queues
 	objects map[string]*Queue
-	awaited map[string]awaited // versions of our patches, by objects
-	ready   []*Queue           // those with events and without a worker
-	busy    int                // those with a worker
-	slots   int                // those with a worker that does not wait for anything
-	room    chan struct{}      // closed when fewer are ready; nil: nobody waits for it
-	closed  bool               // nothing is put in anymore
+	awaited map[string]awaited // versions of the operator's patches by object
+	ready   []*Queue           // objects with events and without a worker
+	busy    int                // number of objects with a worker
+	slots   int                // number of objects whose worker waits for nothing
+	room    chan struct{}      // closed when fewer are ready; nil: no waiters
+	closed  bool               // no event can be added
 }
 
 // Item is one event in a queue.
 type Item struct {
 	watching.Event
 
-	// ConsistentAt is the time from which on the object is taken as it is, though
-	// the version of our last patch has not arrived. Zero: nothing is waited for.
+	// ConsistentAt is the time from which the known state counts as consistent, even if the
+	// version of the last patch has not arrived. Zero: no version is expected.
 	ConsistentAt time.Time
 
-	// Indexed is called once the object of an initial listing has been indexed. May be nil.
+	// Indexed is called after the object of an initial listing has been indexed. It may be
+	// nil.
 	Indexed func()
 
-	// Again says that nothing has happened to the object, but to its handlers.
+	// Again means that the handlers have changed, not the object.
 	Again bool
 
-	charged  int  // bytes in the account while it waits
-	Bodiless bool // the body is to be read again: the account has refused it
+	charged  int  // bytes in the account while the item waits
+	Bodiless bool // the body must be read again, because the account has refused it
 }
 
-// itemCost is about what an item takes besides its body, in bytes.
+// itemCost is the approximate memory of an item in addition to its body, in bytes.
 const itemCost = 512
 
-// Drop ends the waits for an item that is not handled.
+// Drop calls the hooks of an item that is not handled.
 func (it Item) Drop() {
 	if it.Indexed != nil {
 		it.Indexed()
 	}
 }
 
-// awaited is the version of our last patch, until it arrives or it is too late.
+// awaited is the version of the last patch, until it arrives or its deadline passes.
 type awaited struct {
 	version      string
 	consistentAt time.Time
 }
 
-// Queue is what waits for one object.
+// Queue holds the waiting events of one object.
 type Queue struct {
 	owner   *Queues
 	key     string
 	pending []Item
-	arrived chan struct{} // has a token when something has been added
-	nudged  bool          // the next sleep is over at once
-	hasSlot bool          // has a worker that does not wait for anything
-	place   *place        // of its worker; written before there is one, then by it alone
+	arrived chan struct{} // has a token when an item has been added
+	nudged  bool          // the next sleep ends at once
+	hasSlot bool          // its worker waits for nothing
+	place   *place        // of its worker; set before the worker exists, then by the worker alone
 }
 
+// New makes queues. The limit is the maximum number of objects with workers; 0 means no
+// limit.
 func New(limit int) *Queues {
 	return &Queues{
 		limit: limit, objects: map[string]*Queue{}, awaited: map[string]awaited{},
@@ -120,8 +122,8 @@ func Of(s *settings.Settings) *Queues {
 	return qs
 }
 
-// Put adds an event; the object gets a worker as soon as there is a slot. The
-// workers end when the context does, or when they have nothing to do.
+// Put adds an event. The object gets a worker when a slot is free. Workers end with the
+// context, or when they are idle.
 func (qs *Queues) Put(ctx context.Context, it Item) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -140,8 +142,8 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 	qs.dispatch(ctx)
 }
 
-// Hold waits until not too many objects are ready. With a limit of workers it does
-// not, since those may wait for changes that come after the listing.
+// Hold waits while too many objects are ready. It does not wait if a limit of workers is
+// set, because workers may wait for changes that come after the listing.
 func (qs *Queues) Hold(ctx context.Context) {
 	qs.mu.Lock()
 	if len(qs.ready) < maxReady || qs.limit > 0 {
@@ -159,7 +161,7 @@ func (qs *Queues) Hold(ctx context.Context) {
 	}
 }
 
-// add appends an event, or replaces the last one if only the newest state counts.
+// add appends an event, or replaces the last one if only the newest state matters.
 func (q *Queue) add(it Item, every bool) {
 	last := len(q.pending) - 1
 	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
@@ -173,8 +175,8 @@ func (q *Queue) add(it Item, every bool) {
 	q.token()
 }
 
-// charge counts the body of an event that is to wait. If it is refused, the event waits
-// without it.
+// charge counts the body of a waiting event in the account. If the account refuses it, the
+// event waits without its body.
 func (qs *Queues) charge(it *Item) {
 	size := itemCost + len(it.Object)
 	if qs.Account.Take(accounts.Pending, size) == nil {
@@ -184,15 +186,15 @@ func (qs *Queues) charge(it *Item) {
 	}
 }
 
-// give gives back what was charged.
+// give returns the memory of an item to the account.
 func (qs *Queues) give(it *Item) {
 	qs.Account.Give(accounts.Pending, it.charged)
 	it.charged = 0
 }
 
-// shed makes one event of a change and the one before if either of them waits without
-// its body: that is read when its place comes, and will be the newest one for both. So
-// the queue of an object stays short even if each raw event counts.
+// shed merges a change with the previous one if either waits without its body. The body is
+// read when the event is handled, and is then the newest one for both. So the queue of an
+// object stays short even if each raw event counts.
 func (q *Queue) shed(it Item) bool {
 	if len(q.pending) == 0 || it.Type != watching.Modified {
 		return false
@@ -206,18 +208,18 @@ func (q *Queue) shed(it Item) bool {
 	return true
 }
 
-// dispatch gives slots to objects that are ready, and workers: free ones, or new ones.
+// dispatch gives slots and workers to ready objects. It starts a worker if none is idle.
 func (qs *Queues) dispatch(ctx context.Context) {
 	for q := qs.assign(ctx); q != nil; q = qs.assign(ctx) {
 		select {
 		case qs.offers <- q:
 		default:
-			qs.workers.Go(func() { qs.work(ctx, q) }) // Waited for by Drain.
+			qs.workers.Go(func() { qs.work(ctx, q) }) // Drain waits for it.
 		}
 	}
 }
 
-// assign gives a slot to the next object, if there is any and the limits allow it.
+// assign gives a slot to the next object, if the limits allow it.
 func (qs *Queues) assign(ctx context.Context) *Queue {
 	if len(qs.ready) == 0 || ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
 		return nil
@@ -225,7 +227,7 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 	q := qs.ready[0]
 	qs.ready[0] = nil
 	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
-		qs.ready = nil // lets the old array go
+		qs.ready = nil // frees the old array
 	}
 	if qs.room != nil && len(qs.ready) < maxReady {
 		close(qs.room)
@@ -237,9 +239,8 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 	return q
 }
 
-// Leave gives up the slot of an object, and its place, while its worker waits for
-// time or for others. The worker does not take a slot again: so a worker that holds
-// anything never waits for a slot.
+// Leave gives up the slot and the place of an object while its worker waits. The worker
+// does not take a slot again, so a worker that holds a lock never waits for a slot.
 func (q *Queue) Leave(ctx context.Context) {
 	if q == nil {
 		return
@@ -248,15 +249,15 @@ func (q *Queue) Leave(ctx context.Context) {
 	q.offer(ctx)
 }
 
-// Rest lets the next object begin; the slot is kept.
+// Rest lets the next object begin. The object keeps its slot.
 func (q *Queue) Rest() {
 	if q != nil {
 		q.place.over()
 	}
 }
 
-// Hooks are those of a request of the worker: the next object begins when it is sent, and
-// gets the slot before a pause.
+// Hooks returns the hooks for a request of the worker. The next object begins when the
+// request is sent, and gets the slot before a pause.
 func (q *Queue) Hooks(ctx context.Context) clients.Hooks {
 	return clients.Hooks{Sent: q.Rest, Pausing: func() { q.Leave(ctx) }}
 }
@@ -276,8 +277,7 @@ func (q *Queue) stand() {
 	}
 }
 
-// work handles an event of one object after the other, until there are none for a
-// while.
+// work handles events of one object after another, until it has been idle for a while.
 func (qs *Queues) work(ctx context.Context, q *Queue) {
 	for q != nil {
 		qs.handle(ctx, q)
@@ -311,15 +311,15 @@ func (qs *Queues) handle(ctx context.Context, q *Queue) {
 	}
 }
 
-// take takes the next event of an object.
+// take removes the next event of an object from its queue.
 func (qs *Queues) take(q *Queue) Item {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	it := q.pending[0]
 	qs.give(&it)
-	q.pending[0] = Item{} // lets the body go
+	q.pending[0] = Item{} // frees the body
 	if q.pending = q.pending[1:]; len(q.pending) == 0 {
-		q.pending = nil // lets the old array go
+		q.pending = nil // frees the old array
 	}
 	if a, ok := qs.awaited[q.key]; ok {
 		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle {
@@ -331,7 +331,7 @@ func (qs *Queues) take(q *Queue) Item {
 	return it
 }
 
-// next ends the work on an object for now, and gives a slot to the one that is next.
+// next ends the work on an object for now, and gives a slot to the next object.
 func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -348,9 +348,9 @@ func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
 	return mine
 }
 
-// Unhurried waits for something that concerns all objects, without keeping the
-// place of a worker from them, even if there is a limit. If there is nothing to wait
-// for, the object keeps its place.
+// Unhurried waits for something that concerns all objects. It frees the worker for other
+// objects meanwhile, even if a limit of workers is set. If over is true, nothing is waited
+// for and the object keeps its place.
 func (q *Queue) Unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
 	q.offer(ctx)
 	if over {
@@ -369,7 +369,7 @@ func (qs *Queues) occupy(ctx context.Context, places int) {
 	qs.dispatch(ctx)
 }
 
-// reached tells whether a version is the expected one or a later one.
+// reached reports whether a version is the expected one or a later one.
 func reached(version, expected string) bool {
 	if version == expected {
 		return true
@@ -378,8 +378,8 @@ func reached(version, expected string) bool {
 	return err == nil && order > 0
 }
 
-// Sleep waits for a time, unless new events of the object arrive or the context
-// ends. It returns what is left of the time, zero if it was slept in full.
+// Sleep waits for d, or until a new event of the object arrives or the context ends. It
+// returns the remaining time; zero after a full sleep.
 func (q *Queue) Sleep(ctx context.Context, d time.Duration) time.Duration {
 	if d > 0 {
 		q.Leave(ctx)
@@ -404,8 +404,8 @@ func (q *Queue) Sleep(ctx context.Context, d time.Duration) time.Duration {
 	}
 }
 
-// pressed tells whether there is no time to sleep: newer events of the object
-// wait already, or the operator exits; or no need to: somebody has nudged.
+// pressed reports whether a sleep must not begin: newer events of the object wait, the
+// operator exits, or the worker was nudged.
 func (q *Queue) pressed() (pressed, nudged bool) {
 	q.owner.mu.Lock()
 	defer q.owner.mu.Unlock()
@@ -413,8 +413,8 @@ func (q *Queue) pressed() (pressed, nudged bool) {
 	return len(q.pending) > 0 || q.owner.closed, nudged
 }
 
-// Nudger returns what ends the sleep of the worker of the object as if its time was over,
-// whatever worker that is by then. It does not keep the queue.
+// Nudger returns a function that ends the sleep of the object's current worker as if its
+// time was over. The function does not keep the queue in memory.
 func (q *Queue) Nudger() func() {
 	owner, key := q.owner, q.key
 	return func() { owner.nudge(key) }
@@ -437,9 +437,9 @@ func (q *Queue) token() {
 	}
 }
 
-// Drain lets idle workers end at once and waits for the busy ones, at most for
-// the given time; then it cancels them, and waits for that. It returns the number
-// of objects that were cancelled.
+// Drain ends idle workers at once and waits for busy ones, at most for the patience. Then
+// it cancels them, and waits for their end. It returns the number of objects that were
+// cancelled.
 func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	qs.mu.Lock()
 	qs.closed = true
@@ -449,7 +449,7 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	}
 	qs.mu.Unlock()
 	done := make(chan struct{})
-	go func() { // Ends when the workers have: they get the cancellation below.
+	go func() { // It ends with the workers, which are cancelled below.
 		qs.workers.Wait()
 		close(done)
 	}()
@@ -468,7 +468,7 @@ func (qs *Queues) Drain(cancel context.CancelFunc, patience time.Duration) int {
 	return left
 }
 
-// forget drops the events that will not be handled any more.
+// forget drops the events that are no longer handled.
 func (qs *Queues) forget() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -480,20 +480,20 @@ func (qs *Queues) forget() {
 	}
 }
 
-// All says whether each raw event counts from now on.
+// All sets whether each raw event counts from now on.
 func (qs *Queues) All(every bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	qs.every = every
 }
 
-// Alone is the queue of one object whose worker is the caller, with events that wait: for
-// what handles events of its own accord, such as tests.
+// Alone returns the queue of one object whose worker is the caller, with waiting events.
+// Tests use it.
 func Alone(waiting ...Item) *Queue {
 	return &Queue{owner: New(0), arrived: make(chan struct{}, 1), pending: waiting}
 }
 
-// Taken is how many objects have a worker that does not wait for anything.
+// Taken returns how many objects have a worker that waits for nothing.
 func (qs *Queues) Taken() int {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// recorder is a process function that remembers what it was called with.
+// recorder is a process function that records its calls.
 type recorder struct {
 	mu    sync.Mutex
 	seen  []string
@@ -38,7 +38,7 @@ func (r *recorder) process(ctx context.Context, it Item, q *Queue) string {
 
 func first[A, B any](a A, _ B) A { return a }
 
-// snapshot is what was seen so far, and when.
+// snapshot returns the recorded calls and their times.
 func (r *recorder) snapshot() ([]string, []time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +125,8 @@ func TestQueueWorkersEndWhenIdle(t *testing.T) {
 	})
 }
 
-// TestSlotsOfQueues makes sure that there are not more objects worked on at once than
-// is useful, and that those that wait do not count.
+// TestSlotsOfQueues checks that the number of handled objects is limited, and that waiting
+// ones do not count.
 func TestSlotsOfQueues(t *testing.T) {
 	waits := map[string]func(ctx context.Context, q *Queue){
 		"working":  func(context.Context, *Queue) { time.Sleep(time.Second) },
@@ -171,8 +171,8 @@ func TestSlotsOfQueues(t *testing.T) {
 	}
 }
 
-// TestListingsWaitForRoom makes sure that a listing is not read much faster than its
-// objects are handled.
+// TestListingsWaitForRoom checks that a listing is not read much faster than its objects
+// are handled.
 func TestListingsWaitForRoom(t *testing.T) {
 	const objects, page = 4 * maxReady, 100
 	for limit, most := range map[int]int{0: maxReady + page, 1: objects - 1} {

@@ -8,34 +8,33 @@ import (
 )
 
 const (
-	// maxPlaces is how many begin in their order. If there are more at once, the rest
-	// begin whenever they can: then it counts how fast all of them are done.
+	// maxPlaces is how many objects begin in order. Further ones begin without an order,
+	// because then the throughput matters more.
 	maxPlaces = 16
 
-	// placePatience is how long the others wait for one that computes and computes.
+	// placePatience is how long the others wait for an object that only computes.
 	placePatience = 100 * time.Millisecond
 )
 
-// sequence lets objects whose events come together begin in their order, each as soon as the one
-// before it rests: when it waits for something, has sent a request, or is done.
+// sequence lets objects whose events arrive together begin in order. An object begins when
+// the previous one rests: when it waits for something, has sent a request, or is done.
 //
-// In the reference, everything runs in one thread until it waits for something. So the
-// objects of a listing are handled in the order of the listing there, and logs and
-// numbers in memos tell of it.
+// In Kopf, a single thread runs everything until it waits. So Kopf handles the objects of
+// a listing in its order, which logs and numbers in memos show.
 type sequence struct {
-	mu   sync.Mutex // guards line, and all places
-	line []*place   // those that do not rest yet
+	mu   sync.Mutex // guards line and all places
+	line []*place   // places of objects that do not rest yet
 }
 
-// place is that of one object in a sequence. A nil one never waits.
+// place is the place of one object in a sequence. A nil place never waits.
 type place struct {
 	owner *sequence
-	came  chan struct{} // closed when it is the first one; nil: it was from the beginning
-	since time.Time     // when it began; zero: not yet
-	timer *time.Timer   // that ends it, once another one waits
+	came  chan struct{} // closed when the place is the first one; nil: it always was
+	since time.Time     // when the object began; zero: not yet
+	timer *time.Timer   // ends the place, if another one waits
 }
 
-// join takes the last place in the line.
+// join takes the last place of the line.
 func (ts *sequence) join() *place {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -50,7 +49,7 @@ func (ts *sequence) join() *place {
 	return t
 }
 
-// wait waits until all places before are over.
+// wait waits until all earlier places are over.
 func (t *place) wait(ctx context.Context) {
 	if t == nil {
 		return
@@ -67,7 +66,7 @@ func (t *place) wait(ctx context.Context) {
 	t.since = time.Now()
 }
 
-// hurry bounds the time of the first one, since another one waits for its end.
+// hurry limits the time of the first place, because another one waits for it.
 func (ts *sequence) hurry() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -81,7 +80,7 @@ func (ts *sequence) hurry() {
 	first.timer = time.AfterFunc(left, first.over)
 }
 
-// over ends the place; later calls do nothing.
+// over ends the place. Further calls do nothing.
 func (t *place) over() {
 	if t == nil {
 		return

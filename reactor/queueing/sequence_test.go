@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// TestTurns: those who come together begin in their order, whenever they are ready.
+// TestTurns checks that objects that arrive together begin in order, whenever they are
+// ready.
 func TestTurns(t *testing.T) {
 	const n = maxPlaces
 	tests := []struct {
 		name string
-		busy func(i int) time.Duration // how long a place takes
-		want time.Duration             // when the last one has begun
+		busy func(i int) time.Duration // how long an object computes
+		want time.Duration             // when the last object has begun
 	}{
 		{"short ones", func(int) time.Duration { return time.Millisecond }, (n - 1) * time.Millisecond},
 		{"one that never rests", func(i int) time.Duration { return time.Duration(max(0, 1-i)) * time.Hour }, placePatience},
@@ -64,8 +65,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestQueuesBeginInOrder: objects that come together are handled in their order, and
-// nobody waits for one that waits itself.
+// TestQueuesBeginInOrder checks that objects that arrive together are handled in order,
+// and that none waits for an object that waits itself.
 func TestQueuesBeginInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -1,3 +1,3 @@
-// Package reactortest has guests without WebAssembly, and servers without a cluster, for the
-// tests of the reactor.
+// Package reactortest provides guests without WebAssembly, and servers without a cluster,
+// for tests of the reactor.
 package reactortest

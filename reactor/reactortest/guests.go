@@ -15,22 +15,23 @@ import (
 
 // Scripted is a guest without WebAssembly: its handlers are scripts of steps.
 type Scripted struct {
-	Scripts map[string][]string // steps as JSON by the id of the handler
-	Fails   map[string]error    // failures of the guest itself
+	Scripts map[string][]string // steps as JSON by handler id
+	Fails   map[string]error    // failures of the guest itself by handler id
 
-	Attempts []string    // the first steps of the attempts, one after another, instead of scripts
-	Begin    time.Time   // of the test
+	Attempts []string    // the first steps of consecutive attempts, instead of scripts
+	Begin    time.Time   // start of the test
 	Times    []time.Time // of the attempts
 
 	Invocations []abi.Invocation
 	Answers     []abi.Answer
-	Answered    time.Time // the first of them
+	Answered    time.Time // of the first answer
 	Cancelled   int
 	Alive       int // tasks that are not released
 	Edits       func(body dicts.Object)
-	Verdicts    []abi.Verdict // on filters
+	Verdicts    []abi.Verdict // answers to filters
 }
 
+// ScriptedTask is the task of a Scripted.
 type ScriptedTask struct {
 	Guest    *Scripted
 	ID       string
@@ -38,14 +39,18 @@ type ScriptedTask struct {
 	released bool
 }
 
+// Name implements guests.Guest.
 func (g *Scripted) Name() string { return "scripted" }
 
+// Registration implements guests.Guest.
 func (g *Scripted) Registration() *abi.Registration { return &abi.Registration{} }
 
+// Ask returns the verdicts.
 func (g *Scripted) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	return &abi.Answers{Answers: g.Verdicts}, nil
 }
 
+// Start starts the script of the handler.
 func (g *Scripted) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ guests.Env) (guests.Task, *abi.Step, error) {
 	g.Invocations = append(g.Invocations, *inv)
 	if err := g.Fails[inv.ID]; err != nil {
@@ -70,14 +75,17 @@ func (t *ScriptedTask) next() (*abi.Step, error) {
 	return step, json.Unmarshal([]byte(text), step)
 }
 
+// Start starts a sub-handler.
 func (t *ScriptedTask) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	return t.Guest.Start(ctx, inv, body, e)
 }
 
+// Ask returns the verdicts.
 func (t *ScriptedTask) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.Env) (*abi.Answers, error) {
 	return t.Guest.Ask(ctx, q, body, e)
 }
 
+// Resume returns the next step of the script.
 func (t *ScriptedTask) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error) {
 	if t.Guest.Answers = append(t.Guest.Answers, answer); len(t.Guest.Answers) == 1 {
 		t.Guest.Answered = time.Now()
@@ -85,8 +93,10 @@ func (t *ScriptedTask) Resume(_ context.Context, answer abi.Answer) (*abi.Step, 
 	return t.next()
 }
 
+// Cancel counts the cancellation.
 func (t *ScriptedTask) Cancel(context.Context) error { t.Guest.Cancelled++; return nil }
 
+// Transform applies Edits to a body.
 func (t *ScriptedTask) Transform(_ context.Context, raw []byte) ([]byte, error) {
 	body, err := dicts.DecodeObject(raw)
 	if err != nil {
@@ -96,6 +106,7 @@ func (t *ScriptedTask) Transform(_ context.Context, raw []byte) ([]byte, error) 
 	return json.Marshal(body)
 }
 
+// Release counts the task as released.
 func (t *ScriptedTask) Release(context.Context) {
 	if !t.released {
 		t.released = true
@@ -106,34 +117,42 @@ func (t *ScriptedTask) Release(context.Context) {
 // Instant is a guest whose handlers end at once, with a patch of the status.
 type Instant struct{ Handlers []abi.Handler }
 
+// Name implements guests.Guest.
 func (g Instant) Name() string { return "instant" }
 
+// Registration implements guests.Guest.
 func (g Instant) Registration() *abi.Registration { return &abi.Registration{Handlers: g.Handlers} }
 
+// Ask implements guests.Asker.
 func (g Instant) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	return &abi.Answers{}, nil
 }
 
+// Start returns the last step of a handler.
 func (g Instant) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
 	return &ScriptedTask{Guest: &Scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}}, nil
 }
 
-// Counting is a guest whose handlers all wait in the same way; its calls are counted.
+// Counting is a guest whose handlers all wait in the same way. It counts its calls.
 type Counting struct {
 	Handlers []abi.Handler
-	Step     abi.Step // the first one of each call
+	Step     abi.Step // the first step of each call
 	takes    time.Duration
 	Begun    atomic.Int64
 }
 
+// Name implements guests.Guest.
 func (g *Counting) Name() string { return "counting" }
 
+// Registration implements guests.Guest.
 func (g *Counting) Registration() *abi.Registration { return &abi.Registration{Handlers: g.Handlers} }
 
+// Ask implements guests.Asker.
 func (g *Counting) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
 	return &abi.Answers{}, nil
 }
 
+// Start counts the call and returns the first step.
 func (g *Counting) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
 	g.Begun.Add(1)
 	time.Sleep(g.takes)
@@ -141,7 +160,7 @@ func (g *Counting) Start(context.Context, *abi.Invocation, []byte, guests.Env) (
 	return countingTask{}, &step, nil
 }
 
-// countingTask ends as soon as it is resumed.
+// countingTask ends at its first Resume.
 type countingTask struct{ guests.Task }
 
 func (countingTask) Resume(context.Context, abi.Answer) (*abi.Step, error) {
@@ -158,7 +177,7 @@ func NewCounting(step abi.Step, takes time.Duration) *Counting {
 	return &Counting{Handlers: []abi.Handler{{Kind: abi.KindDaemon, ID: "daemon_fn", Resource: &resource}}, Step: step, takes: takes}
 }
 
-// HandlerOf is a handler of a guest, as its JSON declares it.
+// HandlerOf returns a handler of a guest from its declaration in JSON.
 func HandlerOf(t *testing.T, guest guests.Guest, declaration string) *registries.Handler {
 	t.Helper()
 	var spec abi.Handler

@@ -14,12 +14,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// MemoryServer merges patches into the one object that it has.
+// MemoryServer merges patches into the single object that it holds.
 type MemoryServer struct {
 	Version int
 	Object  []byte
 }
 
+// RoundTrip implements http.RoundTripper.
 func (s *MemoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -59,7 +60,7 @@ func mergeInto(target, patch dicts.Object) {
 	}
 }
 
-// NewObject is an object of about 600 bytes as the API server has it.
+// NewObject returns an object of about 600 bytes, in the form of the API server.
 func NewObject(n int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,`+
 		`"managedFields":[{"apiVersion":"kopf.dev/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"f:field":{},"f:items":{},"f:text":{}}},`+
@@ -67,31 +68,35 @@ func NewObject(n int) []byte {
 		`"uid":"uid-%d"},"spec":{"field":"value","items":[1,2,3],"text":%q}}`, n, n, n, strings.Repeat("x", 200))
 }
 
-// Unchanging is a server that agrees to each patch and shows one object.
+// Unchanging is a server that accepts each patch and returns one unchanged object.
 type Unchanging []byte
 
+// RoundTrip implements http.RoundTripper.
 func (s Unchanging) RoundTrip(*http.Request) (*http.Response, error) {
 	return Answer(http.StatusOK, io.NopCloser(bytes.NewReader(s))), nil
 }
 
+// Answer makes a response with a status code and a body.
 func Answer(code int, body io.ReadCloser) *http.Response {
 	return &http.Response{StatusCode: code, Body: body, Header: http.Header{}}
 }
 
-// Replying is an API server that answers what it is told to.
+// Replying is an API server whose responses come from a function.
 type Replying func(r *http.Request) (code int, body string)
 
+// RoundTrip implements http.RoundTripper.
 func (f Replying) RoundTrip(r *http.Request) (*http.Response, error) {
 	code, body := f(r)
 	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 }
 
+// Held returns how much of a kind is in use in an account.
 func Held(a *accounts.Account, k accounts.Kind) int { return a.Usage()[k].Used }
 
-// Text is a JSON string of so many bytes.
+// Text returns a JSON string of the given size in bytes.
 func Text(size int) []byte { return fmt.Appendf(nil, `"%s"`, bytes.Repeat([]byte("x"), size-2)) }
 
-// SettingsWith are the default settings with some changes, by their names.
+// SettingsWith returns the default settings with changes by name.
 func SettingsWith(t *testing.T, changes map[string]string) *settings.Settings {
 	t.Helper()
 	s := settings.Default()

@@ -1,5 +1,5 @@
-// Package registries holds the handlers of an operator: as their guests have registered
-// them, sorted by what they are for, with selectors that are functions of a guest.
+// Package registries holds the handlers of an operator as their guests have registered
+// them, sorted by purpose. It also binds selectors that are functions of a guest.
 //
 // Kopf: kopf._core.intents.registries, kopf._core.intents.handlers (v1.45).
 package registries
@@ -25,7 +25,7 @@ import (
 //
 // Kopf: kopf._core.intents.handlers (v1.45).
 type Handler struct {
-	ID       string // the full one: with the field, and with the parent
+	ID       string // the full id, with the field and the parent
 	Spec     abi.Handler
 	Selector *selectors.Selector // nil for activities and children
 	Criteria filters.Criteria
@@ -33,15 +33,15 @@ type Handler struct {
 	Starter guests.Starter // the guest, or the task of the parent
 	Asker   guests.Asker   // answers its open filters
 	Fn      string         // identifies the function within the operator
-	Index   int            // where it is declared
-	Depth   int            // how many parents it has
+	Index   int            // position of the declaration
+	Depth   int            // number of parents
 
 	Reason            causes.Reason // empty: any
-	Initial           bool          // resuming
+	Initial           bool          // for resuming
 	requiresFinalizer bool
 }
 
-// Title names a handler in logs.
+// Title returns the name of a handler for logs.
 func (h *Handler) Title() string {
 	switch h.Spec.Kind {
 	case abi.KindStartup, abi.KindCleanup, abi.KindLogin, abi.KindProbe:
@@ -60,7 +60,7 @@ func (h *Handler) Title() string {
 	return "Handler " + loggers.Quote(h.ID)
 }
 
-// Registry holds all handlers of an operator by their purposes.
+// Registry holds all handlers of an operator by purpose.
 //
 // Kopf: kopf._core.intents.registries (v1.45).
 type Registry struct {
@@ -71,12 +71,12 @@ type Registry struct {
 	Indexing   []*Handler
 	Admission  []*Handler // validate, mutate
 	Converting []*Handler
-	Lifecycle  string // by default
+	Lifecycle  string // the default lifecycle
 
-	Selections []*selection // of selectors that are functions
+	Selections []*selection // selectors that are functions
 }
 
-// Clone is a copy whose handlers can be bound without changing those of the receiver.
+// Clone returns a copy. Binding its handlers does not change those of the receiver.
 func (r *Registry) Clone() *Registry {
 	if r == nil {
 		return &Registry{}
@@ -92,8 +92,8 @@ func (r *Registry) Clone() *Registry {
 	return &own
 }
 
-// New collects the handlers of guests, in the order of the guests. Kinds
-// of handlers that are not supported are refused.
+// New collects the handlers of guests, in the order of the guests. It rejects unsupported
+// kinds of handlers.
 func New(all ...guests.Guest) (*Registry, error) {
 	r := &Registry{Activities: map[abi.Kind][]*Handler{}}
 	for n, guest := range all {
@@ -112,13 +112,14 @@ func New(all ...guests.Guest) (*Registry, error) {
 	return r, nil
 }
 
-// supported are the kinds that a registry takes.
+// supported are the kinds of handlers that a registry accepts.
 var supported = []abi.Kind{
 	abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
 	abi.KindEvent, abi.KindTimer, abi.KindDaemon, abi.KindIndex, abi.KindStartup, abi.KindCleanup, abi.KindProbe, abi.KindLogin, abi.KindBackground,
 	abi.KindValidate, abi.KindMutate, abi.KindConvert,
 }
 
+// NewHandler makes a handler of a guest from its declaration.
 func NewHandler(spec abi.Handler) (*Handler, error) {
 	if !slices.Contains(supported, spec.Kind) {
 		return nil, fmt.Errorf("this version does not support handlers of the kind %q", spec.Kind)
@@ -164,35 +165,35 @@ func (r *Registry) add(h *Handler) {
 	}
 }
 
-// ForObjects are the handlers that have a resource.
+// ForObjects returns the handlers that have a resource.
 func (r *Registry) ForObjects() []*Handler {
 	return slices.Concat(r.Indexing, r.watching, r.Changing, r.spawning, r.Admission, r.Converting)
 }
 
-// NeedsServer tells whether the API server has to reach the handlers.
+// NeedsServer reports whether the API server must reach the handlers.
 func (r *Registry) NeedsServer() bool { return len(r.Admission)+len(r.Converting) > 0 }
 
-// Handlers are the handlers for one resource: what a stream needs to know.
+// Handlers are the handlers of one resource, with what their stream needs to know.
 type Handlers struct {
 	Watching  []*Handler
 	Changing  []*Handler
 	Spawning  []*Handler
 	Indexing  []*Handler
-	Requiring []*Handler   // those of the changing ones that need the finalizer
-	Owned     []string     // ids of the changing ones, without repetitions
-	Extra     []dicts.Path // fields that belong to the essence since they are handled
+	Requiring []*Handler   // changing handlers that require the finalizer
+	Owned     []string     // ids of the changing handlers, without duplicates
+	Extra     []dicts.Path // handled fields, which therefore belong to the essence
 
-	// Kept tells which parts of a body are decoded; the guests get it as it came.
+	// Kept reports which parts of a body the host decodes. Guests get the whole body.
 	Kept func(parent, key string) bool
 }
 
-// unmanaged leaves out who has written which field: that is half of a small object,
-// and nothing looks at it unless a handler names it.
+// unmanaged omits the managed fields: they are half of a small object, and the host reads
+// them only if a handler names them.
 func unmanaged(parent, key string) bool { return key != "managedFields" || parent != "metadata" }
 
 func everything(string, string) bool { return true }
 
-// keptFor tells which parts of bodies are decoded for handlers.
+// keptFor returns which parts of bodies the host decodes for handlers.
 func keptFor(handlers []*Handler) func(parent, key string) bool {
 	if slices.ContainsFunc(handlers, (*Handler).namesManaged) {
 		return everything
@@ -200,13 +201,13 @@ func keptFor(handlers []*Handler) func(parent, key string) bool {
 	return unmanaged
 }
 
-// namesManaged tells whether the handler's field is about managed fields.
+// namesManaged reports whether the handler's field is within the managed fields.
 func (h *Handler) namesManaged() bool {
 	field := h.Spec.Field
 	return len(field) > 0 && field[0] == "metadata" && (len(field) == 1 || field[1] == "managedFields")
 }
 
-// ForResource selects the handlers for a resource.
+// ForResource returns the handlers of a resource.
 func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 	handlers := &Handlers{
 		Watching: ofResource(r.watching, resource),
@@ -231,6 +232,7 @@ func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 	return handlers
 }
 
+// Count returns the number of handlers.
 func (r *Handlers) Count() int {
 	return len(r.Watching) + len(r.Changing) + len(r.Spawning) + len(r.Indexing)
 }
@@ -245,8 +247,8 @@ func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {
 	return found
 }
 
-// Deduplicated drops repeated registrations of one function under one id: it is
-// called once for a cause, however many registrations match.
+// Deduplicated removes repeated registrations of one function under one id, so that the
+// function is called once for a cause.
 func Deduplicated(handlers []*Handler) []*Handler {
 	type key struct{ fn, id string }
 	seen := make(map[key]bool, len(handlers))
@@ -260,9 +262,9 @@ func Deduplicated(handlers []*Handler) []*Handler {
 	return unique
 }
 
-// ReviewedParts tells which parts of a body reviews look at: what names the object, and
-// what the filters of their handlers are about. The guests get it as it came, and patches
-// are of the whole of it.
+// ReviewedParts returns which parts of a body reviews decode: those that identify the
+// object, and those that filters of their handlers read. Guests get the whole body, and
+// patches apply to the whole body.
 func ReviewedParts(handlers []*Handler) func(parent, key string) bool {
 	parts := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
 	for _, h := range handlers {
@@ -279,12 +281,12 @@ func ReviewedParts(handlers []*Handler) func(parent, key string) bool {
 	}
 }
 
-// Lifecycle finds a lifecycle, by the names of the reference.
+// Lifecycle returns a lifecycle by Kopf's name.
 func Lifecycle(name string) (progression.Lifecycle, error) {
 	return progression.LifecycleByName(name, rand.IntN)
 }
 
-// IDs are the ids of handlers.
+// IDs returns the ids of handlers.
 func IDs(handlers []*Handler) []string {
 	ids := make([]string, len(handlers))
 	for i, h := range handlers {

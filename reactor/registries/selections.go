@@ -15,9 +15,8 @@ import (
 // Asking asks the guest of a handler whether it selects a resource.
 type Asking func(ctx context.Context, h *Handler, resource selectors.Resource) (abi.Raw, error)
 
-// Bind gives selectors that are functions of a guest their function: the guest is
-// asked once for each handler and resource. After a failure, failed gets a token, if it
-// has room.
+// Bind binds selectors that are functions of a guest. The guest is asked once for each
+// handler and resource. After a failure, the channel failed gets a token if it has room.
 //
 // See https://docs.kopf.dev/en/latest/resources/ (callables).
 func (r *Registry) Bind(ctx context.Context, log zerolog.Logger, failed chan<- struct{}, ask Asking) {
@@ -31,7 +30,7 @@ func (r *Registry) Bind(ctx context.Context, log zerolog.Logger, failed chan<- s
 	}
 }
 
-// AskAgain repeats the questions that have failed. It tells whether more resources are
+// AskAgain repeats the questions that have failed. It reports whether more resources are
 // selected now, and whether any question has failed again.
 func (r *Registry) AskAgain() (more, failed bool) {
 	for _, s := range r.Selections {
@@ -41,20 +40,21 @@ func (r *Registry) AskAgain() (more, failed bool) {
 	return more, failed
 }
 
-// selection remembers which resources the function of a handler has selected.
+// selection caches which resources the function of a handler has selected.
 type selection struct {
-	ctx     context.Context // of the operator: selectors are checked without one
+	ctx     context.Context // the operator's context, because selectors are checked without one
 	handler *Handler
 	asking  Asking
 	log     zerolog.Logger
 	failed  chan<- struct{} // gets a token after a failure
 
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the fields below
 	answers  map[selectors.Key]bool
-	failures map[selectors.Key]selectors.Resource // without an answer
+	failures map[selectors.Key]selectors.Resource // resources without an answer
 }
 
-// holds asks for a resource. A function that fails selects nothing until it is asked again.
+// holds reports whether the function selects a resource. A function that fails selects
+// nothing until it is asked again.
 func (s *selection) holds(resource selectors.Resource) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *selection) askAgain() (selected, failed bool) {
 	return selected, len(s.failures) > 0
 }
 
-// ask asks the guest, and remembers what comes of it. The lock is held.
+// ask asks the guest, and stores the answer. The caller holds the lock.
 func (s *selection) ask(resource selectors.Resource) bool {
 	answer, err := s.question(resource)
 	if err == nil {

@@ -13,16 +13,16 @@ import (
 //
 // See https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-request-and-response
 type Conversion struct {
-	APIVersion string // of the review
+	APIVersion string // apiVersion of the review
 	UID        string
-	Desired    string // the apiVersion that is wanted
+	Desired    string // the wanted apiVersion
 	Objects    []json.RawMessage
 }
 
-// maxVersion is the length of the longest apiVersion: a group, a slash, and a version.
+// maxVersion is the maximum length of an apiVersion: a group, a slash, and a version.
 const maxVersion = 253 + 1 + 63
 
-// DecodeConversion reads a conversion review.
+// DecodeConversion decodes a conversion review.
 //
 // Errors: ErrNotObject, or an Error that says what is wrong with it.
 func DecodeConversion(data []byte) (*Conversion, error) {
@@ -53,11 +53,11 @@ func DecodeConversion(data []byte) (*Conversion, error) {
 	return &Conversion{APIVersion: w.APIVersion, UID: w.Request.UID, Desired: w.Request.Desired, Objects: w.Request.Objects}, nil
 }
 
-// Step is a conversion from one version to another one that somebody can make.
+// Step is a conversion from one version to another for which a handler exists.
 type Step struct{ From, To string }
 
-// Path is a shortest way from one version to another one by some of the steps, as
-// their positions; of several ones, that whose steps come first. There may be none.
+// Path returns a shortest path from one version to another, as indices of steps. Among
+// several, it returns the one with the earliest steps. It returns false if no path exists.
 func Path(steps []Step, from, to string) (path []int, found bool) {
 	type place struct {
 		version string
@@ -79,7 +79,7 @@ func Path(steps []Step, from, to string) (path []int, found bool) {
 	return nil, false
 }
 
-// Describe lists steps for messages.
+// Describe formats steps for messages.
 func Describe(steps []Step) string {
 	texts := make([]string, len(steps))
 	for i, step := range steps {
@@ -88,10 +88,10 @@ func Describe(steps []Step) string {
 	return strings.Join(texts, ", ")
 }
 
-// Converted is an object after a step, by the rules of the API: of its metadata, only
-// labels and annotations may change.
+// Converted returns an object after a step, with the metadata that the API requires: a
+// conversion may change only labels and annotations.
 //
-// Errors: the handler has given back another object.
+// Errors: the handler has returned another object.
 func Converted(before, after dicts.Object, apiVersion string) (dicts.Object, error) {
 	if kind := after["kind"]; kind != before["kind"] {
 		return nil, fmt.Errorf("the kind has become %s", dicts.Encode(kind))

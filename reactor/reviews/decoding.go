@@ -7,8 +7,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// fast reads a review in one pass, without copies of its objects. False: there is
-// something unusual in it, so that decoding has to say what.
+// fast decodes a review in one pass, without copies of its objects. It returns false for
+// an unusual review; the slow decoder then finds the error.
 func fast(data []byte) (w wire, ok bool) {
 	var r wireRequest
 	ok = true
@@ -33,7 +33,7 @@ func fast(data []byte) (w wire, ok bool) {
 	return w, ok && whole
 }
 
-// take keeps a member of the request. False: it is of another type.
+// take stores a member of the request. It returns false if the type is wrong.
 func (r *wireRequest) take(key string, value []byte, text func(*string, []byte)) bool {
 	switch key {
 	case "uid":
@@ -86,7 +86,7 @@ type wireRequest struct {
 	OldObject   json.RawMessage `json:"oldObject"`
 }
 
-// decodeObject decodes one JSON object, and nothing after it.
+// decodeObject decodes one JSON object, and rejects data after it.
 func decodeObject(data []byte, into any) error {
 	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] != '{' && json.Valid(text) {
 		return ErrNotObject

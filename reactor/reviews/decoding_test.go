@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFast: what is read in one pass is what a decoder reads.
+// TestFast checks that the fast decoder and the slow one return equal results.
 func TestFast(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string

@@ -1,6 +1,6 @@
-// Package reviews holds what goes between the API server's admission and
-// conversion requests and the handlers: the requests as they came, and what the
-// handlers decided. It is pure; the server is in package webhooks.
+// Package reviews holds what passes between handlers and the admission and conversion
+// requests of the API server: the requests, and the verdicts of the handlers. It is pure;
+// the server is in package webhooks.
 //
 // Kopf: kopf._cogs.structs.reviews (v1.45).
 package reviews
@@ -24,8 +24,8 @@ type Resource struct {
 	Resource string `json:"resource"`
 }
 
-// String is the resource as the reference's messages show it, without the end of names
-// that are longer than any valid one.
+// String formats the resource as Kopf's messages do. It truncates names that are longer
+// than any valid name.
 func (r Resource) String() string {
 	return fmt.Sprintf("{'group': '%.253s', 'version': '%.253s', 'resource': '%.253s'}", r.Group, r.Version, r.Resource)
 }
@@ -35,8 +35,8 @@ func (r Resource) String() string {
 //
 // See https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#request
 type Request struct {
-	APIVersion string // of the review: admission.k8s.io/v1, or v1beta1
-	Kind       string // of the review: AdmissionReview
+	APIVersion string // apiVersion of the review: admission.k8s.io/v1, or v1beta1
+	Kind       string // kind of the review: AdmissionReview
 
 	UID         string
 	Resource    Resource
@@ -44,12 +44,12 @@ type Request struct {
 	Operation   string // CREATE, UPDATE, DELETE, CONNECT
 	DryRun      bool
 	UserInfo    json.RawMessage
-	Object      json.RawMessage // as it is going to be
-	OldObject   json.RawMessage // as it is now
+	Object      json.RawMessage // the object after the operation
+	OldObject   json.RawMessage // the object before the operation
 }
 
-// Body is the object that the request is about: the new one, or that which is
-// being deleted.
+// Body returns the object of the request: the new object, or the object that is being
+// deleted.
 func (r *Request) Body() json.RawMessage {
 	if r.Object != nil {
 		return r.Object
@@ -57,51 +57,51 @@ func (r *Request) Body() json.RawMessage {
 	return r.OldObject
 }
 
-// Incoming is a request with what the server knows about who has sent it.
+// Incoming is a request with what the server knows about its sender.
 type Incoming struct {
 	*Request
-	Webhook string              // the id of the handler that is meant
-	Headers map[string][]string // of the HTTP request
+	Webhook string              // the id of the requested handler
+	Headers map[string][]string // headers of the HTTP request
 	SSLPeer abi.Raw             // the client's certificate; nil: none
 }
 
-// Verdict is what the handlers of a request have decided. It is allowed if there
-// are no failures.
+// Verdict is the decision of the handlers on a request. Without failures, the request is
+// allowed.
 type Verdict struct {
 	Failures []*abi.Error
 	Warnings []string
 	Patch    []patches.Operation
 }
 
-// Handler is a handler that is called by the API server, and the resources of the
-// cluster that it is for.
+// Handler is a handler that the API server calls, with the resources of the cluster that
+// it is for.
 type Handler struct {
 	ID        string
 	Spec      abi.Handler
 	Resources []selectors.Resource
 }
 
-// Error is a request that cannot be answered as it is: the fault is that of who
-// has sent it, not that of the object.
+// Error is the error for an invalid request. The sender of the request is at fault, not
+// the object.
 type Error struct {
-	Code    int // of HTTP
+	Code    int // HTTP status
 	Message string
 }
 
-// Codes of HTTP.
+// These are HTTP statuses.
 const (
 	statusBadRequest = 400
 	statusNotFound   = 404
 )
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 func badRequest(format string, args ...any) error {
 	return &Error{statusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// ErrNotObject is a review that is JSON, but not an object.
+// ErrNotObject means that a review is JSON, but not an object.
 var ErrNotObject = errors.New("the review is not an object")
 
 // UnknownResource is the error for resources without handlers.
@@ -109,9 +109,9 @@ func UnknownResource(r Resource) error {
 	return &Error{statusNotFound, fmt.Sprintf("The specified resource has no handlers: %s", r)}
 }
 
-// Decode reads a review. Whether its resource has handlers is to be checked before
-// Check, as in the reference. The objects are parts of the data, which must not be
-// changed anymore.
+// Decode decodes a review. As in Kopf, the caller checks whether its resource has handlers
+// before it calls Check. The objects are slices of the data, which must not be changed
+// afterwards.
 //
 // Errors: ErrNotObject, or an Error that says what is wrong with it.
 func Decode(data []byte) (*Request, error) {
@@ -139,7 +139,7 @@ func Decode(data []byte) (*Request, error) {
 	}, nil
 }
 
-// Check refuses requests without a user or without an object.
+// Check rejects requests without a user or without an object.
 func (r *Request) Check() error {
 	switch {
 	case r.UserInfo == nil:

@@ -11,16 +11,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// What may be allocated for each byte of a review, and in addition. Webhook servers
-// bound what they decode at once by these figures.
+// These are the maximum allocations for each byte of a review, and in addition. Webhook
+// servers limit concurrent decoding by these figures.
 const (
-	decodedPerByte = 100     // by reading an object of it into values
-	readPerByte    = 40      // by reading the review around the objects
-	allocatedElse  = 1 << 20 // by the test, too
+	decodedPerByte = 100     // for decoding an object of the review into values
+	readPerByte    = 40      // for reading the review around the objects
+	allocatedElse  = 1 << 20 // includes allocations of the test
 )
 
-// worst are the texts that were found to cost most for their length, as the object of a
-// review, or as all of it.
+// worst returns the most expensive known texts for their length, as the object of a review
+// or as the whole review.
 func worst(size int) map[string]string {
 	list := func(unit string) string {
 		return `{"a":[` + strings.Repeat(unit+",", size/(len(unit)+1)) + `0]}`
@@ -71,7 +71,7 @@ func worst(size int) map[string]string {
 	}
 }
 
-// allocated is how much memory a function allocates, in bytes.
+// allocated returns how much memory a function allocates, in bytes.
 func allocated(do func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -87,8 +87,8 @@ func within(t *testing.T, what string, text string, perByte int, do func()) {
 	}
 }
 
-// TestWorstReviews: memory is bounded by the length of a review, whatever is in it, and
-// what does not look like a review is an error of its sender.
+// TestWorstReviews checks that the length of a review bounds its memory, for any content.
+// A text that is not a review is an error of its sender.
 func TestWorstReviews(t *testing.T) {
 	const size = 1 << 20
 	for name, object := range worst(size) {
@@ -117,7 +117,7 @@ func TestWorstReviews(t *testing.T) {
 	}
 }
 
-// TestWorstConversions: the same of conversions, which have many objects.
+// TestWorstConversions checks the memory of conversions, which have many objects.
 func TestWorstConversions(t *testing.T) {
 	for name, object := range worst(300_000) {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestWorstConversions(t *testing.T) {
 	}
 }
 
-// TestTextsOfSendersAreShort in errors: they are logged.
+// TestTextsOfSendersAreShort checks texts of senders in errors, which are logged.
 func TestTextsOfSendersAreShort(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, text := range map[string]string{
@@ -159,7 +159,7 @@ func TestTextsOfSendersAreShort(t *testing.T) {
 	}
 }
 
-// FuzzReviews: whatever comes, memory is bounded, and errors are short.
+// FuzzReviews checks that memory is bounded, and that errors are short.
 func FuzzReviews(f *testing.F) {
 	for _, text := range worst(200) {
 		f.Add([]byte(text))

@@ -2,14 +2,14 @@ package selectors
 
 import "slices"
 
-// glob is a shell pattern as Python's fnmatch has them: *, ?, [abc], [a-z],
-// [!abc]. There is no escaping; a bracket that is never closed is literal.
-// Unlike in path.Match, no pattern is an error, and slashes are nothing special.
+// glob is a shell pattern with the syntax of Python's fnmatch: *, ?, [abc], [a-z], [!abc].
+// There is no escaping; an unclosed bracket is literal. Unlike in path.Match, every
+// pattern is valid, and slashes are ordinary characters.
 //
 // See https://docs.python.org/3/library/fnmatch.html
 type glob []globItem
 
-// globItem matches one character, or any number of them if it is a star.
+// globItem matches one character; a star matches any number of characters.
 type globItem struct {
 	star    bool
 	negated bool
@@ -31,7 +31,7 @@ func parseGlob(text string) glob {
 		case '*':
 			g = append(g, globItem{star: true})
 		case '?':
-			g = append(g, globItem{negated: true}) // no character is excluded
+			g = append(g, globItem{negated: true}) // excludes no character
 		case '[':
 			if size = classSize(rest); size > 0 {
 				g = append(g, parseClass(rest[1:size-1]))
@@ -47,8 +47,8 @@ func parseGlob(text string) glob {
 	return g
 }
 
-// classSize is the length of the class in brackets that the text starts with,
-// or 0 if it is not closed. A closing bracket right at the start is a member.
+// classSize returns the length of the class in brackets at the start of text, or 0 if it
+// is not closed. A closing bracket right at the start is a member.
 func classSize(text []rune) int {
 	i := 1
 	if i < len(text) && text[i] == '!' {
@@ -65,7 +65,7 @@ func classSize(text []rune) int {
 	return 0
 }
 
-// parseClass reads the inside of brackets.
+// parseClass parses the content of brackets.
 func parseClass(text []rune) globItem {
 	var item globItem
 	if text[0] == '!' {
@@ -83,10 +83,9 @@ func parseClass(text []rune) globItem {
 	return item
 }
 
-// match tells whether the whole text matches. A star first takes nothing; each
-// time the rest fails, the last star takes one character more. To go back
-// further than to the last star never helps, so this takes no more than
-// len(glob) * len(text) steps.
+// match reports whether the whole text matches. A star first matches nothing. When the
+// rest fails, the last star matches one more character. Earlier stars never need to
+// change, so match takes at most len(glob) * len(text) steps.
 func (g glob) match(text string) bool {
 	runes := []rune(text)
 	at, star, resume := 0, -1, 0

@@ -52,7 +52,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// Backtracking to every star would take longer than anybody can wait.
+// Backtracking to every star would take practically for ever.
 func TestGlobIsNeverSlow(t *testing.T) {
 	g := parseGlob(strings.Repeat("a*", 30) + "b")
 	start := time.Now()

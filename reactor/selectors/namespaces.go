@@ -23,7 +23,7 @@ type namespaceGlob struct {
 	negated bool // written with !
 }
 
-// ParseNamespaces compiles the patterns. All texts are patterns; some of them
+// ParseNamespaces compiles the patterns. Every text is a valid pattern; some patterns
 // match nothing.
 func ParseNamespaces(patterns []string) Namespaces {
 	list := make(Namespaces, len(patterns))
@@ -39,7 +39,7 @@ func ParseNamespacePattern(text string) NamespacePattern {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		negated := strings.HasPrefix(part, "!")
-		if negated && len(p.globs) == 0 { // what is excluded must be included before
+		if negated && len(p.globs) == 0 { // the first glob includes
 			p.globs = append(p.globs, namespaceGlob{glob: parseGlob("*")})
 		}
 		if negated {
@@ -50,17 +50,17 @@ func ParseNamespacePattern(text string) NamespacePattern {
 	return p
 }
 
-// String is the pattern as it was written.
+// String returns the pattern as it was written.
 func (p NamespacePattern) String() string { return p.text }
 
-// Match tells whether the namespace is served by any of the patterns.
+// Match reports whether any of the patterns matches the namespace.
 func (n Namespaces) Match(namespace string) bool {
 	return slices.ContainsFunc(n, func(p NamespacePattern) bool { return p.Match(namespace) })
 }
 
-// Match evaluates the globs from left to right. The first one is decisive: it
-// includes at first. Negated globs exclude, later ones include again what was
-// excluded, but never what the first one left out.
+// Match evaluates the globs from left to right. The first glob must match, or nothing
+// does. Later negated globs exclude; later other globs include again what was excluded,
+// but never what the first one does not match.
 //
 // Kopf: kopf._cogs.structs.references.match_namespace.
 func (p NamespacePattern) Match(namespace string) bool {
@@ -76,8 +76,8 @@ func (p NamespacePattern) Match(namespace string) bool {
 	return matches
 }
 
-// Exact lists the patterns that are names: what can be served without listing
-// the namespaces of the cluster. They are sorted, each once.
+// Exact returns the patterns that are names, sorted and without duplicates. They can be
+// served without listing the namespaces of the cluster.
 //
 // Kopf: kopf._cogs.structs.references.select_specific_namespaces.
 func (n Namespaces) Exact() []string {

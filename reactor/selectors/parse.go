@@ -10,13 +10,13 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// ErrImpossible is the error for a selector that contradicts itself, or that
-// no resource can ever match.
+// ErrImpossible means that a selector contradicts itself, or that it can never match a
+// resource.
 var ErrImpossible = errors.New("impossible resource selector")
 
-// Parse understands all notations of the reference: names alone, with dots, or
-// after a group and a version, in up to three positional arguments; or parts by
-// their names; or both, as far as they do not contradict each other.
+// Parse parses all notations of Kopf: names alone, with dots, or after a group and a
+// version, in up to three positional arguments; parts by keyword; or both, if they do not
+// contradict each other.
 //
 // Errors: ErrImpossible, which shows the selector and names the argument.
 //
@@ -39,7 +39,7 @@ func Parse(spec abi.Selector) (Selector, error) {
 func show(spec abi.Selector) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return fmt.Sprintf("%q", spec.Args) // an argument is not JSON
+		return fmt.Sprintf("%q", spec.Args) // fails if an argument is not JSON
 	}
 	return string(text)
 }
@@ -47,14 +47,14 @@ func show(spec abi.Selector) string {
 // builder collects the parts of a selector from its arguments.
 type builder struct {
 	selector Selector
-	names    []string // all names that are given, for messages
+	names    []string // all given names, for messages
 }
 
 // argument is a positional argument: a text, or Everything.
 type argument struct {
 	text       string
 	everything bool
-	number     int // from 1 on, for messages
+	number     int // starts at 1; for messages
 }
 
 func (b *builder) positional(raw []abi.Raw) error {
@@ -105,7 +105,7 @@ func isEverything(value abi.Raw) bool {
 	return json.Unmarshal(value, &marker) == nil && len(marker) == 1 && marker["$"] == "EVERYTHING"
 }
 
-// checkArguments refuses what the reference would silently never match.
+// checkArguments rejects arguments that Kopf accepts but never matches.
 func checkArguments(args []argument) error {
 	for i, arg := range args {
 		isVersion := len(args) == 3 && i == 1
@@ -123,11 +123,11 @@ func checkArguments(args []argument) error {
 	return nil
 }
 
-// dottedVersion is name.version or name.version.group with a version that looks
-// as API versions do. Others cannot be told from the first part of a group.
+// dottedVersion matches name.version or name.version.group if the version has the form of
+// API versions. Other versions look like the first part of a group.
 var dottedVersion = regexp.MustCompile(`^[^.]*\.v\d+(?:(?:alpha|beta)\d+)?(?:\..*)?$`)
 
-// single reads name, name.group, name.version, or name.version.group.
+// single parses name, name.group, name.version, or name.version.group.
 func (b *builder) single(arg argument) {
 	name, rest, dotted := strings.Cut(arg.text, ".")
 	if dottedVersion.MatchString(arg.text) {
@@ -139,8 +139,8 @@ func (b *builder) single(arg argument) {
 	b.named(argument{text: name, everything: arg.everything})
 }
 
-// groupOf reads the first of two arguments: group, group/version, or v1, which
-// is that of the core API.
+// groupOf parses the first of two arguments: group, group/version, or v1, the version of
+// the core API.
 func (b *builder) groupOf(arg argument) {
 	group, version, _ := strings.Cut(arg.text, "/")
 	if arg.text == "v1" {
@@ -171,7 +171,7 @@ func (b *builder) by(by criterion, name string) {
 	b.names = append(b.names, string(by))
 }
 
-// keywords adds the parts that are given by their names.
+// keywords adds the parts that are given by keyword.
 func (b *builder) keywords(spec abi.Selector) error {
 	if spec.Group != "" {
 		if b.selector.grouped && b.selector.group != spec.Group {
@@ -205,7 +205,7 @@ func (b *builder) keywords(spec abi.Selector) error {
 	return nil
 }
 
-// verify demands exactly one name.
+// verify requires exactly one name.
 func (b *builder) verify() error {
 	switch {
 	case len(b.names) == 0:

@@ -1,6 +1,6 @@
-// Package selectors decides which resources and namespaces of a cluster an
-// operator serves: what handlers say about their resources, matched against
-// what discovery has found. It is pure; discovery itself is elsewhere.
+// Package selectors decides which resources and namespaces of a cluster an operator
+// serves. It matches the selectors of handlers with the discovered resources. It is pure;
+// package discovery makes the requests.
 //
 // Kopf: kopf._cogs.structs.references, kopf._core.reactor.observation (v1.45).
 package selectors
@@ -21,44 +21,43 @@ type Resource struct {
 	Version      string   // v1, v1beta1
 	Plural       string   // the name in URLs
 	Kind         string   // the name in manifests
-	Singular     string   // the kind in lower case where the API has none
+	Singular     string   // the lower-case kind if the API has none
 	Shortcuts    []string // short names, as in kubectl
 	Categories   []string // such as all
 	Subresources []string // such as status, scale
-	Namespaced   bool     // or else cluster-scoped
+	Namespaced   bool     // false: cluster-scoped
 	Preferred    bool     // whether this is the version that the API prefers
-	Verbs        []string // what the API can do with it, whoever asks
+	Verbs        []string // the verbs that the API supports, regardless of permissions
 }
 
-// Key identifies a resource: no two in a cluster have equal keys.
+// Key identifies a resource uniquely in a cluster.
 type Key struct {
 	Group, Version, Plural string
 }
 
-// Errors of URL: the requests that do not exist in the API.
+// These are errors of URL: the API has no such requests.
 var (
 	ErrNoName      = errors.New("a subresource belongs to an object: its name is required")
 	ErrNamespaced  = errors.New("an object of a namespaced resource cannot be addressed without its namespace")
 	ErrClusterWide = errors.New("a cluster-scoped resource has no namespaces")
 )
 
-// Key identifies the resource.
+// Key returns the key of the resource.
 func (r Resource) Key() Key { return Key{r.Group, r.Version, r.Plural} }
 
-// String is the name with version and group, such as kopfexamples.v1.kopf.dev.
+// String returns the name with version and group, such as kopfexamples.v1.kopf.dev.
 func (r Resource) String() string {
 	return strings.Trim(r.Plural+"."+r.Version+"."+r.Group, ".")
 }
 
-// Info is what handlers get as the resource of their object.
+// Info returns what handlers get as the resource of their object.
 func (r Resource) Info() *abi.ResourceInfo {
 	info := abi.ResourceInfo(r)
 	return &info
 }
 
-// URL is the path of the API for an object (with a name), or for all objects in
-// a namespace, or in the whole cluster (without). The subresource need not be
-// a known one.
+// URL returns the API path of an object (with a name), or of all objects in a namespace or
+// in the cluster (without a name). The subresource may be unknown.
 //
 // Errors: ErrNoName, ErrNamespaced, ErrClusterWide, and those of apipath.Of.
 func (r Resource) URL(namespace, name, subresource string) (apipath.Path, error) {
@@ -75,7 +74,7 @@ func (r Resource) URL(namespace, name, subresource string) (apipath.Path, error)
 	})
 }
 
-// APIVersion is the group and the version as objects of the resource name them.
+// APIVersion returns the group and version as objects of the resource name them.
 func (r Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version

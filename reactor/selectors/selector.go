@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Selector is what a handler says about the resources that it is for. It may
-// select none, one, or many of them. Selectors are comparable. The zero
-// Selector selects nothing; Parse and Named make the others.
+// Selector selects the resources of a handler: none, one, or many. Selectors are
+// comparable. The zero Selector selects nothing; Parse and Named make the others.
 //
 // Kopf: kopf._cogs.structs.references.Selector.
 type Selector struct {
-	grouped bool   // whether the group is given: the empty one is the core API
-	group   string // any group, if it is not given
+	grouped bool   // whether the group is given: the empty group is the core API
+	group   string // matters only if it is given
 	version string // empty: the preferred version
 	by      criterion
-	name    string     // by most criteria
-	ask     *predicate // by function, once it is bound
+	name    string     // for most criteria
+	ask     *predicate // for functions, after Bind
 }
 
-// criterion says what the name is. The texts are the reference's.
+// criterion says what the name refers to. The texts are Kopf's.
 type criterion string
 
 const (
@@ -34,23 +33,23 @@ const (
 	byFunction   criterion = "fn"
 )
 
-// predicate is a function with an identity, so that selectors stay comparable.
+// predicate is a function behind a pointer, so that selectors stay comparable.
 type predicate struct {
 	holds func(Resource) bool
 }
 
-// Named selects a resource of one group by any of its names but categories.
-// The empty group is the core API; the empty version is the preferred one.
+// Named selects a resource of one group by any of its names except categories. The empty
+// group is the core API; the empty version is the preferred version.
 func Named(group, version, name string) Selector {
 	return Selector{grouped: true, group: group, version: version, by: byAnyName, name: name}
 }
 
-// IsFunction tells that the guest is to be asked about each resource. Until
-// Bind says how, such a selector selects nothing.
+// IsFunction reports whether the guest decides about each resource. Before Bind, such a
+// selector selects nothing.
 func (s Selector) IsFunction() bool { return s.by == byFunction }
 
-// Bind gives a function selector its function. The function is called for each
-// check, so it should remember its answers. Other selectors stay as they are.
+// Bind sets the function of a function selector. Each check calls the function, so it
+// should cache its answers. Bind returns other selectors unchanged.
 func (s Selector) Bind(holds func(Resource) bool) Selector {
 	if s.by == byFunction {
 		s.ask = &predicate{holds}
@@ -58,8 +57,8 @@ func (s Selector) Bind(holds func(Resource) bool) Selector {
 	return s
 }
 
-// IsSpecific tells that the author meant one resource, so that it is an
-// ambiguity to select several. Categories, functions, and Everything mean many.
+// IsSpecific reports whether the author meant one resource, so that several matches are
+// ambiguous. Categories, functions, and Everything are not specific.
 func (s Selector) IsSpecific() bool {
 	switch s.by {
 	case byKind, byPlural, bySingular, byShortcut, byAnyName:
@@ -69,12 +68,11 @@ func (s Selector) IsSpecific() bool {
 	}
 }
 
-// Check tells whether the resource is one of those that are meant. Without a
-// version in the selector, only the preferred version of the resource is; but
-// a function decides about all versions.
+// Check reports whether the selector selects the resource. A selector without a version
+// selects only the preferred version; a function decides about all versions.
 //
-// Everything and functions never mean the events of the cluster: they come
-// from handling itself, so that handling them would never end.
+// Everything and functions never select Kubernetes events: handling creates events, so
+// handling them would never end.
 //
 // See https://docs.kopf.dev/en/latest/resources/
 func (s Selector) Check(r Resource) bool {
@@ -117,15 +115,14 @@ func (r Resource) hasName(name string) bool {
 	return name == r.Plural || name == r.Kind || name == r.Singular || slices.Contains(r.Shortcuts, name)
 }
 
-// isEvents tells whether the objects are Kubernetes events in one of their two
+// isEvents reports whether the resource is that of Kubernetes events in one of their two
 // API groups.
 func (r Resource) isEvents() bool {
 	return Named("", "v1", "events").Check(r) || Named("events.k8s.io", "", "events").Check(r)
 }
 
-// Select returns those of the resources that are meant, in their order. As
-// kubectl does, a specific selector prefers the core API: pods are never the
-// pods of metrics.k8s.io.
+// Select returns the selected resources, in their order. As in kubectl, a specific
+// selector prefers the core API: pods never means the pods of metrics.k8s.io.
 func (s Selector) Select(resources []Resource) []Resource {
 	var all, core []Resource
 	for _, r := range resources {
@@ -143,8 +140,8 @@ func (s Selector) Select(resources []Resource) []Resource {
 	return all
 }
 
-// String describes the selector in the notation of the reference, such as
-// Selector(group='kopf.dev', any_name='kopfexamples'), for logs.
+// String formats the selector in Kopf's notation, such as Selector(group='kopf.dev',
+// any_name='kopfexamples'), for logs.
 func (s Selector) String() string {
 	var parts []string
 	add := func(key, value string) { parts = append(parts, key+"="+value) }

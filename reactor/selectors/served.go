@@ -8,21 +8,21 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Demand is the selector of one handler, and the handler's kind, which decides
-// what must be possible with the resource.
+// Demand is the selector of one handler and the handler's kind. The kind decides which
+// verbs the resource must support.
 type Demand struct {
 	Kind     abi.Kind
 	Selector Selector
 }
 
-// Served are the resources that an operator serves, each once, in the order of
+// Served are the resources that an operator serves, without duplicates, in the order of
 // discovery. The lists overlap.
 //
 // Kopf: kopf._cogs.structs.references.Insights.
 type Served struct {
 	Watched  []Resource // listed and watched, for all handlers but webhooks
-	Indexed  []Resource // to be indexed before other handlers are called
-	Webhooks []Resource // only named in configurations of webhooks
+	Indexed  []Resource // indexed before other handlers are called
+	Webhooks []Resource // used in webhook configurations only
 	Warnings []Warning
 }
 
@@ -33,7 +33,7 @@ type Warning struct {
 	Resources []Resource
 }
 
-// The texts of warnings.
+// These are the texts of warnings.
 const (
 	Ambiguous   = "ambiguous resources will not be served (try specifying API groups)"
 	Unresolved  = "unresolved resources cannot be served (try creating their CRDs)"
@@ -41,7 +41,7 @@ const (
 	Unpatchable = "non-patchable resources will not be served"
 )
 
-// String is the text with the selectors and the resources.
+// String returns the text with the selectors and the resources.
 func (w Warning) String() string {
 	var parts []string
 	for _, list := range []string{join(w.Selectors), join(w.Resources)} {
@@ -60,12 +60,12 @@ func join[T fmt.Stringer](items []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// Resolve decides which of the discovered resources are served. It looks at the
-// whole cluster each time, so a resource is served again as soon as what made
-// it ambiguous is gone; and no order of handlers or resources matters.
+// Resolve decides which of the discovered resources are served. Each call looks at the
+// whole cluster, so a resource is served again when its ambiguity is gone. The order of
+// handlers and resources does not matter.
 //
-// Webhooks are not checked: they are called by the API server, which knows the
-// resource. A wrong watch, however, does harm by itself.
+// Resources of webhooks are not checked, because the API server knows the resource of a
+// request. A wrong watch, in contrast, does harm.
 //
 // Kopf: kopf._core.reactor.observation.revise_resources.
 func Resolve(discovered []Resource, demands []Demand) Served {
@@ -93,7 +93,7 @@ func isWatching(kind abi.Kind) bool {
 	return kind == abi.KindIndex || kind == abi.KindEvent || isPatching(kind)
 }
 
-// isPatching tells whether handlers of the kind keep a state on the objects.
+// isPatching reports whether handlers of the kind store state on the objects.
 func isPatching(kind abi.Kind) bool {
 	switch kind {
 	case abi.KindCreate, abi.KindUpdate, abi.KindDelete, abi.KindResume, abi.KindField,
@@ -120,7 +120,7 @@ func exclude(selectors, unwanted []Selector) []Selector {
 	})
 }
 
-// union lists the resources that any of the selectors selects.
+// union returns the resources that any of the selectors selects.
 func union(resources []Resource, selectors []Selector) []Resource {
 	selected := keySet{}
 	for _, s := range selectors {
@@ -151,7 +151,7 @@ func (r *resolution) drop(unwanted keySet) {
 	r.watched = slices.DeleteFunc(r.watched, func(r Resource) bool { return unwanted[r.Key()] })
 }
 
-// dropAmbiguous drops what is selected together by a selector that meant one.
+// dropAmbiguous removes resources if a specific selector selects several of them.
 func (r *resolution) dropAmbiguous(selectors []Selector) (ambiguous []Selector) {
 	unwanted := keySet{}
 	for _, s := range selectors {
@@ -181,8 +181,8 @@ func (r *resolution) dropUnwatchable() {
 	}
 }
 
-// dropUnpatchable drops all resources without patching as soon as one of them
-// has handlers with a state, as the reference does.
+// dropUnpatchable removes all resources that cannot be patched if one of them has handlers
+// with state, as Kopf does.
 func (r *resolution) dropUnpatchable(patching []Selector) {
 	unpatchable := r.without("patch")
 	if len(union(unpatchable, patching)) > 0 {
@@ -193,7 +193,7 @@ func (r *resolution) dropUnpatchable(patching []Selector) {
 	}
 }
 
-// without lists the watched resources that lack one of the verbs.
+// without returns the watched resources that lack one of the verbs.
 func (r *resolution) without(verbs ...string) []Resource {
 	var lacking []Resource
 	for _, resource := range r.watched {

@@ -11,14 +11,14 @@ import (
 // Class says who may change a setting.
 type Class string
 
-// Classes of settings.
+// These are the classes of settings.
 const (
-	Guest Class = "guest" // everybody: harmless values
-	Grant Class = "grant" // guests only if it is granted: opens ports, or changes where requests go
-	Host  Class = "host"  // never a guest: paths, programs, executors
+	Guest Class = "guest" // any guest may set it: the values are harmless
+	Grant Class = "grant" // guests need a grant: it opens ports, or changes the targets of requests
+	Host  Class = "host"  // guests may never set it: paths, programs, executors
 )
 
-// ClassOf is the class of a setting; false if there is none with the name.
+// ClassOf returns the class of a setting; false if the setting does not exist.
 func ClassOf(name string) (Class, bool) {
 	known, ok := fields[name]
 	if ok && known.class == "" {
@@ -27,10 +27,10 @@ func ClassOf(name string) (Class, bool) {
 	return known.class, ok
 }
 
-// SetByGuest is SetAll for what a guest asks for: it may set what is harmless, and
-// what is granted to it by name. Settings with parts that belong to the host
-// remember where they are from. Pauses between requests are bounded; the warnings name
-// the settings whose values were not taken as they were.
+// SetByGuest is SetAll for a guest: it accepts settings of the class guest, and those that
+// are granted by name. Settings with parts that belong to the host record that a guest has
+// set them. Pauses between requests are limited; the warnings name the settings whose
+// values were changed.
 //
 // Errors name the setting and its class.
 func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []string) (warnings []string, err error) {
@@ -55,7 +55,7 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 	return warnings, OneLine(errs...)
 }
 
-// managed is the name of webhook configurations, or null.
+// managed decodes the name of webhook configurations, or null.
 func managed(s *Settings, value json.RawMessage) error {
 	if isNull(value) {
 		s.Admission.Managed = ""
@@ -68,7 +68,7 @@ func managed(s *Settings, value json.RawMessage) error {
 	return err
 }
 
-// server is checked by who makes one of it.
+// server stores the value; the code that makes the server validates it.
 func server(s *Settings, value json.RawMessage) error {
 	s.Admission.Server, s.Admission.FromGuest = nil, false
 	if text := bytes.TrimSpace(value); string(text) != "null" {

@@ -8,7 +8,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// TestAdmissionSettings: the server remembers who has set it.
+// TestAdmissionSettings checks that the setting of the server records whether a guest has
+// set it.
 func TestAdmissionSettings(t *testing.T) {
 	s := settings.Default()
 	set := func(byGuest bool, name, value string) {
@@ -46,7 +47,8 @@ func TestAdmissionSettings(t *testing.T) {
 	}
 }
 
-// What a guest asks for is bounded, with a warning; what the owner says is not.
+// Values that a guest sets are limited, with a warning. Values of the administrator are
+// not.
 func TestPausesThatGuestsSetAreBounded(t *testing.T) {
 	for name, tt := range map[string]struct{ value, want, warning string }{
 		"networking.error_backoffs":  {`{"list": [0], "repeatLast": true}`, `[1,1,1,1,1,1,1,1,1]`, "pauses are 1s at least, and attempts 10 at most"},

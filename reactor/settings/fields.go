@@ -10,23 +10,23 @@ import (
 
 // field is one setting.
 type field struct {
-	class Class // Guest if empty
+	class Class // default (empty): Guest
 	bare  bool  // a text, which needs no quotes on a command line
 	set   func(s *Settings, value json.RawMessage) error
-	get   func(s *Settings) any // nil: it has no JSON form
+	get   func(s *Settings) any // nil: the setting has no JSON form
 
-	// bound makes a value that a guest has set one that guests may set; if it was another
-	// one, it says what they may. Nil: any value.
+	// bound limits a value from a guest. If it changes the value, it returns the allowed
+	// range. Nil: any value is allowed.
 	bound func(s *Settings) string
 }
 
-// of gives a setting another class than Guest.
+// of returns the field with another class.
 func (f field) of(class Class) field {
 	f.class = class
 	return f
 }
 
-// fields are the settings by their dotted names, as in the reference.
+// fields are the settings by Kopf's dotted names.
 var fields = map[string]field{
 	"process.ultimate_exiting_timeout": duration(func(s *Settings) *time.Duration { return &s.Process.UltimateExitingTimeout }),
 

@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Parse reads settings from a YAML or JSON document: by groups, as in
-// {queueing: {worker_limit: 5}}, or by dotted names, as in {queueing.worker_limit: 5}.
-// What they mean is up to SetAll.
+// Parse parses settings from a YAML or JSON document: by groups, as in {queueing:
+// {worker_limit: 5}}, or by dotted names, as in {queueing.worker_limit: 5}. SetAll
+// validates the values.
 //
-// Errors: not YAML, a key twice, or a group that is no mapping.
+// Errors: not YAML, a duplicate key, or a group that is not a mapping.
 func Parse(document []byte) (map[string]json.RawMessage, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
@@ -51,8 +51,8 @@ func Parse(document []byte) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// SetText changes a setting as a command line says it: the value is YAML, and texts
-// need no quotes.
+// SetText changes a setting from a command line: the value is YAML, and texts need no
+// quotes.
 func (s *Settings) SetText(name, text string) error {
 	known, ok := fields[name]
 	value, err := yaml.YAMLToJSON([]byte(text))

@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// All mistakes are told at once.
+// One error names all mistakes.
 func TestSetAll(t *testing.T) {
 	err := settings.Default().SetAll(map[string]json.RawMessage{
 		"peering.nmae": []byte(`"x"`), "queuing.worker_limit": []byte("5"), "posting.enabled": []byte("1"), "peering.name": []byte(`"x"`),

@@ -12,8 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Filters are selectors of objects by the resources that they are for. The API
-// server applies them.
+// Filters are label, field or shard selectors of objects by resource. The API server
+// applies them.
 //
 // Kopf: kopf._cogs.configs.arrays.SelectorMapping (v1.45).
 type Filters struct {
@@ -21,9 +21,9 @@ type Filters struct {
 }
 
 type filter struct {
-	raw      json.RawMessage // the resource, as it was given
+	raw      json.RawMessage // the resource in its given form
 	resource selectors.Selector
-	objects  string // the syntax is that of the API server
+	objects  string // in the syntax of the API server
 }
 
 // Filter is one item of the JSON form of Filters.
@@ -31,12 +31,12 @@ type Filter struct {
 	// Resource is a notation, or an object with the parts of a selector.
 	Resource json.RawMessage `json:"resource"`
 
-	// Selector is what the API server gets for the matching resources.
+	// Selector is sent to the API server for the matching resources.
 	Selector string `json:"selector"`
 }
 
-// All joins what applies to a resource by a comma, which is a logical "and": each
-// once, sorted.
+// All joins the selectors for a resource with commas, which mean a logical "and". They are
+// sorted, without duplicates.
 func (f Filters) All(r selectors.Resource) string {
 	var found []string
 	for _, item := range f.list {
@@ -48,7 +48,7 @@ func (f Filters) All(r selectors.Resource) string {
 	return strings.Join(slices.Compact(found), ",")
 }
 
-// First is the first one that applies to a resource; empty if none does.
+// First returns the first selector for a resource; empty if none matches.
 func (f Filters) First(r selectors.Resource) string {
 	for _, item := range f.list {
 		if item.resource.Check(r) {
@@ -58,11 +58,11 @@ func (f Filters) First(r selectors.Resource) string {
 	return ""
 }
 
-// Empty tells that nothing is filtered.
+// Empty reports whether there are no filters.
 func (f Filters) Empty() bool { return len(f.list) == 0 }
 
-// UnmarshalJSON reads an object of selectors by the notations of resources, in its
-// order: {"kopf.dev/v1/kopfexamples": "app=x", "*": "a"}; or a list of Filter.
+// UnmarshalJSON reads an object of selectors by resource, in its order:
+// {"kopf.dev/v1/kopfexamples": "app=x", "*": "a"}; or a list of Filter.
 func (f *Filters) UnmarshalJSON(data []byte) error {
 	items, err := readFilters(data)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f Filters) MarshalJSON() ([]byte, error) {
 
 var errFilters = errors.New(`want an object of selectors by resources, like {"pods": "app=x"}, or a list, like [{"resource": {"category": "all"}, "selector": "app=x"}]`)
 
-// readFilters reads both forms, and keeps their order.
+// readFilters reads both forms and keeps their order.
 func readFilters(data []byte) ([]Filter, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -132,8 +132,8 @@ func readFilters(data []byte) ([]Filter, error) {
 	return list, nil
 }
 
-// readResource reads a notation with up to two slashes, in which * is everything,
-// or the object that registrations have too.
+// readResource reads a resource with up to two slashes, in which * is everything, or the
+// object form of registrations.
 func readResource(data json.RawMessage) (abi.Selector, error) {
 	var notation string
 	if json.Unmarshal(data, &notation) != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// decode reads a value of a type; null is of none.
+// decode decodes a value of a type; null is an error.
 func decode[T any](value json.RawMessage, want string) (T, error) {
 	var decoded *T
 	if err := json.Unmarshal(value, &decoded); err != nil || decoded == nil {
@@ -23,7 +23,7 @@ func decode[T any](value json.RawMessage, want string) (T, error) {
 
 func isNull(value json.RawMessage) bool { return string(value) == "null" }
 
-// simple is a setting whose JSON form is its value.
+// simple makes a setting whose JSON form is its value.
 func simple[T any](at func(*Settings) *T, read func(json.RawMessage) (T, error)) field {
 	set := func(s *Settings, value json.RawMessage) error {
 		decoded, err := read(value)
@@ -35,7 +35,7 @@ func simple[T any](at func(*Settings) *T, read func(json.RawMessage) (T, error))
 	return field{set: set, get: func(s *Settings) any { return *at(s) }}
 }
 
-// limit is a number that cannot be negative; null is none, as 0 is.
+// limit makes a setting that is a number of at least 0; null and 0 mean no limit.
 func limit(at func(*Settings) *int) field {
 	return simple(at, func(value json.RawMessage) (int, error) {
 		if isNull(value) {
@@ -57,7 +57,7 @@ func flag(at func(*Settings) *bool) field {
 	return simple(at, func(value json.RawMessage) (bool, error) { return decode[bool](value, "true or false") })
 }
 
-// optionalFlag is one that null leaves to the operator.
+// optionalFlag makes a flag for which null leaves the choice to the operator.
 func optionalFlag(at func(*Settings) **bool) field {
 	return simple(at, func(value json.RawMessage) (*bool, error) {
 		if isNull(value) {
@@ -80,7 +80,7 @@ func text(at func(*Settings) *string) field {
 	return f
 }
 
-// objectName is the name of an object in the cluster.
+// objectName makes a setting that is the name of an object in the cluster.
 func objectName(at func(*Settings) *string) field {
 	f := simple(at, readObjectName)
 	f.bare = true
@@ -95,14 +95,14 @@ func readObjectName(value json.RawMessage) (string, error) {
 	return name, err
 }
 
-// duration is a number of seconds; null is no limit, as 0 is.
+// duration makes a setting in seconds; null and 0 mean no limit.
 func duration(at func(*Settings) *time.Duration) field {
 	f := simple(at, readSeconds)
 	f.get = func(s *Settings) any { return at(s).Seconds() }
 	return f
 }
 
-// optional is a number of seconds, in which null is not 0.
+// optional makes a setting in seconds for which null differs from 0.
 func optional(at func(*Settings) **time.Duration) field {
 	set := func(s *Settings, value json.RawMessage) error {
 		d, err := readSeconds(value)
@@ -141,7 +141,7 @@ func readSeconds(value json.RawMessage) (time.Duration, error) {
 	return Seconds(number), nil
 }
 
-// pauses are those between attempts, in one of the forms of backoffs.
+// pauses makes a setting for pauses between attempts, in any JSON form of backoffs.
 func pauses(at func(*Settings) *backoffs.Backoffs) field {
 	return simple(at, func(value json.RawMessage) (read backoffs.Backoffs, err error) {
 		err = read.UnmarshalJSON(value)
@@ -149,8 +149,8 @@ func pauses(at func(*Settings) *backoffs.Backoffs) field {
 	})
 }
 
-// requestPauses are pauses between attempts of a request, which guests cannot make endless
-// or short.
+// requestPauses makes a setting for pauses between attempts of a request. Guests cannot
+// make them endless or too short.
 func requestPauses(at func(*Settings) *backoffs.Backoffs) field {
 	f := pauses(at)
 	f.bound = func(s *Settings) string {
@@ -163,10 +163,10 @@ func requestPauses(at func(*Settings) *backoffs.Backoffs) field {
 	return f
 }
 
-// guestReconnect is the shortest pause of guests between two watches.
+// guestReconnect is the shortest pause between two watches that guests can set.
 const guestReconnect = 100 * time.Millisecond
 
-// atLeast is a duration that guests cannot make shorter.
+// atLeast makes a duration that guests cannot set below least.
 func atLeast(least time.Duration, at func(*Settings) *time.Duration) field {
 	f := duration(at)
 	f.bound = func(s *Settings) string {
@@ -186,7 +186,7 @@ func filters(at func(*Settings) *Filters) field {
 	})
 }
 
-// storage is made of its JSON form, and has none afterwards.
+// storage makes a setting that is built from JSON, but cannot be written as JSON.
 func storage[T any](build func(json.RawMessage) (T, error), at func(*Settings) *T) field {
 	set := func(s *Settings, value json.RawMessage) error {
 		made, err := build(value)
@@ -199,7 +199,7 @@ func storage[T any](build func(json.RawMessage) (T, error), at func(*Settings) *
 	return field{set: set}
 }
 
-// absent is a setting of the reference that makes no sense here.
+// absent makes a setting of Kopf that is not supported here.
 func absent(why string) field {
 	return field{set: func(*Settings, json.RawMessage) error { return errors.New("there is no such thing here: " + why) }}
 }

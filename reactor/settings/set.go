@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Clone is a copy: what is set there does not change the receiver. Storages are shared.
+// Clone returns a copy. Changes of the copy do not affect the receiver. Storages are
+// shared.
 func (s *Settings) Clone() *Settings {
-	own := *s // setting replaces values, and never changes them in place
+	own := *s // setters replace values, and never change them in place
 	return &own
 }
 
-// Set changes a setting by its dotted name. The value is JSON: seconds for
-// durations, null or 0 for no limit. An error names the setting.
+// Set changes a setting by its dotted name. The value is JSON: seconds for durations, null
+// or 0 for no limit. Errors name the setting.
 func (s *Settings) Set(name string, value json.RawMessage) error {
 	known, ok := fields[name]
 	if !ok {
@@ -27,7 +28,7 @@ func (s *Settings) Set(name string, value json.RawMessage) error {
 	return nil
 }
 
-// hint tells which settings there are: of the group, or the groups.
+// hint lists the existing settings of the group, or the groups.
 func hint(name string) string {
 	group, _, _ := strings.Cut(name, ".")
 	var same []string
@@ -45,8 +46,8 @@ func hint(name string) string {
 	return "; known groups are: " + strings.Join(slices.Sorted(maps.Keys(groups)), ", ")
 }
 
-// SetAll changes several settings in the order of their names. The error names all
-// that could not be set.
+// SetAll changes several settings in the order of their names. The error names all that
+// could not be set.
 func (s *Settings) SetAll(values map[string]json.RawMessage) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -55,8 +56,8 @@ func (s *Settings) SetAll(values map[string]json.RawMessage) error {
 	return OneLine(errs...)
 }
 
-// JSON is the present value of all settings that have a JSON form, by their dotted
-// names: what handlers of activities get. Storages made in Go are null.
+// JSON returns the current values of all settings that have a JSON form, by dotted name,
+// for handlers of activities. Storages made in Go are null.
 func (s *Settings) JSON() (json.RawMessage, error) {
 	values := map[string]any{}
 	for name, field := range fields {
@@ -67,10 +68,10 @@ func (s *Settings) JSON() (json.RawMessage, error) {
 	return json.Marshal(values)
 }
 
-// Names lists all settings that can be set.
+// Names returns the names of all settings that can be set.
 func Names() []string { return slices.Sorted(maps.Keys(fields)) }
 
-// OneLine joins errors, those that are not nil, into one that is shown in one line.
+// OneLine joins errors that are not nil into one error with a single line.
 func OneLine(errs ...error) error {
 	var joined error
 	for _, err := range errs {

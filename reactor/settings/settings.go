@@ -1,5 +1,5 @@
-// Package settings holds the settings of an operator, with the names, units and
-// defaults of the reference.
+// Package settings holds the settings of an operator, with Kopf's names, units and
+// defaults.
 //
 // Kopf: kopf.OperatorSettings (v1.45); https://docs.kopf.dev/en/latest/configuration/
 package settings
@@ -12,9 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// Settings are all settings that take effect. They are changed at the start only:
-// by a file, then by flags, then by startup handlers; afterwards they are read
-// without locks.
+// Settings are all settings that have an effect. They change only at the start: by a file,
+// then by flags, then by startup handlers. Later they are read without locks.
 type Settings struct {
 	Process     Process
 	Queueing    Queueing
@@ -29,112 +28,114 @@ type Settings struct {
 	Admission   Admission
 }
 
-// Process is about the process of the operator.
+// Process configures the process of the operator.
 type Process struct {
-	// UltimateExitingTimeout is how long the graceful exit may take, from its
-	// beginning on; then the operator ends by force. 10 min; 0: no limit.
+	// UltimateExitingTimeout limits the graceful exit, from its beginning; then the
+	// operator ends by force. Default: 10 min; 0: no limit.
 	UltimateExitingTimeout time.Duration
 }
 
-// Queueing is how the events of objects wait for their handling.
+// Queueing configures how events of objects wait for their handling.
 type Queueing struct {
 	WorkerLimit int               // objects handled at once; 0: no limit (default)
-	IdleTimeout time.Duration     // a worker without events ends after it; 5 s
-	ExitTimeout time.Duration     // for running handlers at the exit; 2 s
-	ErrorDelays backoffs.Backoffs // pauses of an object after errors of the framework; the last one is repeated
+	IdleTimeout time.Duration     // a worker without events ends after this time; 5 s
+	ExitTimeout time.Duration     // time for running handlers at the exit; 2 s
+	ErrorDelays backoffs.Backoffs // pauses of an object after errors of the framework; the last one repeats
 }
 
-// Watching is how streams of events are kept.
+// Watching configures streams of events.
 type Watching struct {
-	ServerTimeout     time.Duration // asked of the server; 0: its own choice (default)
-	ClientTimeout     time.Duration // for one watch; 0: none (default)
-	ConnectTimeout    time.Duration // for a connection; 0: as Networking has it (default)
-	ReconnectBackoff  time.Duration // between two watches; 0.1 s
-	InactivityTimeout time.Duration // without any event or bookmark; 70 s; 0: for ever
+	ServerTimeout     time.Duration // timeout of a watch on the server; 0: the server's choice (default)
+	ClientTimeout     time.Duration // timeout of one watch; 0: no limit (default)
+	ConnectTimeout    time.Duration // timeout of a connection; 0: Networking.ConnectTimeout (default)
+	ReconnectBackoff  time.Duration // pause between two watches; 0.1 s
+	InactivityTimeout time.Duration // maximum time without any event or bookmark; 70 s; 0: no limit
 	ChunkSize         int           // objects per page of a listing; 500; 0: all at once
 	InitialStreaming  bool          // watch the existing objects instead of listing them; false
-	LabelSelectors    Filters       // of objects, by resources
-	FieldSelectors    Filters       // the same by fields
-	ShardSelectors    Filters       // the same by ranges of hashes; the first one counts
+	LabelSelectors    Filters       // label selectors of objects, by resource
+	FieldSelectors    Filters       // field selectors of objects, by resource
+	ShardSelectors    Filters       // shard selectors (ranges of hashes), by resource; the first match applies
 }
 
-// Networking is how requests are made.
+// Networking configures requests.
 type Networking struct {
-	RequestTimeout    time.Duration     // for one attempt; 5 min; 0: no limit
-	ConnectTimeout    time.Duration     // for a connection and its handshake; 0: RequestTimeout (default)
+	RequestTimeout    time.Duration     // timeout of one attempt; 5 min; 0: no limit
+	ConnectTimeout    time.Duration     // timeout of a connection with its handshake; 0: RequestTimeout (default)
 	ErrorBackoffs     backoffs.Backoffs // pauses between attempts
-	EnforceRetryAfter bool              // false
-	TrustEnv          bool              // take proxies from $HTTPS_PROXY and the like; false
+	EnforceRetryAfter bool              // follow a Retry-After that is shorter than the next pause; false
+	TrustEnv          bool              // use the proxies of $HTTPS_PROXY and related variables; false
 }
 
-// Persistence is what is stored on objects.
+// Persistence configures what is stored on objects.
 type Persistence struct {
 	Finalizer          string
 	Progress           stores.ProgressStorage
 	DiffBase           stores.DiffBaseStorage
-	ConsistencyTimeout time.Duration // how long to wait for our own changes; 5 s
+	ConsistencyTimeout time.Duration // how long to wait for the operator's own changes; 5 s
 }
 
-// Execution is how handlers are called.
+// Execution configures calls of handlers.
 type Execution struct {
-	DefaultBackoff time.Duration // after arbitrary errors; 60 s
-	MaxWorkers     int           // handlers at once, but for daemons and reviews; 0: no limit (default)
+	DefaultBackoff time.Duration // delay after arbitrary errors; 60 s
+	MaxWorkers     int           // concurrent handlers, except daemons and reviews; 0: no limit (default)
 }
 
-// Scanning is how the cluster is explored.
+// Scanning configures the discovery of resources and namespaces.
 type Scanning struct {
-	Disabled bool // no watching of namespaces and of resource definitions
+	Disabled bool // do not watch namespaces and resource definitions
 }
 
-// Background is about daemons and timers.
+// Background configures daemons and timers.
 type Background struct {
-	CancellationPolling time.Duration  // how often ending daemons are looked at; 60 s
-	InstantExitTimeout  *time.Duration // how long a stopped daemon is waited for before that; nil: InstantExitCycles
-	InstantExitCycles   int            // the same in cycles of 100 ms, at most until it waits; 10
+	CancellationPolling time.Duration  // interval in which ending daemons are checked; 60 s
+	InstantExitTimeout  *time.Duration // how long a stopped daemon is waited for before the first check; nil: InstantExitCycles
+	InstantExitCycles   int            // like InstantExitTimeout, in cycles of 100 ms, until the daemon waits; 10
 }
 
-// Posting is about Kubernetes events.
+// Posting configures Kubernetes events.
 type Posting struct {
-	Enabled            bool              // true
+	Enabled            bool              // default: true
 	Level              int               // the lowest level to post; 20, info
 	Loggers            bool              // post log messages too; false
-	ReportingComponent string            // kopf
-	ReportingInstance  string            // dev
-	EventNamePrefix    string            // kopf-event-
-	DefaultBackoffs    backoffs.Backoffs // pauses between attempts for explicit events
-	LoggingBackoffs    backoffs.Backoffs // the same for log messages
-	WorkerLimit        int               // objects whose events are posted at once; 0: no limit (default)
-	IdleTimeout        time.Duration     // the worker of an object ends after so long without events; 1 s
+	ReportingComponent string            // default: kopf
+	ReportingInstance  string            // default: dev
+	EventNamePrefix    string            // default: kopf-event-
+	DefaultBackoffs    backoffs.Backoffs // pauses between attempts for events that handlers request
+	LoggingBackoffs    backoffs.Backoffs // pauses between attempts for log messages
+	WorkerLimit        int               // objects whose events are posted concurrently; 0: no limit (default)
+	IdleTimeout        time.Duration     // the worker of an object ends after this time without events; 1 s
 }
 
-// Peering is about other operators for the same objects.
+// Peering configures the coordination with other operators of the same objects.
 type Peering struct {
-	Name        string        // of the peering objects; default
-	Priority    int           // operators with a lower or an equal one pause; 0
-	Lifetime    time.Duration // after which the others take us for dead; 60 s
-	Stealth     bool          // keep-alives are not logged; false
-	Mandatory   bool          // pause while there is no peering object; false
-	Standalone  bool          // do not look for others; false
-	Clusterwide *bool         // by cluster-scoped objects; nil: whether the whole cluster is served
+	Name        string        // name of the peering objects; default
+	Priority    int           // operators with this or a lower priority pause; 0
+	Lifetime    time.Duration // after this time without a renewal, peers take the operator for dead; 60 s
+	Stealth     bool          // do not log renewals; false
+	Mandatory   bool          // pause while no peering object exists; false
+	Standalone  bool          // ignore other operators; false
+	Clusterwide *bool         // use cluster-scoped peering objects; nil: if the whole cluster is served
 }
 
-// Admission is how the API server reaches admission handlers.
+// Admission configures how the API server reaches admission handlers.
 type Admission struct {
-	// Managed is the name of the webhook configurations that are kept in the
+	// Managed is the name of the webhook configurations that the operator maintains in the
 	// cluster, and the suffix of the names of webhooks; empty: none (default).
 	Managed string
 
-	// Server is what accepts the requests, in its JSON form; nil: nothing (default).
+	// Server configures the server that accepts the requests, in JSON; nil: no server
+	// (default).
 	Server json.RawMessage
 
-	// FromGuest says that a guest has set Server, so it may say less there.
+	// FromGuest means that a guest has set Server, so that fewer of its options are
+	// allowed.
 	FromGuest bool
 }
 
-// IsClusterwide tells whether the operators meet in cluster-scoped objects.
+// IsClusterwide reports whether the operator uses cluster-scoped peering objects.
 func (p Peering) IsClusterwide() bool { return p.Clusterwide != nil && *p.Clusterwide }
 
-// Default returns the defaults of the reference.
+// Default returns Kopf's defaults.
 func Default() *Settings {
 	return &Settings{
 		Process: Process{UltimateExitingTimeout: 10 * time.Minute},
@@ -174,5 +175,6 @@ func Default() *Settings {
 	}
 }
 
-// Seconds converts a number of seconds, as all settings and options have them; see backoffs.Duration.
+// Seconds converts seconds, the unit of all settings and options, into a duration; see
+// backoffs.Duration.
 func Seconds(n float64) time.Duration { return backoffs.Duration(n) }

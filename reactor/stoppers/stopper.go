@@ -1,5 +1,5 @@
-// Package stoppers tells daemons, timers and background handlers to end, and why. They wait
-// for that without a goroutine.
+// Package stoppers asks daemons, timers and background handlers to end, with reasons.
+// Waits for that need no goroutine.
 //
 // Kopf: kopf._core.intents.stoppers (v1.45).
 package stoppers
@@ -12,26 +12,27 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// AnyReason are all reasons to stop.
+// AnyReason stands for all reasons to stop.
 const AnyReason = -1
 
-// Stopper tells a daemon to end, and why. Reasons add up; the first one counts as
-// the time of stopping.
+// Stopper asks a daemon to end. Reasons accumulate; the time of the first one is the time
+// of stopping.
 //
 // Kopf: kopf._core.intents.stoppers (v1.45).
 type Stopper struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	reasons int
 	when    time.Time
-	forced  bool          // nothing is waited for any more
-	waiters []*Waiter     // that are not over; mostly one
-	outside bool          // waits for the API server, or for others
-	rest    chan struct{} // closed when it waits for something; nil: nobody wants to know
+	forced  bool          // all waits end at once
+	waiters []*Waiter     // waits that are not over; usually one
+	outside bool          // whether the daemon waits for the API server, or for other tasks
+	rest    chan struct{} // closed when the daemon waits for something; nil: Resting was not called
 }
 
+// New makes a Stopper without a reason.
 func New() *Stopper { return &Stopper{} }
 
-// Set adds a reason; it returns false if it was there already.
+// Set adds a reason. It returns false if the stopper already has it.
 func (s *Stopper) Set(reason int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,12 +43,12 @@ func (s *Stopper) Set(reason int) bool {
 		s.when = time.Now()
 	}
 	s.reasons |= reason
-	s.rested() // whether it has begun does not matter any more
+	s.rested() // whether the daemon has begun no longer matters
 	s.rouse(func(n *Waiter) bool { return n.reasons&reason != 0 })
 	return true
 }
 
-// Force ends all waits, for whatever reason, later ones included.
+// Force ends all current and later waits.
 func (s *Stopper) Force() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,15 +56,16 @@ func (s *Stopper) Force() {
 	s.rouse(func(*Waiter) bool { return true })
 }
 
+// Bits returns the reasons as a bit set.
 func (s *Stopper) Bits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reasons
 }
 
-// Waits is for the daemon itself, when it waits outside of await: for a worker, for an
-// instance, or inside of a host function. Once it is told to stop, such a wait is on the
-// way to its end, and no rest.
+// Waits marks the daemon as waiting outside of Await: for a worker, for an instance, or
+// inside a host function. After a request to stop, such a wait leads to the end, so it
+// does not count as rest.
 func (s *Stopper) Waits() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +74,7 @@ func (s *Stopper) Waits() {
 	}
 }
 
-// Age is how long ago it was stopped.
+// Age returns the time since the first reason.
 func (s *Stopper) Age() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,22 +84,21 @@ func (s *Stopper) Age() time.Duration {
 	return time.Since(s.when)
 }
 
-// IsSet tells whether there is any reason to end.
+// IsSet reports whether there is any reason to end.
 func (s *Stopper) IsSet() bool { return s.Bits() != 0 }
 
-// IsCancelled tells whether it is more than a wish that the daemon ends.
+// IsCancelled reports whether the daemon must end, rather than being asked to.
 func (s *Stopper) IsCancelled() bool { return s.Bits()&abi.StopDaemonCancelled != 0 }
 
-// Waiter is a wait that has no goroutine: it takes a tenth of the memory of one that has.
+// Waiter is a wait without a goroutine. It takes a tenth of the memory of a goroutine.
 type Waiter struct {
-	reasons int // that end it
+	reasons int // reasons that end the wait
 	timer   *time.Timer
 	wake    func()
 }
 
-// Await calls a function on a goroutine of its own when the time is over (nil: never),
-// or there is one of the reasons. It returns nil, and the function is not called, if
-// there is nothing to wait for.
+// Await calls wake on a new goroutine when the time is over (nil: never), or when one of
+// the reasons is set. If that is already the case, it returns nil and does not call wake.
 func (s *Stopper) Await(limit *time.Duration, reasons int, wake func()) *Waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +118,7 @@ func (s *Stopper) Await(limit *time.Duration, reasons int, wake func()) *Waiter 
 	return n
 }
 
-// Away does something that waits for others.
+// Away runs work that waits for others.
 func (s *Stopper) Away(work func()) {
 	s.mu.Lock()
 	s.outside = true
@@ -129,7 +130,7 @@ func (s *Stopper) Away(work func()) {
 	s.mu.Unlock()
 }
 
-// rested tells those who want to know it. The lock is held.
+// rested closes the channel of Resting. The caller holds the lock.
 func (s *Stopper) rested() {
 	if s.rest != nil {
 		close(s.rest)
@@ -137,8 +138,8 @@ func (s *Stopper) rested() {
 	}
 }
 
-// Resting is closed as soon as whoever is to be stopped waits for something: it does
-// not react to anything then, but to what it waits for.
+// Resting returns a channel that is closed as soon as the daemon waits for something. The
+// daemon then reacts only to what it waits for.
 func (s *Stopper) Resting() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +153,8 @@ func (s *Stopper) Resting() <-chan struct{} {
 	return rest
 }
 
-// Forget drops a waiter, whose function is not called then; it returns false if the wait is over.
+// Forget drops a waiter, whose function is then not called. It returns false if the wait
+// is over.
 func (s *Stopper) Forget(n *Waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +166,7 @@ func (s *Stopper) Forget(n *Waiter) bool {
 	return true
 }
 
-// rouse ends some of the waits. The lock is held.
+// rouse ends some of the waits. The caller holds the lock.
 func (s *Stopper) rouse(which func(*Waiter) bool) {
 	s.waiters = slices.DeleteFunc(s.waiters, func(n *Waiter) bool {
 		if !which(n) {
@@ -173,12 +175,12 @@ func (s *Stopper) rouse(which func(*Waiter) bool) {
 		if n.timer != nil {
 			n.timer.Stop()
 		}
-		go n.wake() // It lasts as long as the callback of await.
+		go n.wake() // It ends with the callback of Await.
 		return true
 	})
 }
 
-// Sleep waits for a time, or until stopped.
+// Sleep waits for d, or until a reason is set.
 func (s *Stopper) Sleep(d time.Duration) {
 	over := make(chan struct{})
 	if s.Await(&d, AnyReason, func() { close(over) }) != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// Operators of one process may share resources if they share nothing that is on the objects.
+// Operators of one process may share resources if they share no state on the objects.
 func TestClaims(t *testing.T) {
 	set := func(s *settings.Settings, name, value string) {
 		t.Helper()

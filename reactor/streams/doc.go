@@ -1,3 +1,3 @@
-// Package streams serves one resource in one namespace: its watch feeds the queues of its
-// objects, and their events go to the processing with the present handlers.
+// Package streams serves one resource in one namespace. Its watch feeds the queues of its
+// objects, and processing handles their events with the current handlers.
 package streams

@@ -12,11 +12,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// maxRereadDelay bounds the pauses between attempts to read a body again.
+// maxRereadDelay limits the pauses between attempts to read a body again.
 const maxRereadDelay = time.Minute
 
 // reread reads the body of an event that has waited without it; see queueing.Queues. It
-// returns false if the event is over: the object is gone, or newer events of it wait.
+// returns false if the event is obsolete: the object is gone, or newer events of it wait.
 func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
 	it.Bodiless = false
 	if it.Type == watching.Deleted {
@@ -31,7 +31,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 		case err == nil && meta.Key() == it.Meta.Key():
 			it.Object, it.Meta, it.ConsistentAt = raw, meta, time.Time{}
 			return it, true
-		case err == nil || code == http.StatusNotFound: // its deletion is an event of its own
+		case err == nil || code == http.StatusNotFound: // the deletion arrives as its own event
 			s.host.Completion.Done(it.Meta.Key())
 			return it, false
 		case ctx.Err() != nil:
@@ -44,7 +44,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 	}
 }
 
-// current is an object as it is now.
+// current reads the current object.
 func (s *Stream) current(ctx context.Context, meta watching.Meta, q *queueing.Queue) (raw []byte, now watching.Meta, err error) {
 	path, err := s.Dimension.Resource.URL(meta.Namespace, meta.Name, "")
 	if err != nil {

@@ -21,16 +21,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// TestBodiesAreReadAgain when the place of an event comes that has waited without its body.
+// TestBodiesAreReadAgain checks that the body of an event that waited without it is read
+// when the event is handled.
 func TestBodiesAreReadAgain(t *testing.T) {
 	meta := watching.Meta{UID: "uid-1", Name: "example-1", Namespace: "default", ResourceVersion: "1"}
 	other := strings.Replace(string(reactortest.NewObject(1)), "uid-1", "uid-2", 1)
 	for _, tt := range []struct {
 		name    string
 		kind    string
-		replies []string // by their requests; empty: an error of the server
+		replies []string // by request; empty: a server error
 		code    int
-		body    string // a part of it; empty: the event is over
+		body    string // a part of the body; empty: the event is obsolete
 		after   time.Duration
 	}{
 		{"a change", watching.Modified, []string{string(reactortest.NewObject(1))}, 200, `"name":"example-1"`, 0},

@@ -39,24 +39,24 @@ type Host struct {
 	Pauses      *pauses.Pauses
 	Served      *Set
 	States      *watching.Set
-	Claims      *claims.Claims // nil: no other operator is looked for
+	Claims      *claims.Claims // nil: no check for other operators
 	By          claims.Claimant
 	Log         zerolog.Logger
-	RefKey      string          // the field of the object's reference in log lines
+	RefKey      string          // the log field that holds the reference of the object
 	Refuse      func(err error) // ends the operator
 }
 
-// Set are the streams of objects that run. The zero value is empty.
+// Set holds the running streams of objects. The zero value is empty.
 type Set struct {
 	Handled atomic.Uint64 // events of objects
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	items map[*Stream]bool
 	left  map[dimensions.Key]map[string]watching.Meta // objects that were known when their stream ended
 }
 
-// follow lets a stream know what its predecessor knew, which may have ended long ago: the
-// resource or the namespace has been away, and the deletions of its objects were not seen.
+// follow passes the known objects of an ended stream to its successor. The resource or the
+// namespace may have been absent for long, and the deletions of its objects were missed.
 func (s *Set) follow(key dimensions.Key, stream *watching.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *Set) follow(key dimensions.Key, stream *watching.Stream) {
 	}
 }
 
-// leave keeps what a stream has known for its successor, if there ever is one.
+// leave keeps the known objects of a stream for a possible successor.
 func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 	s.left[key] = stream.Known()
 }
 
-// Each calls a function for all streams, none of which ends meanwhile.
+// Each calls a function for all streams. No stream ends during the call.
 func (s *Set) Each(do func(*Stream)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,27 +103,27 @@ func (s *Set) remove(item *Stream) {
 	delete(s.items, item)
 }
 
-// Stream is one resource in one namespace, as it is served: its stream, its objects,
-// and the handlers of the generation that it had last.
+// Stream serves one resource in one namespace: its watch, its objects, and the handlers of
+// its last generation.
 type Stream struct {
 	host      *Host
 	Dimension dimensions.Dimension
 	stream    *watching.Stream
 	queues    *queueing.Queues
-	working   context.Context // of the workers: it outlives that of the stream
-	reading   context.Context // of the stream
+	working   context.Context // of the workers: it outlives reading
+	reading   context.Context // of the watch
 	Processor atomic.Pointer[processing.Processor]
-	Born      atomic.Uint32 // one more than the number of the generation that it began with; 0: it has not begun
+	Born      atomic.Uint32 // number of the first generation plus 1; 0: the stream has not begun
 
-	listings sync.WaitGroup // once more
+	listings sync.WaitGroup // repeated listings for Again
 
 	claiming sync.Mutex // guards release
-	release  func()     // of the claim
+	release  func()     // releases the claim
 }
 
-// Serve serves one resource in one namespace until the context ends, and its
-// objects until they are done with or the patience is over. While the operator
-// pauses, nothing is watched; events that are queued by then are still handled.
+// Serve serves one resource in one namespace until the context ends. It then waits for the
+// workers of its objects, within the patience. While the operator pauses, nothing is
+// watched, but queued events are still handled.
 func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 	defer o.Completion.Listed(d.Key())
 	log := o.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
@@ -159,7 +159,7 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 			return
 		}
 		sink := s.sink(gate)
-		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // ends with the context only
+		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 	})
 	s.listings.Wait()
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
@@ -169,7 +169,7 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 	}
 }
 
-// begin takes the present handlers, and returns the gate that waits for the stream.
+// begin takes the current handlers, and returns the gate that waits for the stream.
 func (s *Stream) begin() (*indexing.Gate, error) {
 	e := s.host.Generations.Hold()
 	defer e.Release()
@@ -185,7 +185,7 @@ func (s *Stream) sink(gate *indexing.Gate) *queueSink {
 	return &queueSink{ctx: s.working, queues: s.queues, completion: s.host.Completion, key: s.Dimension.Key(), gate: gate}
 }
 
-// process handles an event with the present handlers.
+// process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
 	s.host.Served.Handled.Add(1)
 	if it.Bodiless {
@@ -201,7 +201,8 @@ func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queu
 	return version
 }
 
-// take makes the handlers of a generation, which the caller holds, those of the stream.
+// take makes the handlers of a generation those of the stream. The caller holds the
+// generation.
 func (s *Stream) take(e *generations.Generation) *processing.Processor {
 	if p := s.Processor.Load(); p != nil && p.Generation == e {
 		return p
@@ -220,8 +221,8 @@ func (s *Stream) take(e *generations.Generation) *processing.Processor {
 	return p
 }
 
-// Refresh takes the handlers of a generation that has more of them for the resource by now,
-// and shows all objects to them.
+// Refresh takes the handlers of a generation that has more handlers for the resource than
+// before, and shows all objects to them.
 func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 	p := s.Processor.Load()
 	if p == nil || p.Generation != e || e.Registry.ForResource(s.Dimension.Resource).Count() == p.Handlers.Count() {
@@ -236,18 +237,18 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 	s.Again(ctx, nil)
 }
 
-// Again shows all objects to the handlers of a generation, once more. The gate, if any,
-// waits for it.
+// Again shows all objects to the handlers of a generation once more. The gate, if not nil,
+// waits for that.
 func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	ctx, cancel := context.WithCancel(ctx)
 	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
-	s.listings.Go(func() {                      // Waited for by Stream.run.
+	s.listings.Go(func() {                      // Stream.run waits for it.
 		defer end()
 		defer cancel()
 		sink := &againSink{s.sink(gate)}
-		defer sink.Listed() // whatever happens: nobody waits for ever
+		defer sink.Listed() // in any case, so that no waiter blocks for ever
 		if s.host.Pauses.Wait(ctx, false) == nil {
-			_ = s.stream.Again(ctx, sink) // ends early with the context only
+			_ = s.stream.Again(ctx, sink) // it ends early with the context only
 		}
 	})
 }
@@ -256,12 +257,12 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 type queueSink struct {
 	ctx        context.Context // of the workers: it outlives the stream
 	queues     *queueing.Queues
-	gate       *indexing.Gate // until the initial listing is complete; nil if nobody waits for it
+	gate       *indexing.Gate // waits for the initial listing; nil if no gate waits
 	completion *completion.Completion
 	key        dimensions.Key // of the stream
 }
 
-// Event queues an event. Each object of the initial listing is waited for.
+// Event queues an event. The gate waits for each object of the initial listing.
 func (s *queueSink) Event(event watching.Event) {
 	if event.Type == watching.Listed {
 		s.completion.Add(event.Meta.Key())
@@ -276,7 +277,7 @@ func (s *queueSink) put(it queueing.Item) {
 	s.queues.Put(s.ctx, it)
 }
 
-// Listed ends the waiting for the listing itself.
+// Listed ends the gate's wait for the listing itself.
 func (s *queueSink) Listed() {
 	s.completion.Listed(s.key)
 	if s.gate != nil {
@@ -285,13 +286,13 @@ func (s *queueSink) Listed() {
 	}
 }
 
-// againSink does the same for objects to which nothing has happened.
+// againSink is a queueSink for objects that have not changed.
 type againSink struct{ *queueSink }
 
 // Event queues an object.
 func (s *againSink) Event(event watching.Event) { s.put(queueing.Item{Event: event, Again: true}) }
 
-// Reclaim claims what a stream is for under another generation.
+// Reclaim claims the dimension of a stream for another generation.
 func (s *Stream) Reclaim(e *generations.Generation) error {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
@@ -301,7 +302,7 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	s.release = nil
 	handlers := e.Registry.ForResource(s.Dimension.Resource)
 	if s.host.Claims == nil || len(handlers.Changing)+len(handlers.Spawning) == 0 {
-		return nil // its handlers keep nothing on the objects
+		return nil // its handlers store nothing on the objects
 	}
 	release, err := s.host.Claims.Claim(s.host.By, s.Dimension, s.host.Settings.Persistence)
 	s.release = release

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// Items that nobody handles any more keep no gate closed.
+// Dropped items do not keep a gate closed.
 func TestDroppedItemsOpenTheGate(t *testing.T) {
 	g := indexing.NewGate()
 	g.Add()

@@ -8,17 +8,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
-// awaiting is how often Again looks whether the stream has listed its objects.
+// awaiting is how often Again checks whether the stream has listed its objects.
 const awaiting = 20 * time.Millisecond
 
-// Again hands on all objects once more, as listed ones, beside the watch, which is not
-// disturbed. It waits until the stream has listed them for the first time, and repeats
-// what fails, until the context ends.
+// Again passes all objects to the sink once more, as listed ones, while the watch
+// continues. It waits for the first listing of the stream. It repeats failed requests
+// until the context ends.
 //
 // # Guarantees
 //
-//   - What it hands on is the state that the stream has handed on last: of whatever is
-//     newer, or gone, the stream tells, after the call of Again.
+//   - It passes the last state that the stream has passed. Newer states and deletions arrive
+//     through the stream, after the call of Again.
 //   - Its events and those of the stream come one at a time.
 func (s *Stream) Again(ctx context.Context, sink Sink) error {
 	for !s.Health().Synced {

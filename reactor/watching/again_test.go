@@ -16,11 +16,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// listing is a server with some objects, where nothing happens by the watch.
+// listing is a server with some objects, whose watch sends nothing.
 type listing struct {
-	mu             sync.Mutex // guards all below
+	mu             sync.Mutex // guards the fields below
 	items          string
-	fail           bool // the next listing
+	fail           bool // the next listing fails
 	lists, watches int
 }
 
@@ -42,8 +42,8 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"metadata":{"resourceVersion":"7"},"items":[%s]}`, l.items)
 }
 
-// Objects are shown again as the stream has shown them last; what is newer, or gone, is
-// left to the watch, which stays open. A listing that fails is repeated.
+// Objects are shown again in the state that the stream has passed last. Newer states and
+// deletions come from the watch, which stays open. A listing that fails is repeated.
 func TestAgain(t *testing.T) {
 	l := &listing{items: object("same", 1) + "," + object("changing", 2) + "," + object("going", 3)}
 	server := httptest.NewServer(l)

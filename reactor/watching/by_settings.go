@@ -5,7 +5,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// OptionsOf are the options of streams that see all objects.
+// OptionsOf returns the options of streams that see all objects.
 func OptionsOf(s *settings.Settings) Options {
 	w := s.Watching
 	return Options{
@@ -14,7 +14,7 @@ func OptionsOf(s *settings.Settings) Options {
 	}
 }
 
-// Filtered are the options of a stream that sees the selected objects only.
+// Filtered returns the options of a stream that sees only the selected objects.
 func Filtered(s *settings.Settings, r selectors.Resource) func() Options {
 	return func() Options {
 		o, w := OptionsOf(s), s.Watching

@@ -1,9 +1,9 @@
-// Package watching streams the events of one resource: first a listing, then a
-// watch from its version on, for ever. Objects pass through as bytes.
+// Package watching streams the events of one resource: a listing, then an endless watch
+// that continues from its version. Objects pass through as bytes.
 //
 // The rules for listing and watching are those of the Reflector of client-go
-// (tools/cache/reflector.go, v0.36), which collects all decoded objects of a
-// listing before it hands on the first; here they go on one by one.
+// (tools/cache/reflector.go, v0.36). The Reflector collects all decoded objects of a
+// listing before it passes on the first; this package passes them on one by one.
 //
 // Kopf: kopf._cogs.clients.watching (v1.45).
 package watching
@@ -17,7 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Types of events. The initial listing has none: null in messages.
+// These are the types of events. The initial listing has none, which is null in messages.
 const (
 	Listed   = ""
 	Added    = "ADDED"
@@ -31,7 +31,7 @@ const (
 type Event struct {
 	Type   string // Listed, Added, Modified, Deleted
 	Object []byte // as the API server sent it
-	Meta   Meta   // what is needed before it is decoded
+	Meta   Meta   // what is needed before the object is decoded
 }
 
 // Meta identifies an object and its version.
@@ -43,8 +43,8 @@ type Meta struct {
 	CreationTimestamp string `json:"creationTimestamp"`
 }
 
-// Key identifies an object in space and time: its uid, or a makeshift for the
-// few resources without uids (component statuses).
+// Key identifies an object in space and time. It is the uid, or a substitute for the few
+// resources without uids (component statuses).
 func (m Meta) Key() string {
 	if m.UID != "" {
 		return m.UID
@@ -52,13 +52,12 @@ func (m Meta) Key() string {
 	return fmt.Sprintf("%s//%s//%s", m.Namespace, m.Name, m.CreationTimestamp)
 }
 
-// errNoObject is about something in a stream that is no object at all.
+// errNoObject means that a stream contains a value that is not an object.
 var errNoObject = errors.New("something in a stream is not an object: it has no name")
 
-// parseObject reads the identity of an object, and its kind, without decoding the
-// rest.
+// parseObject reads the identity and the kind of an object without decoding the rest.
 //
-// Errors: errNoObject, and what is not JSON.
+// Errors: errNoObject; a text that is not JSON.
 func parseObject(object []byte) (meta Meta, kind string, err error) {
 	if meta, kind, err = parseMeta(object); err == nil && meta.Name == "" {
 		err = fmt.Errorf("%w: %.100s", errNoObject, object)
@@ -68,13 +67,13 @@ func parseObject(object []byte) (meta Meta, kind string, err error) {
 
 // MetaOf reads the identity of an object.
 //
-// Errors: what is not JSON, or has no name.
+// Errors: a text that is not JSON; an object without a name.
 func MetaOf(object []byte) (Meta, error) {
 	meta, _, err := parseObject(object)
 	return meta, err
 }
 
-// parseMeta is parseObject for what needs no name, such as bookmarks.
+// parseMeta is parseObject for objects without a name, such as bookmarks.
 func parseMeta(object []byte) (meta Meta, kind string, err error) {
 	ok := dicts.Scan(object, func(parent, key string, value []byte) {
 		switch {
@@ -97,7 +96,7 @@ func parseMeta(object []byte) (meta Meta, kind string, err error) {
 	return head.Metadata, head.Kind, nil
 }
 
-// set takes one of the metadata.
+// set sets one member of the metadata.
 func (m *Meta) set(key string, value []byte) {
 	switch key {
 	case "uid":
@@ -113,8 +112,8 @@ func (m *Meta) set(key string, value []byte) {
 	}
 }
 
-// parseLine makes an event of a line of a watch. The API server always writes
-// {"type":…,"object":…}, so the object is cut out; anything else is decoded.
+// parseLine makes an event from a line of a watch. The API server always writes
+// {"type":…,"object":…}, so the object is cut out. Other forms are decoded.
 func parseLine(line []byte) (Event, error) {
 	const head, middle = `{"type":"`, `","object":`
 	line = bytes.TrimSpace(line)
@@ -141,7 +140,7 @@ func parseLine(line []byte) (Event, error) {
 	return parsed, err
 }
 
-// identify reads the identity of the object: of those types that have one.
+// identify reads the identity of the object, for the types that have one.
 func (e *Event) identify() (meta Meta, err error) {
 	switch e.Type {
 	case Added, Modified, Deleted:
@@ -152,7 +151,7 @@ func (e *Event) identify() (meta Meta, err error) {
 	return meta, err
 }
 
-// endsInitial tells the bookmark after the last object of a streamed listing.
+// endsInitial reports whether a bookmark follows the last object of a streamed listing.
 //
 // See https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
 func endsInitial(bookmark []byte) bool {

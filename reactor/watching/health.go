@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Phase is what a stream does now.
+// Phase is what a stream currently does.
 type Phase string
 
-// Phases of a stream.
+// These are the phases of a stream.
 const (
 	Waiting  Phase = "waiting" // for its start, or for the end of a pause
 	Listing  Phase = "listing"
@@ -16,45 +16,45 @@ const (
 	Resting  Phase = "resting" // between two connections
 )
 
-// flicker is how long a stream may be without a connection, as it is between any two
-// watches, before it counts as not delivering.
+// flicker is how long a stream may have no connection before it counts as not delivering.
+// Between two watches, each stream briefly has none.
 const flicker = 5 * time.Second
 
-// slack is what a stream may be late, before it counts as stalled.
+// slack is how late a stream may be before it counts as stalled.
 const slack = 30 * time.Second
 
-// Health is what a stream tells about itself.
+// Health describes the state of a stream.
 type Health struct {
 	Phase    Phase
-	Since    time.Time // of the phase
-	Contact  time.Time // when the server has last sent anything; zero: never
-	Event    time.Time // the last event, bookmarks and listed objects included; zero: none
-	Events   uint64    // all of them so far
-	Failures uint64    // connections that have failed so far
-	Error    string    // the last failure, unless there was contact since
-	Synced   bool      // the objects have been listed, and the watch goes on from there
-	Deadline time.Time // when the stream must have done something; zero: never
-	Broken   time.Time // since when there is no connection; zero: there is one, or none is needed
+	Since    time.Time // start of the phase
+	Contact  time.Time // when the server last sent anything; zero: never
+	Event    time.Time // time of the last event, bookmark or listed object; zero: none
+	Events   uint64    // number of events so far
+	Failures uint64    // number of failed connections so far
+	Error    string    // the last failure, unless the server has sent anything since
+	Synced   bool      // the objects have been listed, and the watch continues from there
+	Deadline time.Time // when the stream must have acted; zero: never
+	Broken   time.Time // when the connection was lost; zero: connected, or not needed
 }
 
-// Stalled tells that the stream has not done what it should have: its goroutine
-// hangs, or is gone. Nothing but a new process helps.
+// Stalled reports whether the stream has missed its deadline: its goroutine hangs, or has
+// ended. Only a restart of the process helps.
 func (h Health) Stalled(now time.Time) bool {
 	return !h.Deadline.IsZero() && now.After(h.Deadline.Add(slack))
 }
 
-// Delivers tells whether changes of objects arrive.
+// Delivers reports whether changes of objects arrive.
 func (h Health) Delivers(now time.Time) bool {
 	return h.Synced && !h.Stalled(now) && (h.Broken.IsZero() || now.Sub(h.Broken) < flicker)
 }
 
-// health is the Health of a stream, which others look at.
+// health holds the Health of a stream for other goroutines.
 type health struct {
 	mu  sync.Mutex // guards now
 	now Health
 }
 
-// Health is the present state of the stream.
+// Health returns the current state of the stream.
 func (s *Stream) Health() Health {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
@@ -70,7 +70,7 @@ func (h *health) change(how func(now *Health)) {
 	how(&h.now)
 }
 
-// enter begins a phase that lasts so long at most, if nothing comes; 0: endless.
+// enter begins a phase that lasts at most limit if nothing arrives; 0: no limit.
 func (h *health) enter(phase Phase, limit time.Duration) {
 	h.change(func(now *Health) {
 		if now.Phase != phase {
@@ -80,7 +80,7 @@ func (h *health) enter(phase Phase, limit time.Duration) {
 	})
 }
 
-// leave ends the work of the stream, for ever or for a while.
+// leave marks the end of the stream's work, for ever or for a while.
 func (h *health) leave() {
 	h.change(func(now *Health) {
 		now.Phase, now.Since, now.Synced, now.Deadline = Waiting, time.Now(), false, time.Time{}
@@ -102,12 +102,12 @@ func deadline(limit time.Duration) time.Time {
 	return time.Now().Add(limit)
 }
 
-// idle says that nothing is expected of the server for now.
+// idle records that nothing is expected of the server for now.
 func (h *health) idle() {
 	h.change(func(now *Health) { now.Deadline = time.Time{} })
 }
 
-// active says that something has come from the server.
+// active records that the server has sent something.
 func (h *health) active(limit time.Duration) {
 	h.change(func(now *Health) { now.Contact, now.Deadline = time.Now(), deadline(limit) })
 }

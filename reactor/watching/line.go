@@ -6,14 +6,13 @@ import (
 	"errors"
 )
 
-// maxLine bounds one event of a watch. Objects are smaller by far: etcd takes 1.5 MiB
-// by default.
+// maxLine limits one event of a watch, in bytes. Objects are much smaller: etcd's default
+// limit is 1.5 MiB.
 const maxLine = 64 << 20
 
 var errLongLine = errors.New("an event in the stream is longer than 64 MiB")
 
-// readLine reads up to the end of a line, which is a part of it. The line is the
-// caller's to keep.
+// readLine reads one line, including its end. The caller may keep the line.
 //
 // Errors: errLongLine; those of the reader, if it ends before the line does.
 func readLine(r *bufio.Reader) ([]byte, error) {

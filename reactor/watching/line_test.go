@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// endless never has an end of a line.
+// endless is a reader without line ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -14,11 +14,10 @@ type listMeta struct {
 	Continue        string `json:"continue"`
 }
 
-// decodeList reads a listing and hands on its items one by one, while it is
-// still arriving.
+// decodeList decodes a listing while it arrives, and passes on its items one by one.
 //
-// Errors: whatever is no listing, even if it is JSON: an empty answer does not say that
-// all objects are gone.
+// Errors: any response that is not a listing, even if it is JSON. An empty response does
+// not mean that all objects are gone.
 func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
 	var meta listMeta
 	bounded := &boundedReader{r: r, left: maxLine}
@@ -59,7 +58,7 @@ func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
 
 var errNoListing = errors.New("a listing: it has neither items nor a version")
 
-// boundedReader bounds what is read for one object.
+// boundedReader limits how much is read for one object.
 type boundedReader struct {
 	r    io.Reader
 	left int
@@ -78,7 +77,7 @@ var errLongItem = errors.New("an object in a listing is longer than 64 MiB")
 
 func decodeItems(dec *json.Decoder, item func(object []byte) error) error {
 	open, err := dec.Token()
-	if err != nil || open == nil { // "items": null of an empty list
+	if err != nil || open == nil { // "items" is null in an empty list
 		return err
 	}
 	for dec.More() {
@@ -104,8 +103,7 @@ func expect(dec *json.Decoder, want json.Delim) error {
 	return nil
 }
 
-// withType adds apiVersion and kind to an item that has none: in listings of
-// built-in resources.
+// withType adds the apiVersion and kind that items of listings of built-in resources lack.
 func withType(object []byte, apiVersion, kind string) []byte {
 	inner := bytes.TrimLeft(object, " \n\t")
 	if len(inner) == 0 || inner[0] != '{' {

@@ -19,7 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// scripted runs a stream against a server until it has made so many watches.
+// scripted runs a stream against a server until it has opened the given number of watches.
 func scripted(t *testing.T, options Options, watches int, serve func(w http.ResponseWriter, watch int)) (*Stream, *sink) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -52,8 +52,8 @@ func scripted(t *testing.T, options Options, watches int, serve func(w http.Resp
 	return stream, seen
 }
 
-// A server that lets each watch expire as soon as it begins is no reason to list all
-// objects again and again without a pause; one that does so after events is.
+// If each watch expires as soon as it begins, the stream pauses between listings. If
+// watches expire after events, it lists at once.
 func TestExpiryInLoops(t *testing.T) {
 	t.Parallel()
 	gone := line("ERROR", `{"kind":"Status","code":410,"message":"too old"}`)
@@ -71,7 +71,7 @@ func TestExpiryInLoops(t *testing.T) {
 	}
 }
 
-// What is no object is handed on to nobody, and the objects are listed again.
+// A value that is not an object is not passed on, and the objects are listed again.
 func TestGarbageInWatches(t *testing.T) {
 	t.Parallel()
 	garbage := []string{line("ADDED", `{}`), line("DELETED", `null`), "<html>\n"}
@@ -85,8 +85,8 @@ func TestGarbageInWatches(t *testing.T) {
 	}
 }
 
-// Only the bookmark that says so ends a streamed listing: others may come before, with
-// annotations of their own.
+// Only the bookmark with the annotation ends a streamed listing. Earlier bookmarks may
+// have other annotations.
 func TestBookmarksInStreamedListings(t *testing.T) {
 	t.Parallel()
 	end := `{"kind":"K","metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}`

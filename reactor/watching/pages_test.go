@@ -16,10 +16,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// pager is a server that lists pages by their tokens, without a network, and whose watches
-// bring nothing. A page that it does not have has expired.
+// pager is a server without a network that returns pages by token, and whose watches send
+// nothing. Unknown pages have expired.
 type pager struct {
-	pages   map[string]string // what a request with this token is answered; the whole for one without a limit
+	pages   map[string]string // responses by token; the whole listing for a request without a limit
 	queries []string          // limits and tokens
 }
 
@@ -41,12 +41,12 @@ func (p *pager) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// page is the answer with some objects, and the token of the next page.
+// page returns the response with some objects and the token of the next page.
 func page(token string, objects ...string) string {
 	return `{"metadata":{"resourceVersion":"7","continue":"` + token + `"},"items":[` + strings.Join(objects, ",") + `]}`
 }
 
-// paged is a stream of pages of two objects.
+// paged makes a stream with pages of two objects.
 func paged(p *pager) *Stream {
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: p}}),
 		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
@@ -54,8 +54,7 @@ func paged(p *pager) *Stream {
 	return &Stream{Client: client, Path: "/x", Options: func() Options { return options }, Log: func(int, string) {}}
 }
 
-// Whoever takes the objects may take their time between two pages: the server is not
-// taken for dead, nor the stream.
+// A slow sink may delay the next page: neither the server nor the stream counts as dead.
 func TestPagesWaitForThoseWhoTakeThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pager{pages: map[string]string{
@@ -70,7 +69,7 @@ func TestPagesWaitForThoseWhoTakeThem(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go func() { _ = stream.Run(ctx, seen) }() // Ends with the test.
+		go func() { _ = stream.Run(ctx, seen) }() // It ends with the test.
 		for range 2*60 + 1 {
 			time.Sleep(time.Minute)
 			if h := stream.Health(); h.Stalled(time.Now()) || h.Failures > 0 {
@@ -92,15 +91,15 @@ func TestPagesWaitForThoseWhoTakeThem(t *testing.T) {
 	})
 }
 
-// A listing that expires between two pages is made at once; what has gone meanwhile is
-// noticed.
+// A listing that expires between two pages is repeated at once. Objects that disappear
+// meanwhile are reported.
 func TestPagesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pager{pages: map[string]string{"": page("1", object("a", 1), object("b", 2)), "whole": page("", object("b", 2), object("c", 3))}}
 		stream, seen := paged(p), &sink{}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go func() { _ = stream.Run(ctx, seen) }() // Ends with the test.
+		go func() { _ = stream.Run(ctx, seen) }() // It ends with the test.
 		time.Sleep(time.Second)
 		cancel()
 		synctest.Wait()
@@ -116,7 +115,7 @@ func TestPagesExpire(t *testing.T) {
 	})
 }
 
-// The first page can expire only if the server is broken: that is a failure.
+// The first page can expire only if the server is broken, which is a failure.
 func TestFirstPageExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pager{}

@@ -15,12 +15,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// An object that is deleted between two runs of a stream is noticed by the second one.
+// The second run of a stream reports an object that was deleted between two runs.
 func TestDeletedBetweenRuns(t *testing.T) {
 	list := fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") != "" {
-			<-r.Context().Done() // nothing happens
+			<-r.Context().Done() // sends nothing
 			return
 		}
 		fmt.Fprint(w, list)
@@ -39,7 +39,7 @@ func TestDeletedBetweenRuns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		s := &sink{full: cancel, want: len(want)}
-		_ = stream.Run(ctx, s) // the context's error
+		_ = stream.Run(ctx, s) // returns the context's error
 		if diff := cmp.Diff(want, s.seen); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}

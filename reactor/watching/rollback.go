@@ -7,14 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// sameServer returns errExpired if the data of the server is older than a version that it had
-// before: the server was restored from a backup, or replaced by a new one. Such a server accepts
-// a watch from the future version, and sends no events until it has reached that version.
+// sameServer returns errExpired if the data of the server is older than a version that it
+// returned before: the server was restored from a backup, or replaced by a new one. Such a
+// server accepts a watch from the future version, and sends no events until it has reached
+// that version.
 //
-// It is asked after the watch has been opened: if the server is replaced later, that watch ends.
+// sameServer asks the server after the watch has been opened: if the server is replaced
+// later, that watch ends.
 func (s *Stream) sameServer(ctx context.Context, options Options, version string) error {
 	query := options.selection()
-	query.Set("limit", "1") // of the storage itself, and as new as can be
+	query.Set("limit", "1") // the version of the storage, not of a cache
 	meta, err := s.read(ctx, options.InactivityTimeout, query, func(Event) {})
 	if err != nil {
 		return err

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// State is what is known of one stream of an operator.
+// State is the known state of one stream of an operator.
 type State struct {
 	Health
 	Resource  string // as plural.version.group
 	Namespace string // empty: the whole cluster
-	Paused    bool   // by other operators: it need not do anything
-	Dead      bool   // it has ended though it should not have
+	Paused    bool   // paused by other operators: the stream need not work
+	Dead      bool   // the stream has ended unexpectedly
 }
 
-// Broken tells that the stream will not deliver anything any more.
+// Broken reports whether the stream can no longer deliver anything.
 func (s State) Broken(now time.Time) bool { return s.Dead || !s.Paused && s.Stalled(now) }
 
-// Delivering tells whether changes of objects arrive, as far as they are to.
+// Delivering reports whether changes of objects arrive, or need not arrive.
 func (s State) Delivering(now time.Time) bool {
 	return !s.Dead && (s.Paused || s.Delivers(now))
 }
 
-// Set are the streams of an operator, so that their states can be seen. The zero value is
-// empty.
+// Set holds the streams of an operator, so that their states can be read. The zero value
+// is empty.
 type Set struct {
 	mu    sync.Mutex // guards items
 	items map[*Supervised]bool
@@ -37,12 +37,12 @@ type Supervised struct {
 	Stream    *Stream
 	Resource  string
 	Namespace string
-	Paused    func() bool // nil: it never pauses
+	Paused    func() bool // nil: the stream never pauses
 	dead      bool
 }
 
-// Supervise has a stream in the set while it runs. One that ends before its context does,
-// whatever the reason, is known as dead from then on.
+// Supervise keeps a stream in the set while it runs. A stream that ends before its
+// context, for any reason, counts as dead from then on.
 func (s *Set) Supervise(ctx context.Context, item *Supervised, run func()) {
 	s.mu.Lock()
 	if s.items == nil {
@@ -60,7 +60,7 @@ func (s *Set) Supervise(ctx context.Context, item *Supervised, run func()) {
 	run()
 }
 
-// States are the present states of all streams, by their names.
+// States returns the current states of all streams, sorted by name.
 func (s *Set) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,10 +19,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
-// maxBackoff bounds the pauses of a stream that cannot be opened at all.
+// maxBackoff limits the pauses of a stream that cannot be opened.
 const maxBackoff = 30 * time.Second
 
-// brief is how long a watch lasts at least, even without events, if all is well.
+// brief is how long a watch without events lasts at least if all is well.
 const brief = time.Second
 
 // Options are the settings of a stream.
@@ -30,20 +30,21 @@ type Options struct {
 	ServerTimeout     time.Duration
 	ClientTimeout     time.Duration
 	ReconnectBackoff  time.Duration
-	InactivityTimeout time.Duration // 0: none
+	InactivityTimeout time.Duration // 0: no limit
 	ChunkSize         int           // objects per page of a listing; 0: all at once
-	InitialStreaming  bool          // instead of a listing, where the server can
+	InitialStreaming  bool          // stream the initial objects instead of listing them, if the server supports it
 
 	// Labels, Fields and Shard select the objects, in the syntax of the API server.
 	Labels, Fields, Shard string
 }
 
-// Sink takes what a stream delivers, on the goroutine of the stream.
+// Sink receives the events of a stream, on the goroutine of the stream.
 type Sink interface {
-	// Event takes one event. It must not block for long: nothing is read meanwhile.
+	// Event receives one event. It must not block for long, because nothing is read during
+	// that time.
 	Event(Event)
 
-	// Listed says that the initial listing is complete.
+	// Listed marks the initial listing as complete.
 	Listed()
 }
 
@@ -56,38 +57,41 @@ type Stream struct {
 	Options    func() Options
 	Log        func(level int, message string)
 
-	// Pace, if not nil, waits between two pages of a listing until the next one is wanted, or
-	// the context ends. Meanwhile there is no connection, and nothing is expected of the server.
+	// Pace, if not nil, waits between two pages of a listing until the next page is wanted,
+	// or the context ends. During that time there is no connection, and nothing is expected
+	// of the server.
 	Pace func(ctx context.Context)
 
-	// known are the objects that exist as far as the stream knows: those that are
-	// not in the next listing have been deleted while nobody watched. They outlive
-	// the pauses between two runs.
+	// known are the objects that exist as far as the stream knows. Known objects that are
+	// not in the next listing were deleted while no watch was open. They outlive the pauses
+	// between two runs.
 	known map[string]Meta
 
-	mu sync.Mutex // guards known against Again, and keeps the order of events
+	mu sync.Mutex // guards known against Again, and serialises events
 
-	// initial are the objects that a streamed listing has shown so far; nil when it
-	// is over, or if there is none.
+	// initial are the objects that a streamed listing has passed so far; nil outside of a
+	// streamed listing.
 	initial map[string]struct{}
 
-	unstreamable bool // the server cannot stream listings
-	fruitful     bool // a watch has lasted, or brought something, since the last listing
+	unstreamable bool // whether the server cannot stream listings
+	fruitful     bool // whether a watch has lasted, or passed an event, since the last listing
 	health       health
 }
 
-// Known are the objects that the stream knew at its end. They must not be changed.
+// Known returns the objects that the stream knew at its end. They must not be changed.
 func (s *Stream) Known() map[string]Meta { return s.known }
 
-// Inherit takes over the objects that an earlier stream of the same objects knew at its end.
-// The first listing reports as deleted those that are gone. It must be called before Run.
+// Inherit takes over the objects that an earlier stream of the same objects knew at its
+// end. The first listing reports those that are gone as deleted. It must be called before
+// Run.
 func (s *Stream) Inherit(known map[string]Meta) { s.known = known }
 
-// errExpired ends a watch whose version is too old: a new listing is needed.
+// errExpired means that the version of a watch is too old, so that a new listing is
+// needed.
 var errExpired = errors.New("the version of the watch has expired")
 
-// Run lists and watches until the context ends, whatever happens to the
-// connections in between. It returns only the context's error.
+// Run lists and watches until the context ends, and reconnects after failures. It returns
+// only the context's error.
 func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	if s.known == nil {
 		s.known = map[string]Meta{}
@@ -97,7 +101,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.once(ctx, sink)
-		normal := err == nil || errors.Is(err, errExpired) && s.fruitful // or else it expires as soon as it is listed
+		normal := err == nil || errors.Is(err, errExpired) && s.fruitful // otherwise the version expires as soon as it is listed
 		if normal || time.Since(began) > maxBackoff {
 			backoff = 0
 		}
@@ -114,10 +118,10 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 // rest waits between two attempts.
 func (s *Stream) rest(ctx context.Context, d time.Duration) {
 	s.health.enter(Resting, d)
-	_ = backoffs.Pause(ctx, d) // the caller looks at the context
+	_ = backoffs.Pause(ctx, d) // the caller checks the context
 }
 
-// once lists once, then watches until the version expires or something fails.
+// once lists once, then watches until the version expires or a request fails.
 func (s *Stream) once(ctx context.Context, sink Sink) error {
 	s.fruitful = false
 	version, err := s.begin(ctx, sink)
@@ -128,7 +132,7 @@ func (s *Stream) once(ctx context.Context, sink Sink) error {
 		version, err = s.watch(ctx, version, check, sink)
 		if s.Health().Events > before || time.Since(began) > brief {
 			s.fruitful, pause = true, 0
-		} else { // somebody closes what they have just opened
+		} else { // callers close what they have just opened
 			pause = min(max(2*pause, s.Options().ReconnectBackoff), maxBackoff)
 		}
 		if err == nil {
@@ -138,8 +142,8 @@ func (s *Stream) once(ctx context.Context, sink Sink) error {
 	return err
 }
 
-// begin hands on all objects that there are: listed, or streamed if that is wanted
-// and possible.
+// begin passes on all existing objects: listed, or streamed if that is wanted and
+// supported.
 func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err error) {
 	if s.Options().InitialStreaming && !s.unstreamable {
 		version, err = s.streamed(ctx, sink)
@@ -155,8 +159,8 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 	return version, nil
 }
 
-// streamed begins with a watch that shows the existing objects first. It returns
-// the version to go on from when that watch has ended.
+// streamed opens a watch that first passes the existing objects. It returns the version
+// from which to continue when that watch has ended.
 func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err error) {
 	s.initial = map[string]struct{}{}
 	version, err = s.watch(ctx, "", false, sink)
@@ -170,13 +174,13 @@ func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err e
 	return version, err
 }
 
-// listed says that all existing objects have been handed on.
+// listed marks all existing objects as passed on.
 func (s *Stream) listed(sink Sink) {
 	s.health.listed()
 	sink.Listed()
 }
 
-// list hands on all objects, page by page, and notices those that are gone.
+// list passes on all objects, page by page, and reports those that are gone.
 func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error) {
 	seen := map[string]struct{}{}
 	version, err = s.pages(ctx, s.page, func() { clear(seen) }, func(event Event) {
@@ -196,9 +200,8 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 // pageReader reads one page of a listing.
 type pageReader func(ctx context.Context, patience time.Duration, query url.Values, take func(Event)) (listMeta, error)
 
-// pages reads a whole listing, and returns its version. If the version of the listing
-// expires between two pages, all objects are listed again at once, as the pager of
-// client-go does: restart is called before.
+// pages reads a whole listing and returns its version. If the version expires between two
+// pages, it calls restart and lists all objects again, as the pager of client-go does.
 func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), take func(Event)) (version string, err error) {
 	options := s.Options()
 	query := options.selection()
@@ -224,7 +227,7 @@ func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), tak
 	}
 }
 
-// miss notices the objects that are not there anymore.
+// miss reports the known objects that were not seen as deleted.
 func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,10 +281,10 @@ func (s *Stream) read(ctx context.Context, patience time.Duration, query url.Val
 	return meta, err
 }
 
-// Vanished makes the event of a deletion that was missed: identity only, since the last
-// body is not kept.
+// Vanished makes the event of a missed deletion. It has only the identity, because the
+// last body is not kept.
 func Vanished(apiVersion, kind string, meta Meta) Event {
-	object, _ := json.Marshal(map[string]any{ // strings only: cannot fail
+	object, _ := json.Marshal(map[string]any{ // cannot fail: strings only
 		"apiVersion": apiVersion,
 		"kind":       kind,
 		"metadata": map[string]any{
@@ -291,9 +294,9 @@ func Vanished(apiVersion, kind string, meta Meta) Event {
 	return Event{Type: Deleted, Object: object, Meta: meta}
 }
 
-// watch hands on events until the connection ends, and returns the version to go
-// on from. Ends of connections are normal; an expired version is an error. The version is
-// checked on demand: the server may have been replaced since it was received.
+// watch passes on events until the connection ends, and returns the version from which to
+// continue. Ends of connections are normal; an expired version is an error. With check, it
+// verifies that the server was not replaced since the version was received.
 func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sink) (string, error) {
 	options := s.Options()
 	s.health.enter(Watching, options.InactivityTimeout)
@@ -328,7 +331,7 @@ func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sin
 			return version, err
 		}
 		if err != nil {
-			return version, nil // closed by the server, by us, or lost, maybe in a line: watch on from here
+			return version, nil // closed by either side, or lost, maybe within a line: continue from here
 		}
 		if len(line) == 1 {
 			continue
@@ -355,7 +358,7 @@ func (s *Stream) query(options Options, version string) url.Values {
 	return query
 }
 
-// selection are the parameters of both listing and watching.
+// selection returns the query parameters of both listing and watching.
 func (o Options) selection() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{"labelSelector": o.Labels, "fieldSelector": o.Fields, "shardSelector": o.Shard} {
@@ -366,7 +369,7 @@ func (o Options) selection() url.Values {
 	return query
 }
 
-// take hands on one line of a watch, and returns its version.
+// take passes on one line of a watch, and returns its version.
 func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 	event, err := parseLine(line)
 	if err != nil {
@@ -397,7 +400,8 @@ func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
 	return cmp.Or(event.Meta.ResourceVersion, version), nil
 }
 
-// remember keeps what exists, and calls it listed while the listing is streamed.
+// remember stores what exists, and returns the type of the event: listed during a streamed
+// listing.
 func (s *Stream) remember(kind string, meta Meta) string {
 	s.known[meta.Key()] = meta
 	if s.initial == nil {
@@ -431,7 +435,7 @@ func watchError(object []byte) error {
 	return fmt.Errorf("an error in the stream: %d %s", status.Code, status.Message)
 }
 
-// ignoreEnd drops the errors of our own timeouts.
+// ignoreEnd drops the errors of the operator's own timeouts.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil

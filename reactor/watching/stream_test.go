@@ -136,8 +136,8 @@ func line(kind, object string) string {
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
-// played runs a stream against a server that gives answers to requests, until there are as many
-// events as wanted. Answers to "list", "watch VERSION" and "check".
+// played runs a stream against a server with scripted responses until the wanted number of
+// events. Responses are for "list", "watch VERSION" and "check".
 func played(t *testing.T, answers []string, want int) []string {
 	t.Helper()
 	var mu sync.Mutex
@@ -176,7 +176,7 @@ func played(t *testing.T, answers []string, want int) []string {
 	return s.seen
 }
 
-// TestStreamSurvives plays a server that does all that servers do to watches.
+// TestStreamSurvives plays everything that servers do to watches.
 func TestStreamSurvives(t *testing.T) {
 	answers := []string{
 		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"10"}}`, object("a", 1), object("b", 2)),
@@ -199,7 +199,7 @@ func TestStreamSurvives(t *testing.T) {
 		"ADDED:d:31", ":d:31", ":e:32", "listed",
 	}
 	seen := played(t, answers, len(want))
-	for i := 6; i+1 < len(seen) && i < 7; i++ { // objects that are gone come in any order
+	for i := 6; i+1 < len(seen) && i < 7; i++ { // deleted objects come in any order
 		if seen[i] > seen[i+1] {
 			seen[i], seen[i+1] = seen[i+1], seen[i]
 		}
@@ -209,7 +209,8 @@ func TestStreamSurvives(t *testing.T) {
 	}
 }
 
-// TestOlderData: a server that comes back with older data would be silent for long.
+// TestOlderData checks that a stream detects a server with older data, which would send
+// nothing for long.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	answers := []string{
@@ -219,7 +220,7 @@ func TestOlderData(t *testing.T) {
 		`check: {"items":[],"metadata":{"resourceVersion":"101"}}`,
 		"watch 101: " + line("MODIFIED", object("a", 102)),
 		`check: {"items":[],"metadata":{"resourceVersion":"1000"}}`,
-		"watch 102: " + line("ADDED", object("d", 103)), // not of this server: what it sends is not believed
+		"watch 102: " + line("ADDED", object("d", 103)), // from another server, so it is ignored
 		`check: {"items":[` + object("a", 1) + `],"metadata":{"resourceVersion":"99"}}`,
 		"list: " + fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"99"}}`, object("a", 1), object("b", 2)),
 		"watch 99: " + line("MODIFIED", object("b", 100)),

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// errInactive says that nothing has come for too long.
+// errInactive means that nothing has arrived for too long.
 var errInactive = errors.New("nothing has come for too long")
 
-// watchdog ends a connection over which nothing comes anymore. It may look alive
-// for hours: half of it is gone, or somebody between us and the server is.
+// watchdog ends a connection over which nothing arrives anymore. A half-open connection,
+// or a failed proxy, may look alive for hours.
 type watchdog struct {
-	timer    *time.Timer // nil: it does not watch
+	timer    *time.Timer // nil: no watchdog
 	patience time.Duration
 	health   *health
 }
 
-// watchdog starts one; a patience of 0 is endless.
+// watchdog starts a watchdog; a patience of 0 is endless.
 func (s *Stream) watchdog(patience time.Duration, end func()) *watchdog {
 	w := &watchdog{patience: patience, health: &s.health}
 	if patience > 0 {
@@ -36,7 +36,7 @@ func (w *watchdog) stop() {
 	}
 }
 
-// over watches what is read.
+// over wraps a reader, and restarts the time after each read.
 func (w *watchdog) over(r io.Reader) io.Reader { return &watched{r, w} }
 
 type watched struct {

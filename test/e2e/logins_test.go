@@ -93,7 +93,7 @@ func TestBadLogins(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			op, _ := s.launch(t, options{guest: "living", config: loginConfig("login create cleanup", test.result)})
 			<-op.ended
-			if op.err == nil || !strings.HasPrefix(op.err.Error(), "login: ") || !strings.Contains(op.err.Error(), test.want) {
+			if op.err == nil || !strings.HasPrefix(op.err.Error(), "cannot log in to the cluster: ") || !strings.Contains(op.err.Error(), test.want) {
 				t.Errorf("it ended with %v, want %q", op.err, test.want)
 			}
 			if len(op.stdout.with("cleanup")) != 0 {
