@@ -1,6 +1,6 @@
-// Package abi is the contract between the host and its guests: the names of
-// exports and host functions, and the messages that cross the border. SPEC.md
-// beside this file is the same contract in words; it decides where they differ.
+// Package abi is the contract between the host and its guests: the names of exports and host
+// functions, and the messages that they exchange. SPEC.md in this directory describes the
+// contract in words, and takes precedence.
 //
 // The whole exchange, in ten lines:
 //

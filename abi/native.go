@@ -3,7 +3,7 @@ package abi
 // Messages between a host and a guest that runs natively, see SPEC.md, "Native guests".
 // Each is a MessageHeader and as many bytes of data as it says.
 
-// MessageKind tells what a message is about.
+// MessageKind is the kind of a message.
 type MessageKind byte
 
 // From the host: calls, named as the exports, and the results of functions.
@@ -47,12 +47,12 @@ const MessageHeaderSize = 9
 // MaxMessage bounds the data of a message, in bytes.
 const MaxMessage = 64 << 20
 
-// Append appends the header as it is sent: the kind, and two numbers in little-endian.
+// Append appends the encoded header: the kind, and two little-endian numbers.
 func (h MessageHeader) Append(buf []byte) []byte {
 	return appendUint32(appendUint32(append(buf, byte(h.Kind)), h.Task), h.Size)
 }
 
-// ParseMessageHeader reads a header that was sent.
+// ParseMessageHeader decodes a header.
 func ParseMessageHeader(data [MessageHeaderSize]byte) MessageHeader {
 	return MessageHeader{MessageKind(data[0]), uint32At(data[:], 1), uint32At(data[:], 5)}
 }

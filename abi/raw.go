@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// Raw is a JSON value as it came. It is json.RawMessage, without the package
-// that a guest may want to do without. The zero value is an absent field.
+// Raw is an unchanged JSON value. It replaces json.RawMessage, so that guests need not
+// import that package. The zero value is an absent field.
 type Raw []byte
 
-// MarshalJSON returns the value itself, or null if there is none.
+// MarshalJSON returns the value itself, or null if it is absent.
 func (r Raw) MarshalJSON() ([]byte, error) {
 	if len(r) == 0 {
 		return []byte("null"), nil
@@ -23,7 +23,7 @@ func (r *Raw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// IsNull tells whether the value is absent or null.
+// IsNull reports whether the value is absent or null.
 func (r Raw) IsNull() bool { return len(r) == 0 || string(r) == "null" }
 
 // Delay is a number of seconds where "not said" and "none" differ: an absent
@@ -39,10 +39,10 @@ type Delay struct {
 // DelayOf is a delay of this many seconds.
 func DelayOf(seconds float64) Delay { return Delay{Said: true, Seconds: seconds} }
 
-// errDelay is what a delay of another type gives.
+// errDelay is the error of a delay with another type.
 var errDelay = errors.New("a delay must be a number of seconds or null")
 
-// IsZero makes an unsaid delay disappear with the option omitzero.
+// IsZero reports whether the delay is absent, for the option omitzero.
 func (d Delay) IsZero() bool { return !d.Said }
 
 // MarshalJSON writes a number or null.

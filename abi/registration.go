@@ -27,7 +27,8 @@ type Registration struct {
 	// them is a coroutine of the guest.
 	SharedTasks bool `json:"shared_tasks,omitempty"`
 
-	// Capabilities are the rights that the guest wants; whoever runs it decides.
+	// Capabilities are the rights that the guest wants. The administrator of the operator
+	// grants them.
 	Capabilities *Capabilities `json:"capabilities,omitempty"`
 
 	// Error refuses the configuration: the operator does not start.

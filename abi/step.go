@@ -23,8 +23,7 @@ type Step struct {
 	// is cancelled.
 	Seconds *float64 `json:"seconds,omitempty"`
 
-	// Stoppable ends the wait when the daemon is told to stop, at once if it has
-	// been told already.
+	// Stoppable ends the wait when the daemon has to stop, or at once if it already has to.
 	Stoppable bool `json:"stoppable,omitempty"`
 
 	// Children are the sub-handlers. In StepExecute, they are run now; in
@@ -78,7 +77,7 @@ const (
 	ErrorPermanent ErrorKind = "permanent" // never retried
 	ErrorArbitrary ErrorKind = "arbitrary" // as the option errors says
 	ErrorAdmission ErrorKind = "admission" // refuses a review; permanent elsewhere
-	ErrorChildren  ErrorKind = "children"  // execute could not go on: see Answer.Pending
+	ErrorChildren  ErrorKind = "children"  // execute could not continue: see Answer.Pending
 )
 
 // Error is an error of a handler or of a callback.
@@ -138,7 +137,7 @@ const EncodingBase64 = "base64"
 
 // Codes of calls that have no response: the types of their errors.
 const (
-	CallNotGranted  = "NotGranted"  // whoever runs the operator has not granted it
+	CallNotGranted  = "NotGranted"  // the administrator of the operator has not granted it
 	CallInvalid     = "Invalid"     // no request can be made of it
 	CallReadOnly    = "ReadOnly"    // nothing may be written now
 	CallTooLarge    = "TooLarge"    // the request or the response is over a limit

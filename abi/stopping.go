@@ -9,7 +9,7 @@ const (
 	StopResourceDeleted             // the object is being deleted
 	StopOperatorPausing             // another operator took over
 	StopOperatorExiting             // the operator exits
-	StopDaemonSignalled             // told to stop
+	StopDaemonSignalled             // asked to stop
 	StopDaemonCancelled             // cancelled
 	StopDaemonAbandoned             // given up
 )

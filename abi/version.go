@@ -52,8 +52,8 @@ const (
 	ErrnoInvalid  = -6 // not what the specification says: not JSON, unknown task
 )
 
-// VersionOfExport tells the ABI version that an export's name declares, and
-// whether it declares one at all.
+// VersionOfExport returns the ABI version that an export's name declares; false if it
+// declares none.
 func VersionOfExport(name string) (version int, ok bool) {
 	if len(name) <= len(ExportVersion) || name[:len(ExportVersion)] != ExportVersion {
 		return 0, false

@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
-// cacheDir finds the folder of compiled code and makes it. It is empty if there
-// is none: by wish, or where no folder can be used by default, as in a container that cannot write.
+// cacheDir finds and creates the directory of compiled code. It returns an empty path if the
+// cache is off, or if no default directory can be created, as in a read-only container.
 func cacheDir(dir string) (string, error) {
 	if dir == CacheOff {
 		return "", nil
@@ -25,20 +25,20 @@ func cacheDir(dir string) (string, error) {
 	if !chosen {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return "", nil //nolint:nilerr // no home folder: no cache
+			return "", nil //nolint:nilerr // no home directory: no cache
 		}
 		dir = filepath.Join(base, "kopf", "wasm")
 	}
 	if err := private.Folder(dir); err != nil {
 		if !chosen && !errors.Is(err, private.ErrShared) {
-			return "", nil //nolint:nilerr // a folder that cannot be made: no cache
+			return "", nil //nolint:nilerr // the directory cannot be created: no cache
 		}
 		return "", err
 	}
 	return dir, nil
 }
 
-// preparedFile is where the rewritten form of a module is kept; empty without a cache.
+// preparedFile is the path of the rewritten form of a module; empty without a cache.
 func preparedFile(dir, digest string, limits prepare.Limits) string {
 	if dir == "" {
 		return ""
@@ -47,8 +47,8 @@ func preparedFile(dir, digest string, limits prepare.Limits) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%d.prepared", sum, limits.MemoryPages))
 }
 
-// saveLoadable writes what was saved of a module, with the sum of its machine code in the same
-// folder, at once: others see all of it or nothing.
+// saveLoadable atomically writes the saved form of a module, with the checksum of its
+// machine code in the same directory.
 func saveLoadable(file, machineCode string, saved []byte) error {
 	if file == "" {
 		return nil
@@ -72,11 +72,11 @@ func saveLoadable(file, machineCode string, saved []byte) error {
 	return nil
 }
 
-// errChanged says that files of the cache are not what they were when they were written.
+// errChanged says that files of the cache differ from what was written.
 var errChanged = errors.New("the machine code has changed")
 
-// readLoadable reads what was saved of a module, if its machine code is unchanged: the engine
-// itself does not notice all that a broken disk can do to it.
+// readLoadable reads the saved form of a module, if its machine code is unchanged. The
+// engine alone does not detect all damage by a broken disk.
 func readLoadable(dir, file string) ([]byte, error) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, errChanged
@@ -96,7 +96,8 @@ func readLoadable(dir, file string) ([]byte, error) {
 	return saved, nil
 }
 
-// sumOf is a sum of a file against accidents: the folder is its owner's alone.
+// sumOf is the checksum of a file. It detects accidents, not attacks: only the owner can
+// write to the directory.
 func sumOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -113,8 +114,8 @@ func sumOf(file string) (string, error) {
 	return strconv.FormatUint(uint64(sum.Sum32()), 16), nil
 }
 
-// exchangeDir makes a folder of this user alone for a moment, where a process that
-// compiles leaves its result: on disk, or in memory, where the disk cannot be written.
+// exchangeDir creates a temporary private directory for the result of a compiling process.
+// It is on disk, or in memory if the disk is read-only.
 func exchangeDir() (string, error) {
 	dir, err := os.MkdirTemp("", "kopf-wasm-*")
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// The clock of a guest stands still while it computes, and moves when a call
-// begins and when the guest sleeps: so all that is not deterministic crosses the
-// border, and a step can be repeated.
+// The clock of a guest stands still while the guest computes. It moves when a call begins
+// and when the guest sleeps. All nondeterminism therefore crosses the host interface, and a
+// step can be repeated.
 
 // Clocks of WASI.
 const (
 	clockRealtime  = 0
 	clockMonotonic = 1
-	clockLast      = 3 // process and thread time: as the monotonic one
+	clockLast      = 3 // process and thread time: equal to the monotonic clock
 )
 
-// monotonicBase is where the monotonic clocks of all guests begin.
+// monotonicBase is the zero of the monotonic clocks of all guests.
 var monotonicBase = time.Now().Add(-time.Second)
 
 // clock reads a clock, in nanoseconds.
@@ -57,8 +57,8 @@ const (
 	maxSubscriptions = 1024
 )
 
-// wasiPoll is poll_oneoff(in, out, count, ptr). Clocks are waited for. Streams
-// are always ready: standard input is at its end, the others take everything.
+// wasiPoll is poll_oneoff(in, out, count, ptr). It waits for clocks. Streams are always
+// ready: standard input is at its end, and the output streams accept everything.
 func wasiPoll(c *call, stack []uint64) {
 	in, out, count := i32(stack, 0), i32(stack, 1), i32(stack, 2)
 	if count == 0 || count > maxSubscriptions {
@@ -96,7 +96,7 @@ func wasiPoll(c *call, stack []uint64) {
 	stack[0] = fault(c.memory().putU32(i32(stack, 3), n))
 }
 
-// waitOf is how long to wait for a subscription, as the clock stands now.
+// waitOf is the remaining time of a subscription.
 func (c *call) waitOf(s []byte) time.Duration {
 	if s[8] != eventClock {
 		return 0
@@ -109,13 +109,13 @@ func (c *call) waitOf(s []byte) time.Duration {
 	return time.Duration(min(timeout, math.MaxInt64))
 }
 
-// maxSkew keeps the monotonic clock from overflowing: about a hundred years.
+// maxSkew prevents an overflow of the monotonic clock: about a hundred years.
 const maxSkew = 100 * 365 * 24 * time.Hour
 
-// sleep waits, and moves the clock. It ends early when the context is done or
-// the task is cancelled. The guest shall go on then, and get its grace to end; but
-// its runtime would sleep again if the time were not over. So the monotonic clock
-// is put forward, and the instance is not used for other tasks afterwards.
+// sleep waits, and moves the clock. It ends early when the context is done or the task is
+// cancelled. The guest then has to continue, and has the grace to end. Its runtime would
+// sleep again before the time is over, so sleep moves the monotonic clock forward. The
+// instance is not used for other tasks afterwards.
 func (c *call) sleep(wait time.Duration) {
 	start := time.Now()
 	timer := time.NewTimer(wait)
@@ -140,8 +140,8 @@ func (c *call) sleep(wait time.Duration) {
 	c.check()
 }
 
-// warnOfSleep says once per module that sleeping in the guest keeps the instance
-// from everything else; the steps of the ABI are for waiting.
+// warnOfSleep warns once per module that a sleeping guest blocks its instance. Guests should
+// wait by a step of the ABI.
 func (c *call) warnOfSleep(slept time.Duration) {
 	if c.owner != nil && slept >= longSleep && c.in.m.warned.CompareAndSwap(false, true) {
 		c.owner.env.Log(levelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: let it wait by a step", slept.Round(time.Millisecond), c.export))

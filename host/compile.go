@@ -13,9 +13,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// compile prepares, validates and compiles the module, or finds all that in the cache, by the digest of its code. What
-// is declared and configured is no code: an engine is compiled once for all scripts. No byte of the
-// original reaches the engine: even what is validated was decoded and encoded again.
+// compile prepares, validates and compiles the module, or loads the result from the cache by
+// the digest of the code. The declaration and the configuration are not code, so an engine
+// is compiled once for all scripts. No byte of the original file reaches the engine: even
+// the validated parts are decoded and encoded again.
 func (m *Module) compile(ctx context.Context, digest string, source *prepare.Source) error {
 	dir, err := cacheDir(m.options.CacheDir)
 	if err != nil {
@@ -46,16 +47,16 @@ func (m *Module) limits() prepare.Limits {
 	return prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
 }
 
-// translate makes machine code: in a process of its own, if the program offers
-// that, which leaves it in the folder of the cache, or in one for the moment.
-// It returns where that is, below the folder.
+// translate creates machine code, in a separate process if the program supports that. The
+// process writes to the cache directory, or to a temporary one. translate returns the path
+// of the code below the directory.
 func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) (file string, err error) {
 	if dir == "" {
 		temporary, err := exchangeDir()
 		if err != nil {
 			return "", m.translateHere(ctx, job)
 		}
-		defer func() { _ = os.RemoveAll(temporary) }() // what stays is the system's to remove
+		defer func() { _ = os.RemoveAll(temporary) }() // the system removes what remains
 		dir = temporary
 	}
 	if job.Dir, err = filepath.Abs(dir); err != nil {
@@ -78,7 +79,8 @@ func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) (f
 	return file, nil
 }
 
-// translateHere is for systems where no file can be written at all.
+// translateHere compiles in this process and memory, for systems where no file can be
+// written.
 func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
 	if err := compiler.Validate(ctx, job); err != nil {
 		return m.refuse(err)
@@ -89,7 +91,8 @@ func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
 	return nil
 }
 
-// build makes the runtime and loads the prepared module, or through the cache in a folder its shell.
+// build creates the runtime, and loads the prepared module or, through a cache directory,
+// its shell.
 func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
@@ -99,7 +102,7 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 		}
 		config = config.WithCompilationCache(m.cache)
 	}
-	whole := context.WithoutCancel(ctx) // the host functions are never in a cache
+	whole := context.WithoutCancel(ctx) // the host functions are never cached
 	m.runtime = wazero.NewRuntimeWithConfig(whole, config)
 	err := instantiateHost(whole, m.runtime)
 	if err == nil {
@@ -111,7 +114,8 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	return nil
 }
 
-// restore takes the prepared module from the cache, if it is there and sound, and so is its machine code.
+// restore loads the prepared module from the cache, if it and its machine code are present
+// and sound.
 func (m *Module) restore(dir, file, digest string, source *prepare.Source, limits prepare.Limits) bool {
 	if file == "" {
 		return false

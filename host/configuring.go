@@ -10,8 +10,8 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
-// configure adds the configuration that is embedded in the module, below that of the options.
-// If the module declares which keys it wants, it never sees another one.
+// configure merges the configuration that is embedded in the module with that of the
+// options, which takes precedence. A module that declares its keys never sees any other key.
 func (m *Module) configure(wasm []byte, declared *declaration.Declaration) error {
 	var err error
 	if m.carried, err = configuration.Read(wasm); err != nil {
@@ -33,9 +33,9 @@ func (m *Module) configure(wasm []byte, declared *declaration.Declaration) error
 	return nil
 }
 
-// restrict takes all keys from the configuration and the secrets that the module does not
-// want, if it says which ones it wants. What is embedded in the module is its own, but a
-// value from outside for such a key is not. It tells whether anything was taken.
+// restrict removes the undeclared keys from the configuration and the secrets, if the module
+// declares its keys. Embedded values remain, but values from the options for undeclared keys
+// do not. It reports whether it removed a key.
 func (m *Module) restrict(c *abi.Capabilities) (taken bool) {
 	if c == nil || len(c.Config) == 0 {
 		return false
@@ -57,9 +57,10 @@ func (m *Module) restrict(c *abi.Capabilities) (taken bool) {
 	return taken
 }
 
-// first makes the first instance, whose registration is that of the module. If that wants
-// only a part of the configuration, the instance has seen too much: another one takes its
-// place, which sees only that part and must register exactly the same.
+// first creates the first instance, whose registration becomes that of the module. If the
+// module wants only a part of the configuration, this instance has seen too much. A second
+// instance then replaces it, sees only that part, and must register exactly the same
+// handlers.
 func (m *Module) first(ctx context.Context) error {
 	restricted, err := m.registerFirst(ctx)
 	if err != nil || !restricted {
@@ -76,9 +77,9 @@ func (m *Module) first(ctx context.Context) error {
 	return nil
 }
 
-// registerFirst asks an instance for the registration, and takes the keys from the
-// configuration that the module does not want. The instance is kept for work only if there
-// are no clones, and nothing was taken.
+// registerFirst asks an instance for the registration, and removes the undeclared keys from
+// the configuration. It keeps the instance for work only if there are no clones and no key
+// was removed.
 func (m *Module) registerFirst(ctx context.Context) (restricted bool, err error) {
 	in, err := m.acquire(ctx, m.pool.permits, nil)
 	if err != nil {
@@ -90,7 +91,7 @@ func (m *Module) registerFirst(ctx context.Context) (restricted bool, err error)
 		return false, err
 	}
 	restricted = m.restrict(m.registration.Capabilities)
-	// Its memory is all its own: a clone shares most of it, and is made at the first call.
+	// This memory is private: clones share most of theirs, and the first call creates one.
 	in.tainted = m.snapshot.Load() != nil || restricted
 	return restricted, nil
 }

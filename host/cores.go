@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// cores bounds the guests that compute at the same time, of all modules, to the
-// cores there are. More of them would not be faster: they would only need more
-// instances at once, made and thrown away in each burst. Who computes for long
-// lets the others go first after each slice; who sleeps gives up its core.
+// cores bounds the guests of all modules that compute at once to the number of processors.
+// More of them would not be faster, and would need more instances in each burst. A guest
+// that computes for long yields to others after each slice. A guest that sleeps gives up its
+// core.
 //
-// It is of the process, as the cores are.
+// The variable is global because processors belong to the process.
 var cores = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // takeCore waits for a core.
@@ -18,7 +18,7 @@ func takeCore() { cores <- struct{}{} }
 
 func leaveCore() { <-cores }
 
-// away is for a call that waits: others compute meanwhile.
+// away runs a function that waits, without the core of the call.
 func (c *call) away(do func()) time.Duration {
 	if c.owner != nil {
 		waits(c.owner.env)
@@ -26,8 +26,8 @@ func (c *call) away(do func()) time.Duration {
 	return withoutCore(do)
 }
 
-// withoutCore lets others compute while this call does something else, or
-// nothing. It returns how long that took, with the waiting for a core.
+// withoutCore gives up the core while it runs a function; nil does nothing. It returns the
+// elapsed time, including the wait for a core.
 func withoutCore(do func()) time.Duration {
 	began := time.Now()
 	leaveCore()

@@ -12,7 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/linear"
 )
 
-// newInstance makes an instance that is still to be created.
+// newInstance returns an instance that create has to prepare.
 func (m *Module) newInstance() *instance {
 	in := &instance{m: m, busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
 	if m.plugin {
@@ -24,8 +24,8 @@ func (m *Module) newInstance() *instance {
 	return in
 }
 
-// create makes the instance ready for tasks: as a clone of the snapshot, or, as
-// long as there is none, from the beginning. The first one leaves a snapshot, if that is possible.
+// create prepares the instance for tasks: as a clone of the snapshot, or from the beginning
+// if there is no snapshot yet. The first instance takes the snapshot, if that is possible.
 func (in *instance) create(ctx context.Context) error {
 	if s := in.m.snapshot.Load(); s != nil {
 		return in.clone(ctx, s)
@@ -54,7 +54,7 @@ func (m *Module) noMemory(err error) error {
 	return fmt.Errorf("%s: instance: %w", m.name, err)
 }
 
-// instantiate makes the instance on a memory that it owns from now on.
+// instantiate creates the instance on a memory, which the instance then owns.
 func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
 	in.memory = memory
@@ -68,20 +68,20 @@ func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) erro
 	return nil
 }
 
-// noRandom is the engine's own source of random numbers, which nothing asks: see
-// wasiRandom. Its default would take 5 KB for each instance.
+// noRandom replaces the engine's source of random numbers, which is unused: see wasiRandom.
+// The default source would take 5 KB for each instance.
 type noRandom struct{}
 
 func (noRandom) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
-// close frees the instance. No call of it runs, and none will.
+// close frees the instance. The caller ensures that no call runs or begins.
 func (in *instance) close() {
 	in.m.pool.stacks.revoke(in)
 	for i := range in.streams {
 		in.streams[i].end()
 	}
 	if in.mod != nil {
-		// Nothing is left to do about an error: the instance is forgotten anyway.
+		// An error has no consequence, because the instance is discarded.
 		_ = in.mod.Close(context.Background()) //nolint:forbidigo // also called by a timer
 	}
 }

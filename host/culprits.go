@@ -2,12 +2,12 @@ package host
 
 import "github.com/kopf-wasm/kopf/abi"
 
-// maxCulprits bounds what is remembered of tasks that have killed instances; the
-// oldest are forgotten.
+// maxCulprits bounds the remembered tasks that have destroyed instances. The oldest are
+// forgotten first.
 const maxCulprits = 10_000
 
-// culprits are the tasks that have killed a shared instance. The next time, each of
-// them runs alone, and takes no neighbours along.
+// culprits are the tasks that have destroyed a shared instance. Each of them runs alone in
+// its next attempt, and can harm no other task.
 type culprits struct {
 	known map[string]bool
 	order []string // the oldest first
@@ -31,8 +31,8 @@ func (c *culprits) add(key string) {
 	c.order = append(c.order, key)
 }
 
-// blame remembers the task of a call that has killed its instance, if there were
-// others on it.
+// blame remembers the task of a call that has destroyed its instance, if other tasks shared
+// the instance.
 func (c *call) blame() {
 	if c.owner == nil {
 		return
@@ -45,7 +45,7 @@ func (c *call) blame() {
 	}
 }
 
-// mustBeAlone tells whether a task has killed a shared instance before.
+// mustBeAlone reports whether a task has destroyed a shared instance before.
 func (p *pool) mustBeAlone(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

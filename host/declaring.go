@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Declare returns the module with a declaration of what it registers with the
-// configuration of the options, in place of the one it has. The module is loaded for this.
+// Declare returns the module with a declaration of what it registers with the configuration
+// of the options. The declaration replaces an existing one. Declare loads the module.
 //
 // Errors: those of Load.
 func Declare(ctx context.Context, name string, wasm []byte, o Options, dynamic bool, annotations map[string]string) ([]byte, error) {
@@ -31,10 +31,11 @@ func Declare(ctx context.Context, name string, wasm []byte, o Options, dynamic b
 	return declared, errors.Join(err, m.Close(ctx))
 }
 
-// Declared returns the module with a declaration that is true: the one it has, if
-// it registers what it declares, or, without one, a new one.
+// Declared returns the module with a valid declaration: the existing one, if the module
+// registers what it declares, or else a new one for a module without a declaration.
 //
-// Errors: those of Load; they wrap declaration.ErrMismatch if it does not.
+// Errors: those of Load; they wrap declaration.ErrMismatch if the existing declaration is
+// wrong.
 func Declared(ctx context.Context, name string, wasm []byte, o Options) ([]byte, *declaration.Declaration, error) {
 	if _, err := prepare.Parse(wasm); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w: %w", name, ErrModule, err)

@@ -10,16 +10,16 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Description is what can be told about a module without running any of its code.
+// Description holds the facts about a module that are known without running its code.
 type Description struct {
 	Imports, Exports []Function
-	Declared         *declaration.Declaration // nil: it declares nothing
-	Config           map[string]string        // embedded in it
+	Declared         *declaration.Declaration // nil: no declaration
+	Config           map[string]string        // embedded in the module
 }
 
-// Describe reads what the bytes of a WebAssembly file import and export, and
-// refuses what is no guest, as Load does. A
-// declaration is compared with the imports. Nothing is compiled.
+// Describe reads the imports, exports and declaration of a WebAssembly file, and compares
+// the declaration with the imports. Like Load, it refuses a file that is not a guest. It
+// compiles nothing.
 //
 // Errors: ErrModule.
 func Describe(wasm []byte) (*Description, error) {
@@ -44,8 +44,8 @@ func Describe(wasm []byte) (*Description, error) {
 	return d, nil
 }
 
-// FullNames are the names of functions as a declaration has them: MODULE.NAME,
-// sorted, each once.
+// FullNames returns the names of functions in the form of a declaration: MODULE.NAME,
+// sorted, without duplicates.
 func FullNames(imports []Function) []string {
 	names := make([]string, 0, len(imports))
 	for _, f := range imports {
@@ -55,7 +55,7 @@ func FullNames(imports []Function) []string {
 	return slices.Compact(names)
 }
 
-// functionsOf copies what is told about a source.
+// functionsOf copies the imports and exports of a source.
 func functionsOf(source *prepare.Source) (imports, exports []Function) {
 	for _, in := range source.Imports() {
 		imports = append(imports, Function{Module: in.Module, Name: in.Name, Type: in.Type})

@@ -8,8 +8,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// Env answers the short questions of one invocation: the host functions that
-// are about the object and the operator. See abi/SPEC.md, "Host functions".
+// Env provides the host functions of one invocation that concern the object and the
+// operator. See abi/SPEC.md, "Host functions".
 //
 // # Guarantees
 //
@@ -21,14 +21,14 @@ import (
 //
 //   - Methods do not block and do not call the Task or the Module.
 type Env interface {
-	// Log takes a line for the log of the object; level is 10 (debug) to 50 (critical).
+	// Log writes a line to the log of the object; level is 10 (debug) to 50 (critical).
 	Log(level int, message string)
 
-	// Segment is the data of a segment of the invocation; nil if it has none. The
-	// host keeps it for the next call of the same tag, as guests ask for the length first.
+	// Segment returns a segment of the invocation, or nil. The host keeps the data for the
+	// next call with the same tag, because guests ask for the length first.
 	Segment(tag uint32) []byte
 
-	// Stopped is the set of stop reasons of a daemon as bits; 0 to go on.
+	// Stopped returns the stop reasons of a daemon as bits; 0: continue.
 	Stopped() int
 
 	// Event posts a Kubernetes event.
@@ -40,37 +40,37 @@ type Env interface {
 	// or of the operator (scope 1).
 	MemoGet(scope int, key string) (value []byte, version uint64, ok bool)
 
-	// MemoSet stores a JSON value, or deletes it if it is empty, and returns the
-	// new version. The version is the one that is expected: 0 for a new key, -1 for whatever is there.
+	// MemoSet stores a JSON value, or deletes it if the value is empty. It returns the new
+	// version. The parameter version is the expected one: 0 for a new key, -1 for any.
 	//
 	// Errors: abi.ErrConflict, abi.ErrTooLarge, abi.ErrDenied.
 	MemoSet(scope int, key string, value []byte, version int64) (uint64, error)
 
-	// Index looks into an index: op 0 gives the values of the key, 1 all keys, 2
-	// the number of keys, 3 whether the key is there; always as JSON.
+	// Index reads an index, with a result in JSON. The operation op is 0 for the values of
+	// the key, 1 for all keys, 2 for the number of keys, 3 for whether the key exists.
 	//
 	// Errors: abi.ErrAbsent for an unknown index or key.
 	Index(op int, name string, key []byte) ([]byte, error)
 }
 
-// Waiter is an Env that is informed when its task waits without a step: for an instance
-// that others use, or inside of a host function. An Env that is none is not.
+// Waiter is an optional interface of Env. The host calls it when a task waits without a
+// step: for an instance that is in use, or inside a host function.
 type Waiter interface {
-	// Waits must not block. It may be called before the task has started.
+	// Waits must not block. The host may call it before the task has started.
 	Waits()
 }
 
-// waits informs an Env; nil has no task.
+// waits informs an Env, if it is a Waiter. A nil Env is ignored.
 func waits(env Env) {
 	if w, ok := env.(Waiter); ok {
 		w.Waits()
 	}
 }
 
-// seize puts a token into a channel, and informs the Env if it has to wait for that.
+// seize puts a token into a channel. It informs the Env if it has to wait.
 func seize(ctx context.Context, tokens chan<- struct{}, env Env) error {
 	select {
-	case tokens <- struct{}{}: // also when the context has ended: choosing at random would depend on luck
+	case tokens <- struct{}{}: // preferred over an ended context, which a single select would choose at random
 		return nil
 	default:
 	}
@@ -83,7 +83,8 @@ func seize(ctx context.Context, tokens chan<- struct{}, env Env) error {
 	}
 }
 
-// errnoOf is the number that a guest sees for an error of Env; others are invalid.
+// errnoOf returns the number that a guest sees for an error of Env. Unknown errors are
+// invalid.
 func errnoOf(err error) int64 {
 	switch {
 	case err == nil:

@@ -7,11 +7,11 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// ErrModule is in all errors of Load that are the fault of the file: it is no
-// WebAssembly, no guest, or its registration is refused.
+// ErrModule is in all errors of Load that the file causes: it is not WebAssembly, it is not
+// a guest, or its registration is invalid.
 var ErrModule = errors.New("module refused")
 
-// Causes of a GuestError, besides abi.ErrInstanceLost and the error of the context.
+// Causes of a GuestError, in addition to abi.ErrInstanceLost and the error of the context.
 var (
 	ErrCompute = errors.New("computed too long")
 	ErrExit    = errors.New("exited")
@@ -21,12 +21,12 @@ var (
 	ErrMemory  = errors.New("out of memory")
 )
 
-// GuestError is a failure of a guest: not an error that a handler returned, but
-// a breach of the contract or of a limit. It wraps abi.ErrGuest and its cause.
+// GuestError is a failure of a guest: a breach of the contract or of a limit, not an error
+// that a handler returned. It wraps abi.ErrGuest and its cause.
 type GuestError struct {
-	Module  string // the name that was given to Load
+	Module  string // the name that was passed to Load
 	Export  string // the export that was called
-	Message string // what happened, in the guest's own words if it left any
+	Message string // the guest's own words, if there are any
 	Stack   string // functions of the guest, or what it wrote to standard error
 	Err     error  // the cause: one of the Err… of this package, or of the context
 }
@@ -36,7 +36,7 @@ func (e *GuestError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Module, e.Export, e.Message)
 }
 
-// GuestStack is what the guest has left about its failure.
+// GuestStack returns the guest's stack, or its output to standard error.
 func (e *GuestError) GuestStack() string { return e.Stack }
 
 // Unwrap makes errors.Is find abi.ErrGuest and the cause.
@@ -47,14 +47,14 @@ func (e *GuestError) Unwrap() []error {
 	return []error{abi.ErrGuest, e.Err}
 }
 
-// HandlerError is an error that a transformation function of a guest returned.
-// It is no failure of the guest.
+// HandlerError is an error that a transformation function of a guest returned. It is not a
+// failure of the guest.
 type HandlerError struct {
 	Module string
 	Guest  abi.Error
 }
 
-// Error is the message, or the type where there is none.
+// Error returns the message, or the type without a message.
 func (e *HandlerError) Error() string {
 	if e.Guest.Message == "" {
 		return e.Guest.Type

@@ -9,7 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// fail makes the error of a call that went wrong. The instance is dead from now on.
+// fail returns the error of a failed call, and marks the instance as dead.
 func (c *call) fail(err error) error {
 	e := &GuestError{Module: c.in.m.name, Export: c.export}
 	c.in.m.failed.Add(1)
@@ -42,12 +42,12 @@ func (c *call) fail(err error) error {
 	return e
 }
 
-// isOurs tells the errors that this package makes from those of the engine.
+// isOurs reports whether an error comes from this package, and not from the engine.
 func isOurs(err error) bool {
 	return errors.Is(err, ErrMessage) || errors.Is(err, ErrExport) || errors.Is(err, ErrMemory) || errors.Is(err, errPlugin) || errors.Is(err, ErrProgram)
 }
 
-// dead is the error of a call on an instance that is gone.
+// dead is the error of a call on a dead instance.
 func (c *call) dead() error {
 	return &GuestError{
 		Module: c.in.m.name, Export: c.export,
@@ -56,7 +56,7 @@ func (c *call) dead() error {
 	}
 }
 
-// traceOf cuts the stack of WebAssembly functions out of an error of the engine.
+// traceOf extracts the stack of WebAssembly functions from an error of the engine.
 func traceOf(text string) string {
 	_, trace, _ := strings.Cut(text, "wasm stack trace:\n")
 	trace, _, _ = strings.Cut(trace, "\n\t."+prepare.Enter+"(")
@@ -70,8 +70,8 @@ func joinStacks(stderr, trace string) string {
 	return strings.TrimRight(stderr, "\n") + "\n\n" + trace
 }
 
-// ownWords is what the guest said about its end: the line of a panic on standard
-// error, or else its last critical log line.
+// ownWords returns the guest's own message about its failure: the panic line on standard
+// error, or else the last critical log line.
 func (c *call) ownWords() string {
 	lines := strings.Split(validText(string(c.stderr)), "\n")
 	for i, line := range lines {

@@ -12,15 +12,15 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// hostFunction is one function that guests may import: its type as prepare
-// writes it, and what it does with the arguments in the stack. It leaves its
-// result in stack[0].
+// hostFunction is one function that guests may import: its type, in the notation of prepare,
+// and its implementation. The arguments are in the stack, and the result goes to stack[0].
 type hostFunction struct {
 	typ string
 	do  func(c *call, stack []uint64)
 }
 
-// hostFunctions are all of them, by module and name. See abi/SPEC.md, "Host functions".
+// hostFunctions holds all host functions by module and name. See abi/SPEC.md, "Host
+// functions".
 var hostFunctions = buildHostFunctions()
 
 func buildHostFunctions() map[[2]string]hostFunction {
@@ -45,9 +45,9 @@ func buildHostFunctions() map[[2]string]hostFunction {
 	return all
 }
 
-// instantiateHost makes the host functions importable in a runtime. They are
-// compiled once for all instances, so they find the running call in the context
-// that wazero hands through: one closure per instance would cost more than the instance.
+// instantiateHost makes the host functions importable in a runtime. They are compiled once
+// for all instances, and find the running call in the context that wazero passes. One
+// closure per instance would cost more than the instance.
 func instantiateHost(ctx context.Context, rt wazero.Runtime) error {
 	builders := map[string]wazero.HostModuleBuilder{}
 	for key, f := range hostFunctions {
@@ -79,7 +79,7 @@ func instantiateHost(ctx context.Context, rt wazero.Runtime) error {
 	return nil
 }
 
-// wazeroTypes parses a type as prepare writes it.
+// wazeroTypes parses a type in the notation of prepare.
 func wazeroTypes(typ string) (params, results []api.ValueType) {
 	before, after, _ := strings.Cut(typ, " -> ")
 	return valueTypes(before), valueTypes(after)

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// initialize fills the memory and calls what is to be called once.
+// initialize fills the memory and calls the initialisation exports once.
 func (in *instance) initialize(ctx context.Context) error {
 	for _, d := range in.m.prepared.Data {
 		if !in.mod.Memory().Write(d.Offset, d.Bytes) {
@@ -35,8 +35,8 @@ func (in *instance) initialize(ctx context.Context) error {
 	return in.register(ctx)
 }
 
-// register asks for the registration. Every instance is asked, as it may keep
-// what it declares in its memory; the answers must be equal.
+// register asks for the registration. Every instance is asked, because it may keep its
+// declarations in memory. All answers must be equal.
 func (in *instance) register(ctx context.Context) error {
 	request, err := json.Marshal(abi.RegisterRequest{ABI: abi.Version, Host: in.m.options.HostName, Config: in.m.options.Config})
 	if err != nil {
@@ -49,7 +49,7 @@ func (in *instance) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // the guest's sleeps were cut short, and it went on
+	if ctx.Err() != nil { // the context cut the guest's sleeps short, and the guest continued
 		return c.fail(&stopped{context.Cause(ctx)})
 	}
 	switch {

@@ -18,38 +18,38 @@ import (
 type instance struct {
 	m      *Module
 	mod    api.Module
-	memory *linear.Memory // nil for programs
+	memory *linear.Memory // nil for native programs
 
-	// busy holds a token while a goroutine uses the instance. All fields below belong
-	// to the holder. It is a channel and no mutex, so that waiting ends with a context.
+	// busy holds a token while a goroutine uses the instance. The holder owns all fields
+	// below. It is a channel instead of a mutex, so that waiting can end with a context.
 	busy chan struct{}
 
-	permits chan struct{} // where its permit is from
-	load    int           // tasks that share it, or are about to; guarded by pool.mu
+	permits chan struct{} // the channel that its permit came from
+	load    int           // number of tasks on it, including those that are about to start; guarded by pool.mu
 
-	functions atomic.Pointer[functions] // nil: it was not called lately; see stacks
+	functions atomic.Pointer[functions] // nil without recent calls; see stacks
 	streams   [2]lineWriter             // standard output and error
-	tasks     map[uint32]*Task          // that are not released
-	last      uint32                    // the latest number of a task
+	tasks     map[uint32]*Task          // tasks that are not released
+	last      uint32                    // the highest number of a task so far
 	calls     int                       // invocations so far
-	idleSince time.Time                 // belongs to the pool
-	dead      error                     // why nothing runs here any more
-	kernel    *kernel                   // of plugins; nil for others
-	program   *program                  // that runs natively; nil for modules
-	tainted   bool                      // it must not be used for other tasks
-	skew      time.Duration             // how far its monotonic clock was put forward
+	idleSince time.Time                 // guarded by the pool
+	dead      error                     // the reason why the instance is unusable
+	kernel    *kernel                   // for plugins; nil for others
+	program   *program                  // for native programs; nil for modules
+	tainted   bool                      // no other task may use the instance
+	skew      time.Duration             // how far the monotonic clock was moved forward
 }
 
-// hold waits for the instance alone: its holder must not wait for another one, nor run the guest
-// without a core. See pool for the lock order.
+// hold waits for exclusive use of the instance. The holder must neither wait for another
+// instance nor run the guest without a core. See pool for the lock order.
 func (in *instance) hold() { in.busy <- struct{}{} }
 
-// holdUntil is hold, or gives up with the context. The Env is that of the task that
-// waits; nil without one.
+// holdUntil is hold with a context. The Env is that of the waiting task, or nil.
 func (in *instance) holdUntil(ctx context.Context, env Env) error { return seize(ctx, in.busy, env) }
 
-// holdWithCore takes the instance for a caller that has a core, and has one afterwards. It never waits
-// with the core: whoever holds the instance may need it to finish.
+// holdWithCore takes the instance for a caller that has a core. The caller has a core
+// afterwards, too. It never waits while it has the core, because the holder of the instance
+// may need the core to finish.
 func (in *instance) holdWithCore() {
 	select {
 	case in.busy <- struct{}{}:
@@ -60,25 +60,25 @@ func (in *instance) holdWithCore() {
 	}
 }
 
-// release ends hold.
+// release undoes hold.
 func (in *instance) release() { <-in.busy }
 
-// lock takes the instance, and a core to compute on, or gives up with the context.
+// lock takes the instance and a core, or gives up with the context.
 func (in *instance) lock(ctx context.Context, env Env) error {
 	if err := in.holdUntil(ctx, env); err != nil {
 		return err
 	}
-	takeCore() // its holder leaves it soon
+	takeCore() // its holder releases it soon
 	return nil
 }
 
-// unlock ends lock.
+// unlock undoes lock.
 func (in *instance) unlock() {
 	leaveCore()
 	in.release()
 }
 
-// newTask makes a task with a number of its own.
+// newTask creates a task with a unique number.
 func (in *instance) newTask(env Env) *Task {
 	for {
 		if in.last++; in.last >= 1<<31 {
@@ -94,7 +94,7 @@ func (in *instance) newTask(env Env) *Task {
 	return t
 }
 
-// newCall begins a call of an export for a task, if any.
+// newCall creates a call of an export. The task may be nil.
 func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
 	c := &call{in: in, export: export, ctx: ctx, began: now, shared: now, now: now, settled: now}
@@ -104,7 +104,7 @@ func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	return c
 }
 
-// call calls an export. Any error is a GuestError, and the end of the instance.
+// call calls an export. Any error is a GuestError, and makes the instance unusable.
 func (c *call) call(export string, params ...uint64) (uint64, error) {
 	if c.in.dead != nil {
 		return 0, c.dead()
@@ -119,7 +119,7 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 	}
 	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
 	if c.yields > 0 {
-		c.in.m.pool.stacks.revoke(c.in) // it computed for long: the stack may have grown
+		c.in.m.pool.stacks.revoke(c.in) // a long computation may have grown the stack
 	}
 	c.settle()
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *call) call(export string, params ...uint64) (uint64, error) {
 	return stack[0], nil
 }
 
-// function finds an export, or the one that calls it, and makes the stack for a call:
+// function returns an export, or the function that calls it, and the stack for the call:
 // first the parameters, then the result.
 func (in *instance) function(export string, params []uint64) (api.Function, []uint64) {
 	fns := in.functions.Load()
@@ -152,8 +152,8 @@ func (in *instance) function(export string, params []uint64) (api.Function, []ui
 	return fn, append(params, 0)
 }
 
-// send copies a message into memory that the guest allocates, in place: write
-// appends it to an empty slice of exactly the right capacity.
+// send writes a message into memory that the guest allocates. The function write appends it
+// to an empty slice of exactly the right capacity.
 func (c *call) send(size int, write func(buf []byte)) (uint64, error) {
 	ptr, err := c.call(abi.ExportAlloc, uint64(size))
 	if err != nil {
@@ -170,7 +170,8 @@ func (c *call) send(size int, write func(buf []byte)) (uint64, error) {
 	return ptr, nil
 }
 
-// receive finds a message by the address and the length in a result. It is a view of the memory.
+// receive returns the message at the address and length in a result. The message is a view
+// of the guest's memory.
 func (c *call) receive(result uint64) ([]byte, error) {
 	ptr, size := uint32(result>>32), uint32(result)
 	if limit := c.options().MessageLimit; uint64(size) > uint64(limit) {
@@ -183,7 +184,8 @@ func (c *call) receive(result uint64) ([]byte, error) {
 	return view, nil
 }
 
-// exchange sends a message to an export and receives its answer. Params come before address and length.
+// exchange sends a message to an export and receives its answer. The params precede the
+// address and the length.
 func (c *call) exchange(size int, write func(buf []byte), params ...uint64) ([]byte, error) {
 	if k := c.in.kernel; k != nil {
 		return c.converse(k, size, write, params)
@@ -204,17 +206,17 @@ func (c *call) exchange(size int, write func(buf []byte), params ...uint64) ([]b
 	return c.receive(result)
 }
 
-// sendBytes is the writer of a message that is there already.
+// sendBytes returns the size and the writer of a complete message.
 func sendBytes(data []byte) (int, func([]byte)) {
 	return len(data), func(buf []byte) { _ = append(buf, data...) }
 }
 
-// sendFrame is the writer of a frame.
+// sendFrame returns the size and the writer of a frame.
 func sendFrame(segments ...abi.Segment) (int, func([]byte)) {
 	return abi.FrameSize(segments...), func(buf []byte) { abi.AppendFrame(buf, segments...) }
 }
 
-// retired tells whether the instance should get no more tasks.
+// retired reports whether the instance should get no more tasks.
 func (in *instance) retired() bool {
 	o := &in.m.options
 	return in.dead != nil || in.tainted || in.calls >= o.RetireCalls ||

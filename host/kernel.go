@@ -7,15 +7,14 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// kernel is the memory that a plugin shares with the host in one call: blocks in
-// one array, which the plugin reads and writes by host functions. It belongs to
-// whoever holds the instance.
+// kernel is the memory that a plugin shares with the host in one call: blocks in one array,
+// which the plugin accesses through host functions. The holder of the instance owns it.
 //
 // See https://extism.org/docs/concepts/memory
 type kernel struct {
 	arena  []byte
-	blocks map[uint64]uint64 // lengths, by their offsets
-	freed  spans             // the room between them
+	blocks map[uint64]uint64 // lengths by offset
+	freed  spans             // the free room between the blocks
 	limit  int               // of the arena, in bytes
 
 	input, output, problem block
@@ -24,20 +23,20 @@ type kernel struct {
 	stored  int // bytes in vars, names included
 	maxVars int // their limit
 
-	answer  *abi.Response // to the last request
+	answer  *abi.Response // to the most recent request
 	headers block
 }
 
-// block is a part of the arena; the offset 0 is none.
+// block is a part of the arena. The offset 0 means no block.
 type block struct{ offset, size uint64 }
 
-// kernelStart is the first offset: 0 means nothing.
+// kernelStart is the first offset, because 0 means no block.
 const kernelStart = 16
 
-// kernelKept is how much of the arena is kept between calls.
+// kernelKept is the size of the arena that is kept between calls, in bytes.
 const kernelKept = 64 << 10
 
-// reset begins a call with its input.
+// reset starts a call with its input.
 func (k *kernel) reset(input []byte) {
 	k.arena = append(k.arena[:0], make([]byte, kernelStart)...)
 	k.blocks, k.freed = map[uint64]uint64{}, spans{}
@@ -48,7 +47,7 @@ func (k *kernel) reset(input []byte) {
 	k.arena = append(k.arena, make([]byte, kernelStart+aligned(k.input.size)-uint64(len(k.arena)))...)
 }
 
-// forget ends a call. The output was copied, or is a part of the old array.
+// forget ends a call. The output was copied before, or is a part of the old array.
 func (k *kernel) forget() {
 	if cap(k.arena) > kernelKept || k.output.size > 0 {
 		k.arena = nil
@@ -56,12 +55,12 @@ func (k *kernel) forget() {
 	k.blocks, k.freed = nil, spans{}
 }
 
-// kernelAlign is what offsets of blocks are multiples of.
+// kernelAlign is the alignment of blocks.
 const kernelAlign = 8
 
 func aligned(size uint64) uint64 { return (size + kernelAlign - 1) / kernelAlign * kernelAlign }
 
-// alloc makes a block of zeros, or ends the call if there is too much of them.
+// alloc creates a block of zeros, or ends the call if the blocks exceed the limit.
 func (k *kernel) alloc(c *call, size uint64) uint64 {
 	if size == 0 {
 		return 0
@@ -76,7 +75,7 @@ func (k *kernel) alloc(c *call, size uint64) uint64 {
 	return 0
 }
 
-// room finds a part of the arena that is free, or makes it larger. There are zeros.
+// room finds free room in the arena, or enlarges the arena. The room holds zeros.
 func (k *kernel) room(size uint64) (offset uint64, found bool) {
 	if offset, found = k.freed.take(size); found {
 		return offset, true
@@ -89,8 +88,9 @@ func (k *kernel) room(size uint64) (offset uint64, found bool) {
 	return offset, true
 }
 
-// free clears a block and gives its room back, for the next blocks; it does nothing where no block begins. As in
-// Extism's own kernel, a plugin that frees its input has none.
+// free clears a block and makes its room available again. It does nothing at an offset where
+// no block begins. A plugin that frees its input has no input afterwards, as in Extism's own
+// kernel.
 func (k *kernel) free(offset uint64) {
 	size, found := k.blocks[offset]
 	if !found {
@@ -111,14 +111,14 @@ func (k *kernel) free(offset uint64) {
 // maxBlocks bounds the table of blocks.
 const maxBlocks = 1 << 18
 
-// put is a new block with data.
+// put creates a block with data.
 func (k *kernel) put(c *call, data []byte) uint64 {
 	offset := k.alloc(c, uint64(len(data)))
 	copy(k.arena[offset:], data)
 	return offset
 }
 
-// at is the block at an offset; nil if none begins there.
+// at returns the block at an offset, or nil.
 func (k *kernel) at(offset uint64) []byte {
 	size, ok := k.blocks[offset]
 	if !ok {
@@ -127,7 +127,7 @@ func (k *kernel) at(offset uint64) []byte {
 	return k.arena[offset : offset+size : offset+size]
 }
 
-// span is a part of the arena, wherever blocks are; nil if it lies outside.
+// span returns a part of the arena regardless of blocks, or nil outside the arena.
 func (k *kernel) span(offset, size uint64) []byte {
 	if offset < kernelStart || offset > uint64(len(k.arena)) || size > uint64(len(k.arena))-offset {
 		return nil
@@ -135,7 +135,7 @@ func (k *kernel) span(offset, size uint64) []byte {
 	return k.arena[offset : offset+size]
 }
 
-// word reads 8 bytes of a part of the arena; nothing beyond its end.
+// word reads 8 bytes of the arena; zeros beyond its end.
 func (k *kernel) word(offset uint64) uint64 {
 	if s := k.span(offset, 8); s != nil {
 		return binary.LittleEndian.Uint64(s)
@@ -143,7 +143,7 @@ func (k *kernel) word(offset uint64) uint64 {
 	return 0
 }
 
-// failure is the error of the function: what it has set, or its code.
+// failure is the error of the plugin's function: the text that it set, or its code.
 func (k *kernel) failure(code int32) string {
 	if text := k.span(k.problem.offset, k.problem.size); len(text) > 0 {
 		return string(text)
@@ -157,7 +157,7 @@ func (k *kernel) failure(code int32) string {
 // result is the output of the function.
 func (k *kernel) result() []byte { return k.span(k.output.offset, k.output.size) }
 
-// set changes a variable, or deletes it; false if there is too much in them.
+// set changes or deletes a variable. It returns false if the variables exceed their limit.
 func (k *kernel) set(name string, value []byte, exists bool) bool {
 	stored := k.stored
 	if old, ok := k.vars[name]; ok {

@@ -8,10 +8,10 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// The functions of extism:host/env, with the types that the development kits
-// declare. Offsets come from the plugin: they may lie anywhere.
+// The functions of extism:host/env, with the types that the development kits declare.
+// Offsets come from the plugin and may be invalid.
 
-// kernelFunction is a host function that is about the memory of the call.
+// kernelFunction returns a host function on the memory of the call.
 func kernelFunction(typ string, do func(k *kernel, c *call, stack []uint64)) hostFunction {
 	return hostFunction{typ, func(c *call, stack []uint64) { do(c.in.kernel, c, stack) }}
 }
@@ -45,7 +45,7 @@ var kernelFunctions = map[string]hostFunction{
 	"log_info":         kernelFunction("(i64) -> ()", kernelLog(20)),
 	"log_warn":         kernelFunction("(i64) -> ()", kernelLog(30)),
 	"log_error":        kernelFunction("(i64) -> ()", kernelLog(40)),
-	"get_log_level":    kernelFunction("() -> i32", func(_ *kernel, _ *call, s []uint64) { s[0] = 0 }), // all of them: the host decides
+	"get_log_level":    kernelFunction("() -> i32", func(_ *kernel, _ *call, s []uint64) { s[0] = 0 }), // all levels: the host filters
 }
 
 func kernelInputByte(k *kernel, _ *call, s []uint64) {
@@ -88,7 +88,7 @@ func kernelStoreWord(k *kernel, c *call, s []uint64) {
 	binary.LittleEndian.PutUint64(part, s[1])
 }
 
-// kernelConfig is config_get(key) -> value, or 0. Registration sees no secrets.
+// kernelConfig is config_get(key) -> value, or 0. The registration cannot read secrets.
 func kernelConfig(k *kernel, c *call, s []uint64) {
 	key := k.at(s[0])
 	value, found := c.options().Config[string(key)]
@@ -109,14 +109,14 @@ func kernelVarGet(k *kernel, c *call, s []uint64) {
 	}
 }
 
-// kernelVarSet is var_set(name, value); the value 0 deletes it.
+// kernelVarSet is var_set(name, value). The value 0 deletes the variable.
 func kernelVarSet(k *kernel, c *call, s []uint64) {
 	if !k.set(string(k.at(s[0])), k.at(s[1]), s[1] != 0) {
 		c.stop(errVars)
 	}
 }
 
-// kernelLog is log_…(message): a line for the log of the object.
+// kernelLog is log_…(message): it writes a line to the log of the object.
 func kernelLog(level int) func(k *kernel, c *call, s []uint64) {
 	return func(k *kernel, c *call, s []uint64) {
 		text := k.at(s[0])
@@ -127,8 +127,8 @@ func kernelLog(level int) func(k *kernel, c *call, s []uint64) {
 	}
 }
 
-// kernelHTTP is http_request(request, body) -> body: a request as the step call
-// makes it. Without an answer, the call of the plugin ends.
+// kernelHTTP is http_request(request, body) -> body. The request has the semantics of the
+// step call. If no response arrives, the call of the plugin ends.
 func kernelHTTP(k *kernel, c *call, s []uint64) {
 	var request struct {
 		URL     string            `json:"url"`
@@ -167,7 +167,7 @@ func kernelStatus(k *kernel, _ *call, s []uint64) {
 	}
 }
 
-// kernelHeaders is http_headers() -> an object with the first value of each.
+// kernelHeaders is http_headers() -> an object with the first value of each header.
 func kernelHeaders(k *kernel, c *call, s []uint64) {
 	s[0] = 0
 	if k.answer == nil {

@@ -9,136 +9,137 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
-// Options say how a module is run. The zero value works: each limit has a
+// Options configure how the host runs a module. The zero value is valid: each limit has a
 // default that protects the host.
 type Options struct {
-	// CacheDir keeps compiled code between runs. It holds native code, so it must
-	// belong to the user of the process and be writable by nobody else; it is made
-	// with mode 0700. Empty: kopf/wasm in the user's cache folder. "off": no cache.
+	// CacheDir is the directory of compiled code. It holds native code, so it must belong to
+	// the user of the process, and no other user may write to it. The host creates it with
+	// mode 0700. Default: kopf/wasm in the user's cache directory. CacheOff disables the
+	// cache.
 	CacheDir string
 
-	// MaxInstances bounds the instances that live at the same time, and so the
-	// invocations that are under way, waiting ones included. Whoever wants one more
-	// waits for a free one. Default: 256.
+	// MaxInstances bounds the instances that exist at once, and so the running invocations,
+	// including those that wait. A further invocation waits for a free instance. Default:
+	// 256.
 	MaxInstances int
 
-	// MaxDaemons bounds the same for daemons, which live as long as their objects.
-	// Default: 10,000.
+	// MaxDaemons is the corresponding bound for daemons, which run as long as their objects
+	// exist. Default: 10,000.
 	MaxDaemons int
 
-	// MaxReviews bounds the same for handlers that answer the API server: they have
-	// instances of their own, so that they never wait for handlers which wait for
-	// the API server. Default: 64.
+	// MaxReviews is the corresponding bound for handlers that answer the API server. They
+	// have separate instances, because other handlers may hold an instance while they wait
+	// for the API server. Default: 64.
 	MaxReviews int
 
-	// SharedTasks is how many daemons live on one instance, if the guest says that
-	// they can. Default: 1,000.
+	// SharedTasks is the number of daemons on one instance, if the guest supports shared
+	// instances. Default: 1,000.
 	SharedTasks int
 
-	// MaxIdle bounds the instances that are kept without a task. Default: the number
-	// of processors, at most 8.
+	// MaxIdle bounds the instances that are kept without a task. Default: the number of
+	// processors, at most 8.
 	MaxIdle int
 
-	// IdleTimeout is how long they are kept. Default: 10 seconds.
+	// IdleTimeout is how long an instance is kept without a task. Default: 10 seconds.
 	IdleTimeout time.Duration
 
-	// MaxMemory bounds the linear memory of one instance, in bytes; growing beyond
-	// it fails inside the guest. Default: 256 MiB; at most 2 GiB.
+	// MaxMemory bounds the linear memory of one instance, in bytes. Growth beyond it fails
+	// inside the guest. Default: 256 MiB; at most 2 GiB.
 	MaxMemory int
 
-	// RetireMemory and RetireCalls retire an instance: it gets no new task when its
-	// memory has grown beyond so many bytes, or after so many invocations; memory of
-	// WebAssembly never shrinks. Defaults: 64 MiB and 10,000.
+	// RetireMemory and RetireCalls retire an instance, because WebAssembly memory never
+	// shrinks. An instance gets no new task when its memory exceeds RetireMemory bytes, or
+	// after RetireCalls invocations. Defaults: 64 MiB and 10,000.
 	RetireMemory int
 	RetireCalls  int
 
-	// ComputeLimit bounds the time that one call computes; sleeping does not count.
-	// Default: 10 seconds.
+	// ComputeLimit bounds the computing time of one call, without sleeps. Default: 10
+	// seconds.
 	ComputeLimit time.Duration
 
-	// StopGrace is how long a call may go on to compute after its context is done.
+	// StopGrace is how long a call may continue to compute after its context has ended.
 	// Sleeps end at once. Default: 200 milliseconds.
 	StopGrace time.Duration
 
-	// RegisterTimeout bounds initialisation and registration of an instance, sleep
-	// included. Default: 10 seconds.
+	// RegisterTimeout bounds the initialisation and registration of an instance, including
+	// sleeps. Default: 10 seconds.
 	RegisterTimeout time.Duration
 
-	// NoClones makes each instance initialise and register itself, instead of
-	// copying the state that the first one had after registration. Copies share what
-	// was drawn at random before, such as seeds of hash tables. Without support of the
-	// system, or for modules whose state is more than memory and numbers, there are no clones anyway.
+	// NoClones makes each instance initialise and register itself, instead of copying the
+	// state of the first instance after its registration. Copies share random values that
+	// were drawn before, such as seeds of hash tables. Clones also need support by the
+	// system, and a module whose state is only memory and numbers.
 	NoClones bool
 
-	// CompileTime and CompileMemory bound what compiling takes: computing time of all
-	// processors, and bytes. They only hold in programs that call compiler.Main; in
-	// others nothing but an estimate does. Defaults: a minute and 1 GiB.
+	// CompileTime and CompileMemory bound the compilation of a module: computing time of all
+	// processors, and bytes. They apply only in programs that call compiler.Main. Other
+	// programs rely on an estimate. Defaults: one minute and 1 GiB.
 	CompileTime   time.Duration
 	CompileMemory int
 
 	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
 	MessageLimit int
 
-	// PluginVariables bounds what one instance of a plugin of Extism keeps in its
-	// variables, in bytes. Default: 1 MiB.
+	// PluginVariables bounds the variables of one instance of an Extism plugin, in bytes.
+	// Default: 1 MiB.
 	PluginVariables int
 
-	// PluginResponse bounds the body of a response to such a plugin, in bytes, beside
-	// the limit for requests. Default: 4 MiB.
+	// PluginResponse bounds the body of a response to an Extism plugin, in bytes, in
+	// addition to the limit for requests. Default: 4 MiB.
 	PluginResponse int
 
-	// LogLimit bounds what all instances of the module together write to the log and to their
-	// standard streams, in bytes a second and 16 more for each line. The lines of one second may come at
-	// once. Lines above the limit are dropped, counted (Usage.Dropped) and reported (Dropped). In an operator
-	// of package operator, it bounds all modules together. Default: 1 MiB.
+	// LogLimit bounds the log lines and the standard streams of all instances of the module
+	// together, in bytes per second. Each line costs 16 bytes more. The budget of a second
+	// may be used at once. Lines above the limit are dropped, counted (Usage.Dropped) and
+	// reported (Dropped). In package operator, the limit applies to all modules of an
+	// operator together. Default: 1 MiB.
 	LogLimit int
 
-	// Output is the bucket that the module shares with others, and LogLimit is not looked at. Nil: the module
-	// has one of its own, of LogLimit.
+	// Output is a bucket that the module shares with other modules. It replaces LogLimit.
+	// Nil: a private bucket of LogLimit.
 	Output *OutputBucket
 
-	// Dropped is called with the number of lines that were dropped since its last call, at most
-	// once a second, from any goroutine. Nil: Stderr gets a line about it.
+	// Dropped is called with the number of lines that were dropped since its last call, at
+	// most once per second, from any goroutine. Nil: the host writes a line to Stderr.
 	Dropped func(lines int64)
 
-	// Held bounds what an operator holds in the memory of the host for its handlers. The
-	// host itself does not look at it: package operator does.
+	// Held bounds the memory that an operator uses in the host for its handlers. Package
+	// operator enforces it, not this package.
 	Held HeldLimits
 
-	// WantsHosts are servers that the module wants to reach, besides those that it
-	// declares itself: from its manifest.
+	// WantsHosts are servers that the module's manifest asks for, in addition to those that
+	// the module declares itself.
 	WantsHosts []string
 
-	// HostName is what the guest is told about the host: name and version.
-	// Default: "kopf".
+	// HostName is the name and version of the host that the guest sees. Default: "kopf".
 	HostName string
 
-	// Config is given to registration and is read by the host function config.
+	// Config is passed to the registration, and the host function config reads it.
 	Config map[string]string
 
-	// Secrets are read by the host function config too, but only by invocations:
-	// registration, and so anything that instances have in common, never sees them.
+	// Secrets are read by the host function config, but only in invocations. The
+	// registration, and therefore the common state of instances, never sees them.
 	Secrets map[string]string
 
 	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
 
-	// Stdout and Stderr get the standard streams of the guest, line by line, each
-	// line in one write, also from several goroutines at once. Control characters and what is no UTF-8 are
+	// Stdout and Stderr receive the standard streams of the guest, one line per write,
+	// possibly from several goroutines at once. Control characters and invalid UTF-8 are
 	// escaped as in JSON. Default: io.Discard.
 	Stdout, Stderr io.Writer
 }
 
-// HeldLimits bound what the host keeps in memory on behalf of the handlers of one operator.
+// HeldLimits bound the memory of the host that the handlers of one operator use.
 type HeldLimits = accounts.Limits
 
 const defaultLogLimit = 1 << 20
 
-// CacheOff as Options.CacheDir compiles anew each time.
+// CacheOff, as Options.CacheDir, disables the cache: each load compiles the module.
 const CacheOff = "off"
 
 const wasmPage = 64 << 10
 
-// withDefaults fills what is zero.
+// withDefaults replaces zero values by the defaults.
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxInstances, 256)
 	setDefault(&o.MaxDaemons, 10_000)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// limit is a limit that can be set by its name: exactly one of its fields is set.
+// limit is a limit that can be set by name. Exactly one of its fields is set.
 type limit struct {
 	name     string
 	count    func(*Options) *int
@@ -17,7 +17,7 @@ type limit struct {
 	duration func(*Options) *time.Duration
 }
 
-// limits are in the order of Options.
+// limits lists the limits in the order of Options.
 var limits = []limit{
 	{name: "MaxInstances", count: func(o *Options) *int { return &o.MaxInstances }},
 	{name: "MaxDaemons", count: func(o *Options) *int { return &o.MaxDaemons }},
@@ -48,7 +48,7 @@ var limits = []limit{
 	{name: "AnswerMemory", size: func(o *Options) *int { return &o.Held.AnswerMemory }},
 }
 
-// LimitNames are the names that SetLimit knows: fields of Options and of Options.Held.
+// LimitNames returns the names that SetLimit accepts: fields of Options and of Options.Held.
 func LimitNames() []string {
 	names := make([]string, len(limits))
 	for i, l := range limits {
@@ -57,9 +57,9 @@ func LimitNames() []string {
 	return names
 }
 
-// SetLimit sets a limit by its name. Numbers are decimal ("64"), sizes are bytes or end
-// with Ki, Mi or Gi ("64Mi"), and durations have a unit ("200ms", "1m30s"). The host
-// must have limits: none of them can be zero or less.
+// SetLimit sets a limit by name. Numbers are decimal ("64"). Sizes are bytes, or end with
+// Ki, Mi or Gi ("64Mi"). Durations have a unit ("200ms", "1m30s"). Values must be above
+// zero.
 func (o *Options) SetLimit(name, value string) error {
 	at := slices.IndexFunc(limits, func(l limit) bool { return l.name == name })
 	if at < 0 {
@@ -75,7 +75,7 @@ func (l limit) set(o *Options, value string) error {
 	if l.duration != nil {
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return fmt.Errorf("%q is no duration above zero, like 200ms or 1m30s", value)
+			return fmt.Errorf("%q is not a duration above zero, like 200ms or 1m30s", value)
 		}
 		*l.duration(o) = d
 		return nil
@@ -90,7 +90,7 @@ func (l limit) set(o *Options, value string) error {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n <= 0 {
-		return fmt.Errorf("%q is no number above zero", value)
+		return fmt.Errorf("%q is not a number above zero", value)
 	}
 	*l.count(o) = n
 	return nil
@@ -106,7 +106,7 @@ func parseSize(value string) (int, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n <= 0 || n > math.MaxInt>>shift {
-		return 0, fmt.Errorf("%q is no size above zero, like 500000, 64Mi or 1Gi", value)
+		return 0, fmt.Errorf("%q is not a size above zero, like 500000, 64Mi or 1Gi", value)
 	}
 	return n << shift, nil
 }

@@ -31,13 +31,13 @@ func TestSetLimitRefuses(t *testing.T) {
 	for _, test := range []struct{ name, value, want string }{
 		{"MaxIdles", "3", "unknown limit MaxIdles: there are MaxInstances, MaxDaemons,"},
 		{"Config", "3", "unknown limit Config"},
-		{"MaxIdle", "0", `limit MaxIdle: "0" is no number above zero`},
-		{"MaxIdle", "1Ki", "is no number"},
-		{"MaxMemory", "-1", `limit MaxMemory: "-1" is no size above zero`},
-		{"MaxMemory", "64MB", "is no size"},
-		{"MaxMemory", "9007199254740993Gi", "is no size"},
-		{"StopGrace", "3", `limit StopGrace: "3" is no duration above zero`},
-		{"StopGrace", "-3s", "is no duration"},
+		{"MaxIdle", "0", `limit MaxIdle: "0" is not a number above zero`},
+		{"MaxIdle", "1Ki", "is not a number"},
+		{"MaxMemory", "-1", `limit MaxMemory: "-1" is not a size above zero`},
+		{"MaxMemory", "64MB", "is not a size"},
+		{"MaxMemory", "9007199254740993Gi", "is not a size"},
+		{"StopGrace", "3", `limit StopGrace: "3" is not a duration above zero`},
+		{"StopGrace", "-3s", "is not a duration"},
 	} {
 		var o Options
 		if err := o.SetLimit(test.name, test.value); err == nil || !strings.Contains(err.Error(), test.want) {

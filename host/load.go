@@ -18,15 +18,16 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Load makes a module out of the bytes of a WebAssembly file: it refuses what is
-// no guest before any code of it runs, rewrites and compiles it, makes the first
-// instance and asks it for its registration. The name is for messages.
+// Load creates a module from the bytes of a WebAssembly file. It refuses a file that is not
+// a guest before any of its code runs. It then rewrites and compiles the code, creates the
+// first instance and asks it for its registration. The name appears in messages.
 //
-// A module that declares what it registers (package declaration) must do so. What it is
-// configured with by itself (package configuration) comes below the options.
+// A module with a declaration (package declaration) must register what it declares. The
+// options take precedence over the configuration that is embedded in the module (package
+// configuration).
 //
-// Errors: they wrap ErrModule if the file is to blame, and are a GuestError if
-// the guest failed to register.
+// Errors: they wrap ErrModule if the file is at fault, and are a GuestError if the guest
+// failed to register.
 func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, error) {
 	m := &Module{name: name, options: o.withDefaults()}
 	m.openOutput()
@@ -66,15 +67,15 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, errors.Join(err, m.free(ctx))
 	}
-	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // there is machine code
+	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // the machine code replaces them
 	if m.snapshot.Load() != nil {
-		m.prepared.Data = nil // only of instances that begin from the beginning
+		m.prepared.Data = nil // only instances without a snapshot need it
 	}
 	return m, nil
 }
 
-// digestsOf identifies a module, and what of it is code, as in OCI descriptors. It looks at
-// all once, if what is no code is at the end.
+// digestsOf returns the digest of a module and that of its code, in the form of OCI
+// descriptors. It hashes the bytes once if the parts that are not code are at the end.
 func digestsOf(wasm, code []byte) (whole, ofCode string) {
 	text := func(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 	h := sha256.New()
@@ -89,8 +90,8 @@ func digestsOf(wasm, code []byte) (whole, ofCode string) {
 	return text(h), ofCode
 }
 
-// declared reads what the module declares, and compares what can be compared
-// before any code of it runs; nil if it declares nothing.
+// declared reads the declaration of the module, and checks what can be checked before any
+// code runs. It returns nil without a declaration.
 func (m *Module) declared(wasm []byte) (*declaration.Declaration, error) {
 	d, err := declaration.Read(wasm)
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *Module) declared(wasm []byte) (*declaration.Declaration, error) {
 	return d, err
 }
 
-// mismatch names the module that is not what it declares.
+// mismatch adds the module's name to an error about its declaration.
 func (m *Module) mismatch(err error) error {
 	if err != nil {
 		return m.refuse(err)
@@ -110,12 +111,12 @@ func (m *Module) mismatch(err error) error {
 	return nil
 }
 
-// refuse is the error of a file that is no guest.
+// refuse returns the error of a file that is not a guest.
 func (m *Module) refuse(err error) error {
 	return fmt.Errorf("%s: %w: %w", m.name, ErrModule, legible.Error(err))
 }
 
-// parseRegistration reads what the guest has registered.
+// parseRegistration parses the registration of the guest.
 func (m *Module) parseRegistration() error {
 	var err error
 	if m.registration, err = registration.Parse(m.registered); err != nil {
@@ -133,5 +134,5 @@ func (m *Module) parseRegistration() error {
 	return nil
 }
 
-// maxRefusal bounds what is shown of the text of a guest that refuses its configuration, in bytes.
+// maxRefusal bounds the quoted text of a guest that refuses its configuration, in bytes.
 const maxRefusal = 2000

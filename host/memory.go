@@ -6,11 +6,12 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// guestMemory reads and writes the memory of a guest by addresses that the
-// guest gave: all of them may lie anywhere.
+// guestMemory accesses the memory of a guest by addresses from the guest. All addresses may
+// be invalid.
 type guestMemory struct{ api.Memory }
 
-// view is a part of the memory, not a copy: it is only valid until the guest runs again.
+// view returns a part of the memory without a copy. It is valid only until the guest runs
+// again.
 func (m guestMemory) view(ptr, size uint32) ([]byte, bool) { return m.Read(ptr, size) }
 
 // bytes copies a part of the memory.

@@ -14,7 +14,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// decode reads a message of the guest. Unknown fields are ignored, broken text is not.
+// decode decodes a message of the guest. It ignores unknown fields, and refuses malformed
+// text.
 func decode(data []byte, message any) error {
 	if !utf8.Valid(data) {
 		return fmt.Errorf("%w: it is not UTF-8", ErrMessage)
@@ -25,12 +26,13 @@ func decode(data []byte, message any) error {
 	return nil
 }
 
-// maxValues bounds the values in all of a message that is decoded. Results, patches and bodies are not:
-// they may have any number.
+// maxValues bounds the decoded values of a message. Results, patches and bodies do not
+// count, because they stay text.
 const maxValues = 200_000
 
-// decodePart decodes a part of a message; absent and null are nothing. Millions of empty values would take sixty times
-// as much memory as their text.
+// decodePart decodes a part of a message. Absent and null parts change nothing. The limit on
+// values matters, because millions of empty values take sixty times the memory of their
+// text.
 func decodePart(name string, part json.RawMessage, into any) error {
 	if len(part) == 0 {
 		return nil
@@ -45,7 +47,8 @@ func decodePart(name string, part json.RawMessage, into any) error {
 	return nil
 }
 
-// wireStep is a step whose lists and tables are still to be decoded, and its children strictly.
+// wireStep is a step whose lists, tables and children are still text. Children are decoded
+// strictly.
 type wireStep struct {
 	abi.Step
 	Children json.RawMessage `json:"children"`
@@ -59,7 +62,7 @@ type wireCall struct {
 	Headers json.RawMessage `json:"headers"`
 }
 
-// step decodes the rest.
+// step decodes the remaining parts.
 func (w *wireStep) step() (*abi.Step, error) {
 	step := w.Step
 	var children []json.RawMessage
@@ -77,8 +80,8 @@ func (w *wireStep) step() (*abi.Step, error) {
 	return &step, nil
 }
 
-// plainStep reads the commonest step in one pass: the handler has ended, with nothing
-// but a result and a patch. False: it is another one, or not understood.
+// plainStep decodes the most frequent step in one pass: the handler has ended, with only a
+// result and a patch. It returns false for all other steps.
 func plainStep(data []byte) (*abi.Step, bool) {
 	step := &abi.Step{}
 	plain := true
@@ -89,7 +92,7 @@ func plainStep(data []byte) (*abi.Step, bool) {
 			step.Step = abi.StepDone
 			plain = plain && string(value) == `"done"`
 		case key == "result":
-			step.Result = bytes.Clone(value) // the text is the guest's memory
+			step.Result = bytes.Clone(value) // the text is a view of the guest's memory
 		case key == "patch" && value[0] == '{':
 			step.Patch = bytes.Clone(value)
 		default:
@@ -99,7 +102,7 @@ func plainStep(data []byte) (*abi.Step, bool) {
 	return step, ok && plain && step.Step != ""
 }
 
-// decodeStep reads the answer of start and resume.
+// decodeStep decodes the answer of start and resume.
 func decodeStep(data []byte) (*abi.Step, error) {
 	if step, ok := plainStep(data); ok {
 		return step, nil
@@ -118,7 +121,7 @@ func decodeStep(data []byte) (*abi.Step, error) {
 	return step, nil
 }
 
-// checkStep refuses steps that the specification does not know.
+// checkStep refuses steps that the specification does not define.
 func checkStep(s *abi.Step) error {
 	switch s.Step {
 	case abi.StepDone:
@@ -159,7 +162,7 @@ func checkError(e *abi.Error) error {
 	return fmt.Errorf("unknown kind of an error: %q", e.Kind)
 }
 
-// decodeTransform reads the answer of transform.
+// decodeTransform decodes the answer of transform.
 func decodeTransform(data []byte) (*abi.TransformResult, error) {
 	var result abi.TransformResult
 	if err := decode(data, &result); err != nil {
@@ -176,7 +179,7 @@ func decodeTransform(data []byte) (*abi.TransformResult, error) {
 	return &result, nil
 }
 
-// decodeAnswers reads the answer of ask.
+// decodeAnswers decodes the answer of ask.
 func decodeAnswers(data []byte, questions int) (*abi.Answers, error) {
 	var answers abi.Answers
 	if err := bounded.JSON(data, maxValues); err != nil {

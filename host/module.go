@@ -13,55 +13,55 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Module is a guest that is loaded and registered, with its pool of instances.
-// It is safe for concurrent use.
+// Module is a loaded and registered guest with its pool of instances. It is safe for
+// concurrent use.
 type Module struct {
 	name    string
 	digest  string
 	options Options
-	carried map[string]string // the configuration that is embedded in it
-	plugin  bool              // of the flavour of Extism
-	program *program          // instead of all that is about WebAssembly; nil for modules
+	carried map[string]string // the configuration that is embedded in the module
+	plugin  bool              // an Extism plugin
+	program *program          // replaces all WebAssembly fields; nil for modules
 	imports []Function
 	exports []Function
 	entries map[string]uint64 // numbers for prepare.Enter
 
 	runtime  wazero.Runtime
-	cache    wazero.CompilationCache // nil: none
+	cache    wazero.CompilationCache // nil: no cache
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
 	streams  [2]*lockedWriter
 	output   *outputLimit
 	pool     *pool
-	snapshot atomic.Pointer[snapshot] // nil: there is none (yet)
+	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
 
-	warned atomic.Bool // of sleeping
+	warned atomic.Bool // about sleeping
 
 	meter           meter
 	stopped, failed atomic.Int64
 
 	registration *abi.Registration
-	registered   []byte // as the guest wrote it: equal from every instance
+	registered   []byte // as the guest wrote it: equal in every instance
 }
 
-// Name is the name that was given to Load.
+// Name returns the name that was passed to Load.
 func (m *Module) Name() string { return m.name }
 
-// Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits; empty
-// for a native program.
+// Digest identifies the bytes of the module: "sha256:" and 64 hexadecimal digits. It is
+// empty for a native program.
 func (m *Module) Digest() string { return m.digest }
 
-// Carried is the configuration that is embedded in the module (package configuration):
-// of a script, its text and its name. It must not be changed.
+// Carried returns the configuration that is embedded in the module (package configuration):
+// for a script, its text and its name. The caller must not change it.
 func (m *Module) Carried() map[string]string { return m.carried }
 
-// IsPlugin tells whether the module was made with a development kit of Extism.
+// IsPlugin reports whether the module was made with a development kit of Extism.
 func (m *Module) IsPlugin() bool { return m.plugin }
 
-// Registration is what the guest declares. It must not be changed.
+// Registration returns the registration of the guest. The caller must not change it.
 func (m *Module) Registration() *abi.Registration { return m.registration }
 
-// Registered is the registration as the guest wrote it. It must not be changed.
+// Registered returns the registration as the guest wrote it. The caller must not change it.
 func (m *Module) Registered() []byte { return m.registered }
 
 // Function is a function that a module imports or exports.
@@ -71,15 +71,17 @@ type Function struct {
 	Type   string // "(i32, i32) -> i64"; of exports also "memory", "table", "global"
 }
 
-// Imports lists what the module imports, in its order. It must not be changed.
+// Imports lists the imports of the module, in its order. The caller must not change the
+// list.
 func (m *Module) Imports() []Function { return m.imports }
 
-// Exports lists what the module exports, in its order. It must not be changed.
+// Exports lists the exports of the module, in its order. The caller must not change the
+// list.
 func (m *Module) Exports() []Function { return m.exports }
 
-// Start calls a handler of the registration in an instance that is its own until
-// the task is released. It returns the task and its first step. The body may be
-// nil where there is no object. It waits for a free instance; about the context see Task.
+// Start calls a handler of the registration, in an exclusive instance until the task is
+// released. It waits for a free instance. It returns the task and its first step. The body
+// is nil if there is no object. See Task about the context.
 func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
 	in, err := m.place(ctx, inv, env)
 	if err != nil {
@@ -97,9 +99,9 @@ func (m *Module) Start(ctx context.Context, inv *abi.Invocation, body []byte, en
 	return t, step, nil
 }
 
-// Ask asks callbacks of handlers of the registration; see Task.Ask for those of
-// children. The answers are as many as the questions. The kind of the invocation
-// matters for reviews, which have instances in reserve.
+// Ask calls callbacks of the registration's handlers. Task.Ask calls those of children.
+// There is one answer for each question. The kind of the invocation selects the pool:
+// reviews have reserved instances.
 func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
 	in, err := m.acquire(ctx, m.permitsFor(q.Kind), env)
 	if err != nil {
@@ -110,7 +112,7 @@ func (m *Module) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env
 	return in.ask(ctx, q, body, env)
 }
 
-// ask asks the guest. The task is only for the host functions.
+// ask asks the guest. The task serves only the host functions.
 func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
 	header, err := json.Marshal(q)
 	if err != nil {
@@ -131,12 +133,12 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 	return answers, nil
 }
 
-// Close ends the module: it waits for running calls, ends all tasks, and frees
-// what the module holds. Machine code and memory are never freed under a running
-// call: if the context ends before the calls do, they stay, and so does the error.
+// Close waits for running calls, ends all tasks, and frees the resources of the module. It
+// never frees machine code and memory of a running call. If the context ends first, it
+// returns an error and frees nothing.
 func (m *Module) Close(ctx context.Context) error {
 	for _, in := range m.pool.shut() {
-		if err := in.holdUntil(ctx, nil); err != nil { // without a core: no code of the guest runs
+		if err := in.holdUntil(ctx, nil); err != nil { // without a core, because no code of the guest runs
 			return fmt.Errorf("closing %s: %w", m.name, err)
 		}
 		in.dead = errClosed
@@ -147,7 +149,7 @@ func (m *Module) Close(ctx context.Context) error {
 	return m.free(ctx)
 }
 
-// free frees runtime, snapshot and cache.
+// free frees the runtime, the snapshot and the cache.
 func (m *Module) free(ctx context.Context) error {
 	if m.program != nil {
 		return m.program.hangUp()

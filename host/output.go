@@ -11,23 +11,24 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// OutputBucket bounds what modules write to the log and to their standard streams, in bytes a second: all
-// modules of one operator share one, so more modules do not make more output. It is safe for concurrent use.
+// OutputBucket bounds what modules write to the log and to their standard streams, in bytes
+// per second. All modules of an operator share one, so more modules do not mean more output.
+// It is safe for concurrent use.
 type OutputBucket struct {
 	limiter *rate.Limiter
 	dropped atomic.Int64
 }
 
-// NewOutputBucket makes a bucket of so many bytes a second, as Options.LogLimit says; 0: its default.
+// NewOutputBucket creates a bucket with the limit of Options.LogLimit; 0: its default.
 func NewOutputBucket(logLimit int) *OutputBucket {
 	setDefault(&logLimit, defaultLogLimit)
 	return &OutputBucket{limiter: rate.NewLimiter(rate.Limit(logLimit), logLimit)}
 }
 
-// Dropped is how many lines were dropped so far, of modules that are closed, too.
+// Dropped returns the number of dropped lines so far, including those of closed modules.
 func (b *OutputBucket) Dropped() int64 { return b.dropped.Load() }
 
-// allow tells whether a line may be written.
+// allow reports whether a line may be written.
 func (b *OutputBucket) allow(size int) bool {
 	if b.limiter.AllowN(time.Now(), size+lineCost) {
 		return true
@@ -39,22 +40,22 @@ func (b *OutputBucket) allow(size int) bool {
 // outputLimit is the share of one module in a bucket. Lines above the limit are dropped and counted.
 type outputLimit struct {
 	bucket  *OutputBucket
-	report  func(lines int64) // gets the lines that were dropped, at most once a second
-	dropped atomic.Int64      // lines, since the module was loaded
+	report  func(lines int64) // receives the number of dropped lines, at most once per second
+	dropped atomic.Int64      // lines since the module was loaded
 
 	mu       sync.Mutex
 	pending  int64       // lines that are not reported yet
-	reporter *time.Timer // nil: nothing is pending
+	reporter *time.Timer // nil: no pending lines
 }
 
 func newOutputLimit(bucket *OutputBucket, report func(lines int64)) *outputLimit {
 	return &outputLimit{bucket: bucket, report: report}
 }
 
-// reportEvery is how often dropped lines are reported.
+// reportEvery is the interval between two reports of dropped lines.
 const reportEvery = time.Second
 
-// allow tells whether a line may be written.
+// allow reports whether a line may be written.
 func (o *outputLimit) allow(size int) bool {
 	if o.bucket.allow(size) {
 		return true
@@ -68,7 +69,7 @@ func (o *outputLimit) allow(size int) bool {
 	return false
 }
 
-// flush reports what is pending.
+// flush reports the pending lines.
 func (o *outputLimit) flush() {
 	o.mu.Lock()
 	lines := o.pending
@@ -82,7 +83,7 @@ func (o *outputLimit) flush() {
 	}
 }
 
-// openOutput prepares what the guest's output goes to.
+// openOutput prepares the destinations of the guest's output.
 func (m *Module) openOutput() {
 	m.streams = [2]*lockedWriter{{to: m.options.Stdout}, {to: m.options.Stderr}}
 	report := m.options.Dropped
@@ -96,7 +97,7 @@ func (m *Module) openOutput() {
 	m.output = newOutputLimit(bucket, report)
 }
 
-// reportDropped reports dropped lines where nothing else is asked for.
+// reportDropped writes the report of dropped lines if Options.Dropped is nil.
 func (m *Module) reportDropped(lines int64) {
 	m.streams[1].Write(fmt.Appendf(nil, "%s: %d lines dropped: more than %d bytes a second are written\n", legible.Line(m.name), lines, m.output.bucket.limiter.Burst()))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// permitsFor are the permits for handlers of a kind that need an instance for
-// themselves. Reviews have a reserve: the handlers that hold all other instances
-// may be waiting for the API server, which waits for a review.
+// permitsFor returns the permits for handlers that need an exclusive instance. Reviews have
+// separate permits, because the handlers with all other instances may wait for the API
+// server, which waits for a review.
 func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 	switch kind {
 	case abi.KindValidate, abi.KindMutate, abi.KindConvert:
@@ -19,10 +19,10 @@ func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 	return m.pool.permits
 }
 
-// place finds an instance for a new task, and locks it: one of its own, bounded by
-// MaxInstances or MaxReviews, so that nothing of a handler touches another one; daemons, which
-// live long, have a bound of their own, and share instances if the guest can: but
-// none with a daemon that has killed one.
+// place finds an instance for a new task, and locks it. A handler gets an exclusive
+// instance, bounded by MaxInstances or MaxReviews. Daemons are long-lived: they are bounded
+// by MaxDaemons, and share instances if the guest supports it. A daemon that has destroyed
+// an instance gets an exclusive one.
 func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*instance, error) {
 	switch {
 	case m.program != nil:
@@ -51,11 +51,11 @@ func (m *Module) board(ctx context.Context, env Env) (*instance, error) {
 	return in, err
 }
 
-// sharesTasks tells whether daemons of the guest can share an instance.
+// sharesTasks reports whether daemons of the guest can share an instance.
 func (m *Module) sharesTasks() bool { return m.registration != nil && m.registration.SharedTasks }
 
-// join finds room on a shared instance, or makes one. It returns nil if the
-// instance was retired meanwhile.
+// join finds room on a shared instance, or creates one. It returns nil if the instance was
+// retired in the meantime.
 func (m *Module) join(ctx context.Context, env Env) (*instance, error) {
 	if in := m.pool.share(m.options.SharedTasks); in != nil {
 		if err := in.lock(ctx, env); err != nil {
@@ -78,7 +78,7 @@ func (m *Module) join(ctx context.Context, env Env) (*instance, error) {
 	return in, nil
 }
 
-// share reserves a place on a shared instance; nil if there is none.
+// share reserves a place on a shared instance, or returns nil.
 func (p *pool) share(limit int) *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +99,9 @@ func (p *pool) open(in *instance) {
 	p.shared = append(p.shared, in)
 }
 
-// leave gives back a place on an instance that the caller holds, if it has one, and reports whether no
-// place is taken: shared instances then get no more tasks, and others have no places at all.
+// leave gives back a place on an instance that the caller holds, if the task has one. It
+// reports whether no place is taken: shared instances then get no more tasks, and exclusive
+// instances have no places.
 func (p *pool) leave(in *instance, place bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,8 +113,9 @@ func (p *pool) leave(in *instance, place bool) bool {
 	return in.load == 0
 }
 
-// resign gives back a place of a caller that has not got the instance. Only a holder may give an instance
-// back, so the last one waits for it: at most for a call of a child.
+// resign gives back a place of a caller that does not hold the instance. Only a holder may
+// return an instance to the pool. The last caller therefore waits for the instance, at most
+// for one call of a child.
 func (p *pool) resign(in *instance) {
 	p.mu.Lock()
 	last := in.load == 1
@@ -128,14 +130,15 @@ func (p *pool) resign(in *instance) {
 	}
 }
 
-// withdraw lets no more tasks onto a shared instance.
+// withdraw admits no more tasks to a shared instance.
 func (p *pool) withdraw(in *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(in)
 }
 
-// drop removes an instance from the shared ones, if it is among them. The lock is held.
+// drop removes an instance from the shared ones, if it is among them. The caller holds the
+// lock.
 func (p *pool) drop(in *instance) {
 	p.shared = slices.DeleteFunc(p.shared, func(other *instance) bool { return other == in })
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// A plugin is a guest of the other flavour: a module that was made with a plugin
-// development kit of Extism. It exchanges the same messages, but through memory of
-// the host, which it reads and writes by functions; and without frames, as one
-// document of JSON. See abi/SPEC.md, "Plugins of Extism".
+// A plugin is a module that was built with a plugin development kit of Extism. It exchanges
+// the messages of the ABI as one JSON document, without frames. The messages are in memory
+// of the host, which the plugin accesses through functions. See abi/SPEC.md, "Plugins of
+// Extism".
 
 // Modules of the functions that plugins import.
 const (
@@ -23,7 +23,7 @@ const (
 	pluginUser = "extism:host/user"
 )
 
-// typePlugin are the types that functions of plugins may have.
+// typePlugin lists the types that functions of plugins may have.
 var typePlugin = []string{"() -> i32", typeNothing}
 
 // pluginContract lists the exports of a plugin, as contract does for others.
@@ -40,8 +40,8 @@ var pluginContract = []struct {
 	{abi.ExportTransform, false},
 }
 
-// isPlugin tells whether a module is one of a development kit of Extism: it imports
-// their functions, or has functions of plugins for ours.
+// isPlugin reports whether a module is an Extism plugin: it imports Extism's functions, or
+// its exports have the types of plugin functions.
 func isPlugin(source *prepare.Source) bool {
 	for _, e := range source.Exports() {
 		if _, ok := abi.VersionOfExport(e.Name); ok && e.Type == typeNothing {
@@ -54,7 +54,7 @@ func isPlugin(source *prepare.Source) bool {
 	return slices.ContainsFunc(source.Imports(), func(i prepare.Import) bool { return i.Module == pluginEnv })
 }
 
-// checkPlugin refuses a plugin that is no guest of this host.
+// checkPlugin refuses a plugin that does not fit this host.
 func checkPlugin(source *prepare.Source) error {
 	exports := map[string]string{}
 	var functions []string
@@ -79,9 +79,9 @@ func checkPlugin(source *prepare.Source) error {
 	return checkImports(source.Imports(), pluginEnv, pluginUser, wasiModule)
 }
 
-// initializers are the exports of a plugin that prepare its language's runtime, in the order in which they are
-// called, with zeros for parameters. It is what Extism's own hosts do: hs_init, of Haskell, comes after
-// _initialize, and without both __wasm_call_ctors is called.
+// initializers returns the exports of a plugin that prepare its language runtime, in the
+// order of the calls. Their parameters are zeros. As in Extism's own hosts, hs_init of
+// Haskell comes after _initialize, and __wasm_call_ctors is called only if both are missing.
 func initializers(exported func(name string) bool) []initializer {
 	first := initializer{name: abi.ExportInitialize}
 	switch {
@@ -93,14 +93,14 @@ func initializers(exported func(name string) bool) []initializer {
 	return []initializer{first}
 }
 
-// initializer is an export that is called once, if it is there.
+// initializer is an optional export that is called once.
 type initializer struct {
 	name   string
 	params []uint64
 }
 
-// converse is an exchange with a plugin: the input is one document, and so is the
-// output. What the function returns as an error is one of the handler, not of the guest.
+// converse exchanges messages with a plugin: one input document, one output document. An
+// error that the function returns is an error of the handler, not a failure of the guest.
 func (c *call) converse(k *kernel, size int, write func(buf []byte), params []uint64) ([]byte, error) {
 	message := make([]byte, size)
 	write(message[:0:size])
@@ -127,8 +127,8 @@ func (c *call) converse(k *kernel, size int, write func(buf []byte), params []ui
 	return output, nil
 }
 
-// document is a message as plugins get it: a frame becomes one object, with the
-// segments beside the fields of the header.
+// document converts a message to the form of plugins. A frame becomes one object, in which
+// the segments are fields next to those of the header.
 func (c *call) document(message []byte, params []uint64) ([]byte, error) {
 	if c.export == abi.ExportRegister {
 		return message, nil
@@ -155,7 +155,8 @@ func (c *call) document(message []byte, params []uint64) ([]byte, error) {
 	return jsonObject(message, parts), nil
 }
 
-// pluginSegments are what is fetched on demand by others: a plugin gets it at once.
+// pluginSegments lists the segments that other guests fetch on demand. A plugin gets them
+// with the message.
 var pluginSegments = []struct {
 	name string
 	tag  uint32
@@ -167,7 +168,7 @@ type part struct {
 	value []byte // empty: absent
 }
 
-// object adds fields to an object, in the text.
+// jsonObject adds fields to the text of a JSON object.
 func jsonObject(text []byte, parts []part) []byte {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -192,7 +193,7 @@ func jsonObject(text []byte, parts []part) []byte {
 	return out.Bytes()
 }
 
-// refused is the answer for a function that has returned an error.
+// refused is the answer for a function that returned an error.
 func (c *call) refused(message string) ([]byte, error) {
 	failure := &abi.Error{Kind: abi.ErrorArbitrary, Type: "PluginError", Message: validText(message)}
 	switch c.export {
@@ -204,12 +205,11 @@ func (c *call) refused(message string) ([]byte, error) {
 	return nil, c.fail(fmt.Errorf("%w: %s", errPlugin, failure.Message))
 }
 
-// errPlugin is the cause of a function of a plugin that returned an error where no
-// handler is called.
+// errPlugin is the cause of a plugin function that returned an error outside a handler call.
 var errPlugin = errors.New("the plugin returned an error")
 
-// tell calls an export that gets the number of a task only, and answers nothing.
-// Plugins need not have it.
+// tell calls an export whose only parameter is the number of a task, and which has no
+// result. The export is optional for plugins.
 func (c *call) tell(task uint32) error {
 	if p := c.in.program; p != nil {
 		_, err := p.calls(c, task, nil)

@@ -238,9 +238,9 @@ func TestModulesThatAreNoPlugins(t *testing.T) {
 		"no register":       {good.Without("kopf_register"), "a plugin of Extism, but no Kopf guest: it exports kopf_start"},
 		"a type":            {wrong, "its export kopf_start has the type (i64) -> i32"},
 		"no memory":         {noMemory, "does not export its memory"},
-		"functions of kopf": {foreign, "kopf.log, which nobody provides"},
-		"of no host":        {ungranted, "extism:host/user.open_file, which nobody provides"},
-		"plugin functions":  {mixed, "extism:host/env.alloc, which nobody provides"},
+		"functions of kopf": {foreign, "kopf.log, which this host does not provide"},
+		"of no host":        {ungranted, "extism:host/user.open_file, which this host does not provide"},
+		"plugin functions":  {mixed, "extism:host/env.alloc, which this host does not provide"},
 	} {
 		_, err := Describe(tt.module.Encode())
 		if !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), tt.want) {

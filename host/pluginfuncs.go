@@ -11,9 +11,9 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// The functions of extism:host/user: what the host functions of the module kopf
-// and the steps are for others. Arguments and results are blocks of JSON or text;
-// the result 0 is none. Unlike steps, they block the plugin.
+// The functions of extism:host/user. They replace the steps and the host functions of the
+// module kopf. Arguments and results are blocks of JSON or text; the result 0 means no
+// block. Unlike steps, they block the plugin.
 
 var pluginFunctions = map[string]hostFunction{
 	"kopf_call":     kernelFunction("(i64) -> i64", pluginCall),
@@ -25,27 +25,27 @@ var pluginFunctions = map[string]hostFunction{
 	"kopf_index":    kernelFunction("(i64, i64, i64) -> i64", pluginIndex),
 }
 
-// Causes of the end of a call of a plugin.
+// Causes for the end of a plugin's call.
 var (
 	errOutside = fmt.Errorf("%w: outside of the memory of the call", ErrMemory)
 	errVars    = fmt.Errorf("%w: too much in variables", ErrMemory)
 	errRequest = fmt.Errorf("%w: the request is no JSON", ErrMessage)
 )
 
-// pluginRequestError is a request without an answer.
+// pluginRequestError is a request without a response.
 type pluginRequestError struct{ message string }
 
 func (e *pluginRequestError) Error() string { return e.message }
 
-// Requester makes requests for guests that cannot wait by steps. An Env that is
-// none makes no requests.
+// Requester is an optional interface of Env. It makes requests for guests that cannot wait
+// by steps.
 type Requester interface {
-	// Call makes a request and waits for its answer, or for the end of the context.
+	// Call makes a request and waits for the response, or for the end of the context.
 	Call(ctx context.Context, call *abi.Call) abi.Answer
 }
 
-// request makes a request while others compute. It ends with the call, and when
-// the task is cancelled.
+// request makes a request while other guests compute. It ends with the call, or when the
+// task is cancelled.
 func (c *call) request(wanted *abi.Call) abi.Answer {
 	var r Requester
 	if c.owner != nil {
@@ -90,11 +90,11 @@ func pluginCall(k *kernel, c *call, s []uint64) {
 	s[0] = k.put(c, text)
 }
 
-// pluginTick is how often a waiting daemon is asked whether it is to stop.
+// pluginTick is how often a waiting daemon's stop reasons are checked.
 const pluginTick = 100 * time.Millisecond
 
-// pluginWait is kopf_wait(milliseconds) -> stop reasons, as bits: it ends early if
-// the handler is to stop or cancelled. Waiting is not computing.
+// pluginWait is kopf_wait(milliseconds) -> stop reasons, as bits. It ends early if the
+// handler has to stop or is cancelled. Waiting does not count as computing.
 func pluginWait(_ *kernel, c *call, s []uint64) {
 	rest := time.Duration(min(s[0], uint64(time.Hour*24*365/time.Millisecond))) * time.Millisecond
 	s[0] = 0
@@ -140,7 +140,7 @@ func pluginEvent(k *kernel, c *call, s []uint64) {
 	s[0] = errno(c.owner.post(k.at(s[0])))
 }
 
-// pluginMemoGet is kopf_memo_get(scope, key) -> value, or 0. Plugins see no versions.
+// pluginMemoGet is kopf_memo_get(scope, key) -> value, or 0. It omits the version.
 func pluginMemoGet(k *kernel, c *call, s []uint64) {
 	key, scope := string(k.at(s[1])), s[0]
 	s[0] = 0
@@ -152,8 +152,8 @@ func pluginMemoGet(k *kernel, c *call, s []uint64) {
 	}
 }
 
-// pluginMemoSet is kopf_memo_set(scope, key, value) -> 0 or an error; the value 0
-// deletes. The last one wins.
+// pluginMemoSet is kopf_memo_set(scope, key, value) -> 0 or an error. The value 0 deletes
+// the key. The last writer wins.
 func pluginMemoSet(k *kernel, c *call, s []uint64) {
 	key, value, scope := string(k.at(s[1])), k.at(s[2]), s[0]
 	switch {
@@ -167,7 +167,7 @@ func pluginMemoSet(k *kernel, c *call, s []uint64) {
 	}
 }
 
-// pluginIndex is kopf_index(op, name, key) -> JSON, or 0; see the function index.
+// pluginIndex is kopf_index(op, name, key) -> JSON, or 0. See the host function index.
 func pluginIndex(k *kernel, c *call, s []uint64) {
 	op, name, key := s[0], string(k.at(s[1])), append([]byte(nil), k.at(s[2])...)
 	s[0] = 0
@@ -183,7 +183,7 @@ func base64Text(data []byte) abi.Raw {
 	return abi.Raw(`"` + base64.StdEncoding.EncodeToString(data) + `"`)
 }
 
-// bytesOfBody are the bytes of a response.
+// bytesOfBody returns the body of a response as bytes.
 func bytesOfBody(r *abi.Response) []byte {
 	if len(r.Body) == 0 || r.Body[0] != '"' {
 		return r.Body

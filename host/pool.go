@@ -10,38 +10,39 @@ import (
 	"time"
 )
 
-// pool keeps the instances of a module: those that are in use, bounded, and a few idle ones.
+// pool keeps the instances of a module: a bounded number in use, and a few idle ones.
 //
 // # Lock order
 //
-// Everything in this package that can be waited for, in the order in which one goroutine may take it:
+// These are all resources of this package that a goroutine can wait for, in the order in
+// which it may take them:
 //
 //  1. a permit of a pool (permits, daemons, reviews);
 //  2. an instance (instance.busy);
 //  3. a core (cores);
 //  4. a mutex (pool.mu, stacks.mu, lockedWriter.mu).
 //
-// A goroutine that holds one of these waits only for what stands below it. It gives them back in any
-// order. Three consequences are easy to miss:
+// A goroutine that holds one of these waits only for those further down. It may release them
+// in any order. Three consequences are easy to miss:
 //
 //   - acquire takes a core before it chooses an instance, so it only tries to take the
 //     instance; where that fails, it gives up the core and waits for the instance without it.
 //   - Close takes instances without a core: it runs no code of the guest.
-//   - Under pool.mu nothing is closed and nothing is written: both can wait for the system or a reader.
+//   - Code under pool.mu closes and writes nothing, because both can block.
 type pool struct {
 	permits chan struct{} // one token for each instance in use
-	daemons chan struct{} // the same for instances of daemons
-	reviews chan struct{} // the same for instances that answer the API server
+	daemons chan struct{} // one token for each instance of daemons
+	reviews chan struct{} // one token for each instance that answers the API server
 
 	stacks *stacks
 
 	mu       sync.Mutex
-	idle     []*instance // the latest used one at the end: its memory is warm
+	idle     []*instance // the last used one is at the end, because its memory is warm
 	shared   []*instance // with daemons, and room for more
 	living   map[*instance]bool
-	made     int64 // instances, since the beginning
+	made     int64 // number of instances that were created
 	culprits culprits
-	reaping  bool // a timer runs that drops idle instances
+	reaping  bool // a timer is running that drops idle instances
 	closed   bool
 }
 
@@ -53,11 +54,11 @@ func newPool(o *Options) *pool {
 	}
 }
 
-// errClosed is what calls of a closed module give.
+// errClosed is the error of calls of a closed module.
 var errClosed = errors.New("the module is closed")
 
-// acquire takes an idle instance, or makes one, and locks it. It waits while too
-// many are in use. The Env is that of the task; nil without one.
+// acquire takes an idle instance, or creates one, and locks it. It waits while all permits
+// are in use. The Env is that of the task, or nil.
 func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
@@ -68,7 +69,7 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 	if err := seize(ctx, permits, env); err != nil {
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, err)
 	}
-	takeCore() // before the choice, so that bursts do not make more instances than can compute
+	takeCore() // before the choice, so that a burst does not create more instances than can compute
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
 		leaveCore()
@@ -88,8 +89,8 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 	return in, nil
 }
 
-// take returns an idle instance, or a fresh one that is still to be created. It
-// is known to the pool from now on, so that closing the module waits for it.
+// take returns an idle instance, or a new one that create has to prepare. The pool knows the
+// instance from now on, so that Close waits for it.
 func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,10 +109,11 @@ func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 	return in, true, nil
 }
 
-// give takes back an instance without tasks, which the caller holds. It closes what is not to be used again.
+// give takes back an instance without tasks, which the caller holds. It closes an instance
+// that cannot be used again.
 func (p *pool) give(in *instance) {
 	if in.program != nil {
-		return // there is always exactly this instance
+		return // a native program always has exactly this instance
 	}
 	permits := in.permits
 	if !p.keep(in) {
@@ -121,7 +123,8 @@ func (p *pool) give(in *instance) {
 	<-permits
 }
 
-// keep makes an instance an idle one, unless it is retired or there are enough.
+// keep adds an instance to the idle ones, unless it is retired or there are enough idle
+// ones.
 func (p *pool) keep(in *instance) bool {
 	retired := in.retired()
 	p.mu.Lock()
@@ -142,7 +145,7 @@ func (p *pool) forget(in *instance) {
 	delete(p.living, in)
 }
 
-// reapLater lets a timer drop instances that nobody needs. The lock is held.
+// reapLater starts a timer that drops idle instances. The caller holds the lock.
 func (p *pool) reapLater(timeout time.Duration) {
 	if p.reaping || p.closed || len(p.idle) == 0 {
 		return
@@ -161,7 +164,8 @@ func (p *pool) reap(timeout time.Duration) {
 	}
 }
 
-// overdue removes those instances from the idle ones: they are at the front.
+// overdue removes and returns the instances that have been idle for too long. They are at
+// the front.
 func (p *pool) overdue(timeout time.Duration) []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +180,7 @@ func (p *pool) overdue(timeout time.Duration) []*instance {
 	return overdue
 }
 
-// shut lets no more instances out and returns those that live.
+// shut stops handing out instances, and returns the living ones.
 func (p *pool) shut() []*instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,29 +14,29 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// program is a guest that runs natively, at the other end of a connection. It is
-// one instance with all tasks. See abi/SPEC.md, "Native guests".
+// program is a guest that runs natively, at the other end of a connection. It is one
+// instance with all tasks. See abi/SPEC.md, "Native guests".
 type program struct {
 	conn     io.ReadWriteCloser
-	in       *instance // the only one
+	in       *instance // the only instance
 	messages chan message
 	gone     chan struct{} // closed when there are no more messages
-	err      error         // why; set before gone is closed
+	err      error         // the reason; set before gone is closed
 }
 
-// message is one that the program has sent.
+// message is a message from the program.
 type message struct {
 	abi.MessageHeader
 	data []byte
 }
 
-// ErrProgram says that a program which is the guest has ended, or sends what is no message.
+// ErrProgram says that a native program has ended, or has sent an invalid message.
 var ErrProgram = errors.New("the program is gone")
 
-// Connect makes a module of a program at the other end of a connection, which runs
-// natively: for debuggers and profilers. It is not sandboxed, it can do what its user can. It
-// has no limits of computing, so that it can stop at breakpoints; calls that still
-// run when the operator ends are given up after Options.StopGrace. Close closes the connection.
+// Connect creates a module from a native program at the other end of a connection, for
+// debuggers and profilers. The program is not sandboxed: it has the rights of its user. It
+// has no computing limit, so that it can stop at breakpoints. When the operator ends,
+// running calls are abandoned after Options.StopGrace. Close closes the connection.
 //
 // See abi/SPEC.md, "Native guests".
 func Connect(ctx context.Context, name string, conn io.ReadWriteCloser, o Options) (*Module, error) {
@@ -44,7 +44,7 @@ func Connect(ctx context.Context, name string, conn io.ReadWriteCloser, o Option
 	m.openOutput()
 	m.pool = newPool(&m.options)
 	p := &program{conn: conn, in: m.newInstance(), messages: make(chan message), gone: make(chan struct{})}
-	p.in.program, p.in.load = p, 1 // it is never without a load, so it is never given up
+	p.in.program, p.in.load = p, 1 // the constant load keeps it out of the pool
 	m.program = p
 	m.pool.living[p.in] = true
 	m.pool.made = 1
@@ -67,12 +67,12 @@ func (m *Module) introduce(ctx context.Context) error {
 	}
 	err = m.parseRegistration()
 	if err == nil {
-		m.restrict(m.registration.Capabilities) // it has seen all at its registration: it is not sandboxed
+		m.restrict(m.registration.Capabilities) // it has seen everything at its registration: it is not sandboxed
 	}
 	return err
 }
 
-// Gone is closed when the guest is a program that has ended; it is nil for modules.
+// Gone returns a channel that is closed when the native program has ended; nil for modules.
 func (m *Module) Gone() <-chan struct{} {
 	if m.program == nil {
 		return nil
@@ -80,7 +80,7 @@ func (m *Module) Gone() <-chan struct{} {
 	return m.program.gone
 }
 
-// read reads what the program sends, until the connection ends.
+// read reads the messages of the program until the connection ends.
 func (p *program) read() {
 	defer close(p.gone)
 	defer close(p.messages)
@@ -91,7 +91,7 @@ func (p *program) read() {
 			p.err = fmt.Errorf("%w: %w", ErrProgram, err)
 			return
 		}
-		p.messages <- m // taken by exchange, or by close
+		p.messages <- m // received by exchange or by close
 	}
 }
 
@@ -109,7 +109,7 @@ func readMessage(from io.Reader) (message, error) {
 	return m, err
 }
 
-// send sends a message in one piece.
+// send sends a message in one write.
 func (p *program) send(kind abi.MessageKind, task uint32, parts ...[]byte) error {
 	size := 0
 	for _, part := range parts {
@@ -124,14 +124,14 @@ func (p *program) send(kind abi.MessageKind, task uint32, parts ...[]byte) error
 	return err
 }
 
-// kinds are the calls by the names of the exports that they stand for.
+// kinds maps exports to the kinds of messages that replace them.
 var kinds = map[string]abi.MessageKind{
 	abi.ExportRegister: abi.MessageRegister, abi.ExportStart: abi.MessageStart, abi.ExportResume: abi.MessageResume,
 	abi.ExportCancel: abi.MessageCancel, abi.ExportRelease: abi.MessageRelease,
 	abi.ExportAsk: abi.MessageAsk, abi.ExportTransform: abi.MessageTransform,
 }
 
-// calls makes a call of the program, and answers its questions meanwhile.
+// calls calls the program, and meanwhile answers its questions.
 func (p *program) calls(c *call, task uint32, data []byte) ([]byte, error) {
 	if c.in.dead != nil {
 		return nil, c.dead()
@@ -164,14 +164,14 @@ func (p *program) calls(c *call, task uint32, data []byte) ([]byte, error) {
 	return nil, c.fail(p.err)
 }
 
-// hangUpLater closes the connection if the context of the call is done for longer than
-// the grace: a program cannot be interrupted. The returned function ends that.
+// hangUpLater closes the connection if the context of the call has ended longer ago than the
+// grace, because a program cannot be interrupted. The returned function cancels this.
 func (p *program) hangUpLater(c *call) func() {
 	var timer *time.Timer
 	fired := make(chan struct{})
 	stop := context.AfterFunc(c.ctx, func() {
 		defer close(fired)
-		timer = time.AfterFunc(c.options().StopGrace, func() { _ = p.conn.Close() }) // the reader tells
+		timer = time.AfterFunc(c.options().StopGrace, func() { _ = p.conn.Close() }) // the reader reports it
 	})
 	return func() {
 		if !stop() {
@@ -181,7 +181,8 @@ func (p *program) hangUpLater(c *call) func() {
 	}
 }
 
-// panicked makes the error of a call that the program has not survived; but itself it has.
+// panicked returns the error of a call that panicked in the program. The program itself
+// continues.
 func (c *call) panicked(text string) error {
 	c.in.m.failed.Add(1)
 	message, stack := validText(text), ""
@@ -195,9 +196,9 @@ func (c *call) panicked(text string) error {
 func (p *program) hangUp() error {
 	err := p.conn.Close()
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
-		err = nil // a call was given up before
+		err = nil // expected: an abandoned call closed the connection before
 	}
-	for range p.messages { // nobody wants them any more
+	for range p.messages { // drains the messages, so that the reader can end
 	}
 	<-p.gone
 	return err

@@ -7,10 +7,10 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// The host functions as a native program calls them: with messages instead of addresses. The
-// meaning and the limits are those of questions.go.
+// Host functions for native programs, with messages instead of addresses. Their semantics
+// and limits are those of questions.go.
 
-// arguments reads the arguments of a function one by one. Those that are missing are zero.
+// arguments reads the arguments of a function one by one. Missing arguments are zero.
 type arguments struct {
 	data []byte
 	bad  bool
@@ -31,7 +31,7 @@ func (a *arguments) i64() int64 {
 	return int64(uint64(a.u32())<<32 | uint64(low))
 }
 
-// text is one with its length before it.
+// text reads an argument that begins with its length.
 func (a *arguments) text() []byte {
 	size := a.u32()
 	if uint64(size) > uint64(len(a.data)) {
@@ -43,7 +43,7 @@ func (a *arguments) text() []byte {
 	return text
 }
 
-// answer answers a function that the program calls: its result, and its output.
+// answer answers a host function call of the program with a result and an output.
 func (c *call) answer(m message) (int64, []byte) {
 	t := c.task(m.Task)
 	a := &arguments{data: m.data}
@@ -81,7 +81,7 @@ func (c *call) answer(m message) (int64, []byte) {
 	return abi.ErrnoInvalid, nil
 }
 
-// found is an output, or that there is none.
+// found returns an output, or the code for a missing value.
 func found(data []byte) (int64, []byte) {
 	if data == nil {
 		return abi.ErrnoAbsent, nil

@@ -9,17 +9,17 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// The host functions of the module kopf. Arguments come from the guest: a task
-// may be unknown, a pointer may lie anywhere, a text may be no text.
+// The host functions of the module kopf. The guest supplies the arguments: a task may be
+// unknown, an address may be invalid, a text may be no UTF-8.
 
-// Bounds of what guests pass to host functions, in bytes.
+// Limits of what guests pass to host functions, in bytes.
 const (
 	maxKey   = 4 << 10
 	maxEvent = 64 << 10
 	maxMemo  = 1 << 20
 )
 
-// ok is the result of functions without a length.
+// ok is the result of functions that return no length.
 const ok = 0
 
 func i32(stack []uint64, i int) uint32 { return uint32(stack[i]) }
@@ -70,8 +70,8 @@ func hostStopped(c *call, stack []uint64) {
 	stack[0] = uint64(uint32(bits))
 }
 
-// hostConfig is kopf.config(key_ptr, key_len, ptr, cap) -> length. Registration
-// does not see secrets: its outcome is shared by all instances.
+// hostConfig is kopf.config(key_ptr, key_len, ptr, cap) -> length. The registration cannot
+// read secrets, because all instances share its outcome.
 func hostConfig(c *call, stack []uint64) {
 	key, code := c.key(i32(stack, 0), i32(stack, 1))
 	if code != ok {
@@ -86,7 +86,7 @@ func hostConfig(c *call, stack []uint64) {
 	stack[0] = c.output(value, i32(stack, 2), i32(stack, 3))
 }
 
-// configured is a value of the configuration, or why there is none.
+// configured returns a value of the configuration, or the code of an error.
 func (c *call) configured(key string) (value []byte, code int64) {
 	text, found := c.options().Config[key]
 	if !found && !c.registering {
@@ -107,10 +107,10 @@ func hostRandom(c *call, stack []uint64) {
 	stack[0] = ok
 }
 
-// errno32 is a negative result of functions whose result is an i32.
+// errno32 is a negative result of a function that returns an i32.
 func errno32(code int64) uint64 { return uint64(uint32(int32(code))) }
 
-// fillRandom fills a part of the memory, in pieces, so that the call can be stopped.
+// fillRandom fills a part of the memory in pieces, so that the call can be stopped.
 func (c *call) fillRandom(ptr, size uint32) bool {
 	view, found := c.memory().view(ptr, size)
 	for len(view) > 0 {
@@ -140,7 +140,7 @@ func (c *call) event(stack []uint64) int64 {
 	return t.post(data)
 }
 
-// post posts an event in JSON; a task that is unknown posts none.
+// post posts an event in JSON. A nil task posts nothing.
 func (t *Task) post(data []byte) (code int64) {
 	var ev abi.Event
 	switch {
@@ -194,7 +194,7 @@ func (c *call) memoSet(stack []uint64) int64 {
 	return t.setMemo(scope, key, value, int64(stack[6]))
 }
 
-// setMemo stores a value, and returns its new version, or why not.
+// setMemo stores a value, and returns its new version or the code of an error.
 func (t *Task) setMemo(scope uint32, key string, value []byte, version int64) int64 {
 	switch {
 	case scope > 1 || len(value) > 0 && !isJSON(value):
@@ -237,7 +237,7 @@ func (c *call) index(stack []uint64) ([]byte, int64) {
 	return t.lookUp(op, name, key)
 }
 
-// lookUp looks into an index.
+// lookUp reads an index.
 func (t *Task) lookUp(op uint32, name string, key []byte) (data []byte, code int64) {
 	switch {
 	case len(key) > maxMemo:
@@ -249,7 +249,7 @@ func (t *Task) lookUp(op uint32, name string, key []byte) (data []byte, code int
 	return data, errnoOf(err)
 }
 
-// key reads the name of something.
+// key reads a name from the guest's memory.
 func (c *call) key(ptr, size uint32) (string, int64) {
 	if size > maxKey {
 		return "", abi.ErrnoTooLarge
@@ -261,7 +261,7 @@ func (c *call) key(ptr, size uint32) (string, int64) {
 	return keyOf(text)
 }
 
-// keyOf checks the name of something, and copies it.
+// keyOf validates and copies a name.
 func keyOf(text []byte) (string, int64) {
 	switch {
 	case len(text) > maxKey:

@@ -12,15 +12,15 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// snapshot is the state of an instance after its registration: its memory and
-// its globals. It has seen the configuration, but no secrets, and no invocation.
+// snapshot is the state of an instance after its registration: its memory and its globals.
+// The instance has seen the configuration, but no secrets and no invocation.
 type snapshot struct {
 	image   *linear.Image
 	globals []uint64
 }
 
-// takeSnapshot keeps the state of a fresh instance for clones of it, unless the
-// module or the system forbids it: then all instances begin from the beginning.
+// takeSnapshot saves the state of a fresh instance for clones, unless the module or the
+// system prevents it. Without a snapshot, each instance starts from the beginning.
 func (m *Module) takeSnapshot(in *instance) error {
 	if m.options.NoClones || !m.prepared.Cloneable {
 		return nil
@@ -49,7 +49,7 @@ func globalName(i int) string { return prepare.GlobalPrefix + strconv.Itoa(i) }
 // errSnapshot says that a snapshot does not fit the module: a defect of this package.
 var errSnapshot = errors.New("broken snapshot")
 
-// clone makes the instance a copy of a snapshot, whose pages are shared until they are written.
+// clone makes the instance a copy of a snapshot. They share pages until a page is written.
 func (in *instance) clone(ctx context.Context, s *snapshot) error {
 	memory, err := s.image.Clone(in.m.options.MaxMemory)
 	if err != nil {

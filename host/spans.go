@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// spans are the parts of a kernel's arena that were freed: in the order of their offsets, and never adjacent.
+// spans are the freed parts of a kernel's arena, sorted by offset, and never adjacent.
 type spans struct{ free []block }
 
 // take finds room in the first span that is large enough.
@@ -23,7 +23,8 @@ func (s *spans) take(size uint64) (offset uint64, found bool) {
 	return offset, true
 }
 
-// give adds a span, and joins it with its neighbours. It returns the whole span, which takeLast may remove.
+// give adds a span, and joins it with its neighbours. It returns the whole span, which
+// dropLast may remove.
 func (s *spans) give(b block) block {
 	at, _ := slices.BinarySearchFunc(s.free, b.offset, func(b block, offset uint64) int { return cmp.Compare(b.offset, offset) })
 	if at < len(s.free) && b.offset+b.size == s.free[at].offset {

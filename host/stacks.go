@@ -8,30 +8,30 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// functions are the exports of an instance that were called. For each of them the engine
-// keeps a stack of ten kilobytes, or of what a call has ever needed.
+// functions are the exports of an instance that were called. For each of them, the engine
+// keeps a stack of ten kilobytes, or of the largest size that a call has needed.
 type functions struct {
 	enter  api.Function            // prepare.Enter
-	others map[string]api.Function // that Enter does not reach
+	others map[string]api.Function // that prepare.Enter does not reach
 }
 
-// stacks are the instances that have functions: those that were called lately. The others
-// wait, for the time, for requests or for work, and most of what a small instance
-// takes would be the stack for its next call.
+// stacks are the recently called instances, which have functions. All other instances wait
+// for time, requests or work. For a small instance, the stack would be most of its memory.
 type stacks struct {
 	limit int
 
 	mu  sync.Mutex
-	all []*instance // who got them first at the front
+	all []*instance // the oldest grant is at the front
 }
 
-// leastStacks is how many instances have functions at least: more than compute at the same time.
+// leastStacks is the minimum number of instances that have functions: more than compute at
+// once.
 const leastStacks = 8
 
 func newStacks() *stacks { return &stacks{limit: max(leastStacks, 2*runtime.GOMAXPROCS(0))} }
 
-// grant lets an instance have functions, and takes those of another one for it: a call of that
-// one which runs meanwhile has what it needs.
+// grant gives functions to an instance, and takes those of another instance for it. A
+// running call of the other instance keeps what it needs.
 func (s *stacks) grant(in *instance) *functions {
 	fns := &functions{others: map[string]api.Function{}}
 	in.functions.Store(fns)
@@ -45,9 +45,9 @@ func (s *stacks) grant(in *instance) *functions {
 	return fns
 }
 
-// revoke takes the functions of an instance that ends, or may have a large stack: the engine
-// lets stacks grow to some hundred megabytes, and never shrink. Code that has spent less than a
-// budget has not got far.
+// revoke takes the functions of an instance that ends, or that may have a large stack. The
+// engine lets stacks grow to some hundred megabytes, and never shrinks them. Code that has
+// used less than one budget cannot have grown its stack far.
 func (s *stacks) revoke(in *instance) {
 	in.functions.Store(nil)
 	s.mu.Lock()

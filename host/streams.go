@@ -10,15 +10,15 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Bounds of output, in bytes.
+// Limits of output, in bytes.
 const (
-	maxLine   = 64 << 10 // a longer line is cut into several
+	maxLine   = 64 << 10 // a longer line is split
 	maxStderr = 32 << 10 // of one call, kept for the stack of an error
-	lineCost  = 16       // what a line counts besides its length
+	lineCost  = 16       // cost of a line in addition to its length
 )
 
-// lineWriter collects what an instance writes to one of its streams, and hands
-// on whole lines, each in one write, with its control characters escaped.
+// lineWriter collects the output of an instance to one stream, and passes on whole lines.
+// Each line is one write, with escaped control characters.
 type lineWriter struct {
 	out   *lockedWriter
 	limit *outputLimit
@@ -41,7 +41,7 @@ func (w *lineWriter) write(data []byte) {
 	}
 }
 
-// flush hands on the line, with its end, if the limit of output lets it through.
+// flush passes on the line with its end, if the limit of output allows it.
 func (w *lineWriter) flush() {
 	if w.limit.allow(len(w.line)) {
 		w.out.Write(append(legible.AppendLine(nil, w.line), '\n'))
@@ -49,15 +49,15 @@ func (w *lineWriter) flush() {
 	w.line = w.line[:0]
 }
 
-// end hands on a line that has no end yet.
+// end passes on a line that has no end yet.
 func (w *lineWriter) end() {
 	if len(w.line) > 0 {
 		w.flush()
 	}
 }
 
-// lockedWriter makes a writer usable by many instances. What it cannot write is
-// lost: a closed pipe is no failure of the guest.
+// lockedWriter makes a writer safe for many instances. It drops what it cannot write,
+// because a closed pipe is not a failure of the guest.
 type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer
@@ -69,7 +69,7 @@ func (w *lockedWriter) Write(line []byte) {
 	_, _ = w.to.Write(line)
 }
 
-// write takes the output of the guest.
+// write receives the output of the guest.
 func (c *call) write(fd uint32, data []byte) {
 	if fd == 2 {
 		c.stderr = append(c.stderr, data[:min(len(data), maxStderr-len(c.stderr))]...)
@@ -83,7 +83,7 @@ const (
 	levelCritical = 50
 )
 
-// validText replaces what is no UTF-8.
+// validText replaces invalid UTF-8.
 func validText(text string) string {
 	if utf8.ValidString(text) {
 		return text

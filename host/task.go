@@ -10,33 +10,33 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Task is one call of a handler. Its methods are safe for concurrent use: calls
-// on one instance wait for each other.
+// Task is one call of a handler. Its methods are safe for concurrent use: calls on one
+// instance wait for each other.
 //
-// A call whose context ends is stopped: sleeps of the guest end at once, and
-// what still computes after Options.StopGrace fails with a GuestError that wraps
-// the context's error. To end a task politely, Cancel it instead.
+// The end of its context stops a call. Sleeps of the guest end at once. A call that still
+// computes after Options.StopGrace fails with a GuestError that wraps the context's error.
+// To end a task gracefully, use Cancel.
 type Task struct {
 	in  *instance
 	id  uint32
 	env Env
 	key string // see culprits; empty for questions
 
-	child bool // lives on the place of its parent
+	child bool // uses the place of its parent
 	meter meter
 
 	cancelOnce sync.Once
 	cancelled  chan struct{} // closed by Cancel
 
-	// These belong to the holder of the instance.
-	waits    bool // the last step was a wish: resume comes next
-	lives    bool // it is done, with children or transformations
-	changes  bool // it is done, with transformations
+	// The holder of the instance owns these.
+	waits    bool // the last step was a wish, so resume follows
+	lives    bool // the task is done, with children or transformations
+	changes  bool // the task is done, with transformations
 	released bool
-	cached   abi.Segment // the segment that was asked for last
+	cached   abi.Segment // the most recently requested segment
 }
 
-// Resume continues a task that waits, and returns its next step.
+// Resume continues a waiting task, and returns its next step.
 func (t *Task) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
 	message, err := json.Marshal(answer)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *Task) hold(ctx context.Context) error {
 	if err := t.in.holdUntil(ctx, t.env); err != nil {
 		return fmt.Errorf("task %d of %s: %w", t.id, t.in.m.name, err)
 	}
-	if t.released { // the instance may belong to others: wait for nothing with it
+	if t.released { // other tasks may own the instance: return without waiting for it
 		t.in.release()
 		return fmt.Errorf("task %d of %s is released", t.id, t.in.m.name)
 	}
@@ -71,7 +71,7 @@ func (t *Task) hold(ctx context.Context) error {
 	return nil
 }
 
-// step decodes the answer of start and resume, and remembers what may come next.
+// step decodes the answer of start and resume, and records which calls may follow.
 func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	t.waits, t.lives, t.changes, t.cached = false, false, false, abi.Segment{}
 	step, err := decodeStep(data)
@@ -87,8 +87,8 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	return step, nil
 }
 
-// Start calls a child of the task on the same instance; inv.Handler is its
-// position among the children of the last step.
+// Start calls a child of the task on the same instance. The index inv.Handler refers to the
+// children of the last step.
 func (t *Task) Start(ctx context.Context, inv *abi.Invocation, body []byte, env Env) (*Task, *abi.Step, error) {
 	if err := t.hold(ctx); err != nil {
 		return nil, nil, err
@@ -121,7 +121,8 @@ func (t *Task) begin(ctx context.Context, inv *abi.Invocation, body []byte) (*ab
 	return t.step(c, data)
 }
 
-// frame is what start and ask get: the header, and the body if there is an object.
+// frame returns the message of start and ask: the header, and the body if there is an
+// object.
 func frame(header, body []byte) []abi.Segment {
 	segments := []abi.Segment{{Tag: abi.TagHeader, Data: header}}
 	if len(body) > 0 {
@@ -130,8 +131,8 @@ func frame(header, body []byte) []abi.Segment {
 	return segments
 }
 
-// Ask asks callbacks of the children of the task: on its own instance, since
-// only that knows them.
+// Ask calls callbacks of the task's children. It uses the task's own instance, because only
+// that instance knows them.
 func (t *Task) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) (*abi.Answers, error) {
 	if err := t.hold(ctx); err != nil {
 		return nil, err
@@ -145,8 +146,8 @@ func (t *Task) Ask(ctx context.Context, q *abi.Questions, body []byte, env Env) 
 	return t.in.ask(ctx, &asked, body, env)
 }
 
-// Cancel tells the task to end: a running sleep of the guest ends now, and from
-// the next Resume on all its waits are answered at once. It waits for a running call.
+// Cancel asks the guest to end the task. A running sleep of the guest ends now. From the
+// next Resume on, the guest answers all its waits at once. Cancel waits for a running call.
 func (t *Task) Cancel(ctx context.Context) error {
 	t.cancelOnce.Do(func() { close(t.cancelled) })
 	if err := t.hold(ctx); err != nil {
@@ -159,10 +160,10 @@ func (t *Task) Cancel(ctx context.Context) error {
 	return t.in.newCall(ctx, abi.ExportCancel, t).tell(t.id)
 }
 
-// Transform applies the transformation functions of the task to a body, and
-// returns the whole new body. It can be repeated.
+// Transform applies the transformation functions of the task to a body, and returns the
+// whole new body. It can be repeated.
 //
-// Errors: a HandlerError for one that a function returned; GuestError.
+// Errors: a HandlerError for an error that a function returned; GuestError.
 func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 	if err := t.hold(ctx); err != nil {
 		return nil, err
@@ -187,16 +188,16 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 	return result.Body, nil
 }
 
-// releaseLimit bounds how long a guest takes to forget a task.
+// releaseLimit bounds the time in which a guest forgets a task.
 const releaseLimit = time.Second
 
-// Release forgets the task, also if its context is done; it must always be
-// called, and may be called again. The last task on an instance gives it back. A
-// task that is released before its end takes the instance with it.
+// Release frees the task, even if its context has ended. The caller must call it, and may
+// call it again. The last task on an instance returns it to the pool. A task that is
+// released before its end destroys the instance.
 func (t *Task) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
-	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.env) // never fails; whatever runs is bounded
+	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.env) // never fails; all running calls are bounded
 	defer t.in.release()
 	if t.released {
 		return
@@ -213,29 +214,29 @@ func (t *Task) Release(ctx context.Context) {
 	t.in.vacate(!t.child)
 }
 
-// forget lets the guest forget the task. Only that needs a core: an instance whose
-// task left nothing is free for the next one at once, before those who wait for a
-// core make more of them.
+// forget lets the guest forget the task. Only this needs a core. An instance whose task left
+// nothing is available at once, before goroutines that wait for a core create more
+// instances.
 func (t *Task) forget(ctx context.Context) {
 	takeCore()
 	defer leaveCore()
-	if t.in.program != nil { // it may have stopped at a breakpoint meanwhile
+	if t.in.program != nil { // it may have stopped at a breakpoint
 		ctx = context.WithoutCancel(ctx)
 	}
-	// An error leaves the instance dead, which is all that matters here.
+	// An error makes the instance unusable, and has no other consequence.
 	_ = t.in.newCall(ctx, abi.ExportRelease, t).tell(t.id)
 }
 
-// vacate is called by the holder of an instance when a task ends on it: with the place that the task had
-// on a shared instance, if any. Children live on the place of their parent, and may live longer. The
-// last of all gives the instance back.
+// vacate ends a task on an instance that the caller holds. The parameter place says whether
+// the task had a place on a shared instance. Children use the place of their parent, and may
+// outlive it. The last task returns the instance to the pool.
 func (in *instance) vacate(place bool) {
 	if in.m.pool.leave(in, place) && len(in.tasks) == 0 {
 		in.m.pool.give(in)
 	}
 }
 
-// segment fetches a segment, and keeps it for the next time: guests ask for the
+// segment fetches a segment, and keeps it for the next call, because guests ask for the
 // length first.
 func (t *Task) segment(tag uint32) []byte {
 	if t.cached.Data == nil || t.cached.Tag != tag {

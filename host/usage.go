@@ -7,38 +7,38 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Spent is what guests have cost.
+// Spent is the cost of guests.
 type Spent struct {
-	// Calls are the calls of exports: two or more for each step.
+	// Calls counts the calls of exports: two or more for each step.
 	Calls int64
 
-	// Computing is the time in which guests had a core, with what the host did for
-	// them meanwhile. Sleeping and waiting for a core do not count.
+	// Computing is the time in which guests had a core, including host functions. It
+	// excludes sleeps and waits for a core.
 	Computing time.Duration
 
-	// Fuel is what the guests' code cost, in units of about a nanosecond, counted in
-	// whole slices of prepare.Budget. Unlike Computing it is always the same for the same work.
+	// Fuel is the cost of the guests' code, in units of about a nanosecond, counted in whole
+	// slices of prepare.Budget. Unlike Computing, it is reproducible.
 	Fuel int64
 }
 
-// Usage is what a module has used since it was loaded, and what it holds now.
+// Usage is what a module has used since it was loaded, and what it uses now.
 type Usage struct {
 	Spent
 
-	Stopped int64 // calls that were ended by a limit of computing, or by their context
-	Failed  int64 // calls that failed in any way, stopped ones included: each cost an instance
+	Stopped int64 // calls that a limit of computing or their context ended
+	Failed  int64 // calls that failed for any reason, including stopped ones: each cost an instance
 
-	Dropped int64 // lines of output that were dropped, see Options.LogLimit and OutputBucket
+	Dropped int64 // dropped lines of output, see Options.LogLimit and OutputBucket
 
-	Made    int64 // instances that were made
-	Living  int   // instances that there are
-	Idle    int   // those of them that wait for work
-	Working int   // those that work for handlers, timers, filters and activities
-	Daemons int   // those that daemons live on
-	Reviews int   // those that answer the API server
+	Made    int64 // instances that were created
+	Living  int   // instances that exist
+	Idle    int   // instances without a task
+	Working int   // instances of handlers, timers, filters and activities
+	Daemons int   // instances of daemons
+	Reviews int   // instances that answer the API server
 }
 
-// Usage tells what the module has used, and what it holds. It can be called at any time.
+// Usage returns what the module has used and uses now. It can be called at any time.
 func (m *Module) Usage() Usage {
 	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load()}
 	u.Working, u.Daemons, u.Reviews = len(m.pool.permits), len(m.pool.daemons), len(m.pool.reviews)
@@ -48,10 +48,11 @@ func (m *Module) Usage() Usage {
 	return u
 }
 
-// Spent tells what the task has cost so far. It can be called at any time, also after its release.
+// Spent returns the cost of the task so far. It can be called at any time, also after the
+// release.
 func (t *Task) Spent() Spent { return t.meter.spent() }
 
-// meter counts what is spent.
+// meter accumulates the cost.
 type meter struct {
 	calls, computing, fuel atomic.Int64
 }
@@ -66,7 +67,7 @@ func (m *meter) add(computing time.Duration, yields int) {
 	m.fuel.Add(int64(yields) * prepare.Budget)
 }
 
-// settle counts what the call spent since it was counted last.
+// settle adds the cost of the call since the last settle.
 func (c *call) settle() {
 	now := time.Now()
 	computing := max(0, now.Sub(c.settled)-(c.slept-c.settledSleep))

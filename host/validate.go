@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Types of exports and host functions, as prepare writes them.
+// Types of exports and host functions, in the notation of prepare.
 const (
 	typeNothing = "() -> ()"
 	typeTask    = "(i32) -> ()"
@@ -34,7 +34,7 @@ var contract = []struct {
 	{abi.ExportInitialize, typeNothing, false},
 }
 
-// checkContract refuses a module that is no guest of this host. None of its code has run.
+// checkContract refuses a module that is not a guest of this host, before its code runs.
 func checkContract(source *prepare.Source) error {
 	if isPlugin(source) {
 		return checkPlugin(source)
@@ -60,7 +60,7 @@ func checkContract(source *prepare.Source) error {
 	return checkImports(source.Imports(), abi.ImportModule, wasiModule)
 }
 
-// checkVersion looks for the marker of the ABI version.
+// checkVersion refuses a module without the export that marks the ABI version.
 func checkVersion(exports []prepare.Export) error {
 	newest := 0
 	for _, e := range exports {
@@ -82,13 +82,13 @@ func checkVersion(exports []prepare.Export) error {
 	return fmt.Errorf("it is no Kopf guest: it does not export %s%d, as all that is built with an SDK does (in Go: with GOOS=wasip1 and -buildmode=c-shared)", abi.ExportVersion, abi.Version)
 }
 
-// checkImports refuses imports that nobody provides from these modules.
+// checkImports refuses imports that none of the modules provides.
 func checkImports(imports []prepare.Import, modules ...string) error {
 	for _, i := range imports {
 		f, ok := hostFunctions[[2]string{i.Module, i.Name}]
 		switch {
 		case !ok || !slices.Contains(modules, i.Module):
-			return fmt.Errorf("it imports %s.%s, which nobody provides", i.Module, i.Name)
+			return fmt.Errorf("it imports %s.%s, which this host does not provide", i.Module, i.Name)
 		case f.typ != i.Type:
 			return fmt.Errorf("its import %s.%s has the type %s instead of %s", i.Module, i.Name, i.Type, f.typ)
 		}

@@ -1,13 +1,13 @@
 package host
 
-// WASI preview 1 as a guest sees it: an empty system. There are no arguments, no
-// environment, no files but the three standard streams, and no sockets. Clock,
-// random numbers and sleeping are the host's: see clock.go.
+// WASI preview 1 as a guest sees it is an empty system: no arguments, no environment, no
+// sockets, and no files except the three standard streams. The host provides the clock,
+// random numbers and sleeping: see clock.go.
 //
 // See https://github.com/WebAssembly/WASI/blob/wasi-0.1/preview1/docs.md
 const wasiModule = "wasi_snapshot_preview1"
 
-// Numbers of errors.
+// Error numbers.
 const (
 	wasiOK     = 0
 	wasiBadF   = 8
@@ -18,7 +18,7 @@ const (
 	wasiSPipe  = 70
 )
 
-// wasiFunctions are all functions of the module.
+// wasiFunctions holds all functions of the module.
 var wasiFunctions = buildWASI()
 
 func buildWASI() map[string]hostFunction {
@@ -57,7 +57,7 @@ func buildWASI() map[string]hostFunction {
 		"fd_readdir":            {"(i32, i32, i32, i64, i32) -> i32", answer(wasiBadF)},
 		"fd_renumber":           {"(i32, i32) -> i32", answer(wasiBadF)},
 	}
-	// There is no folder to begin a path with, and no socket.
+	// The guest has no directory and no socket.
 	for name, typ := range map[string]string{
 		"path_create_directory":   "(i32, i32, i32) -> i32",
 		"path_filestat_get":       "(i32, i32, i32, i32, i32) -> i32",
@@ -79,12 +79,13 @@ func buildWASI() map[string]hostFunction {
 	return all
 }
 
-// answer always gives the same number.
+// answer returns a function with a constant result.
 func answer(code uint64) func(*call, []uint64) {
 	return func(_ *call, stack []uint64) { stack[0] = code }
 }
 
-// onStream gives a number for the standard streams; there are no other files.
+// onStream returns a function with a constant result for the standard streams. All other
+// files do not exist.
 func onStream(code uint64) func(*call, []uint64) {
 	return func(_ *call, stack []uint64) {
 		if i32(stack, 0) > 2 {
@@ -100,7 +101,7 @@ func wasiNoStrings(c *call, stack []uint64) {
 	stack[0] = fault(c.memory().putU32(i32(stack, 0), 0) && c.memory().putU32(i32(stack, 1), 0))
 }
 
-// fault is the result of a function that wrote its output, or could not.
+// fault is the result of a function, depending on whether its output was written.
 func fault(written bool) uint64 {
 	if !written {
 		return wasiFault
@@ -148,8 +149,8 @@ func wasiRead(c *call, stack []uint64) {
 	stack[0] = fault(c.memory().putU32(i32(stack, 3), 0))
 }
 
-// wasiWrite is fd_write(fd, iovs, count, ptr). It may write less than was
-// asked for, as any write.
+// wasiWrite is fd_write(fd, iovs, count, ptr). It may write less than
+// requested, like any write.
 func wasiWrite(c *call, stack []uint64) {
 	fd := i32(stack, 0)
 	if fd != 1 && fd != 2 {

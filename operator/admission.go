@@ -16,21 +16,21 @@ import (
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
-// Admission is how the API server reaches admission handlers. What it does not say
-// is left to the settings.
+// Admission is how the API server reaches admission handlers. An unset field keeps the value
+// of the settings.
 type Admission struct {
 	// Server is the server or the tunnel in its JSON form: {"type": "server", "port": 9443}.
 	Server json.RawMessage
 
-	// Custom is one that the program has made, instead of Server and of what the
-	// settings say.
+	// Custom is a server that the embedding program has made. It replaces Server and the
+	// server of the settings.
 	Custom webhooks.Server
 
-	Managed string          // the name of the configurations in the cluster; empty: as set
+	Managed string          // the name of the configurations in the cluster; empty: the name in the settings
 	Limits  webhooks.Limits // of requests
 }
 
-// applied changes the settings.
+// applied returns a copy of the settings with the options of Admission applied.
 func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
 	if a.Server != nil {
 		if _, err := webhooks.ParseServer(a.Server, false); err != nil {
@@ -46,7 +46,8 @@ func (a Admission) applied(s *settings.Settings) (*settings.Settings, error) {
 
 func serverError(err error) error { return fmt.Errorf("setting \"admission.server\": %w", err) }
 
-// webhooks makes what serves admission, of the settings after the startup.
+// webhooks returns a function that creates the webhooks from the settings as they are after
+// the startup handlers.
 func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settings.Admission) (reactor.Webhooks, error) {
 	return func(s settings.Admission) (reactor.Webhooks, error) {
 		server := a.Custom
@@ -69,18 +70,19 @@ func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settin
 	}
 }
 
-// certificate remembers when the one of the webhook server expires.
-type certificate struct{ seconds atomic.Int64 } // Unix time; 0: there is none
+// certificate remembers when the certificate of the webhook server expires.
+type certificate struct{ seconds atomic.Int64 } // Unix time; 0: no certificate yet
 
 func (c *certificate) renewed(expires time.Time) { c.seconds.Store(expires.Unix()) }
 
-// Expires is when it does; false if there is none (yet).
+// Expires is the time at which the certificate expires; false if the server has no
+// certificate yet.
 func (c *certificate) Expires() (time.Time, bool) {
 	seconds := c.seconds.Load()
 	return time.Unix(seconds, 0), seconds != 0
 }
 
-// hooks are webhooks as the reactor knows them.
+// hooks adapts Webhooks to the interface of the reactor.
 type hooks struct{ webhooks.Webhooks }
 
 var _ reactor.Webhooks = (*hooks)(nil)

@@ -10,18 +10,19 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// looking is how often files are looked at. They are asked for, as notifications do
-// not come through network filesystems and mounts of containers.
+// looking is the interval between two checks of the files. The operator polls, because
+// network filesystems and container mounts deliver no notifications.
 const looking = 50 * time.Millisecond
 
-// files are the names that modules were read by, with what the files among them were
-// like then.
+// files remembers the names by which modules were read, and the state of each file at that
+// time.
 type files struct {
 	mu    sync.Mutex // guards names
 	names map[string]mark
 }
 
-// noting makes an Opener that notes what it is asked for. Nil opens files.
+// noting returns an Opener that records each name before it calls open. A nil open reads
+// files.
 func (f *files) noting(open Opener) Opener {
 	if open == nil {
 		open = Files
@@ -37,7 +38,8 @@ func (f *files) noting(open Opener) Opener {
 	}
 }
 
-// mark tells whether a file has changed. The zero value is that of what is no file.
+// mark is the state of a file: a changed mark means a changed file. The zero mark stands for
+// a name that is not a file.
 type mark struct {
 	size int64
 	time time.Time
@@ -51,14 +53,14 @@ func markOf(name string) mark {
 	return mark{info.Size(), info.ModTime()}
 }
 
-// read are the marks as of the reading.
+// read returns the marks that were taken when the files were read.
 func (f *files) read() map[string]mark {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.names)
 }
 
-// marks are those of now. They are not complete while a file is missing.
+// marks returns the current marks. They are incomplete while a file is missing.
 func (f *files) marks() (now map[string]mark, complete bool) {
 	now, complete = f.read(), true
 	for name, before := range now {
@@ -68,8 +70,8 @@ func (f *files) marks() (now map[string]mark, complete bool) {
 	return now, complete
 }
 
-// follow reloads the modules whenever their files have changed and stay as they are
-// for a moment. A change ends the reloading of what was there before it.
+// follow reloads the modules when their files have changed and then stay unchanged for a
+// moment. A further change cancels the reload of the earlier content.
 func (op *Operator) follow(ctx context.Context) {
 	select {
 	case <-op.ready:
@@ -96,14 +98,15 @@ func (op *Operator) follow(ctx context.Context) {
 	}
 }
 
-// reload reloads beside the caller. The returned function ends that.
+// reload starts a reload in a goroutine. The returned function cancels the reload and waits
+// for it.
 func (op *Operator) reload(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	finished := make(chan struct{})
 	go func() { // Waited for by the returned function.
 		defer close(finished)
 		if _, err := op.Reload(ctx); err != nil && ctx.Err() == nil {
-			op.options.Log.Error().Str(loggers.Field, "kopf.reactor").Msg("The changed module is not taken, the one before goes on: " + err.Error())
+			op.options.Log.Error().Str(loggers.Field, "kopf.reactor").Msg("The changed module was refused, and the previous one continues: " + err.Error())
 		}
 	}()
 	return func() {

@@ -11,32 +11,33 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/calls"
 )
 
-// Calls say which requests of guests are made, and how.
+// Calls say which requests the guests may make, and how the host makes them.
 type Calls = calls.Options
 
-// Grants are what guests may reach: nothing by default.
+// Grants are what guests may reach. The default is nothing.
 type Grants = calls.Grants
 
-// Rule grants requests to the API of Kubernetes.
+// Rule grants requests to the Kubernetes API.
 type Rule = calls.Rule
 
 // Host grants requests to an HTTP server.
 type Host = calls.Host
 
-// ParseRule parses a rule that is written as VERBS:RESOURCES[:NAMESPACES], like
+// ParseRule parses a rule of the form VERBS:RESOURCES[:NAMESPACES], for example
 // get,list:pods,deployments.apps:team-*.
 func ParseRule(text string) (Rule, error) { return calls.ParseRule(text) }
 
-// ParseHost parses a host that is written as [SCHEME://]NAME[:PORT], like
-// example.com or *.example.com.
+// ParseHost parses a host of the form [SCHEME://]NAME[:PORT], for example example.com or
+// *.example.com.
 func ParseHost(text string) (Host, error) { return calls.ParseHost(text) }
 
-// Wanted is what a module declares to want.
+// Wanted returns the grants that a module declares.
 func Wanted(module *host.Module) (Grants, error) {
 	return WantedBy(module.Name(), module.Registration())
 }
 
-// WantedBy is the same of a registration that was declared, not made.
+// WantedBy returns the grants that a declared registration asks for, without running the
+// module.
 func WantedBy(name string, r *abi.Registration) (Grants, error) {
 	wanted, err := calls.Wanted(r.Capabilities)
 	if err != nil {
@@ -45,8 +46,9 @@ func WantedBy(name string, r *abi.Registration) (Grants, error) {
 	return wanted, nil
 }
 
-// granted are the requests of the modules. They get what they want, or are refused:
-// handlers that fail on all objects are worse than an operator that does not start.
+// granted returns the grants of the modules, or an error if a module declares more than it
+// may have. An operator that does not start is better than handlers that fail for every
+// object.
 func (o *Options) granted(modules []*host.Module) (Calls, error) {
 	granted := o.Calls
 	granted.Grants = Grants{Kubernetes: slices.Clone(o.Calls.Grants.Kubernetes), Hosts: slices.Clone(o.Calls.Grants.Hosts)}

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
-// guest is a module of the host as the reactor knows guests.
+// guest adapts a module of the host to the interface of the reactor.
 type guest struct{ *host.Module }
 
 var _ guests.Guest = guest{}
@@ -21,7 +21,7 @@ func (g guest) Ask(ctx context.Context, q *abi.Questions, body []byte, e guests.
 	return g.Module.Ask(ctx, q, body, e)
 }
 
-// task is a task of the host as the reactor knows tasks.
+// task adapts a task of the host to the interface of the reactor.
 type task struct{ *host.Task }
 
 var _ guests.Task = task{}

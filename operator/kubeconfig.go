@@ -16,8 +16,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// Kubeconfig logs in as kubectl does: by $KUBECONFIG or ~/.kube/config, with the
-// current context. It returns nil if there is neither.
+// Kubeconfig logs in as kubectl does: with the current context of $KUBECONFIG or
+// ~/.kube/config. It returns nil if neither exists.
 //
 // Kopf: kopf.login_with_kubeconfig (v1.45).
 func Kubeconfig(context.Context) (*credentials.Info, error) {
@@ -63,39 +63,39 @@ func load(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) 
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // our own limits hold
+	config.QPS = -1 // the limits of the operator apply instead
 	return &credentials.Info{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
 }
 
-// complete tells what is missing: client-go says that nothing was provided, or goes on
-// as nobody.
+// complete reports what a kubeconfig lacks. Without this check, client-go returns a vague
+// error or continues as an anonymous user.
 func complete(raw *clientcmdapi.Config) error {
 	if clientcmdapi.IsConfigEmpty(raw) {
 		return errors.New("there is no configuration of a cluster in it, or no such file: set KUBECONFIG to the file that has one")
 	}
 	if raw.CurrentContext == "" {
-		return errors.New("there is no current-context")
+		return errors.New("no current-context is set: run kubectl config use-context")
 	}
 	chosen, ok := raw.Contexts[raw.CurrentContext]
 	if !ok {
-		return fmt.Errorf("the current-context %q is none of its contexts", raw.CurrentContext)
+		return fmt.Errorf("the current-context %q is not among its contexts: run kubectl config use-context", raw.CurrentContext)
 	}
 	if _, ok := raw.Clusters[chosen.Cluster]; !ok {
-		return fmt.Errorf("the context %q is for the cluster %q, which is not there", raw.CurrentContext, chosen.Cluster)
+		return fmt.Errorf("the context %q refers to the cluster %q, which does not exist", raw.CurrentContext, chosen.Cluster)
 	}
 	if _, ok := raw.AuthInfos[chosen.AuthInfo]; !ok && chosen.AuthInfo != "" {
-		return fmt.Errorf("the context %q is for the user %q, who is not there", raw.CurrentContext, chosen.AuthInfo)
+		return fmt.Errorf("the context %q refers to the user %q, which does not exist", raw.CurrentContext, chosen.AuthInfo)
 	}
 	return nil
 }
 
-// usable tells of credentials that would fail with each request. A token that a provider
-// has left is used, as in the reference.
+// usable refuses credentials that would fail with every request. A token that an
+// auth-provider left is used, as in the reference.
 func usable(config *rest.Config) error {
 	if provider := config.AuthProvider; provider != nil {
 		token := provider.Config["access-token"]
 		if token == "" {
-			return fmt.Errorf("the auth-provider %q has left no access-token, and providers are part of no client any more: use an exec plugin", provider.Name)
+			return fmt.Errorf("the auth-provider %q has no access-token, and clients no longer run auth-providers: use an exec plugin", provider.Name)
 		}
 		config.AuthProvider, config.BearerToken = nil, token
 	}
@@ -110,7 +110,7 @@ func usable(config *rest.Config) error {
 		return fmt.Errorf("the credential plugin: %w", err)
 	}
 	if plugin.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode && !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("the credential plugin %q wants to talk to somebody (interactiveMode: Always), but the standard input is no terminal", plugin.Command)
+		return fmt.Errorf("the credential plugin %q needs a terminal (interactiveMode: Always), but standard input is not a terminal", plugin.Command)
 	}
 	return nil
 }

@@ -18,15 +18,15 @@ func TestBadKubeconfigs(t *testing.T) {
 	}
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", `config: there is no configuration of a cluster in it, or no such file`},
-		{"no context is chosen", "{" + cluster + context + "users: [{name: u, user: {token: t}}]}", `config: there is no current-context`},
-		{"no such context", head + cluster + "users: [{name: u, user: {token: t}}]}", `config: the current-context "x" is none of its contexts`},
-		{"no such cluster", head + context + "users: [{name: u, user: {token: t}}]}", `config: the context "x" is for the cluster "c", which is not there`},
-		{"no such user", head + cluster + context + "}", `config: the context "x" is for the user "u", who is not there`},
+		{"no context is chosen", "{" + cluster + context + "users: [{name: u, user: {token: t}}]}", `config: no current-context is set`},
+		{"no such context", head + cluster + "users: [{name: u, user: {token: t}}]}", `config: the current-context "x" is not among its contexts`},
+		{"no such cluster", head + context + "users: [{name: u, user: {token: t}}]}", `config: the context "x" refers to the cluster "c", which does not exist`},
+		{"no such user", head + cluster + context + "}", `config: the context "x" refers to the user "u", which does not exist`},
 		{"twice the same context", head + "contexts: [{name: x}, {name: x}]}", `duplicate name "x"`},
 		{"no plugin", plugin("interactiveMode: Never, command: no-such-plugin"), `the credential plugin: exec: "no-such-plugin": executable file not found in $PATH`},
 		{"no plugin, but a hint", plugin("interactiveMode: Never, command: no-such-plugin, installHint: ask Joe"), "not found in $PATH: ask Joe"},
-		{"a plugin that talks", plugin("interactiveMode: Always, command: sh"), `the credential plugin "sh" wants to talk to somebody`},
-		{"a provider", head + cluster + context + "users: [{name: u, user: {auth-provider: {name: gcp}}}]}", `the auth-provider "gcp" has left no access-token`},
+		{"a plugin that talks", plugin("interactiveMode: Always, command: sh"), `the credential plugin "sh" needs a terminal`},
+		{"a provider", head + cluster + context + "users: [{name: u, user: {auth-provider: {name: gcp}}}]}", `the auth-provider "gcp" has no access-token`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

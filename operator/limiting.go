@@ -10,14 +10,14 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
-// Limits bound the requests of one operator in time: to the API of Kubernetes, and the
-// events among them. Calls.Rate bounds those of its guests.
+// Limits bound the rate of one operator's own requests to the Kubernetes API, events
+// included. Calls.Rate bounds the requests of its guests.
 type Limits = clients.Limits
 
-// Rate bounds how often something is done.
+// Rate bounds the frequency of an action.
 type Rate = clients.Rate
 
-// rate is a number of a rate that can be set by its name.
+// rate is one number of a rate that SetLimit can set by name.
 type rate struct {
 	name string
 	at   func(*Options) *int
@@ -32,7 +32,8 @@ var rates = []rate{
 	{"CallBurst", func(o *Options) *int { return &o.Calls.Rate.Burst }},
 }
 
-// LimitNames are the names that SetLimit knows: fields of host.Options, and numbers of rates.
+// LimitNames returns the names that SetLimit accepts: fields of host.Options, and numbers of
+// rates.
 func LimitNames() []string {
 	names := host.LimitNames()
 	for _, r := range rates {
@@ -41,8 +42,8 @@ func LimitNames() []string {
 	return names
 }
 
-// SetLimit sets a limit by its name: one of host.Options, as its SetLimit does, or a number
-// of a rate, which must be above zero.
+// SetLimit sets a limit by name. A field of host.Options is set as by its SetLimit. A number
+// of a rate must be above zero.
 func (o *Options) SetLimit(name, value string) error {
 	i := slices.IndexFunc(rates, func(r rate) bool { return r.name == name })
 	switch {
@@ -54,7 +55,7 @@ func (o *Options) SetLimit(name, value string) error {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n <= 0 {
-		return fmt.Errorf("limit %s: %q is no number above zero", name, value)
+		return fmt.Errorf("limit %s: %q is not a number above zero", name, value)
 	}
 	*rates[i].at(o) = n
 	return nil

@@ -20,8 +20,8 @@ func TestLimitsAreSetByName(t *testing.T) {
 		t.Errorf("got %+v, %+v, %d", o.Limits, o.Calls.Rate, o.Host.MaxInstances)
 	}
 	for limit, want := range map[string]string{
-		"EventRate=0": `limit EventRate: "0" is no number above zero`, "CallRate=1.5": "no number", "CallBurst=": "no number",
-		"MaxInstances=x": "no number", "Events=1": "unknown limit Events: there are MaxInstances",
+		"EventRate=0": `limit EventRate: "0" is not a number above zero`, "CallRate=1.5": "not a number", "CallBurst=": "not a number",
+		"MaxInstances=x": "not a number", "Events=1": "unknown limit Events: there are MaxInstances",
 	} {
 		name, value, _ := strings.Cut(limit, "=")
 		if err := o.SetLimit(name, value); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator/scripts"
 )
 
-// Opener reads a module by its name, and returns the name for messages with it.
+// Opener reads a module by its name. The label is the module's name in messages.
 type Opener func(ctx context.Context, name string) (label string, wasm []byte, err error)
 
 // Files is the Opener that reads files.
@@ -26,15 +26,15 @@ func Files(_ context.Context, path string) (string, []byte, error) {
 	return filepath.Base(path), data, err
 }
 
-// Source is where modules come from. The zero Source are files.
+// Source is where modules come from. The zero Source reads files.
 type Source struct {
 	Open   Opener // nil: Files
-	Engine string // the module that runs scripts, a name for Open; empty: see package operator/scripts
+	Engine string // the module that runs scripts, a name for Open; empty: found as package operator/scripts describes
 
-	log *zerolog.Logger // of the operator, for what guests write; nil: there is none
+	log *zerolog.Logger // the operator's logger for the output of guests; may be nil
 }
 
-// open reads what a name stands for.
+// open reads the content behind a name.
 func (s Source) open(ctx context.Context, name string) (label string, data []byte, err error) {
 	if s.Open == nil {
 		return Files(ctx, name)
@@ -42,7 +42,7 @@ func (s Source) open(ctx context.Context, name string) (label string, data []byt
 	return s.Open(ctx, name)
 }
 
-// source is where the modules of an operator come from.
+// source returns the Source of the operator's modules.
 func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine, log: &o.Log} }
 
 // Load loads modules from files, and closes all of them if one cannot be loaded.
@@ -50,19 +50,19 @@ func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, 
 	return LoadFrom(ctx, Source{}, paths, o)
 }
 
-// LoadFrom loads modules from wherever they come from.
+// LoadFrom loads modules from a Source, and closes all of them if one cannot be loaded.
 func LoadFrom(ctx context.Context, from Source, names []string, o host.Options) ([]*host.Module, error) {
 	loaded, err := loadAll(ctx, from, names, o, nil)
 	return modulesOf(loaded), err
 }
 
-// loaded is a module, with what else it was made of.
+// loaded is a module together with the inputs that it was made from.
 type loaded struct {
 	module *host.Module
-	text   [sha256.Size]byte // the hash of its manifest; zero of a module alone
+	text   [sha256.Size]byte // the hash of its manifest; zero for a module without a manifest
 }
 
-// unchanged tells whether the module is what would be loaded now.
+// unchanged reports whether loading again would give the same module.
 func (l loaded) unchanged(now *opened) bool {
 	return l.text == now.text && l.module.Digest() == fmt.Sprintf("sha256:%x", sha256.Sum256(now.wasm))
 }
@@ -75,8 +75,8 @@ func modulesOf(all []loaded) []*host.Module {
 	return modules
 }
 
-// loadAll loads modules. Those whose bytes are the same as before are taken over; the
-// others are closed if one cannot be loaded.
+// loadAll loads modules, and reuses the modules whose inputs have not changed. If one cannot
+// be loaded, it closes the modules that it has loaded.
 func loadAll(ctx context.Context, from Source, names []string, o host.Options, before []loaded) ([]loaded, error) {
 	var all, fresh []loaded
 	for i, name := range names {
@@ -91,7 +91,7 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 		}
 		if err != nil {
 			for _, l := range fresh {
-				_ = l.module.Close(ctx) // the first error is the one to tell
+				_ = l.module.Close(ctx) // the first error matters
 			}
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 	return all, nil
 }
 
-// opened is what a module is loaded from.
+// opened holds the inputs of a module.
 type opened struct {
 	label   string
 	wasm    []byte
@@ -108,8 +108,8 @@ type opened struct {
 	text    [sha256.Size]byte // as in loaded
 }
 
-// Pack makes one module of what was read by a name: of a script with its engine. Modules
-// and all else stay as they are.
+// Pack returns one module for the data that was read by a name. It joins a script with its
+// engine, and returns any other data unchanged.
 func (s Source) Pack(ctx context.Context, name string, data []byte) ([]byte, error) {
 	if isModule(data) || !scripts.Is(name) {
 		return data, nil
@@ -131,10 +131,10 @@ func (s Source) Pack(ctx context.Context, name string, data []byte) ([]byte, err
 	return wasm, nil
 }
 
-// isModule tells a module from what describes one.
+// isModule distinguishes a module from a manifest or a script.
 func isModule(data []byte) bool { return bytes.HasPrefix(data, []byte("\x00asm")) }
 
-// read reads a module by its name, or what a manifest or a script by this name needs.
+// read reads a module by its name, and what its manifest or script needs.
 func (s Source) read(ctx context.Context, name string, o host.Options) (*opened, error) {
 	label, data, err := s.open(ctx, name)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s Source) read(ctx context.Context, name string, o host.Options) (*opened,
 	return src, err
 }
 
-// fromManifest gets the module of a manifest, and narrows the options as it says.
-// What is configured otherwise goes before what it configures.
+// fromManifest reads the module of a manifest, and narrows the options as the manifest says.
+// Explicit configuration takes precedence over the configuration in the manifest.
 func fromManifest(ctx context.Context, open Opener, path string, text []byte, o *host.Options) ([]byte, error) {
 	m, err := manifests.Parse(path, text)
 	if err != nil {
@@ -178,7 +178,8 @@ func fromManifest(ctx context.Context, open Opener, path string, text []byte, o 
 	})
 }
 
-// narrow lowers a limit; 0 leaves it, and is the default of an option.
+// narrow lowers a limit. A limit of 0 in the manifest changes nothing; an option of 0 means
+// its default.
 func narrow[N int | time.Duration](limit *N, to N) {
 	if to > 0 && (*limit == 0 || to < *limit) {
 		*limit = to

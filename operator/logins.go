@@ -16,8 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
-// Priorities of the host's own logins: inside of a cluster, its service account
-// is preferred.
+// Priorities of the host's own logins. Inside a cluster, the service account comes first.
 //
 // Kopf: kopf._core.intents.piggybacking (v1.45).
 const (
@@ -25,10 +24,11 @@ const (
 	priorityOfServiceAccount = 20
 )
 
-// serviceAccount is the folder of the service account of a pod.
+// serviceAccount is the directory in which Kubernetes mounts the service account of a pod.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// logins are the host's own ways to log in: that of an embedder, or the usual ones.
+// logins returns the host's own login methods: that of the embedding program, or the default
+// ones.
 func logins(own func(context.Context) (*credentials.Info, error)) []credentials.HostLogin {
 	if own != nil {
 		return []credentials.HostLogin{{Name: "host", Get: own}}
@@ -39,17 +39,18 @@ func logins(own func(context.Context) (*credentials.Info, error)) []credentials.
 	}
 }
 
-// ServiceAccount logs in with the service account of the pod, whose token may be
-// rotated. It returns nil outside of a cluster.
+// ServiceAccount logs in with the service account of the pod, and follows the rotation of
+// its token. It returns nil outside a cluster.
 //
 // Kopf: kopf.login_with_service_account (v1.45).
 func ServiceAccount(ctx context.Context) (*credentials.Info, error) {
 	return ServiceAccountAt(serviceAccount)(ctx)
 }
 
-// ServiceAccountAt logs in with the files token, ca.crt and namespace of a folder, at the
-// server of $KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT. It returns nil without
-// these or without a token. The token is read again when it is old, or refused.
+// ServiceAccountAt logs in with the files token, ca.crt and namespace of a directory, at the
+// server of $KUBERNETES_SERVICE_HOST and $KUBERNETES_SERVICE_PORT. It returns nil if a
+// variable or the token is missing. It reads the token again when the token is old or was
+// refused.
 func ServiceAccountAt(dir string) func(context.Context) (*credentials.Info, error) {
 	return func(context.Context) (*credentials.Info, error) {
 		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
@@ -62,7 +63,7 @@ func ServiceAccountAt(dir string) func(context.Context) (*credentials.Info, erro
 			return nil, fmt.Errorf("no credentials: %w", err)
 		}
 		config := &rest.Config{
-			Host: "https://" + net.JoinHostPort(host, port), QPS: -1, // our own limits hold
+			Host: "https://" + net.JoinHostPort(host, port), QPS: -1, // the limits of the operator apply instead
 			BearerToken: string(bytes.TrimSpace(token)), BearerTokenFile: tokenFile,
 		}
 		if _, err := cert.NewPool(authorities); err == nil {

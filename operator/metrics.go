@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// metrics shows an operator to Prometheus. The labels are names of resources,
-// namespaces and modules: no guest can make up any.
+// metrics exports the state of an operator to Prometheus. The labels are names of resources,
+// namespaces and modules. Guests cannot create labels.
 type metrics struct {
 	op      observed
 	modules func() []*host.Module
@@ -49,10 +49,10 @@ var (
 	moduleLiving   = described("module_instances", "Instances of the module.", "module", "state")
 )
 
-// Describe tells nothing: what there is changes with the cluster.
+// Describe sends no descriptors, because the metrics change with the cluster.
 func (m *metrics) Describe(chan<- *prometheus.Desc) {}
 
-// Collect collects what there is now.
+// Collect sends the current metrics.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range m.op.Streams() {
 		m.stream(ch, s)

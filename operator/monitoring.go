@@ -22,8 +22,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// monitor opens the endpoints of the host about an operator, if there is to be any,
-// and returns what closes them.
+// monitor opens the monitoring endpoints of an operator, if Options.Listen is set. The
+// returned function closes them.
 func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module, output *host.OutputBucket) (stop func(), err error) {
 	if o.Listen == "" {
 		return func() {}, nil
@@ -46,20 +46,20 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 	}, nil
 }
 
-// observed is what is monitored of an operator.
+// observed is the part of an operator that the endpoints read.
 type observed interface {
 	Streams() []watching.State
 	Counts() reactor.Counts
 	Accounts() []accounts.Usage
 }
 
-// certified is an operator whose webhooks have a certificate, or will have one.
+// certified is an operator that can report the expiry of its webhook certificate.
 type certified interface {
-	// Expires is when it does; false if there is none (yet).
+	// Expires is the time at which the certificate expires; false without a certificate.
 	Expires() (time.Time, bool)
 }
 
-// monitored is an operator with its certificate.
+// monitored is an operator together with its certificate.
 type monitored struct {
 	*reactor.Operator
 	*certificate
@@ -80,7 +80,7 @@ func monitoring(op observed, modules func() []*host.Module, output *host.OutputB
 	return mux
 }
 
-// liveProblems are streams for which only a new process helps.
+// liveProblems lists the streams that only a restart of the process can repair.
 func liveProblems(op observed) []string {
 	var problems []string
 	now := time.Now()
@@ -92,7 +92,7 @@ func liveProblems(op observed) []string {
 	return problems
 }
 
-// readyProblems are streams that deliver nothing now, whatever the reason is.
+// readyProblems lists the streams that deliver nothing now, for any reason.
 func readyProblems(op observed) []string {
 	if !op.Counts().Ready {
 		return []string{"the operator is starting or exiting"}
@@ -133,7 +133,7 @@ func describe(s watching.State, now time.Time) string {
 	return fmt.Sprintf("%s: %s, without a connection or before the end of the listing", name, s.Phase)
 }
 
-// report answers as the endpoints of Kubernetes do.
+// report answers in the form of the Kubernetes health endpoints.
 func report(w http.ResponseWriter, problems []string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -142,5 +142,5 @@ func report(w http.ResponseWriter, problems []string) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		text = strings.Join(problems, "\n") + "\n"
 	}
-	_, _ = w.Write([]byte(text)) // whoever has asked may be gone
+	_, _ = w.Write([]byte(text)) // the client may have disconnected
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
-// repository is the module that this program is, or is made of.
+// repository is the path of this Go module.
 const repository = "github.com/kopf-wasm/kopf"
 
-// version is that of this module in the running program: "devel" unless it has one.
+// version is the version of this Go module in the running program, or "devel" without one.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -25,8 +25,8 @@ func version() string {
 	return "devel"
 }
 
-// registered is what guests call their operator, empty if they do not. Other names of an
-// operator, such as those of files, are nobody else's business.
+// registered is the name that the guests give their operator, or empty without one. Names of
+// the process, such as file names, stay out of the cluster.
 func (o *Options) registered(guests []guests.Guest) string {
 	if o.Name != "" {
 		return o.Name

@@ -1,5 +1,5 @@
-// Package operator joins guests and reactor into operators: it is what the
-// command line uses, and what programs import to run operators of their own.
+// Package operator joins guests and the reactor into operators. The command line uses it,
+// and programs import it to embed operators.
 //
 // See https://docs.kopf.dev/en/latest/embedding/
 package operator
@@ -19,84 +19,86 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Memo is the memo of an operator.
+// Memo is the memo that all handlers of an operator share.
 type Memo = memos.Shared
 
-// ErrOverlap says that two operators of this process would handle the same objects with
-// the same finalizer, or with the same storage: neither would know what the other has done.
+// ErrOverlap says that two operators of this process would handle the same objects with the
+// same finalizer or the same storage. Neither of them would see the work of the other one.
 var ErrOverlap = claims.ErrOverlap
 
-// claimed are the claims of all operators of the process, as nothing else can know of all of
-// them.
+// claimed holds the claims of all operators of the process. Only a package-level variable
+// can see all of them.
 var claimed claims.Claims //nolint:gochecknoglobals // see RATIONALE.md: "Why do the operators of a process know of each other?"
 
-// Options say what an operator is made of. Modules, Guests or Program are required.
+// Options configure an operator. Modules, Guests or Program is required.
 type Options struct {
-	// Modules are the names of the guests, files by default: one operator, in this order.
+	// Modules are the names of the guests, by default names of files. They form one
+	// operator, in this order.
 	Modules []string
 
-	// Guests are handlers besides those of the modules: in Go, without WebAssembly.
+	// Guests are further guests, written in Go and run without WebAssembly.
 	Guests []guests.Guest
 
-	// Name tells the operator from others in the same process; by default, it is that
-	// of the modules and guests.
+	// Name identifies the operator within the process. The default is the name that its
+	// modules and guests register.
 	Name string
 
-	// AllowOverlap lets the operator handle the same objects as others in this process,
-	// instead of ErrOverlap: when their peering decides which of them works.
+	// AllowOverlap permits an operator that handles the same objects as another one of this
+	// process, instead of ErrOverlap. Use it when peering decides which of them works.
 	AllowOverlap bool
 
-	// Memo is the memo of the operator, which the program can read and change; nil: an
-	// empty one.
+	// Memo is the memo of the operator. The program can read and change it. Nil means an
+	// empty memo.
 	Memo *Memo
 
-	// Open reads a module by its name; files by default. A program that runs modules
-	// from registries too has package artifacts/modules for this.
+	// Open reads a module by its name. The default reads files. Package artifacts/modules
+	// provides an Opener for registries.
 	Open Opener
 
-	// Engine is the module that runs scripts among Modules, a name for Open; empty: the
-	// one that is found as package operator/scripts tells.
+	// Engine is the module that runs the scripts among Modules, a name for Open. If it is
+	// empty, package operator/scripts finds the engine.
 	Engine string
 
-	// Program is a connection with a guest that runs natively, without a sandbox, instead
-	// of Modules. Run closes it, and fails with ErrProgramEnded if it ends before the operator.
+	// Program is a connection to a guest that runs natively, without a sandbox. It replaces
+	// Modules. Run closes it, and returns ErrProgramEnded if the program ends before the
+	// operator.
 	//
 	// See docs/testing.md.
 	Program io.ReadWriteCloser
 
-	// Namespaces are names or patterns; none is the whole cluster.
+	// Namespaces are names or patterns. An empty list means the whole cluster.
 	//
 	// See https://docs.kopf.dev/en/latest/scopes/
 	Namespaces []string
 
-	// Liveness is the URL of the endpoint for liveness probes; none if empty.
+	// Liveness is the URL of the endpoint for liveness probes. Empty disables the endpoint.
 	//
 	// See https://docs.kopf.dev/en/latest/probing/
 	Liveness string
 
-	// Listen is the address of the endpoints /livez, /readyz and /metrics, such as
-	// 127.0.0.1:8080; none if empty.
+	// Listen is the address of the endpoints /livez, /readyz and /metrics, for example
+	// 127.0.0.1:8080. Empty disables the endpoints.
 	//
 	// See docs/monitoring.md.
 	Listen string
 
-	// Once ends the operator when all that there is at its start is handled, with
-	// ErrHandlersFailed if a handler has failed for good.
+	// Once ends the operator after it has handled all objects that exist at its start. Run
+	// returns ErrHandlersFailed if a handler has failed permanently.
 	Once bool
 
-	// Peering changes the settings of the peering before the startup handlers.
+	// Peering overrides the peering settings before the startup handlers run.
 	//
 	// See https://docs.kopf.dev/en/latest/peering/
 	Peering Peering
 
-	// Calls say which requests of the guests are made, and how; none by default.
+	// Calls say which requests the guests may make. The default is none.
 	Calls Calls
 
-	// Limits bound the requests of the operator in time; absent ones have the defaults of
+	// Limits bound the rate of the operator's requests. An unset limit has the default of
 	// package reactor/clients.
 	Limits Limits
 
-	// GrantWanted grants all that the guests declare to want, besides Calls.Grants.
+	// GrantWanted grants everything that the guests declare, in addition to Calls.Grants.
 	GrantWanted bool
 
 	// Admission is how the API server reaches admission handlers.
@@ -104,46 +106,46 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/admission/
 	Admission Admission
 
-	// Identity is the name among other operators; by default $POD_ID, or else
+	// Identity is the operator's name among its peers. The default is $POD_ID, or else
 	// user@host/time/random.
 	Identity string
 
-	// Host are the limits, the configuration and the streams of the guests. Where a stream is
-	// nil, its lines become records in Log. All modules of the operator, and those that replace them, share
-	// one bucket of Host.LogLimit for their output, unless Host.Output is a bucket that others have, too.
+	// Host holds the limits, the configuration and the streams of the guests. If a stream is
+	// nil, its lines become records in Log. All modules of the operator and their
+	// replacements share one bucket of Host.LogLimit for their output, unless Host.Output is
+	// a bucket that is shared with others.
 	Host host.Options
 
-	// Settings are the settings before the startup handlers; nil: the defaults.
+	// Settings are the settings before the startup handlers run; nil: the defaults.
 	Settings *settings.Settings
 
-	// GrantedSettings are names of settings that open ports, or change where requests
-	// go: startup handlers may set these ones.
+	// GrantedSettings are names of settings of the class grant, which open ports or redirect
+	// requests. Startup handlers may set only the granted ones.
 	//
 	// See https://docs.kopf.dev/en/latest/configuration/
 	GrantedSettings []string
 
-	// Login gives credentials, unless there are login handlers; those can choose it
-	// by the name "host". Nil: Kubeconfig and ServiceAccount, by the names
-	// "kubeconfig" and "service_account".
+	// Login returns credentials, unless the guests have login handlers. Login handlers can
+	// select it by the name "host". If it is nil, Kubeconfig and ServiceAccount are used, by
+	// the names "kubeconfig" and "service_account".
 	//
 	// See https://docs.kopf.dev/en/latest/authentication/
 	Login func(ctx context.Context) (*credentials.Info, error)
 
-	// AllowServer lets login handlers choose the server that requests go to, and its
-	// authorities, or no verification. AllowProxy lets them choose the proxy. By default all
-	// of these are the host's.
+	// AllowServer lets login handlers choose the API server, its certificate authorities,
+	// and whether to verify its certificate. AllowProxy lets them choose the proxy. By
+	// default, the host decides all of these.
 	AllowServer, AllowProxy bool
 
-	// Counts is called once, before the operator runs, with a function that tells at
-	// any time what it holds. May be nil.
+	// Counts is called once before the operator runs. Its argument returns the current
+	// counts of the operator at any time. Counts may be nil.
 	Counts func(count func() reactor.Counts)
 
-	// Reload replaces the modules whenever one of their files has changed: see
-	// Operator.Reload.
+	// Reload replaces the modules when one of their files changes: see Operator.Reload.
 	Reload bool
 
-	// KeepRights refuses to replace modules by others that want more: other resources or
-	// requests, or fewer filters, for example. The error is ErrMoreRights then.
+	// KeepRights refuses a replacement that wants more rights than the running module, such
+	// as other resources, other requests or fewer filters. The error is ErrMoreRights.
 	KeepRights bool
 
 	Log    zerolog.Logger
@@ -152,17 +154,18 @@ type Options struct {
 }
 
 // ErrExitTimeout says that the graceful exit took longer than the setting
-// process.ultimate_exiting_timeout. The process should end: something in it hangs.
+// process.ultimate_exiting_timeout. The process should end, because a part of it hangs.
 var ErrExitTimeout = reactor.ErrExitTimeout
 
-// ErrRunTwice refuses to run an operator once more.
+// ErrRunTwice is the error of the second and each later call of Run on one operator.
 var ErrRunTwice = reactor.ErrRunTwice
 
-// ErrHandlersFailed says that an operator that ran once has left failures.
+// ErrHandlersFailed says that handlers of an operator with Options.Once have failed
+// permanently.
 var ErrHandlersFailed = reactor.ErrHandlersFailed
 
-// Run loads and runs an operator until the context ends. The error says what could
-// not be started: the file, the handler, the setting, or the cluster.
+// Run loads and runs an operator until the context ends. The error names what could not
+// start: the file, the handler, the setting, or the cluster.
 func Run(ctx context.Context, o Options) error {
 	op, err := New(ctx, o)
 	switch {

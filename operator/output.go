@@ -11,11 +11,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// outputLogger is the logger of what guests write to their standard streams.
+// outputLogger is the name of the logger for the standard streams of guests.
 const outputLogger = "kopf.guest"
 
-// recordOutput makes records of what a module writes to its standard streams, unless the streams go elsewhere,
-// and of how many lines of its output were dropped.
+// recordOutput logs each line that a module writes to its standard streams, and the number
+// of dropped lines. Streams that the options redirect are not logged.
 func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 	log = log.With().Str(loggers.Field, outputLogger).Str("module", module).Logger()
 	for stream, to := range map[string]*io.Writer{"stdout": &o.Stdout, "stderr": &o.Stderr} {
@@ -30,12 +30,12 @@ func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 	}
 }
 
-// recorder makes a record of each line, which comes in one write.
+// recorder logs each line. A line arrives in one write.
 type recorder struct {
 	log zerolog.Logger
 
-	// source begins each message: text formats show no other fields, and the format plain nothing else
-	// from which a line of a guest could be told from one of the host.
+	// source begins each message. In the format plain, it alone distinguishes a line of a
+	// guest from a line of the host.
 	source string
 }
 

@@ -8,15 +8,16 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Peering is what a command line says about other operators for the same objects.
-// What it does not say is left to the settings.
+// Peering holds the peering options of the command line. An unset field keeps the value of
+// the settings.
 type Peering struct {
-	Name       string // of the peering objects, which are mandatory then; empty: as set
+	Name       string // of the peering objects, which must exist then; empty: as set
 	Standalone *bool  // do not look for others; nil: as set
 	Priority   *int   // nil: as set
 }
 
-// applied is a changed copy of the settings, or of the defaults if there are none.
+// applied returns a copy of the settings, or of the defaults, with the peering options
+// applied.
 func (p Peering) applied(s *settings.Settings) *settings.Settings {
 	if s == nil {
 		s = settings.Default()
@@ -37,8 +38,8 @@ func (p Peering) applied(s *settings.Settings) *settings.Settings {
 // Announcement is a record in peering objects that makes operators pause.
 type Announcement = peering.Announcement
 
-// Announce writes an announcement once, or withdraws it if it has no lifetime.
-// Without logins, those are as for Run.
+// Announce writes an announcement once. An announcement without a lifetime is withdrawn.
+// Empty logins mean the logins of Run.
 //
 // See https://docs.kopf.dev/en/latest/peering/
 func Announce(ctx context.Context, a Announcement) error {

@@ -7,14 +7,13 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 )
 
-// ErrProgramEnded says that the native program which is the guest has ended, and the
-// operator with it.
+// ErrProgramEnded says that the native program has ended, and the operator with it.
 var ErrProgramEnded = errors.New("the program of the operator has ended")
 
-// errOneFlavour refuses a program beside modules.
+// errOneFlavour refuses a native program in addition to modules.
 var errOneFlavour = errors.New("an operator is either a native program or modules, not both")
 
-// load loads the modules, or meets the native program.
+// load loads the modules, or connects to the native program.
 func (op *Operator) load(ctx context.Context) ([]loaded, error) {
 	o := &op.options
 	if o.Program == nil {
@@ -33,8 +32,8 @@ func (op *Operator) load(ctx context.Context) ([]loaded, error) {
 	return []loaded{{module: module}}, nil
 }
 
-// withProgram is a context that ends with the native program, if there is one. The
-// function makes an error of that where there is no other.
+// withProgram returns a context that ends with the native program, if there is one. The
+// returned function replaces a nil error by ErrProgramEnded in that case.
 func (op *Operator) withProgram(ctx context.Context) (context.Context, func(error) error) {
 	if op.options.Program == nil {
 		return ctx, func(err error) error { return err }

@@ -13,20 +13,20 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
-// ErrNotServing says that an operator cannot reload: it does not serve yet, or not
-// any more.
+// ErrNotServing says that an operator cannot reload, because it does not serve yet or has
+// stopped.
 var ErrNotServing = reactor.ErrNotServing
 
-// releasing is how often it is looked whether a module that was replaced has tasks left.
+// releasing is the interval between two checks for remaining tasks of a replaced module.
 const releasing = 50 * time.Millisecond
 
-// Reload reads the modules again by their names. If any of them has changed, it takes
-// the place of the one before, while the operator goes on: see reactor.Operator.Replace
-// for what becomes of objects, daemons, and settings. It tells whether anything has changed.
+// Reload reads the modules again by their names, and replaces the changed ones while the
+// operator runs. See reactor.Operator.Replace for the effect on objects, daemons and
+// settings. It reports whether a module has changed.
 //
-// An error means that the modules before go on: the new ones cannot be read or loaded,
-// do not go together, want more than they are granted, or than those before if
-// Options.KeepRights says so, or their startup handlers fail.
+// After an error, the previous modules continue. Reload fails if a new module cannot be read
+// or loaded, if the modules conflict, if a module wants more than its grants, if it wants
+// more than its predecessor and Options.KeepRights is set, or if a startup handler fails.
 func (op *Operator) Reload(ctx context.Context) (changed bool, err error) {
 	op.reloading.Lock()
 	defer op.reloading.Unlock()
@@ -78,14 +78,14 @@ func (op *Operator) loaded() []loaded {
 	return op.present
 }
 
-// without are the modules that the others have not.
+// without returns the modules of all that are not among the others.
 func without(all, others []loaded) []*host.Module {
 	rest := slices.DeleteFunc(slices.Clone(all), func(l loaded) bool { return slices.Contains(others, l) })
 	return modulesOf(rest)
 }
 
-// retire closes modules that were replaced, when nothing of them is left to run. If the
-// operator stops before, who closes the operator closes them too.
+// retire closes replaced modules after their last task has ended. If the operator stops
+// first, Operator.Close closes them.
 func (op *Operator) retire(ctx context.Context, left <-chan struct{}, modules []*host.Module) {
 	select {
 	case <-left:

@@ -9,11 +9,11 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
-// ErrMoreRights is in the errors of modules that want more than those before them.
+// ErrMoreRights says that a new module wants more rights than the module that it replaces.
 var ErrMoreRights = errors.New("it wants more rights than what runs, and is held back until the operator is restarted")
 
-// checkRights refuses modules that want more than those that they replace, one by one. What was
-// granted does not matter: that may be wide.
+// checkRights compares each module with the module that it replaces. It compares declared
+// rights, not grants, because grants may be wide.
 //
 // Errors: ErrMoreRights.
 func checkRights(before, after []*host.Module) error {

@@ -23,9 +23,9 @@ type Operator struct {
 	options Options
 	reactor *reactor.Operator
 	cert    *certificate
-	files   *files        // the names that modules were read by
+	files   *files        // the names by which the modules were read
 	ready   chan struct{} // closed when the operator has started
-	stopped chan struct{} // closed when it is to end
+	stopped chan struct{} // closed when the operator has to end
 	stop    func()        // closes it
 	begun   atomic.Bool   // Run was called
 
@@ -34,14 +34,14 @@ type Operator struct {
 	mu      sync.Mutex // guards all below
 	present []loaded   // in their order
 	living  []*host.Module
-	closing sync.WaitGroup // of those that were replaced
+	closing sync.WaitGroup // counts the replaced modules that are being closed
 }
 
-// New loads the modules of an operator. Nothing of them runs but their registration.
-// An operator that is not run is to be closed. New copies the options: the operator changes
-// nothing of them but the memo.
+// New loads the modules of an operator. Only their registration runs. The caller must close
+// an operator that it does not run. New copies the options: the operator changes only the
+// memo.
 //
-// Errors name the file, the handler, or the setting that is to blame.
+// Errors name the file, the handler or the setting at fault.
 func New(ctx context.Context, o Options) (*Operator, error) {
 	o.Modules, o.Guests, o.Namespaces = slices.Clone(o.Modules), slices.Clone(o.Guests), slices.Clone(o.Namespaces)
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
@@ -61,7 +61,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	return op, nil
 }
 
-// assemble makes the reactor for the modules.
+// assemble creates the reactor for the modules.
 func (op *Operator) assemble() error {
 	o := &op.options
 	registry, granted, err := o.join(modulesOf(op.present))
@@ -84,7 +84,7 @@ func (op *Operator) assemble() error {
 	return err
 }
 
-// join makes one registry of the modules, if they can be one operator.
+// join creates one registry of the modules, or fails if they conflict.
 func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, error) {
 	guests := make([]guests.Guest, 0, len(modules)+len(o.Guests))
 	for _, module := range modules {
@@ -111,7 +111,7 @@ func (o *Options) claims() *claims.Claims {
 	return &claimed
 }
 
-// name is that of the operator in messages.
+// name is the operator's name in messages.
 func (o *Options) name() string {
 	if o.Name != "" {
 		return o.Name
@@ -130,9 +130,9 @@ func (op *Operator) started() {
 	}
 }
 
-// Run runs the operator until the context ends, or until it is told to stop, and
-// closes it. The error says what could not be started, or could not go on. An operator
-// runs once: each later call returns ErrRunTwice, and changes nothing.
+// Run runs the operator until the context ends or Stop is called, and then closes the
+// operator. The error says what failed to start or to continue. An operator runs once: each
+// later call returns ErrRunTwice without an effect.
 func (op *Operator) Run(ctx context.Context) error {
 	if op.begun.Swap(true) {
 		return ErrRunTwice
@@ -152,34 +152,34 @@ func (op *Operator) Run(ctx context.Context) error {
 		return errors.Join(err, op.Close(ctx))
 	}
 	defer stopServing()
-	var beside sync.WaitGroup // Waited for below.
-	beside.Go(func() { op.trim(ctx) })
+	var others sync.WaitGroup // Waited for below.
+	others.Go(func() { op.trim(ctx) })
 	if op.options.Reload {
-		beside.Go(func() { op.follow(ctx) })
+		others.Go(func() { op.follow(ctx) })
 	}
 	err = ended(op.reactor.Run(ctx))
 	cancel()
 	if errors.Is(err, ErrExitTimeout) {
 		return err // a module must not be closed while it runs
 	}
-	beside.Wait()
+	others.Wait()
 	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
 }
 
-// Ready is closed when the operator has begun to serve.
+// Ready returns a channel that is closed when the operator has begun to serve.
 func (op *Operator) Ready() <-chan struct{} { return op.ready }
 
-// Stop tells the operator to end gracefully. Run returns when it has.
+// Stop ends the operator gracefully. Run returns when the operator has ended.
 func (op *Operator) Stop() { op.stop() }
 
-// Modules are those that serve now, in their order.
+// Modules returns the modules that serve now, in their order.
 func (op *Operator) Modules() []*host.Module {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	return modulesOf(op.present)
 }
 
-// Close frees the modules of an operator that does not run.
+// Close frees the modules of an operator that is not running.
 func (op *Operator) Close(ctx context.Context) error {
 	op.stop()
 	op.closing.Wait()
@@ -193,7 +193,7 @@ func (op *Operator) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// forget drops a module that is closed by others.
+// forget removes a module from the operator's list, because its caller closes the module.
 func (op *Operator) forget(module *host.Module) {
 	op.mu.Lock()
 	defer op.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// ReadSettings makes settings as a command line says: the defaults, over them those
-// of files, in their order, then single ones of the form NAME=VALUE, where the value
-// is YAML.
+// ReadSettings returns the defaults, overridden by the files in their order, and then by
+// single settings of the form NAME=VALUE with a value in YAML.
 //
-// Errors name the file, the flag, and all settings that are unknown or mistyped.
+// Errors name the file, the flag, and all unknown or mistyped settings.
 //
 // See https://docs.kopf.dev/en/latest/configuration/
 func ReadSettings(files, single []string) (*settings.Settings, error) {
@@ -43,7 +42,7 @@ func ReadSettings(files, single []string) (*settings.Settings, error) {
 	return s, settings.OneLine(errs...)
 }
 
-// CheckGrants tells whether all names are of settings that can be granted.
+// CheckGrants returns an error if a name is not that of a setting of the class grant.
 func CheckGrants(names []string) error {
 	for _, name := range names {
 		if class, ok := settings.ClassOf(name); !ok || class != settings.Grant {

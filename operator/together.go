@@ -8,8 +8,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
-// checkTogether refuses guests with different functions that have one id and can
-// meet in one cause: each module was checked for this alone.
+// checkTogether refuses guests that register different functions under one id for the same
+// cause. Each module was checked only for itself.
 func checkTogether(guests []guests.Guest) error {
 	var handlers []abi.Handler
 	for i, guest := range guests {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// When an operator gives memory back.
+// Conditions for returning memory to the system.
 const (
-	trimEvents = 1000             // that have been handled since the last time: fewer leave little behind
-	trimIdle   = time.Second / 2  // in which none was handled
-	trimPause  = 30 * time.Second // between two times
+	trimEvents = 1000             // events handled since the last trim: fewer leave little garbage
+	trimIdle   = time.Second / 2  // time without any event
+	trimPause  = 30 * time.Second // time between two trims
 )
 
-// trimming decides when memory is given back.
+// trimming decides when the operator returns memory to the system.
 type trimming struct {
-	last    time.Time // when it was
-	trimmed uint64    // events handled by then
+	last    time.Time // time of the last trim
+	trimmed uint64    // events handled up to the last trim
 	seen    uint64    // events handled at the last look
 }
 
-// due is asked every trimIdle.
+// due reports whether to trim now. It is called every trimIdle.
 func (t *trimming) due(now time.Time, handled uint64) bool {
 	idle := handled == t.seen
 	t.seen = handled
@@ -31,10 +31,10 @@ func (t *trimming) due(now time.Time, handled uint64) bool {
 	return true
 }
 
-// trim gives memory back: what loading took, several times the size of the modules,
-// when nobody waits for the operator to start any more; then what many events have
-// left, when it has come to rest. The collector would not before the heap has doubled:
-// after a listing, that is most of what an idle operator holds.
+// trim returns memory to the system: after the start, what loading took (several times the
+// size of the modules), and after a burst of events, what the burst left. The garbage
+// collector alone would wait until the heap has doubled. After a listing, that garbage is
+// most of the memory of an idle operator.
 func (op *Operator) trim(ctx context.Context) {
 	select {
 	case <-op.ready:

@@ -7,20 +7,20 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// managedMarker is the annotation under a prefix that says: all annotations with
-// this prefix belong to an operator of this kind, do not take them for changes.
+// managedMarker is an annotation that marks its prefix: all annotations with this prefix
+// belong to an operator of this kind, and are not changes of the object.
 const managedMarker = "kopf-managed"
 
-// annotationsOf gives the annotations of an object; nil if there are none.
+// annotationsOf returns the annotations of an object, or nil.
 func annotationsOf(obj Object) Object {
 	return dicts.LookupObject(obj, "metadata", "annotations")
 }
 
-// annotationPath is where an annotation is in a body or in a patch.
+// annotationPath is the path of an annotation in a body or in a patch.
 func annotationPath(key string) Path { return Path{"metadata", "annotations", key} }
 
-// fetchAnnotation decodes the first annotation of the keys that exists. It is
-// nil if none does, or if they hold the JSON null.
+// fetchAnnotation decodes the first existing annotation among the keys. It returns nil if
+// none exists, or if the value is the JSON null.
 func fetchAnnotation(body Object, keys []string) (doc any, key string, err error) {
 	annotations := annotationsOf(body)
 	for _, key := range keys {
@@ -43,7 +43,7 @@ func fetchAnnotation(body Object, keys []string) (doc any, key string, err error
 	return nil, "", nil
 }
 
-// storeAnnotations sets all the keys to the text.
+// storeAnnotations sets all keys to the text.
 func storeAnnotations(patch *Patch, keys []string, text string) error {
 	for _, key := range keys {
 		if err := patch.Set(annotationPath(key), text); err != nil {
@@ -53,8 +53,8 @@ func storeAnnotations(patch *Patch, keys []string, text string) error {
 	return nil
 }
 
-// storeMarker makes the prefix known to other operators of this kind, unless its
-// name tells it already, or the marker is there.
+// storeMarker marks the prefix for other operators of this kind, unless the prefix is a
+// known one or the marker exists.
 func storeMarker(prefix string, body Object, patch *Patch) error {
 	marker := prefix + "/" + managedMarker
 	_, inBody := annotationsOf(body)[marker]
@@ -65,8 +65,8 @@ func storeMarker(prefix string, body Object, patch *Patch) error {
 	return storeAnnotations(patch, []string{marker}, "yes")
 }
 
-// purgeField deletes a field by the patch if the body has it. Otherwise it takes
-// the field out of the patch.
+// purgeField deletes a field by the patch if the body has it. Otherwise, it removes the
+// field from the patch.
 func purgeField(body Object, patch *Patch, path Path) error {
 	if _, inBody := dicts.Lookup(body, path...); inBody {
 		return patch.Set(path, nil)
@@ -77,8 +77,8 @@ func purgeField(body Object, patch *Patch, path Path) error {
 	return nil
 }
 
-// isManaged tells whether an annotation belongs to an operator of this kind,
-// whose markers make up the set of prefixes.
+// isManaged reports whether an annotation belongs to an operator of this kind, given the set
+// of marked prefixes.
 func isManaged(annotation string, marked map[string]bool) bool {
 	prefix, _, ok := strings.Cut(annotation, "/")
 	if !ok {
@@ -87,7 +87,7 @@ func isManaged(annotation string, marked map[string]bool) bool {
 	return marked[prefix] || prefix == DefaultPrefix || strings.HasSuffix(prefix, "."+DefaultPrefix)
 }
 
-// markedPrefixes collects the prefixes with markers.
+// markedPrefixes returns the prefixes with markers.
 func markedPrefixes(annotations Object) map[string]bool {
 	marked := map[string]bool{}
 	for annotation := range annotations {

@@ -11,8 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// NewProgress makes a progress storage of its JSON form, which is an object with
-// the type and the options, or a list of such objects to use several at once:
+// NewProgress creates a progress storage from its JSON form: an object with the type and the
+// options, or a list of such objects to use several storages at once:
 //
 //	{"type": "smart", "prefix": …, "name": …, "field": …, "touch_key": …, "touch_field": …, "v1": true, "verbose": false}
 //	{"type": "annotations", "prefix": …, "touch_key": …, "v1": true, "verbose": false}
@@ -29,7 +29,7 @@ func NewProgress(config json.RawMessage) (ProgressStorage, error) {
 	return storage, nil
 }
 
-// NewDiffBase makes a diff-base storage of its JSON form, as NewProgress does:
+// NewDiffBase creates a diff-base storage from its JSON form, as NewProgress does:
 //
 //	{"type": "annotations", "prefix": …, "key": …, "ignored_fields": […], "v1": true}
 //	{"type": "status", "name": …, "field": …, "ignored_fields": […]}
@@ -92,7 +92,7 @@ func newDiffBaseOf(o *options) DiffBaseStorage {
 	}
 }
 
-// build makes one storage of an object, or one that combines those of a list.
+// build creates one storage from an object, or a combined storage from a list.
 func build[S any](title string, config json.RawMessage, one func(*options) S, many func([]S) S) (none S, _ error) {
 	doc, err := dicts.Decode(config)
 	if err != nil {
@@ -127,7 +127,7 @@ func buildOne[S any](title string, doc any, one func(*options) S) (none S, _ err
 	return storage, nil
 }
 
-// options reads the options of one storage and collects what is wrong with them.
+// options reads the options of one storage, and collects errors.
 type options struct {
 	values  Object
 	used    map[string]bool
@@ -135,7 +135,7 @@ type options struct {
 	errs    []error
 }
 
-// text is empty if the option is absent; it cannot be set to the empty text.
+// text returns an empty text if the option is absent. An empty option is an error.
 func (o *options) text(key string) string {
 	value, ok := o.take(key)
 	text, isText := value.(string)
@@ -157,7 +157,7 @@ func (o *options) flag(key string, fallback bool) bool {
 	return flag
 }
 
-// field is nil if the option is absent.
+// field returns nil if the option is absent.
 func (o *options) field(key string) Path {
 	value, ok := o.take(key)
 	if !ok {
@@ -207,7 +207,7 @@ func (o *options) unknownType(kind, known string) {
 	}
 }
 
-// err joins the errors with those for the options that were never asked for.
+// err joins the errors, including those about unknown options.
 func (o *options) err() error {
 	errs := o.errs
 	for _, key := range slices.Sorted(maps.Keys(o.values)) {

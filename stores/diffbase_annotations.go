@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// DefaultDiffBaseKey is the annotation's name for the essence.
+// DefaultDiffBaseKey is the default name of the annotation with the essence.
 const DefaultDiffBaseKey = "last-handled-configuration"
 
 // AnnotationsDiffBaseOptions are the options of AnnotationsDiffBase. The zero
@@ -13,7 +13,7 @@ const DefaultDiffBaseKey = "last-handled-configuration"
 type AnnotationsDiffBaseOptions struct {
 	Prefix        string // of the annotation; empty is DefaultPrefix
 	Key           string // its name; empty is DefaultDiffBaseKey
-	IgnoredFields []Path // whose changes are no changes of the object
+	IgnoredFields []Path // whose changes are ignored
 	NoV1          bool   // neither read nor write the key of old versions of Kopf
 }
 
@@ -31,7 +31,7 @@ var (
 	_ EssenceHolder   = (*AnnotationsDiffBase)(nil)
 )
 
-// NewAnnotationsDiffBase makes the storage.
+// NewAnnotationsDiffBase creates the storage.
 func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
 	return &AnnotationsDiffBase{
 		naming:  namingOrDefault(o.Prefix, o.NoV1),
@@ -40,7 +40,7 @@ func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
 	}
 }
 
-// DefaultDiffBaseStorage is the storage of operators that configure none.
+// DefaultDiffBaseStorage returns the storage of operators that do not configure one.
 func DefaultDiffBaseStorage() DiffBaseStorage {
 	return NewAnnotationsDiffBase(AnnotationsDiffBaseOptions{})
 }
@@ -80,7 +80,7 @@ func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 	return false
 }
 
-// Store writes the annotation, and marks a prefix of one's own.
+// Store writes the annotation, and marks a custom prefix.
 func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) error {
 	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), essenceText(essence)); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) e
 	return storeMarker(s.naming.prefix, body, patch)
 }
 
-// essenceText is the value of the annotation. The line's end is for people: kubectl
+// essenceText is the value of the annotation. It ends with a line break, because kubectl
 // shows such annotations as blocks.
 func essenceText(essence Object) string { return encodeEssence(essence) + "\n" }
 

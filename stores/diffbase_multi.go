@@ -1,15 +1,15 @@
 package stores
 
-// MultiDiffBase keeps the essence in several storages at once: all are written,
-// and the first that has an essence is read.
+// MultiDiffBase keeps the essence in several storages: it writes all of them, and reads the
+// first one with an essence.
 //
 // Kopf: kopf.MultiDiffBaseStorage.
 type MultiDiffBase []DiffBaseStorage
 
 var _ DiffBaseStorage = MultiDiffBase{}
 
-// Build extracts the essence, and then lets each storage make its own essence
-// of what the others have left of the body.
+// Build extracts the essence. Each storage builds its essence from the essence of the
+// previous one.
 func (m MultiDiffBase) Build(body Object, extraFields []Path) (Object, error) {
 	essence, err := BuildEssence(body, extraFields, nil)
 	for _, s := range m {

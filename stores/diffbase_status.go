@@ -12,11 +12,11 @@ import (
 type StatusDiffBaseOptions struct {
 	Name          string // empty is DefaultStatusName; unused if the field is given
 	Field         Path   // empty is status.<name>.last-handled-configuration
-	IgnoredFields []Path // whose changes are no changes of the object
+	IgnoredFields []Path // whose changes are ignored
 }
 
-// StatusDiffBase keeps the essence as JSON text in a field of the status: as a
-// text, because an object would be merged with what is there.
+// StatusDiffBase keeps the essence as JSON text in a field of the status. It is a text,
+// because the API server would merge an object with the existing one.
 //
 // Kopf: kopf.StatusDiffBaseStorage.
 type StatusDiffBase struct {
@@ -26,7 +26,7 @@ type StatusDiffBase struct {
 
 var _ DiffBaseStorage = (*StatusDiffBase)(nil)
 
-// NewStatusDiffBase makes the storage.
+// NewStatusDiffBase creates the storage.
 func NewStatusDiffBase(o StatusDiffBaseOptions) *StatusDiffBase {
 	return &StatusDiffBase{
 		field:   statusField(o.Field, o.Name, DefaultDiffBaseKey),
@@ -34,8 +34,8 @@ func NewStatusDiffBase(o StatusDiffBaseOptions) *StatusDiffBase {
 	}
 }
 
-// Build extracts the essence, without the field itself. It fails if the way
-// there leads through something that is no object.
+// Build extracts the essence, without the field itself. It fails if the path of the field
+// leads through a value that is not an object.
 func (s *StatusDiffBase) Build(body Object, extraFields []Path) (Object, error) {
 	essence, err := BuildEssence(body, extraFields, s.ignored)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// kubectlAnnotation repeats the whole object, and so says nothing about changes.
+// kubectlAnnotation repeats the whole object, so its changes say nothing.
 const kubectlAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-// BuildEssence extracts from a body what counts as a change of the object, as
-// all diff-base storages do, for those that embedders write themselves:
+// BuildEssence extracts from a body what counts as a change of the object. All diff-base
+// storages do this; custom storages can call it:
 //
 //   - everything except apiVersion, kind, metadata and status,
 //   - labels and annotations, but neither kubectl's last configuration nor the
@@ -26,8 +26,7 @@ const kubectlAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 // Empty labels, annotations, metadata and status are left out. The result
 // shares nothing with the body.
 //
-// Errors: the metadata, or something on the way to an extra field, are no
-// objects (dicts.ErrNotObject).
+// Errors: dicts.ErrNotObject if the metadata or a parent of an extra field is not an object.
 //
 // Kopf: kopf.DiffBaseStorage.build.
 func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error) {
@@ -61,7 +60,7 @@ func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error
 	return essence, nil
 }
 
-// copyFields copies those of the fields that exist.
+// copyFields copies the existing fields.
 func copyFields(from, to Object, paths []Path) error {
 	for _, path := range paths {
 		value, ok, err := dicts.Resolve(from, path)
@@ -75,7 +74,7 @@ func copyFields(from, to Object, paths []Path) error {
 	return nil
 }
 
-// removeForeignAnnotations drops the annotations that are no essence of anything.
+// removeForeignAnnotations removes the annotations that are never a part of the essence.
 func removeForeignAnnotations(essence Object) error {
 	value, ok := dicts.Lookup(essence, "metadata", "annotations")
 	if !ok {
@@ -92,12 +91,12 @@ func removeForeignAnnotations(essence Object) error {
 	return nil
 }
 
-// removeAnnotations drops annotations by their keys.
+// removeAnnotations removes annotations by key.
 func removeAnnotations(essence Object, drop func(key string) bool) {
 	maps.DeleteFunc(annotationsOf(essence), func(key string, _ any) bool { return drop(key) })
 }
 
-// removeEmptyStanzas drops the system stanzas in which nothing is left.
+// removeEmptyStanzas removes empty system stanzas.
 func removeEmptyStanzas(essence Object) error {
 	if value, ok := essence["metadata"]; ok {
 		metadata, isObject := value.(Object)
@@ -118,7 +117,7 @@ func removeEmptyStanzas(essence Object) error {
 	return nil
 }
 
-// isEmpty tells what Python takes for false.
+// isEmpty reports whether Python considers the value false.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -136,9 +135,8 @@ func isEmpty(value any) bool {
 	}
 }
 
-// encodeEssence writes the essence with the keys in the reference's order: as
-// in the body, where API servers sort them, then what was picked from metadata
-// and status.
+// encodeEssence encodes the essence with the keys in the reference's order: first in the
+// order of the body, which API servers sort, then the fields from metadata and status.
 func encodeEssence(essence Object) string {
 	members := orderedMembers(essence, nil, []string{"metadata", "status"})
 	for i, member := range members {
@@ -149,15 +147,15 @@ func encodeEssence(essence Object) string {
 	return string(dicts.Encode(members))
 }
 
-// isWholeMetadata tells whether the metadata were taken as a whole, for a handler
-// of this field: then they have the order of the body.
+// isWholeMetadata reports whether the essence has all metadata, because a handler watches
+// that field. The metadata then keep the order of the body.
 func isWholeMetadata(metadata Object) bool {
 	_, hasUID := metadata["uid"]
 	_, hasVersion := metadata["resourceVersion"]
 	return hasUID || hasVersion
 }
 
-// orderedMembers sorts the keys of an object, but for the first and the last.
+// orderedMembers sorts the keys of an object, except for the first and the last ones.
 func orderedMembers(obj Object, first, last []string) dicts.Members {
 	rank := func(key string) int {
 		if i := slices.Index(first, key); i >= 0 {

@@ -2,15 +2,15 @@ package stores
 
 import "fmt"
 
-// AnnotationsLimit is how many bytes the keys and values of all annotations of
-// an object may have together. API servers refuse objects with more.
+// AnnotationsLimit bounds the keys and values of all annotations of an object together, in
+// bytes. API servers refuse larger objects.
 //
 // See https://kubernetes.io/docs/reference/labels-annotations-taints/ and
 // apimachinery's validation.TotalAnnotationSizeLimitB.
 const AnnotationsLimit = 256 << 10
 
-// CheckAnnotations tells before a patch is sent, and so before handlers are
-// called in vain, whether the object's annotations would become too large.
+// CheckAnnotations returns an error if the patch would make the object's annotations too
+// large. It is called before handlers run and before the patch is sent.
 func CheckAnnotations(body Object, patch *Patch) error {
 	size := 0
 	patched := annotationsOf(patch.Object())
@@ -30,7 +30,7 @@ func CheckAnnotations(body Object, patch *Patch) error {
 	return nil
 }
 
-// annotationSize is zero for annotations that a patch removes.
+// annotationSize returns zero for annotations that a patch removes.
 func annotationSize(key string, value any) int {
 	text, ok := value.(string)
 	if !ok {

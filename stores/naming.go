@@ -11,17 +11,17 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// maxName is how many characters Kubernetes allows for the name of an annotation,
-// that is, for what follows the prefix and the slash.
+// maxName is the maximum number of characters after the prefix and the slash of an
+// annotation's key.
 const maxName = 63
 
-// suffixEncoding is base64 with characters that annotations may contain.
+// suffixEncoding is base64 with the characters that annotation keys allow.
 var suffixEncoding = base64.NewEncoding(
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.").WithPadding(base64.NoPadding)
 
-// Naming makes annotations' keys of the ids of handlers. There are two versions
-// of keys, which differ for long ids only: V2 uses the whole length for the name,
-// V1 for the prefix and the name together.
+// Naming creates annotation keys from handler ids. There are two versions of keys, which
+// differ for long ids only: V2 uses the whole length for the name, V1 for the prefix and the
+// name together.
 //
 // Kopf: kopf._cogs.configs.conventions.StorageKeyFormingConvention.
 type Naming struct {
@@ -29,9 +29,8 @@ type Naming struct {
 	v1     bool
 }
 
-// NewNaming makes keys with the prefix, in the version V2 and, if wanted, also
-// in the version V1. A prefix of more than 189 characters leaves too little room
-// for long names: the API server will refuse them.
+// NewNaming returns a Naming with the prefix, for the version V2 and optionally V1. The API
+// server refuses the keys of long names if the prefix has more than 189 characters.
 func NewNaming(prefix string, v1 bool) (Naming, error) {
 	if prefix == "" {
 		return Naming{}, errors.New("storages in annotations need a prefix")
@@ -39,12 +38,12 @@ func NewNaming(prefix string, v1 bool) (Naming, error) {
 	return Naming{prefix: prefix, v1: v1}, nil
 }
 
-// Keys lists the annotations that belong to an id on an object: all are written,
-// the first that exists is read. Without an object (nil), the kind is not regarded.
+// Keys lists the annotations of an id on an object. All are written, and the first existing
+// one is read. A nil body skips the adjustment for the object's kind.
 func (n Naming) Keys(id string, body Object) []string {
 	if isReplicaSetOfDeployment(body) {
-		// Kubernetes copies annotations of deployments to their replica sets,
-		// where they would be taken for the state of the replica sets.
+		// Kubernetes copies annotations of deployments to their replica sets, which would
+		// take them for their own state.
 		id += "-ofDRS"
 	}
 	keys := []string{n.V2Key(id)}
@@ -54,7 +53,7 @@ func (n Naming) Keys(id string, body Object) []string {
 	return keys
 }
 
-// V1Key is the key with the prefix counted in.
+// V1Key returns the key whose length limit includes the prefix.
 func (n Naming) V1Key(id string) string {
 	safe := SafeKey(id)
 	room := maxName - utf8.RuneCountInString(n.prefix) - 1
@@ -65,7 +64,7 @@ func (n Naming) V1Key(id string) string {
 	return n.prefix + "/" + cut(safe, room-len(suffix)) + suffix
 }
 
-// V2Key is the key with the prefix not counted in.
+// V2Key returns the key whose length limit excludes the prefix.
 func (n Naming) V2Key(id string) string {
 	suffix := ""
 	if utf8.RuneCountInString(id) > maxName {
@@ -79,12 +78,12 @@ func SafeKey(id string) string { return safeKeys.Replace(id) }
 
 var safeKeys = strings.NewReplacer("/", ".", "<", "_", ">", "_")
 
-// suffixSize is how many bytes the hash of a name has. The size is a parameter of BLAKE2b: a
-// shorter hash is not the beginning of a longer one.
+// suffixSize is the size of the hash of a name, in bytes. The size is a parameter of
+// BLAKE2b: a shorter hash is not a prefix of a longer one.
 const suffixSize = 4
 
-// KeySuffix makes cut names unique: a dash and a hash of the whole name.
-// As names must, it ends with a letter or a digit.
+// KeySuffix makes cut names unique: a dash and a hash of the whole name. It ends with a
+// letter or a digit, as Kubernetes requires.
 func KeySuffix(id string) string {
 	hash, err := blake2b.New(suffixSize, nil)
 	if err != nil {
@@ -94,8 +93,8 @@ func KeySuffix(id string) string {
 	return strings.TrimRight("-"+suffixEncoding.EncodeToString(hash.Sum(nil)), "-.")
 }
 
-// cut takes so many characters from the start, or, as Python's slices do, all
-// but so many from the end if the number is negative (for very long prefixes).
+// cut returns the first characters of a text. As in Python's slices, a negative size (for
+// very long prefixes) removes characters from the end.
 func cut(text string, size int) string {
 	runes := []rune(text)
 	if size < 0 {

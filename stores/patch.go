@@ -11,16 +11,16 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// Patch collects the changes of an object as a merge patch (RFC 7386), and keeps
-// the order in which they were made: requests list them in that order, as the
-// reference's do. The zero value is an empty patch.
+// Patch collects the changes of an object as a merge patch (RFC 7386). It keeps the order of
+// the changes, because requests list them in that order, as in the reference. The zero value
+// is an empty patch.
 type Patch struct {
 	root  Object
-	order map[string]int // when a field was set first, by its joined path
+	order map[string]int // when a field was first set, by joined path
 	count int
 }
 
-// separator joins paths to keys of the order: no name of a field has it.
+// separator joins paths to keys of the order. Field names never contain it.
 const separator = "\x00"
 
 // Set sets a field; a null deletes it from the object.
@@ -37,12 +37,11 @@ func (p *Patch) Set(path Path, value any) error {
 	return nil
 }
 
-// Merge adds another merge patch, as if both were applied one after the other.
-// Nulls are kept, since they are what removes a field. What is taken over is
-// copied.
+// Merge adds another merge patch, with the effect of both in sequence. It keeps nulls, which
+// remove fields. It copies the changes.
 //
-// Caveats: to remove a field and then to set an object there takes two merge
-// patches. In one, the object is merged into what the field has held before.
+// Caveat: replacing a field by an object takes two merge patches. In one patch, the object
+// is merged into the existing value.
 func (p *Patch) Merge(changes Object) {
 	if p.root == nil {
 		p.root = Object{}
@@ -64,7 +63,7 @@ func (p *Patch) mergeInto(target, changes Object, parent Path) {
 	}
 }
 
-// note remembers the order of a field and of its parents.
+// note records the order of a field and of its parents.
 func (p *Patch) note(path Path) {
 	if p.order == nil {
 		p.order = map[string]int{}
@@ -78,10 +77,10 @@ func (p *Patch) note(path Path) {
 	}
 }
 
-// Lookup finds what a field is set to.
+// Lookup returns the value that a field is set to.
 func (p *Patch) Lookup(path ...string) (value any, ok bool) { return dicts.Lookup(p.root, path...) }
 
-// Remove forgets a field, as if it was never set.
+// Remove drops a field from the patch.
 func (p *Patch) Remove(path Path) error {
 	if p.root == nil {
 		return nil
@@ -90,7 +89,7 @@ func (p *Patch) Remove(path Path) error {
 	return dicts.Remove(p.root, path)
 }
 
-// Object is the patch as a document; it must not be changed.
+// Object returns the patch as a document. The caller must not change it.
 func (p *Patch) Object() Object {
 	if p.root == nil {
 		return Object{}
@@ -98,11 +97,11 @@ func (p *Patch) Object() Object {
 	return p.root
 }
 
-// IsEmpty tells that there are no changes.
+// IsEmpty reports whether the patch has no changes.
 func (p *Patch) IsEmpty() bool { return len(p.root) == 0 }
 
-// Encode writes a part of the patch, or all of it, as the body of a request.
-// Fields whose order is not known come last, sorted.
+// Encode encodes the patch or a part of it as the body of a request. Fields without a known
+// order come last, sorted.
 func (p *Patch) Encode(root Object) ([]byte, error) {
 	var out bytes.Buffer
 	err := p.encode(&out, root, "")

@@ -6,7 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// DefaultTouchKey is the annotation's name for meaningless changes.
+// DefaultTouchKey is the default name of the annotation for changes without a meaning.
 const DefaultTouchKey = "touch-dummy"
 
 // AnnotationsProgressOptions are the options of AnnotationsProgress. The zero
@@ -29,7 +29,7 @@ type AnnotationsProgress struct {
 
 var _ ProgressStorage = (*AnnotationsProgress)(nil)
 
-// NewAnnotationsProgress makes the storage.
+// NewAnnotationsProgress creates the storage.
 func NewAnnotationsProgress(o AnnotationsProgressOptions) *AnnotationsProgress {
 	return &AnnotationsProgress{
 		naming:   namingOrDefault(o.Prefix, o.NoV1),
@@ -38,7 +38,7 @@ func NewAnnotationsProgress(o AnnotationsProgressOptions) *AnnotationsProgress {
 	}
 }
 
-// Fetch reads the first annotation of the handler's keys that exists.
+// Fetch reads the first existing annotation among the handler's keys.
 func (s *AnnotationsProgress) Fetch(body Object, id string) (*Record, error) {
 	doc, key, err := fetchAnnotation(body, s.naming.Keys(id, body))
 	if doc == nil || err != nil {
@@ -51,7 +51,7 @@ func (s *AnnotationsProgress) Fetch(body Object, id string) (*Record, error) {
 	return record, nil
 }
 
-// Store writes the annotations of all keys, and marks a prefix of one's own.
+// Store writes the annotations of all keys, and marks a custom prefix.
 func (s *AnnotationsProgress) Store(id string, record Record, body Object, patch *Patch) error {
 	if err := storeAnnotations(patch, s.naming.Keys(id, body), record.Encode(s.verbose)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *AnnotationsProgress) Purge(id string, body Object, patch *Patch) error 
 	return nil
 }
 
-// Touch sets an annotation that nobody reads.
+// Touch sets an annotation that has no meaning.
 func (s *AnnotationsProgress) Touch(body Object, patch *Patch, value *string) error {
 	for _, key := range s.naming.Keys(s.touchKey, body) {
 		if dicts.Equal(annotationsOf(body)[key], valueOf(value)) {
@@ -85,7 +85,7 @@ func (s *AnnotationsProgress) Touch(body Object, patch *Patch, value *string) er
 	return nil
 }
 
-// Clear drops all annotations with the prefix.
+// Clear removes all annotations with the prefix.
 func (s *AnnotationsProgress) Clear(essence Object) (Object, error) {
 	removeAnnotations(essence, func(key string) bool {
 		return strings.HasPrefix(key, s.naming.prefix+"/")
@@ -93,7 +93,7 @@ func (s *AnnotationsProgress) Clear(essence Object) (Object, error) {
 	return essence, removeEmptyStanzas(essence)
 }
 
-// Flush does nothing: all is in the patch.
+// Flush does nothing, because the patch holds all changes.
 func (s *AnnotationsProgress) Flush() error { return nil }
 
 func namingOrDefault(prefix string, noV1 bool) Naming {

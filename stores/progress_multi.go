@@ -2,9 +2,9 @@ package stores
 
 import "errors"
 
-// MultiProgress keeps records in several storages at once: all are written, and
-// the first that has a record is read. It moves operators from one storage to
-// another while objects are being handled.
+// MultiProgress keeps records in several storages: it writes all of them, and reads the
+// first one with a record. Use it to migrate operators from one storage to another while
+// objects are handled.
 //
 // Kopf: kopf.MultiProgressStorage.
 type MultiProgress []ProgressStorage
@@ -36,7 +36,7 @@ func (m MultiProgress) Touch(body Object, patch *Patch, value *string) error {
 	return m.each(func(s ProgressStorage) error { return s.Touch(body, patch, value) })
 }
 
-// Clear drops what any of the storages keeps.
+// Clear removes what any of the storages keeps.
 func (m MultiProgress) Clear(essence Object) (_ Object, err error) {
 	for _, s := range m {
 		if essence, err = s.Clear(essence); err != nil {
@@ -71,8 +71,8 @@ type SmartProgressOptions struct {
 	Status      StatusProgressOptions
 }
 
-// NewSmartProgress makes the default storage: it keeps records in annotations,
-// and reads and purges those that older operators have left in the status.
+// NewSmartProgress creates the default storage. It keeps records in annotations, and reads
+// and purges those that older operators have left in the status.
 //
 // Kopf: kopf.SmartProgressStorage.
 func NewSmartProgress(o SmartProgressOptions) MultiProgress {
@@ -82,11 +82,10 @@ func NewSmartProgress(o SmartProgressOptions) MultiProgress {
 	}
 }
 
-// DefaultProgressStorage is the storage of operators that configure none.
+// DefaultProgressStorage returns the storage of operators that do not configure one.
 func DefaultProgressStorage() ProgressStorage { return NewSmartProgress(SmartProgressOptions{}) }
 
-// readOnlyProgress is a storage to which nothing is written any more. What is
-// there is still read and purged.
+// readOnlyProgress is a storage that is read and purged, but not written.
 type readOnlyProgress struct{ ProgressStorage }
 
 func (readOnlyProgress) Store(string, Record, Object, *Patch) error { return nil }

@@ -7,14 +7,14 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// DefaultStatusName is the key under the status for all that is kept there.
+// DefaultStatusName is the default key under the status.
 const DefaultStatusName = "kopf"
 
 // StatusProgressOptions are the options of StatusProgress. The zero value is the
 // reference's default.
 type StatusProgressOptions struct {
 	Name       string // empty is DefaultStatusName; unused if both fields are given
-	Field      Path   // where records are, by ids; empty is status.<name>.progress
+	Field      Path   // of the records by id; empty is status.<name>.progress
 	TouchField Path   // the field for Touch; empty is status.<name>.dummy
 }
 
@@ -29,7 +29,7 @@ type StatusProgress struct {
 
 var _ ProgressStorage = (*StatusProgress)(nil)
 
-// NewStatusProgress makes the storage.
+// NewStatusProgress creates the storage.
 func NewStatusProgress(o StatusProgressOptions) *StatusProgress {
 	return &StatusProgress{
 		field:      statusField(o.Field, o.Name, "progress"),
@@ -64,8 +64,7 @@ func (s *StatusProgress) Fetch(body Object, id string) (*Record, error) {
 	return record, nil
 }
 
-// Store writes the record with nulls, so that the fields that are not in it
-// any more are removed from the object.
+// Store writes the record with nulls, which remove its absent fields from the object.
 func (s *StatusProgress) Store(id string, record Record, _ Object, patch *Patch) error {
 	return patch.Set(s.of(id), record.Object())
 }
@@ -75,7 +74,7 @@ func (s *StatusProgress) Purge(id string, body Object, patch *Patch) error {
 	return purgeField(body, patch, s.of(id))
 }
 
-// Touch sets a field that nobody reads.
+// Touch sets a field that has no meaning.
 func (s *StatusProgress) Touch(body Object, patch *Patch, value *string) error {
 	if present, _ := dicts.Lookup(body, s.touchField...); dicts.Equal(present, valueOf(value)) {
 		return nil
@@ -83,8 +82,8 @@ func (s *StatusProgress) Touch(body Object, patch *Patch, value *string) error {
 	return patch.Set(s.touchField, valueOf(value))
 }
 
-// Clear drops the field of the records. It fails if the way there leads through
-// something that is no object.
+// Clear removes the field of the records. It fails if the path of the field leads through a
+// value that is not an object.
 func (s *StatusProgress) Clear(essence Object) (Object, error) {
 	if err := dicts.Remove(essence, s.field); err != nil {
 		return nil, err
@@ -92,8 +91,8 @@ func (s *StatusProgress) Clear(essence Object) (Object, error) {
 	return essence, removeEmptyStanzas(essence)
 }
 
-// Flush does nothing: all is in the patch.
+// Flush does nothing, because the patch holds all changes.
 func (s *StatusProgress) Flush() error { return nil }
 
-// of is where the record of a handler is.
+// of returns the path of a handler's record.
 func (s *StatusProgress) of(id string) Path { return append(slices.Clone(s.field), id) }

@@ -12,13 +12,13 @@ import (
 //
 // Kopf: kopf.ProgressRecord.
 type Record struct {
-	Started *string  // when the handler was called first, see FormatTime
-	Stopped *string  // when it succeeded or failed for good
-	Delayed *string  // when it is to be called again
+	Started *string  // time of the first call, see FormatTime
+	Stopped *string  // time of the success or of the permanent failure
+	Delayed *string  // time of the next call
 	Purpose *string  // the reason of the cause it was called for, such as "create"
 	Retries *int     // attempts so far
-	Success *bool    // it is done and will not be called again
-	Failure *bool    // it has failed and will not be called again
+	Success *bool    // the handler has succeeded and will not be called again
+	Failure *bool    // the handler has failed and will not be called again
 	Message *string  // the last error
 	Subrefs []string // ids of its sub-handlers of all levels, sorted
 }
@@ -46,7 +46,7 @@ func (r Record) members() dicts.Members {
 	}
 }
 
-// valueOf makes a JSON value of an optional field.
+// valueOf returns the JSON value of an optional field.
 func valueOf[T any](field *T) any {
 	if field == nil {
 		return nil
@@ -54,8 +54,8 @@ func valueOf[T any](field *T) any {
 	return *field
 }
 
-// Encode writes the record as the JSON of an annotation. Absent fields are left
-// out, or null if verbose.
+// Encode encodes the record as the JSON of an annotation. Absent fields are omitted, or null
+// if verbose.
 func (r Record) Encode(verbose bool) string {
 	var kept dicts.Members
 	for _, member := range r.members() {
@@ -66,7 +66,7 @@ func (r Record) Encode(verbose bool) string {
 	return string(dicts.Encode(kept))
 }
 
-// Object is the record as a JSON object with nulls for absent fields.
+// Object returns the record as a JSON object with nulls for absent fields.
 func (r Record) Object() Object {
 	obj := Object{}
 	for _, member := range r.members() {
@@ -75,8 +75,8 @@ func (r Record) Object() Object {
 	return obj
 }
 
-// DecodeRecord reads a record from a decoded JSON document. Null fields are
-// absent, unknown ones are ignored. Errors name the fields that make no sense.
+// DecodeRecord decodes a record from a JSON document. Null fields are absent, and unknown
+// fields are ignored. Errors name the invalid fields.
 func DecodeRecord(doc any) (*Record, error) {
 	obj, ok := doc.(Object)
 	if !ok {

@@ -1,9 +1,9 @@
-// Package stores keeps the state of handling on the handled objects: the
-// progress of handlers between attempts, and the essence of the object as it was
-// handled last. All stores are pure: they read a body and write into a patch.
+// Package stores keeps the state of handling on the handled objects: the progress of
+// handlers between attempts, and the essence of the object when it was last handled. All
+// stores are pure: they read a body and write into a patch.
 //
-// What they write is byte for byte what Kopf 1.45 writes, so that an operator
-// can be moved from there and back while its objects are being handled.
+// Their output is byte for byte that of Kopf 1.45. An operator can therefore be migrated
+// from Kopf and back while its objects are being handled.
 //
 // Kopf: kopf._cogs.configs.progress, kopf._cogs.configs.diffbase.
 // See https://docs.kopf.dev/en/latest/continuity/
@@ -21,84 +21,83 @@ type Object = dicts.Object
 // Path names a nested field by the keys that lead to it.
 type Path = dicts.Path
 
-// DefaultPrefix is the prefix of the annotations unless another is configured.
+// DefaultPrefix is the default prefix of the annotations.
 const DefaultPrefix = "kopf.zalando.org"
 
-// ProgressStorage keeps a record for each handler that is not done with the
-// object yet. Handlers are named by their ids, such as "fn" or "parent/child".
+// ProgressStorage keeps a record for each unfinished handler of an object. Handlers are
+// identified by their ids, such as "fn" or "parent/child".
 //
 // # Assumptions
 //
-//   - Bodies are never changed by a storage, patches only by adding to them.
+//   - A storage never changes bodies, and only adds to patches.
 //   - Methods may be called for several objects at once.
 //
 // # Errors
 //
-// Any error stops the handling of the object for the time being: it is
-// repeated with growing delays and no handler is called meanwhile.
+// Any error stops the handling of the object for now. Handling is retried with growing
+// delays, and no handler is called in the meantime.
 //
 // See https://docs.kopf.dev/en/latest/configuration/#handling-progress
 type ProgressStorage interface {
-	// Fetch reads the record of a handler. It is nil if there is none.
-	// Garbage is a *CorruptedError.
+	// Fetch reads the record of a handler, or returns nil. An invalid record is a
+	// *CorruptedError.
 	Fetch(body Object, id string) (*Record, error)
 
 	// Store writes the record of a handler.
 	Store(id string, record Record, body Object, patch *Patch) error
 
-	// Purge deletes the record of a handler, be it stored or about to be.
+	// Purge deletes the record of a handler, whether it is stored or only in the patch.
 	Purge(id string, body Object, patch *Patch) error
 
-	// Touch makes a change with no meaning, so that the object comes back as an
-	// event. The nil value removes the trace of it.
+	// Touch makes a change without a meaning, so that the object comes back as an event. The
+	// nil value removes the touch.
 	Touch(body Object, patch *Patch, value *string) error
 
-	// Clear gives the essence without what the storage keeps on the object.
-	// It may change the given one, which is of the caller alone.
+	// Clear removes what the storage keeps on the object from the essence, and returns the
+	// result. It may change its argument.
 	Clear(essence Object) (Object, error)
 
-	// Flush is called when all records of a handling cycle have been written.
-	// Storages that write to somewhere else than the patch do it now.
+	// Flush is called when all records of a handling cycle have been written. Storages
+	// outside the patch write now.
 	Flush() error
 }
 
-// DiffBaseStorage keeps the essence of the object as it was handled last.
-// The assumptions and errors of ProgressStorage hold here too.
+// DiffBaseStorage keeps the essence of the object when it was last handled. The assumptions
+// and errors of ProgressStorage apply here, too.
 //
 // See https://docs.kopf.dev/en/latest/configuration/#change-detection
 type DiffBaseStorage interface {
-	// Build extracts the essence from the body: all that counts as a change of
-	// the object. Extra fields are those that handlers watch explicitly.
-	// See BuildEssence. The essence shares nothing with the body.
+	// Build extracts the essence from the body: everything that counts as a change of the
+	// object. Handlers watch the extra fields explicitly. See BuildEssence. The essence
+	// shares nothing with the body.
 	Build(body Object, extraFields []Path) (Object, error)
 
-	// Fetch reads the stored essence. It is nil if the object was never handled,
-	// and the caller's to change. Garbage is a *CorruptedError.
+	// Fetch reads the stored essence. It returns nil if the object was never handled. The
+	// caller may change the result. An invalid essence is a *CorruptedError.
 	Fetch(body Object) (Object, error)
 
 	// Store writes the essence.
 	Store(body Object, patch *Patch, essence Object) error
 }
 
-// EssenceHolder is a DiffBaseStorage that can tell without decoding whether an object
-// is unchanged, as most objects are when an operator starts.
+// EssenceHolder is a DiffBaseStorage that can detect an unchanged object without decoding.
+// Most objects are unchanged when an operator starts.
 type EssenceHolder interface {
-	// Holds tells whether the stored essence is certainly this one, cleared by the
-	// storage of the progress. If not, it may still be an equal one: see Fetch.
+	// Holds reports whether the stored essence certainly equals this one, which the progress
+	// storage has cleared. If not, it may still be equal: see Fetch.
 	Holds(body, essence Object) bool
 }
 
-// CorruptedError reports stored state that cannot be understood, usually because
-// somebody has edited it by hand.
+// CorruptedError reports stored state that cannot be decoded, usually after a manual edit.
 type CorruptedError struct {
-	Place string // for people: "annotation kopf.zalando.org/fn", "field status.kopf.progress"
+	Place string // for messages: "annotation kopf.zalando.org/fn", "field status.kopf.progress"
 	Err   error
 }
 
-// Error names the place.
+// Error returns a text that names the place.
 func (e *CorruptedError) Error() string { return fmt.Sprintf("%s is corrupted: %v", e.Place, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *CorruptedError) Unwrap() error { return e.Err }
 
 func corruptedAnnotation(key string, err error) error {

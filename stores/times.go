@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// isoPattern is what the reference takes for a timestamp: a date or a part of
-// it, a time or a part of it, and a zone, all with or without separators.
-// The year with the month alone needs the dash.
+// isoPattern matches the timestamps that the reference accepts: a date or a part of it, a
+// time or a part of it, and a zone, all with or without separators. A year with only a month
+// needs the dash.
 var isoPattern = regexp.MustCompile(`^(?P<year>[0-9]{4})` +
 	`(?:-(?P<monthOnly>[0-9]{1,2})|` +
 	`(?:-(?P<monthDash>[0-9]{1,2})|(?P<month>[0-9]{2}))` +
@@ -19,15 +19,14 @@ var isoPattern = regexp.MustCompile(`^(?P<year>[0-9]{4})` +
 	`(?::?(?P<second>[0-9]{1,2})(?:[.,](?P<fraction>[0-9]+))?)?` +
 	`(?P<zone>Z|(?P<sign>[-+])(?P<zoneHour>[0-9]{2}):?(?P<zoneMinute>[0-9]{2})?)?)?)?$`)
 
-// FormatTime writes a timestamp as it is stored: with six digits of the second
-// and with the zone as an offset, e.g. 2020-01-01T00:00:00.000000+00:00.
+// FormatTime formats a timestamp for storage: with six digits of the second and with the
+// zone as an offset, e.g. 2020-01-01T00:00:00.000000+00:00.
 func FormatTime(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000-07:00")
 }
 
-// ParseTime reads a timestamp in any of the usual forms of ISO 8601. Digits
-// beyond microseconds are cut. If no zone is given, the time is in UTC, and
-// aware is false.
+// ParseTime parses a timestamp in any of the usual forms of ISO 8601. It cuts digits beyond
+// microseconds. Without a zone, the time is in UTC, and aware is false.
 func ParseTime(text string) (t time.Time, aware bool, err error) {
 	match := isoPattern.FindStringSubmatch(text)
 	if match == nil {
@@ -35,13 +34,13 @@ func ParseTime(text string) (t time.Time, aware bool, err error) {
 	}
 	group := func(name string) string { return match[isoPattern.SubexpIndex(name)] }
 	year := number(group("year"), 0)
-	month := number(group("monthOnly")+group("monthDash")+group("month"), 1) // at most one is there
+	month := number(group("monthOnly")+group("monthDash")+group("month"), 1) // the pattern matches at most one
 	day := number(group("dayDash")+group("day"), 1)
 	hour, minute, second := number(group("hour"), 0), number(group("minute"), 0), number(group("second"), 0)
 	zone, ok := parseZone(group("zone"), group("sign"), number(group("zoneHour"), 0), number(group("zoneMinute"), 0))
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds(group("fraction")), zone)
 
-	// time.Date turns impossible values into possible ones, such as Feb 30 into Mar 1.
+	// time.Date normalises impossible values, such as Feb 30 to Mar 1.
 	possible := year > 0 && t.Month() == time.Month(month) && t.Day() == day &&
 		hour < 24 && minute < 60 && second < 60
 	if !ok || !possible {
@@ -62,16 +61,16 @@ func parseZone(zone, sign string, hours, minutes int) (*time.Location, bool) {
 	return time.FixedZone("", offset), hours*60+minutes < 24*60
 }
 
-// nanoseconds reads the digits after the point as far as microseconds.
+// nanoseconds converts the digits after the point, up to microseconds.
 func nanoseconds(fraction string) int {
 	return number((fraction + strings.Repeat("0", 6))[:6], 0) * int(time.Microsecond)
 }
 
-// number reads digits, or takes the default if there are none.
+// number parses digits, or returns the default for an empty text.
 func number(digits string, fallback int) int {
 	if digits == "" {
 		return fallback
 	}
-	n, _ := strconv.Atoi(digits) // the pattern has made sure that it fits
+	n, _ := strconv.Atoi(digits) // the pattern ensures that it fits
 	return n
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// accessible is an address that clients can connect to, for one to listen at:
-// those that mean all interfaces are replaced by one of them.
+// accessible turns a listen address into an address that clients can connect to. It replaces
+// an address of all interfaces by the address of one interface.
 func accessible(addr string) string {
 	ip := net.ParseIP(addr)
 	switch {
@@ -21,7 +21,7 @@ func accessible(addr string) string {
 	return "::1"
 }
 
-// buildURL leaves the port out where it is the usual one.
+// buildURL omits the default port of the scheme.
 func buildURL(scheme, host string, port int, path string) string {
 	netloc := net.JoinHostPort(host, strconv.Itoa(port))
 	if scheme == "http" && port == 80 || scheme == "https" && port == 443 {

@@ -9,28 +9,29 @@ import (
 	"sync"
 )
 
-// memory bounds the bodies of requests, from their first bytes until they are answered.
-// When it is full, a body that is still being read makes room for others: the oldest one of
-// the client whose bodies have most of the memory. Slow clients cannot keep others out.
+// memory bounds the request bodies in memory, from the first byte to the answer. When it is
+// full, the oldest unread body of the client with the most memory is dropped. Slow clients
+// therefore cannot lock out other clients.
 type memory struct {
 	all int64 // bytes
 
 	mu      sync.Mutex // guards all below, and the sizes of bodies
 	used    int64
-	coming  int64 // of the bodies that are being read
+	coming  int64 // bytes of the bodies that are still being read
 	clients map[netip.Prefix]*reading
 }
 
-// reading are the bodies of one client that are being read, the oldest first.
+// reading holds the bodies of one client that are still being read, oldest first.
 type reading struct {
 	bodies list.List
 	size   int64
 }
 
-// requestCost is counted for each request in addition to its body: headers, buffers, goroutines.
+// requestCost is the memory of a request in addition to its body: headers, buffers,
+// goroutines.
 const requestCost = 16 << 10
 
-// errCrowded is the answer to a request that has to make room.
+// errCrowded is the error of a request whose body was dropped.
 var errCrowded = errors.New("the reviews that are coming need too much memory")
 
 func newMemory(all int64) *memory { return &memory{all: all, clients: map[netip.Prefix]*reading{}} }
@@ -42,11 +43,11 @@ type body struct {
 	abort  func() // makes its reads fail
 
 	size  int64
-	place *list.Element // nil: it is not being read
+	place *list.Element // nil once the body has been read
 }
 
-// begin counts a request. If the body has to make room, its reads are made to fail by
-// abort, which must not block. It counts until release.
+// begin counts a request until release. To drop the body, memory calls abort, which makes
+// its reads fail and must not block.
 //
 // Errors: errCrowded.
 func (m *memory) begin(from netip.Prefix, abort func()) (*body, error) {
@@ -68,12 +69,12 @@ func (m *memory) begin(from netip.Prefix, abort func()) (*body, error) {
 
 // grow takes memory for a body that is being read.
 //
-// Errors: errCrowded; this body or others have to make room.
+// Errors: errCrowded if this body was dropped.
 func (b *body) grow(more int64) error {
 	m := b.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if kept := m.used - m.coming; b.place != nil && kept+b.size+more > m.all { // even without the others that are coming
+	if kept := m.used - m.coming; b.place != nil && kept+b.size+more > m.all { // too large even if all other unread bodies were dropped
 		m.drop(b)
 	}
 	for b.place != nil && m.used+more > m.all {
@@ -93,7 +94,8 @@ func (b *body) grow(more int64) error {
 	return nil
 }
 
-// victim is the body that is to make room. There is one: somebody grows. The lock is held.
+// victim is the body to drop. There is always one, because the growing body is a candidate.
+// The caller holds the lock.
 func (m *memory) victim() *body {
 	var most *reading
 	for _, c := range m.clients {
@@ -104,14 +106,14 @@ func (m *memory) victim() *body {
 	return most.bodies.Front().Value.(*body)
 }
 
-// drop ends the reading of a body, and takes its memory away. The lock is held.
+// drop ends the reading of a body, and frees its memory. The caller holds the lock.
 func (m *memory) drop(b *body) {
 	m.settle(b)
 	m.used -= b.size
 	b.size = 0
 }
 
-// settle ends the reading of a body, which keeps its memory. The lock is held.
+// settle ends the reading of a body, which keeps its memory. The caller holds the lock.
 func (m *memory) settle(b *body) {
 	c := m.clients[b.from]
 	c.bodies.Remove(b.place)
@@ -122,9 +124,9 @@ func (m *memory) settle(b *body) {
 	}
 }
 
-// whole says that the body has been read: it does not make room for others any more.
+// whole marks the body as read: it can no longer be dropped.
 //
-// Errors: errCrowded; it had to, before.
+// Errors: errCrowded if the body was dropped before.
 func (b *body) whole() error {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
@@ -135,7 +137,7 @@ func (b *body) whole() error {
 	return nil
 }
 
-// release gives the memory back.
+// release frees the memory of the request.
 func (b *body) release() {
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
@@ -146,14 +148,15 @@ func (b *body) release() {
 	b.size = 0
 }
 
-// believed is how much memory a body gets, at most, before it has sent anything.
+// believed bounds the memory that an announced length reserves before any data arrives, in
+// bytes.
 const believed = 64 << 10
 
-// read reads the whole body, of a reader that has a limit. Its memory is first what its
-// sender announces, as far as that is believed, and then doubles as the body grows.
+// read reads the whole body from a reader that has a limit. The buffer starts with the
+// announced length, at most believed, and doubles as the body grows.
 func (b *body) read(from io.Reader, announced, limit int64) ([]byte, error) {
 	var text []byte
-	next := int(min(max(announced, 0), believed)) + bytes.MinRead // the room in which the end is seen
+	next := int(min(max(announced, 0), believed)) + bytes.MinRead // the extra room lets the reader see the end
 	for {
 		if len(text) == cap(text) {
 			next = max(min(2*cap(text), int(limit)+bytes.MinRead), next, cap(text)+bytes.MinRead)

@@ -23,10 +23,10 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// backdating lets certificates be valid on machines whose clocks are late.
+// backdating keeps certificates valid on machines whose clocks are late.
 const backdating = 5 * time.Minute
 
-// newAuthority makes an authority, valid from now on.
+// newAuthority creates an authority that is valid from now on.
 func newAuthority(now time.Time, lifetime time.Duration) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,8 +49,8 @@ func newAuthority(now time.Time, lifetime time.Duration) (*authority, error) {
 	return &authority{cert, key}, nil
 }
 
-// issue signs a certificate for names and addresses of a server. It ends with the
-// authority at the latest.
+// issue signs a certificate for the names and addresses of a server. The certificate does
+// not outlive the authority.
 func (a *authority) issue(names []string, now time.Time, lifetime time.Duration) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -89,8 +89,8 @@ func newTemplate(name string, now time.Time, lifetime time.Duration) (*x509.Cert
 	}, nil
 }
 
-// splitNames tells host names and addresses apart, each once. Addresses that
-// nobody can connect to, such as 0.0.0.0, are left out.
+// splitNames splits names into host names and addresses, without duplicates. It omits
+// addresses that clients cannot connect to, such as 0.0.0.0.
 func splitNames(names []string) (dnsNames []string, addresses []net.IP) {
 	for _, name := range names {
 		ip := net.ParseIP(name)
@@ -107,7 +107,8 @@ func splitNames(names []string) (dnsNames []string, addresses []net.IP) {
 	return dnsNames, addresses
 }
 
-// commonName is informational: the names count. It has at most 64 characters.
+// commonName is informational: clients check the alternative names. It has at most 64
+// characters.
 func commonName(dnsNames []string, addresses []net.IP) string {
 	name := "kopf"
 	switch {
@@ -119,7 +120,7 @@ func commonName(dnsNames []string, addresses []net.IP) string {
 	return name[:min(len(name), 64)]
 }
 
-// pemOf writes certificates.
+// pemOf encodes certificates in PEM.
 func pemOf(certs ...*x509.Certificate) []byte {
 	var text []byte
 	for _, cert := range certs {
@@ -128,7 +129,7 @@ func pemOf(certs ...*x509.Certificate) []byte {
 	return text
 }
 
-// pemOfKey writes a private key.
+// pemOfKey encodes a private key in PEM.
 func pemOfKey(key crypto.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -137,11 +138,11 @@ func pemOfKey(key crypto.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// maxCertificates bounds a text with certificates, in bytes: a system's authorities take
-// a twentieth of it.
+// maxCertificates bounds a text with certificates, in bytes. The authorities of a typical
+// system need a twentieth of it.
 const maxCertificates = 4 << 20
 
-// parseCertificates reads all certificates of a text.
+// parseCertificates parses all certificates of a PEM text.
 func parseCertificates(text []byte) ([]*x509.Certificate, error) {
 	if len(text) > maxCertificates {
 		return nil, fmt.Errorf("it has %d bytes; certificates have at most %d", len(text), maxCertificates)

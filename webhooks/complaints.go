@@ -10,9 +10,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// complaints log what clients do wrong, without letting them fill the log: of each
-// reason, the first line at once, and in each interval after that one line with the
-// number of others.
+// complaints logs client errors at a limited rate. For each reason, it logs the first line
+// at once, and then one line with the number of suppressed lines in each interval.
 type complaints struct {
 	log zerolog.Logger
 
@@ -20,13 +19,14 @@ type complaints struct {
 	more map[string]*more
 }
 
-// more are the complaints of an interval after the first one.
+// more counts the suppressed complaints of an interval.
 type more struct {
 	count int
 	last  string
 }
 
-// complaintInterval is the time between two lines of one reason. There are few reasons.
+// complaintInterval is the time between two lines of one reason. The number of reasons is
+// small.
 const complaintInterval = 5 * time.Second
 
 func newComplaints(log zerolog.Logger) *complaints {
@@ -50,7 +50,8 @@ func (c *complaints) say(level zerolog.Level, reason, message string) {
 	time.AfterFunc(complaintInterval, func() { c.next(level, reason) })
 }
 
-// next ends an interval. Without complaints in it, the next one is a first one again.
+// next ends an interval. After an interval without complaints, the next complaint is logged
+// at once.
 func (c *complaints) next(level zerolog.Level, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,10 +68,10 @@ func (c *complaints) next(level zerolog.Level, reason string) {
 	time.AfterFunc(complaintInterval, func() { c.next(level, reason) })
 }
 
-// maxQuoted bounds what messages repeat of a request, in bytes.
+// maxQuoted bounds the part of a request that messages quote, in bytes.
 const maxQuoted = 200
 
-// cut shortens a text of a client for messages.
+// cut shortens a client's text for messages.
 func cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text

@@ -16,10 +16,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// conversionID is where conversions are asked for: no handler has this id.
+// conversionID is the path of conversion requests. No handler can have this id.
 const conversionID = "-/convert"
 
-// conversionAnswer is what a conversion request is answered with.
+// conversionAnswer is the response to a conversion request.
 type conversionAnswer struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`
@@ -37,7 +37,7 @@ type conversionResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// convert converts all objects of a request, or none.
+// convert converts all objects of a request, or fails.
 func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) answer {
 	request, err := reviews.DecodeConversion(body)
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) ans
 	return answer{code: http.StatusOK, body: text}
 }
 
-// convertObject converts one object. Large ones take several slots.
+// convertObject converts one object. A large object takes several slots.
 func (h *Handler) convertObject(ctx context.Context, r *http.Request, object json.RawMessage, desired string) ([]byte, error) {
 	if int64(len(object)) > h.limits.Body {
 		return nil, fmt.Errorf("an object has %d bytes; the limit is %d", len(object), h.limits.Body)
@@ -76,9 +76,9 @@ func (h *Handler) convertObject(ctx context.Context, r *http.Request, object jso
 	return h.operator.Convert(ctx, object, desired)
 }
 
-// conversions keep the definitions of converted resources in step with the server.
-// They stay as they are at the exit: without conversion, the API server would pass
-// off objects of one version as those of another one.
+// conversions keeps the conversion settings of custom resource definitions in step with the
+// server. They remain at exit: without conversion, the API server would return objects of
+// one version as objects of another version.
 type conversions struct {
 	cluster Cluster
 	log     zerolog.Logger
@@ -127,7 +127,7 @@ func (c conversions) define(ctx context.Context, name string, config ClientConfi
 	return nil
 }
 
-// onlyOne removes the way that is not used any more, which a merge would keep.
+// onlyOne sets the unused way to null, because a merge patch would keep it.
 func onlyOne(config dicts.Object) dicts.Object {
 	for _, key := range []string{"url", "service"} {
 		if _, ok := config[key]; !ok {

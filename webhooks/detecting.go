@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// LocalHost is the name of this machine inside of a local cluster, as the
-// certificate of its API server or its version tell; empty for other clusters.
+// LocalHost is the name of this machine inside a local cluster. It is derived from the
+// certificate of the API server or from its version, and is empty for other clusters.
 //
 // Kopf: kopf._kits.webhooks.ClusterDetector.guess_host.
 func LocalHost(cert *x509.Certificate, version string) string {
@@ -31,7 +31,7 @@ func LocalHost(cert *x509.Certificate, version string) string {
 	return ""
 }
 
-// detect asks for the name of this machine.
+// detect finds the name of this machine.
 func (e Environment) detect(ctx context.Context) (string, error) {
 	if e.Detect == nil {
 		return "", nil
@@ -48,8 +48,8 @@ func (e Environment) detect(ctx context.Context) (string, error) {
 	return host, nil
 }
 
-// AutoTunnel is a local server if this machine has a name in the cluster, and else
-// a tunnel to it.
+// AutoTunnel is a local server if the cluster has a name for this machine. Otherwise, it is
+// a tunnel.
 //
 // Kopf: kopf.WebhookAutoTunnel (v1.45).
 type AutoTunnel struct {
@@ -64,7 +64,7 @@ func (s AutoTunnel) bind(env Environment) Server {
 	return &s
 }
 
-// Serve decides, and serves.
+// Serve chooses between the server and the tunnel, and serves.
 func (s *AutoTunnel) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
 	host, err := s.env.detect(ctx)
 	if err != nil {

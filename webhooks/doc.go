@@ -1,7 +1,6 @@
-// Package webhooks lets the API server reach the handlers of an operator: it
-// accepts admission and conversion reviews over HTTPS, with certificates of its
-// own or given ones, and keeps the configurations in the cluster that name it.
-// What the handlers decide comes from an Operator.
+// Package webhooks makes the handlers of an operator reachable for the API server. It
+// accepts admission and conversion reviews over HTTPS, with generated or given certificates.
+// It maintains the webhook configurations in the cluster. An Operator decides the reviews.
 //
 // Kopf: kopf._core.engines.admission, kopf._kits.webhooks (v1.45);
 // https://docs.kopf.dev/en/latest/admission/
@@ -15,40 +14,40 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// Server accepts the requests of the API server: one of this package, or one of a
-// program that embeds operators.
+// Server accepts the requests of the API server. This package has several implementations,
+// and embedding programs can supply their own.
 //
 // Kopf: kopf.WebhookServerProtocol (v1.45).
 type Server interface {
-	// Serve passes requests to the handler until the context ends, and then finishes
-	// those that are under way: nil in that case. The path of a request, without what
-	// the client config has before it, is the id of the handler that is meant.
+	// Serve passes requests to the handler until the context ends. It then finishes the
+	// running requests and returns nil. The path of a request, after the prefix of the
+	// client config, is the id of the handler.
 	//
-	// As soon as requests are accepted, the client config is announced, and again
-	// whenever it changes: all webhooks are reconfigured then.
+	// Serve announces the client config as soon as it accepts requests, and again after each
+	// change. Each announcement reconfigures all webhooks.
 	Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error
 }
 
 // Operator is the operator behind the webhooks. It is safe for concurrent use.
 type Operator interface {
-	// Handlers are those for webhooks, with the resources that they are for now.
+	// Handlers returns the webhook handlers with their current resources.
 	Handlers() []reviews.Handler
 
-	// Changed has something to receive after the resources have changed.
+	// Changed returns a channel that receives a value after the resources have changed.
 	Changed() <-chan struct{}
 
-	// Review decides about a request. An error means that it cannot be answered; it
-	// is a reviews.Error if that is the fault of who has sent it.
+	// Review decides a request. An error means that there is no decision. The error is a
+	// reviews.Error if the client is at fault.
 	Review(ctx context.Context, in *reviews.Incoming) (*reviews.Verdict, error)
 
-	// Convert brings an object into another apiVersion.
+	// Convert converts an object to another apiVersion.
 	Convert(ctx context.Context, object []byte, desired string) ([]byte, error)
 
 	Cluster
 }
 
-// Cluster is the API as far as webhooks need it. Errors from the server are those
-// of k8s.io/apimachinery/pkg/api/errors.
+// Cluster is the part of the Kubernetes API that webhooks use. Errors of the API server are
+// those of k8s.io/apimachinery/pkg/api/errors.
 type Cluster interface {
 	Get(ctx context.Context, path apipath.Path) ([]byte, error)
 	Create(ctx context.Context, path apipath.Path, object []byte) error

@@ -19,40 +19,41 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// Limits bound what requests may cost. The zero value works.
+// Limits bound the cost of requests. The zero value is valid.
 type Limits struct {
-	// Body bounds a request, in bytes. Two objects of the largest size that the API
-	// server takes (3 MiB) fit. Default: 8 MiB. It bounds an object of a conversion, too.
+	// Body bounds a review, and one object of a conversion, in bytes. The default of 8 MiB
+	// fits two objects of the largest size that the API server accepts (3 MiB).
 	Body int64
 
-	// Concurrent bounds the requests that are handled at once, in slots: one slot for
-	// each 32 KiB of a request, at most three quarters of all. A request takes its
-	// slots when it has been read, or waits for them until its time is over.
-	// Default: 256.
+	// Concurrent is the number of slots for requests that are handled at once. A request
+	// takes one slot for each 32 KiB, at most three quarters of all slots. It takes them
+	// after it has been read, and waits for them until its deadline. Default: 256.
 	Concurrent int
 
-	// Conversion and Conversions bound requests for conversions: all objects of a
-	// listing may be in one. Defaults: 64 MiB, 8 requests at once.
+	// Conversion bounds a conversion request in bytes, because one request may hold all
+	// objects of a listing. Conversions bounds the requests at once. Defaults: 64 MiB, 8
+	// requests.
 	Conversion  int64
 	Conversions int
 
-	// Memory bounds the bodies of all admission reviews from their first bytes to their answers, and
-	// those of all conversions once more, in bytes. When it is full, bodies that are still
-	// coming make room: the oldest one of the client that has most. Default: 128 MiB.
+	// Memory bounds the bodies of all admission reviews from their first byte to the answer,
+	// in bytes. A second bound of equal size applies to conversions. When the memory is
+	// full, the oldest unread body of the client with the most memory is dropped. Default:
+	// 128 MiB.
 	Memory int64
 
-	// ReadTimeout bounds the time in which the body of a request comes. The request's own
-	// time bounds it, too. Default: 10 seconds.
+	// ReadTimeout bounds the time to read the body of a request, in addition to the timeout
+	// of the request. Default: 10 seconds.
 	ReadTimeout time.Duration
 
-	// Timeout bounds a request that does not say how long its sender waits; longer
-	// ones are cut to it. Default: 30 seconds, the longest of Kubernetes.
+	// Timeout bounds a request, also one that announces a longer timeout. Default: 30
+	// seconds, the maximum of Kubernetes.
 	Timeout time.Duration
 
-	// Connections bound the connections of the servers of this package: in all, of one
-	// address, and those that have not brought a review. Defaults: 2,048, and half of
-	// that each; a quarter of it has not brought a review if clients must have
-	// certificates.
+	// Connections bound the connections of the servers of this package: all connections,
+	// those of one address, and those that have not delivered a review. Defaults: 2,048 in
+	// all, half of it for one address, and half of it without a review. The last bound is a
+	// quarter if clients must present certificates.
 	Connections conns.Limits
 }
 
@@ -67,30 +68,30 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// slotBytes is how much of a request one slot is for: decoded, it may take 100 times
+// slotBytes is the request size that one slot covers. A decoded request may take 100 times
 // as much memory.
 const slotBytes = 32 << 10
 
-// Handler answers reviews. Its Wait is to be called at the end.
+// Handler answers reviews. The caller must call Wait at the end.
 type Handler struct {
 	operator    Operator
 	limits      Limits
 	log         *complaints
 	reviews     lane
 	conversions lane
-	objects     *slots         // of conversions, while they are converted
-	running     sync.WaitGroup // reviews, also those whose senders were answered already
+	objects     *slots         // slots for the objects of conversions
+	running     sync.WaitGroup // running reviews, including those that were already answered
 }
 
-// lane are the bounds for requests of one kind.
+// lane holds the bounds for requests of one kind.
 type lane struct {
 	limit    int64 // of a body
 	memory   *memory
 	slots    *slots
-	weighted bool // large ones take several slots
+	weighted bool // large requests take several slots
 }
 
-// NewHandler makes the handler of all requests for an operator.
+// NewHandler creates the handler of all requests to an operator.
 func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	limits = limits.withDefaults()
 	return &Handler{
@@ -101,16 +102,16 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	}
 }
 
-// weight is how many slots so many bytes take.
+// weight is the number of slots for a size in bytes.
 func (s *slots) weight(size int) int { return min(1+size/slotBytes, max(1, s.all*3/4)) }
 
-// Wait waits until all handlers have ended.
+// Wait blocks until all handlers have ended.
 func (h *Handler) Wait() { h.running.Wait() }
 
-// ServeHTTP answers one request, always before its sender gives up.
+// ServeHTTP answers one request, always before the client gives up.
 //
-// The handlers have a goroutine of their own: an answer is not whole before this function
-// returns, and they may continue for a while after their time is over.
+// Handlers run in their own goroutine, because a response is complete only when this
+// function returns, and handlers may outlast the deadline.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
 	defer cancel()
@@ -130,7 +131,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, h.handle(ctx, r, lane.slots, weight, body, func() answer { return answerTo(ctx, r, text) }))
 }
 
-// handle waits for slots, and for an answer, until the request's time is over.
+// handle waits for slots and for an answer, until the deadline of the request.
 func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, weight int, body *body, do func() answer) answer {
 	request := conns.Begin(ctx)
 	defer request.End()
@@ -154,7 +155,7 @@ func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, wei
 	}
 }
 
-// reason groups errors for the log.
+// reason is the group of the error in the log.
 func (a answer) reason() string {
 	var late lateError
 	switch {
@@ -166,10 +167,10 @@ func (a answer) reason() string {
 	return strconv.Itoa(a.code)
 }
 
-// errBusy is the answer to requests that no slot became free for.
+// errBusy is the error of a request that found no free slot in time.
 var errBusy = errors.New("too many reviews are under way")
 
-// answer is what is sent back: text if it is an error.
+// answer is the response: a text in case of an error, else JSON.
 type answer struct {
 	code int
 	body []byte
@@ -194,18 +195,18 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
 	if a.err != nil {
 		kind = "text/plain; charset=utf-8"
 		var bad *reviews.Error
-		if errors.As(a.err, &bad) && bad.Code != http.StatusNotFound { // whoever sends nonsense has to shake hands again
+		if errors.As(a.err, &bad) && bad.Code != http.StatusNotFound { // a client that sends invalid requests has to repeat the handshake
 			w.Header().Set("Connection", "close")
 		}
 		h.log.warn(a.reason(), fmt.Sprintf("A review for %q cannot be answered: %v", cut(r.URL.Path), a.err))
 	}
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(a.code)
-	_, _ = w.Write(a.body) // whoever has asked may be gone
+	_, _ = w.Write(a.body) // the client may have disconnected
 }
 
-// withDeadline ends the context a little before the sender gives up, as the API
-// server says in the query.
+// withDeadline ends the context shortly before the client gives up, according to the timeout
+// in the query.
 func (h *Handler) withDeadline(ctx context.Context, wanted string) (context.Context, context.CancelFunc) {
 	timeout := h.limits.Timeout
 	if said, err := time.ParseDuration(wanted); err == nil && said > 0 {
@@ -215,14 +216,15 @@ func (h *Handler) withDeadline(ctx context.Context, wanted string) (context.Cont
 	return context.WithTimeoutCause(ctx, left, lateError{left, timeout})
 }
 
-// lateError is the cause of a request whose time is over.
+// lateError is the cause of a context whose deadline has passed.
 type lateError struct{ left, timeout time.Duration }
 
 func (e lateError) Error() string {
 	return fmt.Sprintf("the handlers took longer than %v, and the API server waits for %v", e.left, e.timeout)
 }
 
-// read reads a request that may be a review. The body is to be released if there is no error.
+// read reads a request that may be a review. The caller releases the body if there is no
+// error.
 func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Request, lane *lane) (*body, []byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, nil, &reviews.Error{Code: http.StatusMethodNotAllowed, Message: "Method Not Allowed"}
@@ -237,7 +239,7 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(late) {
 		late = deadline
 	}
-	_ = control.SetReadDeadline(late) // servers that have none have limits of their own
+	_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
 	body, err := lane.memory.begin(conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return nil, nil, unread(err)
@@ -247,11 +249,11 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		body.release()
 		return nil, nil, unread(err)
 	}
-	_ = control.SetReadDeadline(time.Time{}) // from now on, the connection is watched for its end, and a deadline would be taken for that
+	_ = control.SetReadDeadline(time.Time{}) // the server now watches the connection for its end, and would take a deadline for that end
 	return body, text, nil
 }
 
-// unread is why a request was not read.
+// unread returns the reason why a request could not be read.
 func unread(err error) error {
 	var large *http.MaxBytesError
 	switch {
@@ -273,7 +275,7 @@ func (h *Handler) answer(ctx context.Context, r *http.Request, body []byte) answ
 	return answer{code: http.StatusOK, body: response}
 }
 
-// review asks the operator.
+// review asks the operator for a decision.
 func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) ([]byte, error) {
 	request, err := reviews.Decode(body)
 	if err != nil {
@@ -293,7 +295,7 @@ func (h *Handler) review(ctx context.Context, r *http.Request, body []byte) ([]b
 	return Respond(answered, verdict.Failures, verdict.Warnings, verdict.Patch)
 }
 
-// headersOf are the headers as they were received.
+// headersOf returns the headers as they were received.
 func headersOf(r *http.Request) map[string][]string {
 	headers := map[string][]string{"Host": {r.Host}}
 	for name, values := range r.Header {

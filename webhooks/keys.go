@@ -11,8 +11,8 @@ import (
 	"github.com/youmark/pkcs8"
 )
 
-// decryptKey decrypts a private key with a password: both forms that openssl
-// writes. A key that is not encrypted needs none.
+// decryptKey decrypts a private key with a password, in both formats that OpenSSL writes. It
+// returns an unencrypted key unchanged.
 func decryptKey(text []byte, password string) ([]byte, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -42,8 +42,8 @@ func decryptKey(text []byte, password string) ([]byte, error) {
 	return pemOfKey(key)
 }
 
-// Bounds of how passwords become keys: of scrypt N·r·p, which takes 128 times as many
-// bytes, and of PBKDF2 the iterations. OpenSSL writes 131,072 and 2,048.
+// Bounds of key derivation. For scrypt, N·r·p is bounded, which takes 128 times as many
+// bytes. For PBKDF2, the iterations are bounded. OpenSSL writes 131,072 and 2,048.
 const (
 	maxScrypt     = 1 << 21
 	maxIterations = 2_000_000
@@ -54,8 +54,8 @@ var (
 	oidScrypt = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11591, 4, 11}
 )
 
-// checkDerivation refuses an encrypted key (PKCS #8) that says that more time or memory is
-// needed for its password than any program asks for. Other faults are found when it is decrypted.
+// checkDerivation refuses an encrypted key (PKCS #8) whose parameters demand more time or
+// memory than any known program uses. Decryption finds all other faults.
 func checkDerivation(der []byte) error {
 	var sealed struct {
 		Algorithm struct {

@@ -16,46 +16,45 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
-// LocalServer is an HTTPS server in this process. The zero value listens on a free
-// port of all interfaces, with a certificate that is generated for the occasion.
+// LocalServer is an HTTPS server in this process. The zero value listens on a free port of
+// all interfaces, with a generated certificate.
 //
 // Kopf: kopf.WebhookServer (v1.45).
 type LocalServer struct {
-	Addr string // where to listen; empty: all interfaces
+	Addr string // listen address; empty: all interfaces
 	Port int    // 0: any free one
-	Path string // before the ids of handlers; empty: none
+	Path string // prefix of the handlers' paths; may be empty
 
-	// Host is how the API server reaches this machine; Addr by default. Detect asks
-	// for the usual name on the machine of a local cluster, if it is one.
+	// Host is the host name for the API server. The default is Addr. Detect uses the name of
+	// this machine in a local cluster, if there is one.
 	Host   string
 	Detect bool
 
-	// Service is named to the API server instead of a URL: a service that leads to
-	// the port.
+	// Service replaces the URL for the API server: a service that leads to the port.
 	Service *Service
 
-	// CAData or CAFile is named to the API server as the authority that has signed
-	// the certificate of the server (PEM). By default it is CertFile, or what was
-	// generated. CADump is a file that gets whatever is named.
+	// CAData or CAFile is the certificate authority (PEM) that the API server uses to verify
+	// the server. The default is CertFile, or the generated authority. The server writes the
+	// authority in use to the file CADump.
 	CAData []byte
 	CAFile string
 	CADump string
 
 	Insecure bool        // HTTP: for tunnels, and for debugging
-	TLS      *tls.Config // instead of all below
+	TLS      *tls.Config // replaces all fields below
 
-	CertFile, KeyFile string        // of the server (PEM); they are read again when they change
+	CertFile, KeyFile string        // of the server (PEM); the server reads them again when they change
 	Password          string        // of KeyFile
-	FileCheckInterval time.Duration // how often to look at the files; a minute by default
+	FileCheckInterval time.Duration // interval between two checks of the files; default: one minute
 
-	// Secret keeps a generated authority and certificate, which all replicas of an
-	// operator use and renew.
+	// Secret stores the generated authority and certificate. All replicas of an operator
+	// share and renew them.
 	Secret *SecretRef
 
-	ExtraSANs []string // more names for a generated certificate
+	ExtraSANs []string // additional names for the generated certificate
 
-	// Verify says what is wanted of certificates of clients, and the others, which
-	// authorities they are from: files, folders, or PEM.
+	// Verify is the mode of verification of client certificates. The other fields name the
+	// authorities of clients: files, directories, or PEM.
 	Verify                     VerifyMode
 	VerifyCAFile, VerifyCAPath string
 	VerifyCAData               []byte
@@ -63,26 +62,27 @@ type LocalServer struct {
 	env Environment
 }
 
-// VerifyMode is what a server wants of its clients.
+// VerifyMode says whether clients must present a certificate.
 type VerifyMode string
 
-// The modes. The default is VerifyNone without authorities, else VerifyOptional.
+// The modes of verification. The default is VerifyNone without authorities of clients, else
+// VerifyOptional.
 const (
 	VerifyNone     VerifyMode = "none"
 	VerifyOptional VerifyMode = "optional"
 	VerifyRequired VerifyMode = "required"
 )
 
-// Environment is what servers of this package know of their operator.
+// Environment is what a server of this package knows of its operator.
 type Environment struct {
 	Cluster Cluster
 	Log     zerolog.Logger
 
-	// Detect finds the name of this machine inside of a local cluster; empty if the
-	// cluster is none.
+	// Detect finds the name of this machine inside a local cluster. It returns an empty name
+	// for other clusters.
 	Detect func(ctx context.Context) (string, error)
 
-	Expires func(notAfter time.Time) // is called for each certificate; may be nil
+	Expires func(notAfter time.Time) // called for each certificate; may be nil
 
 	Connections conns.Limits // of servers
 }
@@ -93,8 +93,8 @@ func (e Environment) expires(cert *tls.Certificate) {
 	}
 }
 
-// bind tells the servers of this package about their operator. Servers that are made
-// of them, by embedding, are not asked: they decide themselves.
+// bind gives the environment to the servers of this package. Servers that embed them keep
+// their own environment.
 func bind(server Server, env Environment) Server {
 	switch s := server.(type) {
 	case *LocalServer:
@@ -114,13 +114,13 @@ func (s LocalServer) bind(env Environment) Server {
 
 func (s *LocalServer) hasOwnTLS() bool { return s.TLS != nil }
 
-// source is where the certificate is from.
+// source returns the source of the certificate.
 func (s *LocalServer) source() (source, error) {
 	switch {
 	case s.Insecure && (s.TLS != nil || s.CertFile != "" || s.Secret != nil):
 		return nil, errors.New("the webhook server: insecure excludes certificates")
 	case (s.CertFile == "") != (s.KeyFile == ""):
-		return nil, errors.New("the webhook server: certfile and pkeyfile are only together of use")
+		return nil, errors.New("the webhook server: certfile and pkeyfile must be set together")
 	case s.Secret != nil && s.CertFile != "":
 		return nil, errors.New("the webhook server: either certfile or secret can be given, not both")
 	case s.Insecure, s.TLS != nil:
@@ -133,7 +133,7 @@ func (s *LocalServer) source() (source, error) {
 	return &generated{names: s.names(), schedule: defaultSchedule}, nil
 }
 
-// givenBundle is the authority that is named by the options; nil if none is.
+// givenBundle returns the authority that the options name, or nil.
 func (s *LocalServer) givenBundle() ([]byte, error) {
 	if s.CAData != nil || s.CAFile == "" {
 		return s.CAData, nil
@@ -149,13 +149,13 @@ func (s *LocalServer) dump(bundle []byte) error {
 	if s.CADump == "" || bundle == nil {
 		return nil
 	}
-	if err := os.WriteFile(s.CADump, bundle, 0o644); err != nil { //nolint:gosec // it is public
+	if err := os.WriteFile(s.CADump, bundle, 0o644); err != nil { //nolint:gosec // it holds no secret
 		return fmt.Errorf("cadump of the webhook server: %w", err)
 	}
 	return nil
 }
 
-// tlsConfig is that of the listener; nil for HTTP.
+// tlsConfig is the configuration of the listener; nil for HTTP.
 func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 	if s.Insecure {
 		return nil, nil
@@ -164,7 +164,7 @@ func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 	if s.TLS != nil {
 		config = s.TLS.Clone()
 	}
-	config.NextProtos = []string{"http/1.1"} // what API servers speak to webhooks; HTTP/2 would multiply what a connection can ask for
+	config.NextProtos = []string{"http/1.1"} // API servers use HTTP/1.1 for webhooks; HTTP/2 would multiply the requests of one connection
 	roots, err := s.clientRoots()
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	case VerifyRequired:
 		if config.ClientCAs == nil {
-			return nil, errors.New("verify_mode required: there are no authorities of clients")
+			return nil, errors.New("verify_mode required: no certificate authorities of clients are set: add verify_cafile, verify_capath or verify_cadata")
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	default:
@@ -191,7 +191,7 @@ func (s *LocalServer) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// clientRoots are the authorities of clients; nil if there are none.
+// clientRoots returns the certificate authorities of clients, or nil.
 func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 	texts := map[string][]byte{}
 	if s.VerifyCAData != nil {

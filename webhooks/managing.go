@@ -14,12 +14,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// configuration is an object in the cluster that tells the API server about the
-// webhooks of one kind.
+// configuration is the object in the cluster that registers the webhooks of one kind with
+// the API server.
 type configuration struct {
 	name    string
 	kind    abi.Kind // of handlers
-	reason  string   // in messages
+	reason  string   // for messages
 	object  string   // the kind of the object
 	plural  string
 	cluster Cluster
@@ -33,12 +33,13 @@ func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*conf
 	}
 }
 
-// path is that of the object; without a name, of all of its kind.
+// path is the path of the object, or of all objects of its kind without a name.
 func (c *configuration) path(name string) (apipath.Path, error) {
 	return apipath.Of(apipath.Target{Group: "admissionregistration.k8s.io", Version: "v1", Plural: c.plural, Name: name})
 }
 
-// create creates the object if it is not there: to look first would need one more right.
+// create creates the object if it does not exist. It does not read first, because reading
+// needs another right.
 func (c *configuration) create(ctx context.Context) error {
 	object := dicts.Object{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": c.object, "metadata": dicts.Object{"name": c.name},
@@ -59,14 +60,14 @@ func (c *configuration) create(ctx context.Context) error {
 	return nil
 }
 
-// reconfigure names the webhooks of all handlers.
+// reconfigure writes the webhooks of all handlers.
 func (c *configuration) reconfigure(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
 	c.log.Info().Msg(fmt.Sprintf("Reconfiguring the %s webhook %s.", c.reason, c.name))
 	return c.patch(ctx, handlers, config, false)
 }
 
-// clean leaves only persistent webhooks: requests must not fail because of others
-// when nobody answers them.
+// clean keeps only persistent webhooks. The others would make requests fail, because the
+// server has stopped.
 func (c *configuration) clean(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
 	c.log.Info().Msg(fmt.Sprintf("Cleaning up the admission webhook %s.", c.name))
 	return c.patch(ctx, handlers, config, true)
@@ -94,7 +95,7 @@ func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, c
 	return nil
 }
 
-// describeWebhook is the webhook of one handler.
+// describeWebhook returns the webhook of one handler.
 //
 // Kopf: kopf._core.engines.admission.build_webhooks.
 func describeWebhook(h reviews.Handler, suffix string, config ClientConfig) (dicts.Object, error) {
@@ -141,7 +142,7 @@ func operationsOf(spec abi.Handler) []any {
 	return operations
 }
 
-// json is the form of the API.
+// json returns the config in the form of the Kubernetes API.
 func (c ClientConfig) json() dicts.Object {
 	object := dicts.Object{}
 	if c.URL != nil {
@@ -163,12 +164,12 @@ func (c ClientConfig) json() dicts.Object {
 	return object
 }
 
-// managed keeps configurations in step with the handlers and with the server.
+// managed keeps the configurations in step with the handlers and with the server.
 type managed struct {
 	configurations []*configuration
 	conversions    conversions
 	operator       Operator
-	announced      *ClientConfig // the latest one; nil: none yet
+	announced      *ClientConfig // the latest client config; nil before the first one
 }
 
 func (m *managed) create(ctx context.Context) error {
@@ -194,10 +195,10 @@ func (m *managed) reconfigure(ctx context.Context) error {
 	return m.conversions.reconfigure(ctx, handlers, *m.announced)
 }
 
-// asked tells whether API servers may have learnt of the server by a configuration.
+// asked reports whether API servers may know the server from a configuration.
 func (m *managed) asked() bool { return m.announced != nil && len(m.configurations) > 0 }
 
-// clean writes all configurations for the last time.
+// clean removes the webhooks that are not persistent from all configurations.
 func (m *managed) clean(ctx context.Context) error {
 	if m.announced == nil {
 		return nil

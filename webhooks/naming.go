@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Name is the name of a handler's webhook in a configuration: its id with what
-// Kubernetes does not accept replaced, and the suffix of the operator's settings.
+// Name is the name of a handler's webhook in a configuration: the id, with replacements for
+// what Kubernetes does not accept, and the suffix of the operator's settings.
 func Name(id, suffix string) string {
 	var name strings.Builder
 	for _, r := range id {
@@ -29,7 +29,7 @@ func Name(id, suffix string) string {
 	return name.String() + "." + suffix
 }
 
-// ClientConfig is how the API server reaches the webhooks: by a URL, or by a service.
+// ClientConfig tells the API server how to reach the webhooks: by a URL or by a service.
 //
 // See https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 type ClientConfig struct {
@@ -38,7 +38,7 @@ type ClientConfig struct {
 	CABundle string   `json:"caBundle,omitempty"` // base64
 }
 
-// Service is a service in the cluster.
+// Service identifies a service in the cluster.
 type Service struct {
 	Namespace string  `json:"namespace,omitempty"`
 	Name      string  `json:"name,omitempty"`
@@ -46,8 +46,8 @@ type Service struct {
 	Port      int     `json:"port,omitempty"`
 }
 
-// For is the configuration for one handler: its id is the last part of the path,
-// so that the server knows which handler is meant.
+// For returns the client config for one handler. The id of the handler is the last part of
+// the path.
 func (c ClientConfig) For(id string) ClientConfig {
 	var parts []string
 	for _, part := range strings.Split(id, "/") {
@@ -69,7 +69,7 @@ func (c ClientConfig) For(id string) ClientConfig {
 	return c
 }
 
-// quote escapes all but letters, digits and _.-~, as the reference does.
+// quote escapes all characters except letters, digits and _.-~, as the reference does.
 func quote(part string) string {
 	return strings.ReplaceAll(url.QueryEscape(part), "+", "%20")
 }

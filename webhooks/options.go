@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// options are all options of all servers in their JSON form.
+// options holds the options of all server types in their JSON form.
 type options struct {
 	Type string  `json:"type"`
 	Addr *string `json:"addr"`
@@ -43,7 +43,7 @@ type options struct {
 	Binary *string `json:"binary"`
 }
 
-// Hosts are the names of the machine that runs a local cluster, inside of it.
+// Host names by which local clusters reach the machine that runs them.
 const (
 	K3dHost           = "host.k3d.internal"
 	MinikubeHost      = "host.minikube.internal"
@@ -58,14 +58,14 @@ var (
 	tunnelOptions     = []string{"type", "addr", "port", "path", "token", "region", "binary"}
 	autoTunnelOptions = []string{"type", "addr", "port", "path"}
 
-	// ofHost are those that only the host may give: files, passwords, programs, secrets.
+	// ofHost lists the options of the class host: files, passwords, programs, secrets.
 	ofHost = []string{"secret", "cafile", "cadump", "certfile", "pkeyfile", "password", "verify_cafile", "verify_capath", "token", "binary"}
 )
 
-// serverType is a kind of servers.
+// serverType is a type of server.
 type serverType struct {
 	options []string
-	host    bool // it runs programs, so only the host may choose it
+	host    bool // only the host may choose it, because it runs programs
 	make    func(o options) Server
 }
 
@@ -85,15 +85,14 @@ var serverTypes = map[string]serverType{
 	}},
 }
 
-// ParseServer makes a server of its JSON form: {"type": "server", "port": 9443}, or
-// only the type as a string. Guests may not name files, passwords, programs and
-// secrets.
+// ParseServer creates a server from its JSON form: {"type": "server", "port": 9443}, or the
+// type as a string. Guests may not set files, passwords, programs and secrets.
 //
-// Errors name the option, and the class of one that a guest may not use.
+// Errors name the option, and the class of an option that a guest may not set.
 func ParseServer(raw json.RawMessage, fromGuest bool) (Server, error) {
 	var name string
 	if json.Unmarshal(raw, &name) == nil {
-		raw, _ = json.Marshal(map[string]string{"type": name}) // a map of strings is always JSON
+		raw, _ = json.Marshal(map[string]string{"type": name}) // a map of strings always encodes
 	}
 	given, o, err := decodeOptions(raw)
 	if err != nil {
@@ -135,7 +134,7 @@ func decodeOptions(raw json.RawMessage) (given map[string]json.RawMessage, o opt
 	return given, o, nil
 }
 
-// Bounds of names in generated certificates.
+// Limits of names in generated certificates.
 const (
 	maxSANs = 100
 	maxSAN  = 253 // bytes
@@ -144,7 +143,7 @@ const (
 func (o options) check() error {
 	switch {
 	case o.Port != nil && (*o.Port < 0 || *o.Port > 65535):
-		return fmt.Errorf("the port %d is none", *o.Port)
+		return fmt.Errorf("invalid port %d: must be 0–65535", *o.Port)
 	case o.Service != nil && (o.Service.Name == "" || o.Service.Namespace == ""):
 		return errors.New("a service needs a namespace and a name")
 	case o.Secret != nil && (o.Secret.Name == "" || o.Secret.Namespace == ""):
@@ -167,7 +166,7 @@ func (o options) check() error {
 	return err
 }
 
-// local makes a server, with a host if the options have none.
+// local creates a local server. The host applies if the options have none.
 func (o options) local(host string) *LocalServer {
 	s := &LocalServer{
 		Addr: value(o.Addr), Port: value(o.Port), Path: value(o.Path), Host: host, Service: o.Service, Secret: o.Secret,
@@ -195,7 +194,7 @@ func (o options) ngrok() *NgrokTunnel {
 	}
 }
 
-// value is what a pointer points to; the zero value for nil.
+// value dereferences a pointer; nil gives the zero value.
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T

@@ -12,16 +12,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/patches"
 )
 
-// Request is what an answer takes from the review it answers.
+// Request holds the fields of a review that its answer repeats.
 type Request struct {
 	APIVersion string // of the review; admission.k8s.io/v1 by default
 	Kind       string // of the review; AdmissionReview by default
 	UID        string // of the request
 }
 
-// Respond makes the answer to a review, as JSON: it is allowed if no handler has failed.
-// Of several errors one is told: of admission, then permanent, then temporary, then
-// any other. The patch is in the answer even if it is not allowed, as in the reference.
+// Respond returns the answer to a review, as JSON. The request is allowed if no handler has
+// failed. Of several errors, the answer shows one: an admission error first, then a
+// permanent one, then a temporary one, then any other. As in the reference, the answer holds
+// the patch even if the request is denied.
 func Respond(request Request, failures []*abi.Error, warnings []string, patch []patches.Operation) ([]byte, error) {
 	response := dicts.Members{{Key: "allowed", Value: len(failures) == 0}}
 	if len(patch) > 0 {
@@ -58,11 +59,11 @@ func rank(kind abi.ErrorKind) int {
 	return len(order)
 }
 
-// maxCode is the largest code that fits into an answer of HTTP.
+// maxCode is the largest code that fits into an HTTP response.
 const maxCode = 999
 
-// status is the error that the user is shown. With a larger code, the API server would
-// break the connection instead of showing the message.
+// status is the error that the user sees. The API server would close the connection for a
+// larger code, and show no message.
 func status(failure *abi.Error) dicts.Object {
 	code := http.StatusInternalServerError
 	if failure.Kind == abi.ErrorAdmission && failure.Code != 0 && failure.Code <= maxCode {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// bundle is a certificate with all authorities that clients are to trust, the
-// newest first. It is never changed, only followed by another one.
+// bundle is a certificate with all authorities that clients have to trust, newest first. It
+// is immutable: a rotation creates a new bundle.
 type bundle struct {
 	authorities []*authority
 	leaf        *tls.Certificate
 }
 
-// keyPair is what a server needs of it.
+// keyPair returns the part of the bundle that a server needs.
 func (b *bundle) keyPair() *keyPair {
 	var certs []*x509.Certificate
 	for _, a := range b.authorities {
@@ -23,26 +23,26 @@ func (b *bundle) keyPair() *keyPair {
 	return &keyPair{b.leaf, pemOf(certs...)}
 }
 
-// signer is the authority that has signed the certificate; -1: none of them.
+// signer is the index of the authority that signed the certificate, or -1.
 func (b *bundle) signer() int {
 	return slices.IndexFunc(b.authorities, func(a *authority) bool {
 		return b.leaf != nil && b.leaf.Leaf.CheckSignatureFrom(a.cert) == nil
 	})
 }
 
-// schedule says when authorities and certificates are renewed.
+// schedule determines when authorities and certificates are renewed.
 type schedule struct {
 	authority time.Duration // lifetime of an authority
 	leaf      time.Duration // lifetime of a certificate
-	overlap   time.Duration // from naming an authority to clients until it is used, and as long after it was used last
-	check     time.Duration // how often to look
+	overlap   time.Duration // from the announcement of an authority to its first use, and from its last use to its removal
+	check     time.Duration // interval between two checks
 }
 
 var defaultSchedule = schedule{authority: 365 * 24 * time.Hour, leaf: 90 * 24 * time.Hour, overlap: time.Hour, check: time.Minute}
 
-// next is the bundle that follows at a time: the same one if it is still good. It
-// takes one step after the other, so that clients trust an authority before any
-// server uses it, and as long as any server may still use it:
+// next returns the bundle for a point in time: the present one while it is still good. It
+// takes one step at a time. Clients therefore trust an authority before any server uses it,
+// and as long as any server may still use it:
 //
 //  1. when two thirds of an authority's lifetime are over, a new one is added;
 //  2. after the overlap, it signs a new certificate;
@@ -76,8 +76,8 @@ func (s schedule) next(b *bundle, names []string, now time.Time) (*bundle, error
 	return next, nil
 }
 
-// renewLeaf signs a new certificate if there is none for these names, if it is
-// old, or if there is a newer authority that everybody knows.
+// renewLeaf signs a new certificate if the names have changed, if the certificate is old, or
+// if a newer authority is known to all clients.
 func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 	best := s.signing(b.authorities, now)
 	if b.leaf != nil {
@@ -86,7 +86,7 @@ func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 		if covers(known, names) && !s.aged(b.leaf.Leaf, s.leaf, now) && signer >= 0 && signer <= best {
 			return nil
 		}
-		names = append(slices.Clone(names), known...) // other replicas may want others
+		names = append(slices.Clone(names), known...) // other replicas may need other names
 	}
 	leaf, err := b.authorities[best].issue(names, now, s.leaf)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s schedule) renewLeaf(b *bundle, names []string, now time.Time) error {
 	return nil
 }
 
-// signing is the newest authority that is known to all clients by now.
+// signing is the newest authority that all clients know by now.
 func (s schedule) signing(authorities []*authority, now time.Time) int {
 	for i, a := range authorities {
 		if s.settled(a.cert, now) {
@@ -106,12 +106,12 @@ func (s schedule) signing(authorities []*authority, now time.Time) int {
 	return len(authorities) - 1
 }
 
-// settled tells whether the overlap since a certificate was made is over.
+// settled reports whether the overlap since the creation of a certificate is over.
 func (s schedule) settled(cert *x509.Certificate, now time.Time) bool {
 	return !now.Before(cert.NotBefore.Add(backdating + s.overlap))
 }
 
-// aged tells whether a certificate is in the last third of its life.
+// aged reports whether a certificate is in the last third of its life.
 func (s schedule) aged(cert *x509.Certificate, lifetime time.Duration, now time.Time) bool {
 	return now.After(cert.NotAfter.Add(-lifetime / 3))
 }
@@ -124,7 +124,7 @@ func addressesOf(cert *x509.Certificate) []string {
 	return list
 }
 
-// covers tells whether all names that can be in a certificate are known.
+// covers reports whether the certificate has all names that a certificate can have.
 func covers(known, names []string) bool {
 	dnsNames, addresses := splitNames(names)
 	for _, ip := range addresses {

@@ -17,32 +17,32 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
-// SecretRef names a secret.
+// SecretRef identifies a secret.
 type SecretRef struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// String is the name as in messages.
+// String returns NAMESPACE/NAME.
 func (r SecretRef) String() string { return r.Namespace + "/" + r.Name }
 
-// path is that of the secret; without a name, of all secrets in its namespace.
+// path is the path of the secret, or of all secrets in its namespace without a name.
 func (r SecretRef) path(name string) (apipath.Path, error) {
 	return apipath.Of(apipath.Target{Version: "v1", Namespace: r.Namespace, Plural: "secrets", Name: name})
 }
 
-// shared is a bundle in a secret, which all replicas of an operator read, and
-// whoever comes first renews.
+// shared is a bundle in a secret. All replicas of an operator read it, and the first one
+// that finds it old renews it.
 type shared struct {
 	ref      SecretRef
 	names    []string
 	cluster  Cluster
 	schedule schedule
 
-	last *keyPair // that was loaded last
+	last *keyPair // the last one that was loaded
 }
 
-// secret is the form of a secret as far as it matters.
+// secret holds the fields of a secret that this package uses.
 type secret struct {
 	APIVersion string            `json:"apiVersion,omitempty"`
 	Kind       string            `json:"kind,omitempty"`
@@ -56,12 +56,12 @@ type secretMeta struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
-// writeAttempts bounds the attempts to write before the others.
+// writeAttempts bounds the attempts to write the secret when other replicas write it, too.
 const writeAttempts = 10
 
 func (s *shared) load(ctx context.Context) (*keyPair, error) {
 	if s.cluster == nil {
-		return nil, fmt.Errorf("secret %s: there is no cluster to read it from", s.ref)
+		return nil, fmt.Errorf("secret %s: it cannot be read without a cluster", s.ref)
 	}
 	for range writeAttempts {
 		pair, err := s.attempt(ctx)
@@ -72,10 +72,11 @@ func (s *shared) load(ctx context.Context) (*keyPair, error) {
 			return pair, err
 		}
 	}
-	return nil, fmt.Errorf("secret %s: others change it all the time", s.ref)
+	return nil, fmt.Errorf("secret %s: gave up after %d conflicts: another writer keeps changing it", s.ref, writeAttempts)
 }
 
-// attempt reads the secret, and writes what follows, unless somebody else did.
+// attempt reads the secret and writes its successor. The write fails with a conflict if
+// another replica was first.
 func (s *shared) attempt(ctx context.Context) (*keyPair, error) {
 	found, before, err := s.read(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *shared) attempt(ctx context.Context) (*keyPair, error) {
 	return after.keyPair(), nil
 }
 
-// read reads the secret; nil if there is none, and no bundle if it is empty.
+// read reads the secret: nil if it does not exist, and no bundle if it is empty.
 func (s *shared) read(ctx context.Context) (*secret, *bundle, error) {
 	path, err := s.ref.path(s.ref.Name)
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *shared) write(ctx context.Context, found *secret, b *bundle) error {
 	return s.cluster.Patch(ctx, path, patch)
 }
 
-// watch looks at the secret now and then: others may have renewed it.
+// watch reads the secret periodically, because another replica may renew it.
 func (s *shared) watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error) {
 	repeatedly(ctx, s.schedule.check, func() {
 		before := s.last
@@ -161,8 +162,8 @@ func (s *shared) watch(ctx context.Context, log zerolog.Logger, update func(*key
 	})
 }
 
-// encode makes the data of a secret. The keys of the authorities are there too: each
-// replica may have to sign the next certificate.
+// encode returns the data of a secret. They include the keys of the authorities, because
+// each replica may have to sign the next certificate.
 func (b *bundle) encode() (map[string][]byte, error) {
 	var keys []byte
 	for _, a := range b.authorities {
@@ -179,18 +180,18 @@ func (b *bundle) encode() (map[string][]byte, error) {
 	return map[string][]byte{"ca.crt": b.keyPair().bundle, "ca.key": keys, "tls.crt": pemOf(b.leaf.Leaf), "tls.key": key}, nil
 }
 
-// Bounds of what is read from a secret, which others may have edited: the time that is
-// needed for keys and signatures grows with their lengths.
+// Limits of the data of a secret, which users may have edited. The time for keys and
+// signatures grows with their lengths.
 const (
 	maxSecretPart  = 64 << 10
 	maxAuthorities = 10
-	maxKey         = 1 << 10 // DER; ours have 138 bytes
+	maxKey         = 1 << 10 // DER; generated keys have 138 bytes
 )
 
 var errNotOurs = errors.New("it is not one of ours: want ca.crt, ca.key, tls.crt and tls.key that belong together")
 
-// decodeBundle reads the data of a secret, and refuses what we did not write: it
-// would be lost.
+// decodeBundle reads the data of a secret. It refuses data that this package did not write,
+// because a renewal would overwrite them.
 func decodeBundle(data map[string][]byte) (*bundle, error) {
 	for _, key := range []string{"ca.crt", "ca.key", "tls.crt", "tls.key"} {
 		if len(data[key]) > maxSecretPart {

@@ -7,9 +7,9 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// LabelSelector makes the API server call a webhook for objects with these labels
-// only. Functions cannot be told to it: the host asks the guest then. It is nil if
-// there is nothing to select by.
+// LabelSelector makes the API server call a webhook only for objects with these labels. A
+// selector cannot express functions: the host asks the guest instead. The result is nil
+// without a condition.
 //
 // See https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
 func LabelSelector(labels map[string]abi.Raw) (dicts.Object, error) {
@@ -40,7 +40,7 @@ func LabelSelector(labels map[string]abi.Raw) (dicts.Object, error) {
 	return dicts.Object{"matchExpressions": expressions}, nil
 }
 
-// text is a value as a label has it.
+// text converts a value to the text of a label.
 func text(value any) string {
 	if s, ok := value.(string); ok {
 		return s

@@ -9,31 +9,32 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Webhooks serves the handlers of an operator, and tells the API server so.
+// Webhooks serves the handlers of an operator, and registers them with the API server.
 type Webhooks struct {
 	Server Server
 
-	// Managed is the name of the configurations that are kept in the cluster, and the
-	// suffix of the names of the webhooks in them. Empty: somebody else makes them.
+	// Managed is the name of the configurations that Webhooks keeps in the cluster, and the
+	// suffix of the webhooks' names. If it is empty, the administrator maintains the
+	// configurations.
 	Managed string
 
-	// Detect finds the name of this machine in a local cluster, for servers that ask
-	// for it; empty if the cluster is none.
+	// Detect finds the name of this machine in a local cluster, for servers that need it. It
+	// returns an empty name for other clusters.
 	Detect func(ctx context.Context) (string, error)
 
-	// Renewed is told when each certificate of the server expires, as far as it is
-	// known to us; may be nil.
+	// Renewed is called with the expiry of each certificate of the server, if it is known.
+	// It may be nil.
 	Renewed func(expires time.Time)
 
 	Limits Limits
 	Log    zerolog.Logger
 }
 
-// cleanTimeout bounds the last writes.
+// cleanTimeout bounds the last writes of the configurations.
 const cleanTimeout = 10 * time.Second
 
-// Run serves until the context ends. Then the configurations are cleaned first, so
-// that nobody asks any more, and the server stops after it.
+// Run serves until the context ends. At the end, it first cleans the configurations, so that
+// no new requests arrive, and then stops the server.
 func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	m := &managed{operator: operator, conversions: conversions{operator, w.Log}}
 	if w.Managed != "" {
@@ -66,11 +67,11 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	return err
 }
 
-// exitDelay is how long the server goes on when its webhooks are in no configuration any
-// more: API servers learn of that a moment later, and would fail requests until then.
+// exitDelay is how long the server continues after the configurations are cleaned. API
+// servers learn of the change a moment later, and would fail requests until then.
 const exitDelay = time.Second
 
-// linger lets the server go on for the delay, or until it ends by itself.
+// linger keeps the server running for the delay, or until it ends by itself.
 func linger(ended <-chan error, before error) (gone bool, err error) {
 	select {
 	case err := <-ended:
@@ -80,11 +81,11 @@ func linger(ended <-chan error, before error) (gone bool, err error) {
 	}
 }
 
-// errEnded is a server that does not want to serve any more.
+// errEnded is the error of a server that has ended before its context.
 var errEnded = errors.New("the webhook server has ended")
 
-// manage reconfigures the webhooks whenever the server or the resources change. It
-// tells whether the server has ended.
+// manage reconfigures the webhooks whenever the server or the resources change. It reports
+// whether the server has ended.
 func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, ended <-chan error) (err error, gone bool) { //nolint:revive // both say how it ended
 	for {
 		select {
@@ -112,7 +113,7 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 	}
 }
 
-// mailbox keeps the latest client config until it is looked at.
+// mailbox keeps the latest client config until it is read.
 type mailbox struct {
 	filled chan struct{}
 

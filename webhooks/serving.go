@@ -18,19 +18,19 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/conns"
 )
 
-// Limits of connections. Reviews have their own, see Limits.
+// Limits of connections. The limits of reviews are in Limits.
 const (
-	headerTimeout = 5 * time.Second // also of the handshake of TLS
+	headerTimeout = 5 * time.Second // also for the TLS handshake
 	readTimeout   = 15 * time.Second
-	writeTimeout  = 45 * time.Second // from the head of the request on: longer than any review
+	writeTimeout  = 45 * time.Second // counts from the head of the request: longer than any review
 	idleTimeout   = 2 * time.Minute
 	exitTimeout   = 5 * time.Second
 
 	headerSize = 32 << 10 // API servers need less than 1 KiB
 )
 
-// newServer makes a server whose clients can neither keep it busy by being slow, nor take
-// the connections of others.
+// newServer creates a server that slow clients cannot keep busy, and whose connections one
+// client cannot exhaust.
 func (s *LocalServer) newServer(handler http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -41,7 +41,7 @@ func (s *LocalServer) newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// bounded accepts connections within the limits.
+// bounded wraps a listener to accept connections within the limits.
 func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) net.Listener {
 	limits := s.env.Connections
 	if config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && limits.Unproven == 0 {
@@ -50,7 +50,7 @@ func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) net.Lis
 	return conns.New(limits).Listener(listener)
 }
 
-// Serve listens, announces how to be reached, and serves until the context ends.
+// Serve listens, announces the client config, and serves until the context ends.
 func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
 	if s.Detect && s.Host == "" {
 		host, err := s.env.detect(ctx)
@@ -78,7 +78,7 @@ func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce 
 	return s.serve(ctx, listener, config, source, first, handler, announce)
 }
 
-// serve serves on a listener, with fresh certificates as they come.
+// serve serves on a listener, and adopts new certificates.
 func (s *LocalServer) serve(
 	ctx context.Context, listener net.Listener, config *tls.Config, source source, first *keyPair, handler http.Handler, announce func(ClientConfig),
 ) error {
@@ -123,7 +123,7 @@ func accessibleOr(addr string) string {
 	return addr
 }
 
-// serveUntil serves until the context ends, then finishes the requests under way.
+// serveUntil serves until the context ends, then finishes the running requests.
 func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }() // Waited for below.
@@ -135,7 +135,7 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), exitTimeout)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		_ = server.Close() // the patience is over: requests that still run are cut off
+		_ = server.Close() // the grace period is over: this ends the remaining requests
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("the webhook server: %w", err)
@@ -143,7 +143,7 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 	return nil
 }
 
-// routed leaves the server's own path out of the requests' paths.
+// routed removes the server's path prefix from the paths of requests.
 func (s *LocalServer) routed(handler http.Handler) http.Handler {
 	root := strings.TrimRight(s.root(), "/")
 	if root == "" {
@@ -154,12 +154,12 @@ func (s *LocalServer) routed(handler http.Handler) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte("404: Not Found")) // whoever has asked may be gone
+		_, _ = w.Write([]byte("404: Not Found")) // the client may have disconnected
 	})
 	return mux
 }
 
-// clientConfig is how the API server reaches the server.
+// clientConfig tells the API server how to reach the server.
 func (s *LocalServer) clientConfig(port int, bundle []byte) ClientConfig {
 	config := ClientConfig{CABundle: encodeBundle(bundle)}
 	if s.Service != nil {
@@ -184,7 +184,7 @@ func (s *LocalServer) url(host string, port int) string {
 	return buildURL(scheme, host, port, s.root())
 }
 
-// root is the path before the ids, with a slash at its beginning if there is any.
+// root is the prefix of the handlers' paths, with a leading slash unless it is empty.
 func (s *LocalServer) root() string {
 	if s.Path == "" || strings.HasPrefix(s.Path, "/") {
 		return s.Path
@@ -192,7 +192,7 @@ func (s *LocalServer) root() string {
 	return "/" + s.Path
 }
 
-// hostName is the host that is named to the API server.
+// hostName is the host name for the API server.
 func (s *LocalServer) hostName() string {
 	if s.Host != "" {
 		return s.Host
@@ -200,7 +200,7 @@ func (s *LocalServer) hostName() string {
 	return accessible(s.Addr)
 }
 
-// names are what a generated certificate is for.
+// names are the names of a generated certificate.
 func (s *LocalServer) names() []string {
 	names := []string{s.hostName(), accessible(s.Addr)}
 	if s.Service != nil {
@@ -210,7 +210,7 @@ func (s *LocalServer) names() []string {
 	return append(names, s.ExtraSANs...)
 }
 
-// debugWriter takes what the HTTP server has to say about bad connections.
+// debugWriter logs the messages of the HTTP server about bad connections.
 type debugWriter struct{ log *complaints }
 
 func (w debugWriter) Write(line []byte) (int, error) {

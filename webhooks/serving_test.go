@@ -256,7 +256,7 @@ func TestBadCertificates(t *testing.T) {
 		want   string
 	}{
 		{"no such file", webhooks.LocalServer{CertFile: "/nowhere", KeyFile: keyFile}, "certfile of the webhook server: open /nowhere"},
-		{"no key", webhooks.LocalServer{CertFile: certFile}, "certfile and pkeyfile are only together of use"},
+		{"no key", webhooks.LocalServer{CertFile: certFile}, "certfile and pkeyfile must be set together"},
 		{"garbage", webhooks.LocalServer{CertFile: garbage, KeyFile: keyFile}, "failed to find any PEM data"},
 		{"a garbage key", webhooks.LocalServer{CertFile: certFile, KeyFile: garbage}, "it has no private key in PEM"},
 		{"no such authority", webhooks.LocalServer{CAFile: "/nowhere", CertFile: certFile, KeyFile: keyFile}, "cafile of the webhook server"},
@@ -264,7 +264,7 @@ func TestBadCertificates(t *testing.T) {
 		{"garbage of clients", webhooks.LocalServer{VerifyCAFile: garbage}, "authorities of clients: " + garbage + ": it has no certificates in PEM"},
 		{"no such folder", webhooks.LocalServer{VerifyCAPath: "/nowhere"}, "verify_capath: open /nowhere"},
 		{"an unwritable dump", webhooks.LocalServer{Addr: "127.0.0.1", CADump: "/nowhere/x"}, "cadump of the webhook server"},
-		{"required without authorities", webhooks.LocalServer{Verify: webhooks.VerifyRequired}, "verify_mode required: there are no authorities of clients"},
+		{"required without authorities", webhooks.LocalServer{Verify: webhooks.VerifyRequired}, "verify_mode required: no certificate authorities of clients are set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.server.Serve(t.Context(), nil, func(webhooks.ClientConfig) {})

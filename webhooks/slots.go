@@ -7,31 +7,30 @@ import (
 	"sync"
 )
 
-// slots bound what is handled at once. Large requests take several slots.
+// slots bounds the requests that are handled at once. Large requests take several slots.
 //
 // # Guarantees
 //
-//   - Free slots go to the client that holds the fewest, among those that wait and that
-//     the free slots are enough for: a client that keeps many of them busy does not
-//     take the next one as well.
-//   - Requests of one client get their slots in the order in which they came.
+//   - Free slots go to the waiting client that holds the fewest slots, if they suffice for
+//     its request. A client with many slots therefore does not take the next one as well.
+//   - Requests of one client get their slots in the order of arrival.
 //   - A request that needs several slots does not block others while it waits for them.
 type slots struct {
 	all int
 
 	mu      sync.Mutex // guards all below
 	free    int
-	waiting int // requests
+	waiting int // waiting requests
 	clients map[netip.Prefix]*slotClient
 }
 
-// slotClient is a client that holds slots, or waits for some.
+// slotClient is a client that holds slots or waits for slots.
 type slotClient struct {
 	held  int
 	queue list.List // of *slotWait
 }
 
-// first is who waits for the longest time; nil: nobody does.
+// first is the request that has waited longest; nil if no request waits.
 func (c *slotClient) first() *slotWait {
 	if first := c.queue.Front(); first != nil {
 		return first.Value.(*slotWait)
@@ -41,14 +40,14 @@ func (c *slotClient) first() *slotWait {
 
 type slotWait struct {
 	wanted int
-	given  chan struct{} // closed when the slots are the waiter's
+	given  chan struct{} // closed when the waiter has its slots
 }
 
 func newSlots(all int) *slots {
 	return &slots{all: all, free: all, clients: map[netip.Prefix]*slotClient{}}
 }
 
-// take waits for slots, at most for all that there are, until the context ends.
+// take waits for slots until the context ends. It asks for at most all slots.
 //
 // Errors: errBusy.
 func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
@@ -73,14 +72,14 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-wait.given: // meanwhile
+	case <-wait.given: // the slots arrived at the same moment
 		return give, nil
 	default:
 	}
 	c.queue.Remove(place)
 	s.waiting--
 	s.forget(address, c)
-	s.hand() // a smaller one may have waited behind it
+	s.hand() // a smaller request may wait behind it
 	return nil, errBusy
 }
 
@@ -100,7 +99,8 @@ func (s *slots) forget(address netip.Prefix, c *slotClient) {
 	}
 }
 
-// hand hands out free slots as long as they are enough for somebody. The lock is held.
+// hand assigns free slots while they suffice for a waiting request. The caller holds the
+// lock.
 func (s *slots) hand() {
 	for s.free > 0 && s.waiting > 0 {
 		var next *slotClient

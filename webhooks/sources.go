@@ -13,8 +13,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// keyPair is a certificate with its key, and the authorities that clients are to
-// trust, in PEM; nil: whom they trust anyway.
+// keyPair is a certificate with its key, and the authorities that clients have to trust, in
+// PEM. Nil authorities mean the client's default.
 type keyPair struct {
 	cert   *tls.Certificate // nil for HTTP
 	bundle []byte
@@ -24,16 +24,16 @@ func (p *keyPair) equal(other *keyPair) bool {
 	return bytes.Equal(p.bundle, other.bundle) && bytes.Equal(p.cert.Certificate[0], other.cert.Certificate[0])
 }
 
-// source is where a server has its certificate from.
+// source provides the certificate of a server.
 type source interface {
 	load(ctx context.Context) (*keyPair, error)
 
-	// watch hands on fresh certificates until the context ends. Failures are logged:
-	// the old one is good for a while.
+	// watch passes new certificates to update until the context ends. It logs failures,
+	// because the old certificate remains valid for a while.
 	watch(ctx context.Context, log zerolog.Logger, update func(*keyPair) error)
 }
 
-// fixed has no certificate, or one that is not ours.
+// fixed has no certificate, or a certificate from outside this package.
 type fixed struct{ bundle func() ([]byte, error) }
 
 func (f fixed) load(context.Context) (*keyPair, error) {
@@ -43,7 +43,7 @@ func (f fixed) load(context.Context) (*keyPair, error) {
 
 func (f fixed) watch(ctx context.Context, _ zerolog.Logger, _ func(*keyPair) error) { <-ctx.Done() }
 
-// repeatedly does something again and again until the context ends.
+// repeatedly calls do at each interval until the context ends.
 func repeatedly(ctx context.Context, interval time.Duration, do func()) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -57,18 +57,18 @@ func repeatedly(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// files are read again when their content changes: mounted secrets change without
-// events. What is only half written is tried again the next time.
+// files reads its files again when their content changes, because mounted secrets change
+// without notifications. It retries a half-written file at the next check.
 type files struct {
 	cert, key, ca string
 	password      string
-	bundle        func() ([]byte, error) // nil: the certificate itself
+	bundle        func() ([]byte, error) // nil: the certificate is its own authority
 	interval      time.Duration
 
 	seen [sha256.Size]byte
 }
 
-// defaultCheckInterval is that of the reference.
+// defaultCheckInterval is the default of the reference.
 const defaultCheckInterval = time.Minute
 
 func (f *files) load(context.Context) (*keyPair, error) {
@@ -113,8 +113,8 @@ func (f *files) watch(ctx context.Context, log zerolog.Logger, update func(*keyP
 	})
 }
 
-// generated is a certificate that only this process knows. Before it expires, a
-// new one follows, by the same schedule as shared ones.
+// generated is a certificate that only this process knows. It is renewed before it expires,
+// by the schedule of shared certificates.
 type generated struct {
 	names    []string
 	schedule schedule

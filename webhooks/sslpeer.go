@@ -12,8 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// peerOf is the certificate of the client, in the form in which the reference's
-// language shows certificates: an empty object if there is none that was verified.
+// peerOf returns the verified certificate of the client in Python's form, or an empty object
+// without one.
 //
 // See https://docs.python.org/3/library/ssl.html#ssl.SSLSocket.getpeercert
 func peerOf(state *tls.ConnectionState) abi.Raw {
@@ -49,10 +49,10 @@ func describePeer(cert *x509.Certificate) dicts.Object {
 	return peer
 }
 
-// peerTime is how OpenSSL writes times.
+// peerTime is the time format of OpenSSL.
 const peerTime = "Jan _2 15:04:05 2006 GMT"
 
-// describeName lists the parts of a name in their order, each a list of one pair.
+// describeName lists the parts of a name in order, each as a list of one pair.
 func describeName(name pkix.Name) []any {
 	parts := []any{}
 	for _, part := range name.Names {
@@ -61,7 +61,7 @@ func describeName(name pkix.Name) []any {
 	return parts
 }
 
-// attributeNames are the long names of OpenSSL.
+// attributeNames maps attributes to their long names in OpenSSL.
 var attributeNames = map[string]string{
 	"2.5.4.3": "commonName", "2.5.4.5": "serialNumber", "2.5.4.6": "countryName", "2.5.4.7": "localityName",
 	"2.5.4.8": "stateOrProvinceName", "2.5.4.9": "streetAddress", "2.5.4.10": "organizationName",

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// NgrokTunnel lets the API server reach a server on this machine through ngrok,
-// a program and a service. The program is not downloaded: it must be installed.
+// NgrokTunnel makes a server on this machine reachable for the API server through ngrok, a
+// program and a service. The program must be installed: the host does not download it.
 //
-// Anybody who knows the URL can send requests to the operator.
+// Each client that knows the URL can send requests to the operator.
 //
 // Kopf: kopf.WebhookNgrokTunnel (v1.45).
 type NgrokTunnel struct {
-	Addr   string // where the local end listens; empty: the loopback interface
+	Addr   string // listen address of the local end; empty: the loopback interface
 	Port   int    // 0: any free one
 	Path   string
-	Token  string // of the ngrok account; as the program is configured if empty
-	Region string // where the public end is
-	Binary string // the program: "ngrok" in the PATH by default
+	Token  string // of the ngrok account; empty: from the configuration of the program
+	Region string // of the public end
+	Binary string // path of the program; default: "ngrok" in the PATH
 
 	env Environment
 }
@@ -38,11 +38,11 @@ func (t NgrokTunnel) bind(env Environment) Server {
 	return &t
 }
 
-// startTimeout bounds how long the program may take to tell the public URL.
+// startTimeout bounds the time until the program reports the public URL.
 const startTimeout = 30 * time.Second
 
-// Serve runs the local end and the program until the context ends. If one of them
-// ends, so does the other.
+// Serve runs the local end and the program until the context ends. If one of them ends,
+// Serve stops the other one.
 func (t *NgrokTunnel) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -62,7 +62,7 @@ func (t *NgrokTunnel) Serve(ctx context.Context, handler http.Handler, announce 
 	}
 }
 
-// tunnel runs the program until it ends, or the context.
+// tunnel runs the program until it ends or the context ends.
 func (t *NgrokTunnel) tunnel(ctx context.Context, local string, announce func(ClientConfig)) error {
 	target, err := url.Parse(local)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *NgrokTunnel) tunnel(ctx context.Context, local string, announce func(Cl
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = exitTimeout
 	if t.Token != "" {
-		cmd.Env = append(cmd.Environ(), "NGROK_AUTHTOKEN="+t.Token) // not among the arguments, which all users see
+		cmd.Env = append(cmd.Environ(), "NGROK_AUTHTOKEN="+t.Token) // not in the arguments, which all users of the machine can see
 	}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
@@ -96,10 +96,10 @@ func (t *NgrokTunnel) tunnel(ctx context.Context, local string, announce func(Cl
 	return fmt.Errorf("ngrok has ended (%w): %s", err, last)
 }
 
-// follow reads what the program says, until its end. It announces the public URL,
-// and kills a program that does not tell one. The last line is for error messages.
+// follow reads the output of the program to its end. It announces the public URL, and kills
+// a program that reports none in time. It returns the last line for error messages.
 func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(ClientConfig)) (known bool, last string) {
-	late := time.AfterFunc(startTimeout, func() { _ = cmd.Process.Kill() }) // it may have ended meanwhile
+	late := time.AfterFunc(startTimeout, func() { _ = cmd.Process.Kill() }) // the program may have ended already
 	defer late.Stop()
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -112,14 +112,14 @@ func (t *NgrokTunnel) follow(cmd *exec.Cmd, output io.Reader, announce func(Clie
 			announce(ClientConfig{URL: &public})
 		}
 	}
-	_, _ = io.Copy(io.Discard, output) // after a line that is too long
+	_, _ = io.Copy(io.Discard, output) // in case a line was too long
 	return known, last
 }
 
 // maxURL bounds the public URL, in bytes.
 const maxURL = 1000
 
-// publicURL finds the URL in a line of the program's log; empty if there is none.
+// publicURL returns the URL in a line of the program's log, or an empty text.
 //
 // See https://ngrok.com/docs/agent/config/ (log formats).
 func publicURL(line []byte) string {

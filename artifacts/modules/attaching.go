@@ -10,11 +10,11 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// ErrUnknownDocument is of documents that are neither an SBOM nor a provenance.
+// ErrUnknownDocument says that a document is neither an SBOM nor a provenance.
 var ErrUnknownDocument = errors.New("neither an SBOM (SPDX or CycloneDX, in JSON) nor a statement of in-toto (provenance)")
 
-// Attach lets documents refer to an artifact: SBOMs and provenance, whose types
-// are known by their content.
+// Attach attaches documents to an artifact: SBOMs and provenance, whose types Attach detects
+// from their content.
 func (f *Finder) Attach(ctx context.Context, r oci.Reference, subject layout.Descriptor, documents map[string][]byte) error {
 	types := map[string]string{}
 	for name, content := range documents {
@@ -32,7 +32,7 @@ func (f *Finder) Attach(ctx context.Context, r oci.Reference, subject layout.Des
 	return nil
 }
 
-// typeOf tells the type of a document.
+// typeOf detects the type of a document.
 func typeOf(content []byte) (string, error) {
 	var keys struct {
 		SPDX      string `json:"spdxVersion"`

@@ -11,9 +11,9 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 )
 
-// Attachments are where to look for what belongs to artifacts, in this order: in
-// the store if a registry need not be asked, and in the registry if it may be. What is read
-// there of an artifact is kept in the store.
+// Attachments returns the places with attachments of artifacts, in the order of lookup: the
+// store if the registry may be skipped, and the registry if it may be asked. The store keeps
+// what is read from the registry.
 func (f *Finder) Attachments() []oci.Attachments {
 	var from []oci.Attachments
 	if f.Store != nil && f.Pull != Always && f.Pull != "" {
@@ -29,7 +29,7 @@ func (f *Finder) Attachments() []oci.Attachments {
 	return from
 }
 
-// kept has what was kept in the store.
+// kept reads attachments from the store.
 type kept struct{ store *store.Store }
 
 func (k kept) Attached(_ context.Context, r oci.Reference) (*layout.Manifest, []byte, error) {
@@ -43,8 +43,8 @@ func (k kept) Attached(_ context.Context, r oci.Reference) (*layout.Manifest, []
 	return k.manifest(e)
 }
 
-// manifest reads what an entry stands for. If that is lost or corrupted, it is not absent: a
-// signature may be there.
+// manifest reads the manifest of an entry. A lost or corrupted manifest is an error, not an
+// absence, because it may be a signature.
 func (k kept) manifest(e store.Entry) (*layout.Manifest, []byte, error) {
 	m, raw, err := k.store.Manifest(e.Digest)
 	switch {
@@ -64,7 +64,7 @@ func (k kept) Referrers(_ context.Context, r oci.Reference) ([]layout.Descriptor
 	var found []layout.Descriptor
 	for _, e := range entries {
 		if e.Name != r.At(e.Digest).Name() {
-			continue // it has a tag, as cosign's signatures, or is of another repository
+			continue // it has a tag, as cosign's signatures do, or is in another repository
 		}
 		m, raw, err := k.manifest(e)
 		if err != nil {
@@ -94,11 +94,11 @@ func (k kept) Blob(_ context.Context, r oci.Reference, d layout.Descriptor, limi
 	return content, nil
 }
 
-// keeping reads from a registry, and keeps what it reads.
+// keeping reads attachments from a registry, and stores them.
 type keeping struct {
 	*oci.Client
 	store    *store.Store
-	subjects map[string]string // names of what was read to the digest it belongs to
+	subjects map[string]string // maps the names of what was read to the digest of its artifact
 }
 
 func (k *keeping) Attached(ctx context.Context, r oci.Reference) (*layout.Manifest, []byte, error) {

@@ -1,5 +1,5 @@
-// Package modules finds the modules that an operator is made of, by their names:
-// files, and artifacts of registries, which are kept on this machine by digest.
+// Package modules finds the modules of an operator by name: files, and artifacts of
+// registries. A local store keeps artifacts by digest.
 package modules
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
-// When says when a registry is asked about what is in the store.
+// When says when to ask a registry about an artifact that is in the store.
 type When string
 
-// A reference by digest is never asked for twice: it cannot have changed.
+// A reference by digest is fetched only once, because its content cannot change.
 const (
-	Always  When = "always"  // at each use: a tag may have moved. The default
+	Always  When = "always"  // at each use, because a tag may have moved. The default
 	Missing When = "missing" // if the reference is not in the store
 	Never   When = "never"   // not at all
 )
@@ -31,27 +31,27 @@ const (
 // Finder finds modules.
 type Finder struct {
 	Client *oci.Client
-	Store  *store.Store // nil: nothing is kept, where nothing can be
+	Store  *store.Store // nil: artifacts are not stored
 	Pull   When         // empty: Always
 	Warn   func(text string)
 
-	// Verify refuses artifacts by their digest, before more than the manifest is
-	// fetched, and files are refused then; nil accepts all.
+	// Verify accepts or refuses an artifact by its digest, before more than its manifest is
+	// fetched. With Verify, files are refused. Nil accepts everything.
 	Verify func(ctx context.Context, r oci.Reference) error
 }
 
-// ErrFile refuses files where artifacts have to be verified.
+// ErrFile says that a file was given where only verified artifacts are allowed.
 var ErrFile = errors.New("a file cannot be verified, only an artifact (oci://…)")
 
-// Found is a module by its name.
+// Found is a module that was found by its name.
 type Found struct {
 	Name     string        // for messages: a file's base name, or a reference with the digest
 	Manifest *oci.Manifest // nil for files
 	Module   []byte
 }
 
-// Open reads a module: from a file, or, if the name begins with oci://, from the
-// store or a registry.
+// Open reads a module from a file or, if the name begins with oci://, from the store or a
+// registry.
 func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 	if !oci.IsReference(name) {
 		if f.Verify != nil {
@@ -73,8 +73,8 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 	return f.Fetch(ctx, r)
 }
 
-// meant says what a name that is no file may have been meant to be; nothing if it may
-// be a file's.
+// meant returns a hint for a name of a missing file that looks like a reference, or an empty
+// text.
 func meant(name string) string {
 	scheme, rest, ok := strings.Cut(name, ":/")
 	switch {
@@ -90,8 +90,8 @@ func meant(name string) string {
 	return ": is it an artifact? " + r.String()
 }
 
-// Fetch gets a module from the store, and what is missing or broken there from
-// the registry. All of it is checked, and kept.
+// Fetch reads a module from the store, and fetches missing or corrupted parts from the
+// registry. It checks and stores all parts.
 func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	done, err := f.share()
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	return &Found{Name: m.Reference.String(), Manifest: m, Module: module}, nil
 }
 
-// keep lets the reference stand for what was fetched.
+// keep stores the reference together with its digest.
 func (f *Finder) keep(r oci.Reference, m *oci.Manifest) error {
 	if _, err := f.Store.Put(m.Raw); err != nil {
 		return fmt.Errorf("%s: %w", r, err)
@@ -141,7 +141,7 @@ func (f *Finder) share() (func(), error) {
 	return f.Store.Share()
 }
 
-// manifest finds the manifest: in the store if the reference allows it.
+// manifest returns the manifest, from the store if the reference allows it.
 func (f *Finder) manifest(ctx context.Context, r oci.Reference) (*oci.Manifest, error) {
 	digest, err := f.known(r)
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *Finder) manifest(ctx context.Context, r oci.Reference) (*oci.Manifest, 
 	return f.Client.Manifest(ctx, r)
 }
 
-// Resolve finds the digest that a reference stands for.
+// Resolve returns the digest of a reference.
 //
 // Errors: store.ErrAbsent, store.ErrCorrupted, and those of the registry.
 func (f *Finder) Resolve(ctx context.Context, r oci.Reference) (string, error) {
@@ -179,8 +179,8 @@ func (f *Finder) Resolve(ctx context.Context, r oci.Reference) (string, error) {
 	return f.Client.Resolve(ctx, r)
 }
 
-// known is the digest that a reference stands for without asking the registry; empty if that
-// has to be asked.
+// known returns the digest of a reference without asking the registry. It is empty if the
+// registry has to be asked.
 func (f *Finder) known(r oci.Reference) (string, error) {
 	if r.Digest != "" || f.Store == nil || f.Pull == Always || f.Pull == "" {
 		return r.Digest, nil
@@ -199,24 +199,24 @@ func (f *Finder) known(r oci.Reference) (string, error) {
 	return "", nil
 }
 
-// notPulled says how to get what the store lacks, or has corrupted.
+// notPulled adds advice to an error about content that the store lacks or has corrupted.
 func notPulled(r oci.Reference, err error) error {
 	return fmt.Errorf("%s: %w, and it is not to be pulled: run kopf pull %[1]s, or kopf load with an archive", r, err)
 }
 
-// broken tells whether something is in the store, but cannot be believed.
+// broken reports whether the store has the content in a state that cannot be trusted.
 func broken(err error) bool {
 	return errors.Is(err, store.ErrCorrupted) || errors.Is(err, private.ErrShared)
 }
 
-// warn says that something of the store is fetched again.
+// warn logs that corrupted content of the store is fetched again.
 func (f *Finder) warn(err error) {
 	if f.Warn != nil {
 		f.Warn(err.Error() + "; it is fetched again")
 	}
 }
 
-// stored reads from the store; nil if it has to be fetched.
+// stored reads content from the store. It returns nil if the content has to be fetched.
 //
 // Errors: without a registry, store.ErrAbsent and store.ErrCorrupted.
 func (f *Finder) stored(r oci.Reference, digest string) ([]byte, error) {
@@ -235,7 +235,7 @@ func (f *Finder) stored(r oci.Reference, digest string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", r, err)
 }
 
-// config checks what the config says about the module.
+// config checks the module against the config of its artifact.
 func (f *Finder) config(ctx context.Context, m *oci.Manifest) error {
 	_, err := f.part(m, m.Parsed.Config, m.CheckConfig, func() ([]byte, error) { return f.Client.Config(ctx, m) })
 	return err
@@ -246,8 +246,8 @@ func (f *Finder) layer(ctx context.Context, m *oci.Manifest) ([]byte, error) {
 	return f.part(m, m.Module, m.CheckModule, func() ([]byte, error) { return f.Client.Layer(ctx, m) })
 }
 
-// part takes a part of an artifact from the store, or fetches and keeps it. Either way it
-// has the size that the manifest says.
+// part returns a part of an artifact from the store, or fetches and stores it. The part
+// always has the size that the manifest announces.
 func (f *Finder) part(m *oci.Manifest, d layout.Descriptor, check func([]byte) error, fetch func() ([]byte, error)) ([]byte, error) {
 	if f.Store != nil {
 		content, err := f.stored(m.Reference, d.Digest)

@@ -12,40 +12,39 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 )
 
-// maxPause is the longest time until a version that was not taken is tried again.
+// maxPause is the longest pause before a refused version is tried again.
 const maxPause = time.Hour
 
-// Follower keeps up with the tags that modules were opened by: it looks whether they
-// stand for something else, fetches that with all checks, and hands it over. Whatever
-// fails, what was there before goes on.
+// Follower follows the tags of opened modules. When a tag moves, it fetches the new artifact
+// with all checks, and reloads the operator. If anything fails, the previous version
+// continues.
 type Follower struct {
 	Finder *Finder
-	Every  time.Duration // between two looks, give or take a tenth
+	Every  time.Duration // interval between two checks of a tag, plus or minus a tenth
 
-	// Reload takes over what Open gives now. An error means that it goes on with what
-	// was there before.
+	// Reload adopts what Open returns now. After an error, the previous version continues.
 	Reload func(ctx context.Context) error
 
-	Info, Warn func(text string) // told in whole sentences, each of them once
+	Info, Warn func(text string) // receive whole sentences, each of them once
 
 	mu       sync.Mutex // guards all below
 	opened   []*followed
-	verified map[string]bool // digests: signatures are not asked for again
+	verified map[string]bool // digests whose signatures were verified
 }
 
 // followed is an artifact that was opened.
 type followed struct {
-	name string        // as it was opened
-	now  oci.Reference // with the digest that Open gives
+	name string        // as it was passed to Open
+	now  oci.Reference // with the digest that Open returns
 	told string        // the last problem
 
-	tried string // the digest that was not taken
+	tried string // the digest that was refused
 	pause time.Duration
 	next  time.Time // when it is tried again
 }
 
-// Open opens a module. An artifact stays what it was found to be, until something else
-// was taken over; files are read each time.
+// Open opens a module. An artifact keeps its digest until a new version was adopted. Files
+// are read each time.
 func (f *Follower) Open(ctx context.Context, name string) (*Found, error) {
 	f.remember()
 	f.mu.Lock()
@@ -69,7 +68,7 @@ func (f *Follower) Open(ctx context.Context, name string) (*Found, error) {
 	return found, nil
 }
 
-// Followable tells whether a name is that of a tag, without a digest.
+// Followable reports whether a name is that of a tag, without a digest.
 func Followable(name string) bool {
 	if !oci.IsReference(name) {
 		return false
@@ -78,7 +77,7 @@ func Followable(name string) bool {
 	return err == nil && r.Digest == ""
 }
 
-// remember lets the finder remember what was verified.
+// remember makes the finder remember which digests it has verified.
 func (f *Follower) remember() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,12 +106,12 @@ func (f *Follower) remember() {
 	}
 }
 
-// unverified is the error of a version whose signatures may still come.
+// unverified is the error of a version whose signatures may still arrive.
 type unverified struct{ error }
 
 func (u unverified) Unwrap() error { return u.error }
 
-// Run looks until the context ends.
+// Run checks the tags until the context ends.
 func (f *Follower) Run(ctx context.Context) {
 	for {
 		jitter := f.Every/10 - rand.N(f.Every/5+1)
@@ -132,13 +131,13 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// look looks at a tag once. Only Run calls it, so all of the tag but what Open reads
-// belongs to it.
+// look checks a tag once. Only Run calls it. It therefore owns all fields of the tag, except
+// for what Open reads.
 func (f *Follower) look(ctx context.Context, t *followed) {
 	digest, err := f.Finder.Client.Resolve(ctx, t.now.Tagged(t.now.Tag))
 	switch {
 	case err != nil:
-		f.problem(ctx, t, fmt.Sprintf("It cannot be seen whether there is a new version, %s goes on: %v", t.now.Digest, err))
+		f.problem(ctx, t, fmt.Sprintf("Checking for a new version failed, and %s continues: %v", t.now.Digest, err))
 		return
 	case digest == t.now.Digest:
 		t.told, t.tried = "", ""
@@ -151,8 +150,8 @@ func (f *Follower) look(ctx context.Context, t *followed) {
 	next := t.now
 	next.Digest = digest
 	if err := f.take(ctx, t, next); err != nil {
-		f.problem(ctx, t, fmt.Sprintf("A new version is not taken, %s goes on: %v", t.now.Digest, err))
-		if !errors.As(err, new(unverified)) && !errors.Is(err, oci.ErrUnavailable) { // these may change soon
+		f.problem(ctx, t, fmt.Sprintf("A new version was refused, and %s continues: %v", t.now.Digest, err))
+		if !errors.As(err, new(unverified)) && !errors.Is(err, oci.ErrUnavailable) { // all other errors are permanent for this digest
 			t.pause = min(2*t.pause, max(maxPause, f.Every))
 			t.next = time.Now().Add(t.pause)
 		}
@@ -162,7 +161,7 @@ func (f *Follower) look(ctx context.Context, t *followed) {
 	f.Info(fmt.Sprintf("Running %s.", next))
 }
 
-// take fetches another version, and hands it over.
+// take fetches another version, and adopts it.
 func (f *Follower) take(ctx context.Context, t *followed, next oci.Reference) error {
 	if _, err := f.Finder.Fetch(ctx, next); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (f *Follower) take(ctx context.Context, t *followed, next oci.Reference) er
 	return nil
 }
 
-// set changes what Open gives, and returns what it gave before.
+// set changes what Open returns, and returns the previous reference.
 func (f *Follower) set(t *followed, to oci.Reference) (before oci.Reference) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,7 +182,7 @@ func (f *Follower) set(t *followed, to oci.Reference) (before oci.Reference) {
 	return before
 }
 
-// problem tells what is wrong, once.
+// problem reports a problem once.
 func (f *Follower) problem(ctx context.Context, t *followed, text string) {
 	if text != t.told && ctx.Err() == nil {
 		f.Warn(text)

@@ -102,7 +102,7 @@ func TestFollowRefused(t *testing.T) {
 	f := follow(t, nil)
 	f.with(errors.New("it wants too much"))
 	bad := f.Pack(t, "v1", wasm("bad"))
-	f.until(t, "told", "A new version is not taken")
+	f.until(t, "told", "A new version was refused")
 	time.Sleep(100 * time.Millisecond)
 	if told := f.until(t, "told", bad+": it wants too much"); len(told) != 2 { // the first one is what runs
 		t.Errorf("told: %q", told)
@@ -171,7 +171,7 @@ func TestFollowWithoutRegistry(t *testing.T) {
 			f := follow(t, nil)
 			f.Override(how)
 			f.Pack(t, "v1", wasm("second"))
-			f.until(t, "told", "It cannot be seen whether there is a new version")
+			f.until(t, "told", "Checking for a new version failed")
 			time.Sleep(50 * time.Millisecond)
 			if told := f.until(t, "told", f.name); len(told) != 2 {
 				t.Errorf("told: %q", told)

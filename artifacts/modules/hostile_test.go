@@ -126,7 +126,7 @@ func TestBadArtifacts(t *testing.T) {
 		{"an image of Docker", func(r *ocitest.Registry) {
 			r.Tag("v1", "application/vnd.docker.distribution.manifest.v2+json", []byte(`{"schemaVersion":2}`))
 		}, oci.ErrLayout, "application/vnd.docker.distribution.manifest.v2+json"},
-		{"a manifest that is no JSON", func(r *ocitest.Registry) { r.Tag("v1", layout.MediaManifest, []byte("{")) }, oci.ErrLayout, "no JSON"},
+		{"a manifest that is no JSON", func(r *ocitest.Registry) { r.Tag("v1", layout.MediaManifest, []byte("{")) }, oci.ErrLayout, "not JSON"},
 		{"a manifest of 5 MB", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, bytes.Repeat([]byte(" "), 5<<20))
 		}, oci.ErrLayout, "its manifest is larger than"},

@@ -11,13 +11,13 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Prepare makes a module ready to be pushed, and returns the annotations that it
+// Prepare prepares a module for a push, and returns the annotations that the module
 // declares.
 type Prepare func(ctx context.Context, found *Found) (module []byte, annotations map[string]string, err error)
 
-// Push packs a module, from wherever Open finds it, and puts it under a tag. The
-// annotations come on top of those that the module declares; documents, by the names of
-// their files, refer to it. It returns the reference with the digest.
+// Push packs a module that Open finds, and pushes it to a tag. The annotations override
+// those that the module declares. It attaches the documents, which are given by file name.
+// It returns the reference with the digest.
 func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepare Prepare, annotations map[string]string, documents map[string][]byte) (oci.Reference, error) {
 	found, err := f.Open(ctx, name)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *Finder) Push(ctx context.Context, name string, to oci.Reference, prepar
 	return to, f.Attach(ctx, to, layout.Describe(layout.MediaManifest, packed.Manifest), documents)
 }
 
-// fileName is the name that other tools save the module under.
+// fileName is the name under which other tools save the module.
 func fileName(found *Found) string {
 	if found.Manifest == nil {
 		return strings.TrimSuffix(found.Name, path.Ext(found.Name)) + ".wasm" // also of a script

@@ -12,17 +12,17 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 )
 
-// Bounds of what belongs to an artifact.
+// Limits of the attachments of an artifact.
 const (
-	maxAttachment = 64 << 20 // bytes of all of it: SBOMs can be large
-	maxParts      = 100      // of one of them: cosign keeps a layer for each signature
+	maxAttachment = 64 << 20 // bytes in total: SBOMs can be large
+	maxParts      = 100      // layers of one attachment: cosign keeps a layer for each signature
 )
 
-// errNoStore is of what cannot be done without a store.
+// errNoStore is the error of operations that need a store.
 var errNoStore = errors.New("there is no store on this machine: set HOME or XDG_CACHE_HOME")
 
-// Save writes artifacts with all that belongs to them into an archive. What is not
-// in the store is fetched.
+// Save writes artifacts with all their attachments into an archive. It fetches what the
+// store lacks.
 func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) error {
 	if f.Store == nil {
 		return errNoStore
@@ -45,8 +45,8 @@ func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) e
 	return archive.Save(to, f.Store, entries)
 }
 
-// Complete gets what belongs to an artifact, as its signatures, so that it can be verified and
-// saved without the registry. Without a store there is nothing to do.
+// Complete fetches the attachments of an artifact, such as signatures, so that it can be
+// verified and saved without the registry. Without a store, it does nothing.
 func (f *Finder) Complete(ctx context.Context, r oci.Reference) error {
 	if f.Store == nil {
 		return nil
@@ -60,8 +60,8 @@ func (f *Finder) Complete(ctx context.Context, r oci.Reference) error {
 	return err
 }
 
-// Attached lists what belongs to an artifact, without its signature under cosign's
-// tag. With the content, all of it is read, and so kept in the store.
+// Attached lists the attachments of an artifact, except the signature under cosign's tag.
+// With content, it reads all of them, and so stores them.
 func (f *Finder) Attached(ctx context.Context, r oci.Reference, content bool) ([]layout.Descriptor, error) {
 	var last error
 	for _, from := range f.Attachments() {
@@ -96,7 +96,7 @@ func attached(ctx context.Context, from oci.Attachments, r oci.Reference, conten
 			return nil, err
 		}
 		if i < len(found) && m.ArtifactType != "" {
-			found[i].ArtifactType = m.ArtifactType // some registries tell the type of the config
+			found[i].ArtifactType = m.ArtifactType // some registries return the type of the config
 		}
 		if !content {
 			continue
@@ -114,7 +114,7 @@ func attached(ctx context.Context, from oci.Attachments, r oci.Reference, conten
 	return found, nil
 }
 
-// LoadArchive puts the artifacts of an archive into the store.
+// LoadArchive loads the artifacts of an archive into the store.
 func (f *Finder) LoadArchive(from io.Reader) ([]store.Entry, error) {
 	if f.Store == nil {
 		return nil, errNoStore

@@ -13,28 +13,28 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Attachments has what belongs to artifacts, as signatures, SBOMs and provenance do: a
-// registry, as Client, or what was kept of one.
+// Attachments provides attachments of artifacts, such as signatures, SBOMs and provenance.
+// Client reads them from a registry, and a store can keep them.
 type Attachments interface {
 	// Attached reads a manifest and its bytes. Errors: ErrNotFound, and others.
 	Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error)
 
-	// Referrers lists what refers to an artifact.
+	// Referrers lists the artifacts that refer to an artifact.
 	Referrers(ctx context.Context, r Reference) ([]layout.Descriptor, error)
 
-	// Blob reads content of at most so many bytes.
+	// Blob reads content of at most limit bytes.
 	Blob(ctx context.Context, r Reference, d layout.Descriptor, limit int64) ([]byte, error)
 }
 
-// maxReferrers bounds what is read of what refers to an artifact.
+// maxReferrers bounds the number of referrers that are read.
 const maxReferrers = 200
 
-// SignatureTag is the tag where cosign keeps the signatures of a digest.
+// SignatureTag is the tag under which cosign keeps the signatures of a digest.
 func SignatureTag(digest string) string { return strings.Replace(digest, ":", "-", 1) + ".sig" }
 
-// Referrers lists what refers to an artifact: signatures, SBOMs, provenance. Where
-// the registry does not know referrers, it is what clients have left under a tag. The
-// reference has a digest.
+// Referrers lists the artifacts that refer to an artifact: signatures, SBOMs, provenance. If
+// the registry does not support referrers, it reads the tag that clients maintain instead.
+// The reference must have a digest.
 func (c *Client) Referrers(ctx context.Context, r Reference) ([]layout.Descriptor, error) {
 	repo, err := c.repository(ctx, r)
 	if err != nil {
@@ -56,8 +56,7 @@ func (c *Client) Referrers(ctx context.Context, r Reference) ([]layout.Descripto
 	return found, explained(r, err)
 }
 
-// Attached reads the manifest of something that is no module, but belongs to one,
-// and its bytes.
+// Attached reads the manifest of an attachment, and its bytes.
 //
 // Errors: as those of Manifest.
 func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, []byte, error) {
@@ -72,8 +71,8 @@ func (c *Client) Attached(ctx context.Context, r Reference) (*layout.Manifest, [
 	return parsed, raw, nil
 }
 
-// Attach lets content of one layer refer to an artifact, and returns the digest
-// of its manifest.
+// Attach attaches content of one layer to an artifact, and returns the digest of the
+// attachment's manifest.
 func (c *Client) Attach(ctx context.Context, r Reference, subject layout.Descriptor, artifactType, mediaType string, content []byte) (string, error) {
 	layer := layout.Describe(mediaType, content)
 	manifest, config, err := layout.Attach(subject, artifactType, []layout.Descriptor{layer}, nil)
@@ -84,8 +83,8 @@ func (c *Client) Attach(ctx context.Context, r Reference, subject layout.Descrip
 	return at.Digest, c.Put(ctx, at, manifest, map[string][]byte{layer.Digest: content, layout.Digest(config): config})
 }
 
-// Put puts a manifest under a tag or its digest, after its parts, which are given
-// by digest.
+// Put pushes the parts, which are given by digest, and then the manifest, to a tag or to its
+// digest.
 func (c *Client) Put(ctx context.Context, r Reference, manifest []byte, parts map[string][]byte) error {
 	repo, err := c.repository(ctx, r)
 	if err != nil {

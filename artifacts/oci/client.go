@@ -1,6 +1,6 @@
-// Package oci carries modules between this machine and registries, as OCI
-// artifacts. What comes from a registry is not believed: sizes are bounded before
-// they are read, digests are computed, and each error names the reference.
+// Package oci transfers modules between this machine and registries, as OCI artifacts. It
+// does not trust registries: it bounds sizes before it reads, and computes digests. Each
+// error names the reference.
 //
 // See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md
 package oci
@@ -19,25 +19,26 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 )
 
-// Options say how registries are reached. The zero value works.
+// Options configure the access to registries. The zero value is valid.
 type Options struct {
-	// Sources are the insecure registries, the authorities and the proxies; nil: none.
+	// Sources are the insecure registries, the certificate authorities and the proxies; may
+	// be nil.
 	Sources *sources.Sources
 
-	// ConfigFile is a configuration of Docker or Podman with credentials. Empty: the
-	// files where these tools keep it, and the helpers that are named there.
+	// ConfigFile is a configuration of Docker or Podman with credentials. Default: the files
+	// of these tools, and the credential helpers that they name.
 	ConfigFile string
 
 	// MaxModule bounds a module, in bytes. Default: 256 MiB.
 	MaxModule int64
 
-	// Stall is how long a registry may send nothing. Default: 30 seconds.
+	// Stall is how long a registry may pause while it sends. Default: 30 seconds.
 	Stall time.Duration
 
-	// Progress is told how much of a module has been carried; may be nil.
+	// Progress is called with the transferred and the total bytes of a module; may be nil.
 	Progress func(done, total int64)
 
-	// UserAgent is how registries see this program. Default: "kopf".
+	// UserAgent identifies this program to registries. Default: "kopf".
 	UserAgent string
 }
 
@@ -48,7 +49,7 @@ type Client struct {
 	cache     auth.Cache
 }
 
-// New makes a client. It connects to nothing yet.
+// New creates a client without connecting.
 func New(o Options) *Client {
 	if o.MaxModule == 0 {
 		o.MaxModule = 256 << 20
@@ -62,10 +63,10 @@ func New(o Options) *Client {
 	return &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: auth.NewCache()}
 }
 
-// Close ends the connections that are kept.
+// Close closes the idle connections.
 func (c *Client) Close() { c.transport.close() }
 
-// repository prepares requests for the repository of a reference.
+// repository returns a client for the repository of a reference.
 func (c *Client) repository(ctx context.Context, r Reference) (*remote.Repository, error) {
 	plain, err := c.transport.plain(ctx, host(r))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// credentials gives what Docker and Podman keep for the registry of a reference,
-// and gives it to no other host.
+// credentials returns the credentials of Docker and Podman for the registry of a reference.
+// It gives them to no other host.
 func (c *Client) credentials(r Reference) auth.CredentialFunc {
 	return func(ctx context.Context, asked string) (auth.Credential, error) {
 		if asked != host(r) {
@@ -34,16 +34,16 @@ func (c *Client) credentials(r Reference) auth.CredentialFunc {
 	}
 }
 
-// errCredentials is in the errors about files and helpers with credentials.
+// errCredentials wraps errors about files and helpers with credentials.
 var errCredentials = errors.New("credentials")
 
-// configFile is where credentials may be. One that was named must be there.
+// configFile is a possible place of credentials. A file that the user named must exist.
 type configFile struct {
 	path  string
 	named bool
 }
 
-// configFiles lists the files that are looked at, the first ones first.
+// configFiles lists the possible places, in order of precedence.
 //
 // See containers-auth.json(5) and https://docs.docker.com/reference/cli/docker/#environment-variables
 func configFiles(named string) []configFile {
@@ -69,8 +69,8 @@ func configFiles(named string) []configFile {
 	return files
 }
 
-// lookUp looks for the credentials of a repository, of a namespace above it (as
-// Podman has them), and of the registry, in this order.
+// lookUp returns the credentials of a repository, of a namespace above it (a feature of
+// Podman), or of the registry, in this order.
 func lookUp(ctx context.Context, file configFile, r Reference) (auth.Credential, error) {
 	var known struct {
 		Auths   map[string]json.RawMessage `json:"auths"`

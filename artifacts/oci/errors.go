@@ -15,39 +15,39 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Errors of artifacts and registries. All of them come with the reference.
+// Errors of artifacts and registries. Each is wrapped with the reference.
 var (
-	// ErrNotFound means that there is no such repository, tag or digest.
+	// ErrNotFound says that the repository, the tag or the digest does not exist.
 	ErrNotFound = errors.New("not found")
 
-	// ErrMissing means that the artifact is there, but not all of its content. The error names
-	// the digest that is missing.
+	// ErrMissing says that a part of the artifact is missing. The error names the digest of
+	// the part.
 	ErrMissing = errors.New("incomplete artifact")
 
-	// ErrDenied means that the registry wants other credentials, or allows too little.
+	// ErrDenied says that the registry requires other credentials or more rights.
 	ErrDenied = errors.New("access denied")
 
-	// ErrUnavailable means that the registry did not answer, or not as it should.
+	// ErrUnavailable says that the registry did not answer, or gave an invalid answer.
 	ErrUnavailable = errors.New("registry unavailable")
 
-	// ErrTampered means that content is not what its digest promises.
+	// ErrTampered says that content does not match its digest.
 	ErrTampered = errors.New("content does not match its digest")
 
-	// ErrLayout means that an artifact holds no module.
+	// ErrLayout says that an artifact does not hold a module.
 	ErrLayout = layout.ErrLayout
 )
 
-// maxExplained bounds what an error says of what a registry has sent, in bytes.
+// maxExplained bounds what an error quotes from a registry, in bytes.
 const maxExplained = 1000
 
-// clippedError is an error whose text quotes what somebody else has written.
+// clippedError is an error whose text quotes a registry.
 type clippedError struct{ error }
 
 func (e clippedError) Error() string { return legible.Short(e.error.Error(), maxExplained) }
 
 func (e clippedError) Unwrap() error { return e.error }
 
-// explained says in one line what went wrong with a reference.
+// explained describes in one line what failed for a reference.
 func explained(r Reference, err error) error {
 	if err == nil {
 		return nil
@@ -76,20 +76,20 @@ func reason(r Reference, err error) error {
 	return fmt.Errorf("%s: %w: %w", r, ErrUnavailable, err)
 }
 
-// isMismatch tells whether the library has found another size or digest than the one that was
-// asked for. It has no value for these errors.
+// isMismatch reports whether the library found another size or digest than requested. The
+// library has no error value for this.
 func isMismatch(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "mismatch Content-Length") || strings.Contains(text, "digest mismatch in")
 }
 
-// isNotFound tells whether a registry does not have what it was asked for.
+// isNotFound reports whether a registry answered that something does not exist.
 func isNotFound(err error) bool {
 	var response *errcode.ErrorResponse
 	return errors.Is(err, errdef.ErrNotFound) || errors.As(err, &response) && response.StatusCode == http.StatusNotFound
 }
 
-// answered explains an answer that is an error.
+// answered describes an error response.
 func answered(r Reference, e *errcode.ErrorResponse) error {
 	said := strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 	if len(e.Errors) > 0 {

@@ -14,21 +14,21 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Manifest is the manifest of a module as a registry has it, checked.
+// Manifest is a validated manifest of a module.
 type Manifest struct {
 	Reference Reference         // with the digest
-	Raw       []byte            // what the digest is of
-	Parsed    *layout.Manifest  // what it says
+	Raw       []byte            // the bytes that the digest is computed from
+	Parsed    *layout.Manifest  // the decoded bytes
 	Module    layout.Descriptor // the layer with the module
 }
 
-// Descriptor points at the manifest.
+// Descriptor returns the descriptor of the manifest.
 func (m *Manifest) Descriptor() layout.Descriptor {
 	return layout.Descriptor{MediaType: layout.MediaManifest, Digest: m.Reference.Digest, Size: int64(len(m.Raw))}
 }
 
-// Manifest reads the manifest of a module. A tag is resolved; if the reference
-// has a digest, it decides.
+// Manifest reads the manifest of a module. It resolves a tag. If the reference has a digest,
+// the digest takes precedence.
 //
 // Errors: ErrNotFound, ErrDenied, ErrUnavailable, ErrTampered, ErrLayout.
 func (c *Client) Manifest(ctx context.Context, r Reference) (*Manifest, error) {
@@ -43,7 +43,7 @@ func (c *Client) Manifest(ctx context.Context, r Reference) (*Manifest, error) {
 	return checked(r, raw, parsed, c.options.MaxModule)
 }
 
-// Stored is the manifest of a module as it was kept on this machine.
+// Stored decodes the manifest of a module from the store.
 //
 // Errors: ErrLayout.
 func Stored(r Reference, raw []byte) (*Manifest, error) {
@@ -63,17 +63,17 @@ func checked(r Reference, raw []byte, parsed *layout.Manifest, limit int64) (*Ma
 	return &Manifest{Reference: r, Raw: raw, Parsed: parsed, Module: module}, nil
 }
 
-// CheckConfig refuses a config that does not fit the manifest.
+// CheckConfig refuses a config that does not match the manifest.
 func (m *Manifest) CheckConfig(content []byte) error {
 	return explained(m.Reference, m.Parsed.CheckConfig(content))
 }
 
-// CheckModule refuses content that is no module.
+// CheckModule refuses content that is not a module.
 func (m *Manifest) CheckModule(content []byte) error {
 	return explained(m.Reference, layout.CheckModule(content))
 }
 
-// Resolve finds the digest that a tag stands for now.
+// Resolve returns the digest that a tag has now.
 func (c *Client) Resolve(ctx context.Context, r Reference) (string, error) {
 	repo, err := c.repository(ctx, r)
 	if err != nil {
@@ -89,8 +89,8 @@ func (c *Client) Resolve(ctx context.Context, r Reference) (string, error) {
 	return "", explained(r, fmt.Errorf("%w: its digest is %q, not one of sha256", ErrLayout, found.Digest))
 }
 
-// fetchManifest reads any manifest. Whatever the registry says about the digest,
-// it is computed.
+// fetchManifest fetches a manifest. It computes the digest, and does not trust that of the
+// registry.
 func fetchManifest(ctx context.Context, repo *remote.Repository, r Reference) ([]byte, *layout.Manifest, error) {
 	described, body, err := repo.Manifests().FetchReference(ctx, r.wanted())
 	if err != nil {
@@ -114,7 +114,7 @@ func fetchManifest(ctx context.Context, repo *remote.Repository, r Reference) ([
 	return raw, parsed, err
 }
 
-// Config reads and checks the config of a module's artifact.
+// Config fetches and checks the config of a module's artifact.
 func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
 	config, err := c.blob(ctx, m.Reference, m.Parsed.Config, nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
 	return config, m.CheckConfig(config)
 }
 
-// Layer reads and checks the module itself. A transfer that breaks off is resumed.
+// Layer fetches and checks the module. It resumes a broken transfer.
 func (c *Client) Layer(ctx context.Context, m *Manifest) ([]byte, error) {
 	module, err := c.blob(ctx, m.Reference, m.Module, c.options.Progress)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Client) Layer(ctx context.Context, m *Manifest) ([]byte, error) {
 	return module, m.CheckModule(module)
 }
 
-// Blob reads and checks any content of at most so many bytes.
+// Blob fetches and checks content of at most limit bytes.
 func (c *Client) Blob(ctx context.Context, r Reference, d layout.Descriptor, limit int64) ([]byte, error) {
 	if !layout.ValidDigest(d.Digest) || d.Size < 0 || d.Size > limit {
 		return nil, explained(r, fmt.Errorf("%w: %q of %d bytes is announced, and the limit is %d", ErrLayout, d.Digest, d.Size, limit))
@@ -141,10 +141,10 @@ func (c *Client) Blob(ctx context.Context, r Reference, d layout.Descriptor, lim
 	return content, explained(r, err)
 }
 
-// attempts is how often a transfer is begun or resumed.
+// attempts is the number of times that a transfer is started or resumed.
 const attempts = 4
 
-// blob reads content whose size has been checked.
+// blob fetches content whose size has been checked.
 func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, progress func(done, total int64)) ([]byte, error) {
 	if progress == nil {
 		progress = func(int64, int64) {}
@@ -153,7 +153,7 @@ func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, pro
 	if err != nil {
 		return nil, err
 	}
-	var content bytes.Buffer // grows with what comes, not with what is announced
+	var content bytes.Buffer // grows with the received bytes, not with the announced size
 	for attempt := 1; ; attempt++ {
 		err := transfer(ctx, repo, d, &content, progress)
 		if err == nil {
@@ -169,13 +169,13 @@ func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, pro
 	return content.Bytes(), nil
 }
 
-// errBroken is a transfer that has begun, and did not come to its end.
+// errBroken says that a transfer ended too early.
 var errBroken = errors.New("the transfer broke off")
 
 func broken(err error) bool { return errors.Is(err, errBroken) && !errors.Is(err, errStalled) }
 
-// transfer goes on with a transfer where the content ends, or begins it anew if
-// the registry cannot do that.
+// transfer resumes a transfer at the end of the content. It starts again if the registry
+// cannot resume.
 func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content *bytes.Buffer, progress func(done, total int64)) error {
 	body, err := repo.Blobs().Fetch(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: ociDigest(d.Digest), Size: d.Size})
 	if isNotFound(err) {
@@ -192,7 +192,7 @@ func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor,
 	} else {
 		content.Reset()
 	}
-	from := io.LimitReader(body, d.Size+1-int64(content.Len())) // one more shows what is too long
+	from := io.LimitReader(body, d.Size+1-int64(content.Len())) // one extra byte reveals content that is too long
 	chunk := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(chunk)

@@ -13,8 +13,8 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Push puts a packed module under a tag, and returns its digest. What the registry
-// already has is not sent again.
+// Push pushes a packed module to a tag, and returns its digest. It skips what the registry
+// already has.
 //
 // Errors: ErrDenied, ErrUnavailable.
 func (c *Client) Push(ctx context.Context, r Reference, p *layout.Packed) (string, error) {
@@ -38,12 +38,12 @@ func (c *Client) Push(ctx context.Context, r Reference, p *layout.Packed) (strin
 	return manifest.Digest, nil
 }
 
-// send sends a blob that the registry does not have.
+// send pushes a blob that the registry does not have.
 func (c *Client) send(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content []byte) error {
 	if there, err := repo.Blobs().Exists(ctx, described(d)); err != nil || there {
 		return err
 	}
-	var from io.Reader = bytes.NewReader(content) // can be rewound to be sent again
+	var from io.Reader = bytes.NewReader(content) // can be rewound for a retry
 	if c.options.Progress != nil && d.MediaType == layout.MediaModule {
 		c.options.Progress(0, d.Size)
 		defer c.options.Progress(d.Size, d.Size)
@@ -51,7 +51,7 @@ func (c *Client) send(ctx context.Context, repo *remote.Repository, d layout.Des
 	return repo.Blobs().Push(ctx, described(d), from)
 }
 
-// described is a descriptor as the library has it.
+// described converts a descriptor to the type of the library.
 func described(d layout.Descriptor) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: ociDigest(d.Digest), Size: d.Size}
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// Scheme begins the references of artifacts where files could be meant too.
+// Scheme is the prefix of references where a name can also mean a file.
 const Scheme = "oci://"
 
-// Reference names an artifact in a registry, by tag, by digest, or by both; then
-// the digest decides.
+// Reference names an artifact in a registry by tag, by digest, or by both. The digest takes
+// precedence.
 type Reference struct {
-	Registry   string // host, with the port if any
+	Registry   string // host, with an optional port
 	Repository string
 	Tag        string
 	Digest     string // "sha256:" and 64 hexadecimal digits
 }
 
-// IsReference tells whether a name is meant as a reference, and not as a file.
+// IsReference reports whether a name is a reference, and not a file.
 func IsReference(name string) bool { return strings.HasPrefix(name, Scheme) }
 
-// Parse reads a reference, with or without the scheme: oci://ghcr.io/me/operator:v1,
+// Parse parses a reference, with or without the scheme: oci://ghcr.io/me/operator:v1,
 // localhost:5000/operator@sha256:…. There is no default tag.
 func Parse(text string) (Reference, error) {
 	bare := strings.TrimPrefix(text, Scheme)
@@ -63,10 +63,10 @@ func (r Reference) check() error {
 	return nil
 }
 
-// String is the reference with the scheme.
+// String returns the reference with the scheme.
 func (r Reference) String() string { return Scheme + r.Name() }
 
-// Name is the reference without the scheme, as other tools write it.
+// Name returns the reference without the scheme, in the form of other tools.
 func (r Reference) Name() string {
 	text := r.Registry + "/" + r.Repository
 	if r.Tag != "" {
@@ -78,17 +78,17 @@ func (r Reference) Name() string {
 	return text
 }
 
-// At is the same repository at a digest, without the tag.
+// At returns a reference to a digest of the same repository, without the tag.
 func (r Reference) At(digest string) Reference {
 	return Reference{Registry: r.Registry, Repository: r.Repository, Digest: digest}
 }
 
-// Tagged is the same repository at a tag.
+// Tagged returns a reference to a tag of the same repository.
 func (r Reference) Tagged(tag string) Reference {
 	return Reference{Registry: r.Registry, Repository: r.Repository, Tag: tag}
 }
 
-// wanted is what a registry is asked for.
+// wanted is the digest or the tag to request from a registry.
 func (r Reference) wanted() string {
 	if r.Digest != "" {
 		return r.Digest

@@ -11,12 +11,12 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 )
 
-// retryPolicy repeats what may go better the next time. A registry that hangs is
-// not asked again: whoever waits has waited long enough.
+// retryPolicy repeats requests that may succeed later. It does not repeat requests to a
+// registry that hangs, because the caller has waited long enough.
 func retryPolicy() retry.Policy {
 	return &retry.GenericPolicy{
 		Retryable: retryable,
-		Backoff:   retry.DefaultBackoff, // or what Retry-After says
+		Backoff:   retry.DefaultBackoff, // or the value of Retry-After
 		MinWait:   100 * time.Millisecond,
 		MaxWait:   5 * time.Second,
 		MaxRetry:  4,

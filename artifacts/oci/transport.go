@@ -18,33 +18,33 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 )
 
-// transport sends the requests to a registry, and to whichever hosts it redirects
-// to, each with the certificates that are trusted for it.
+// transport sends the requests to a registry, and to the hosts of its redirects. It uses the
+// certificates that are trusted for each host.
 //
-// Plain HTTP goes to hosts that are listed as insecure, and to a registry on this machine that was
-// asked for and has answered TLS without TLS. No other host is spoken to without TLS,
-// whatever names it: a redirect, or the address of a token service.
+// Plain HTTP is used for hosts that are listed as insecure, and for a requested registry on
+// this machine that does not speak TLS. All other hosts require TLS, including the targets
+// of redirects and token services.
 type transport struct {
 	sources *sources.Sources
 	stall   time.Duration
 
 	mu      sync.Mutex // guards what follows
 	hosts   map[string]*http.Transport
-	schemes map[string]bool // hosts to whether they speak plain HTTP
+	schemes map[string]bool // maps hosts to whether they speak plain HTTP
 }
 
 func newTransport(s *sources.Sources, stall time.Duration) *transport {
 	return &transport{sources: s, stall: stall, hosts: map[string]*http.Transport{}, schemes: map[string]bool{}}
 }
 
-// toward is the transport of the requests for one registry, by its host.
+// toward is the transport of the requests for one registry host.
 type toward struct {
 	*transport
 	host string
 }
 
-// RoundTrip sends a request. The body of the response ends with an error if
-// nothing comes for too long, and, unless it is a blob, if it has too many values for a decoder.
+// RoundTrip sends a request. Reading the body of the response fails after a long pause. It
+// also fails when the body has too many values for a decoder, unless the body is a blob.
 //
 // Errors: ErrLayout of bodies with too many values.
 func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -64,14 +64,14 @@ func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// document is a body that is decoded as JSON: see layout.ValuesReader.
+// document is a body that will be decoded as JSON: see layout.ValuesReader.
 type document struct {
 	io.Reader
 	io.Closer
 }
 
-// isBlob tells whether a blob was asked for, by this request or by the one that was redirected to it. All else is
-// JSON, and small.
+// isBlob reports whether the original request, before redirects, asked for a blob. All other
+// responses are JSON and small.
 func isBlob(req *http.Request) bool {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
@@ -79,7 +79,7 @@ func isBlob(req *http.Request) bool {
 	return path.Base(path.Dir(req.URL.Path)) == "blobs"
 }
 
-// mayBePlain tells whether a host may be spoken to without TLS.
+// mayBePlain reports whether plain HTTP is allowed for a host.
 func (t toward) mayBePlain(host string) bool {
 	if t.sources.Insecure(host) {
 		return true
@@ -89,14 +89,14 @@ func (t toward) mayBePlain(host string) bool {
 	return host == t.host && t.schemes[host]
 }
 
-// loopback tells whether a host is this machine by its name or address.
+// loopback reports whether the name or the address of a host is this machine.
 func loopback(host string) bool {
 	name := hostname(host)
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// hostname is a host without its port, if any.
+// hostname removes the port from a host.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -104,8 +104,8 @@ func hostname(host string) string {
 	return host
 }
 
-// dialer connects to a host. One that is this machine by its name must be so by its address: who
-// answers for the name is not known.
+// dialer connects to a host. A host that is this machine by name must also be so by address,
+// because name resolution is not trusted.
 func dialer(host string) *net.Dialer {
 	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	if loopback(host) {
@@ -119,17 +119,18 @@ func dialer(host string) *net.Dialer {
 	return d
 }
 
-// maxHeader bounds the header of a response, in bytes. The longest that registries send are addresses with signatures.
+// maxHeader bounds the header of a response, in bytes. Signed URLs are the longest headers
+// of registries.
 const maxHeader = 256 << 10
 
-// of is the transport of one host; unchecked does not verify certificates.
+// of returns the transport of one host. An unchecked transport does not verify certificates.
 func (t *transport) of(host string, unchecked bool) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if found := t.hosts[host]; found != nil && !unchecked {
 		return found
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: unchecked} // of hosts in insecure_sources only
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: unchecked} // only for hosts in insecure_sources
 	if own := t.sources.Authorities(host); own != nil {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
@@ -156,10 +157,10 @@ func (t *transport) of(host string, unchecked bool) *http.Transport {
 	return made
 }
 
-// plain finds out how to speak to a registry. Those that are not allowed to be
-// insecure speak TLS. The others are asked: TLS with a trusted certificate comes first, then,
-// if the host is listed, any certificate. Only a host that answers TLS with something else
-// speaks plain HTTP. One that does not answer is asked again the next time.
+// plain detects whether to use plain HTTP for a registry. Hosts that may not be insecure use
+// TLS. Other hosts are probed: first TLS with a trusted certificate, then, if the host is
+// listed, TLS with any certificate. Only a host that answers TLS with something else uses
+// plain HTTP. A host that does not answer is probed again at the next request.
 func (t *transport) plain(ctx context.Context, host string) (bool, error) {
 	if !t.sources.Insecure(host) && !loopback(host) {
 		return false, nil
@@ -187,13 +188,13 @@ func (t *transport) plain(ctx context.Context, host string) (bool, error) {
 	return t.schemes[host], nil
 }
 
-// answersWithoutTLS tells whether a host has answered a handshake with something else.
+// answersWithoutTLS reports whether a host answered a TLS handshake with something else.
 func answersWithoutTLS(err error) bool {
 	var header tls.RecordHeaderError
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &header)
 }
 
-// probe asks for nothing in particular by TLS.
+// probe sends a TLS request without a meaning.
 func (t *transport) probe(ctx context.Context, host string, unchecked bool) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+"/v2/", nil)
 	if err != nil {
@@ -218,10 +219,10 @@ func (t *transport) close() {
 	}
 }
 
-// errStalled ends a response that does not go on.
+// errStalled ends a response that has stalled.
 var errStalled = errors.New("the registry sends nothing any more")
 
-// watched is a body that is given up when nothing comes for too long.
+// watched is a body whose reading fails after a long pause.
 type watched struct {
 	io.ReadCloser
 	ctx    context.Context //nolint:containedctx // of the request, which lives as long as its body

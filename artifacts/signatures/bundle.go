@@ -20,7 +20,7 @@ const (
 	predicateSign  = "https://sigstore.dev/cosign/sign/v1"
 )
 
-// bundle is what is read and written of a Sigstore bundle that a key has signed.
+// bundle holds the used fields of a Sigstore bundle with a key signature.
 type bundle struct {
 	MediaType string `json:"mediaType"`
 	Material  struct {
@@ -31,7 +31,7 @@ type bundle struct {
 	Envelope *envelope `json:"dsseEnvelope,omitempty"`
 }
 
-// envelope is what is signed, with the signatures.
+// envelope holds the signed content and its signatures.
 //
 // See https://github.com/secure-systems-lab/dsse/blob/v1.0.2/envelope.md
 type envelope struct {
@@ -42,7 +42,7 @@ type envelope struct {
 	} `json:"signatures"`
 }
 
-// statement says something about artifacts.
+// statement is an in-toto statement about artifacts.
 //
 // See https://github.com/in-toto/attestation/blob/v1.1.0/spec/v1/statement.md
 type statement struct {
@@ -58,12 +58,12 @@ type subject struct {
 	Annotations map[string]any    `json:"annotations,omitempty"`
 }
 
-// message is what of an envelope is signed.
+// message is the part of an envelope that is signed.
 func (e *envelope) message() []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(e.Payload), e.Payload)
 }
 
-// newBundle signs a digest as a Sigstore bundle.
+// newBundle signs a digest, and returns a Sigstore bundle.
 func newBundle(key *PrivateKey, digest string, annotations map[string]string) ([]byte, error) {
 	about := subject{Digest: map[string]string{"sha256": strings.TrimPrefix(digest, "sha256:")}}
 	for name, value := range annotations {
@@ -94,11 +94,11 @@ func newBundle(key *PrivateKey, digest string, annotations map[string]string) ([
 	return json.Marshal(b)
 }
 
-// errByCertificate is of bundles that certificates have signed, not keys.
+// errByCertificate says that a certificate, not a key, has signed a bundle.
 var errByCertificate = errors.New("it is signed with a certificate, not with a key")
 
-// readBundle reads a bundle of a key, and returns what was signed, and the one
-// signature of it.
+// readBundle decodes a bundle with a key signature. It returns the envelope and its single
+// signature.
 func readBundle(raw []byte) (*envelope, []byte, error) {
 	var b bundle
 	if err := unmarshal(raw, &b); err != nil {
@@ -115,8 +115,7 @@ func readBundle(raw []byte) (*envelope, []byte, error) {
 	return b.Envelope, b.Envelope.Signatures[0].Sig, nil
 }
 
-// readStatement checks that a statement is a signature of a digest, and returns
-// its annotations.
+// readStatement checks that a statement signs a digest, and returns its annotations.
 func readStatement(raw []byte, digest string) (map[string]string, error) {
 	var s statement
 	if err := unmarshal(raw, &s); err != nil {

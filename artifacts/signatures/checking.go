@@ -2,10 +2,10 @@ package signatures
 
 import "errors"
 
-// errOtherKey is of signatures by keys that nobody asked for.
+// errOtherKey is the error of a signature by a key that the configuration does not name.
 var errOtherKey = errors.New("it is not by a key that is asked for")
 
-// check tells who has signed a digest, if it is one of the keys.
+// check returns the signer of a digest, if it is one of the keys.
 func (s *Signature) check(digest string, keys []*PublicKey) (*Signer, error) {
 	message, raw, read := s.Payload, s.Raw, readPayload
 	if s.Bundle != nil {
@@ -29,7 +29,7 @@ func (s *Signature) check(digest string, keys []*PublicKey) (*Signer, error) {
 	return nil, errOtherKey
 }
 
-// byCertificate tells whether a certificate is said to have signed.
+// byCertificate reports whether the signature claims to come from a certificate.
 func (s *Signature) byCertificate() bool {
 	if s.Bundle == nil {
 		return s.Certificate != ""

@@ -20,8 +20,7 @@ const (
 	annotationTimestamp   = "dev.sigstore.cosign/rfc3161timestamp"
 )
 
-// Collect reads what there is as signatures of an artifact. The reference has a
-// digest.
+// Collect reads the signatures of an artifact. The reference must have a digest.
 func Collect(ctx context.Context, from oci.Attachments, r oci.Reference) ([]Signature, error) {
 	tagged, err := collectTagged(ctx, from, r)
 	if err != nil {
@@ -72,7 +71,7 @@ func collectReferring(ctx context.Context, from oci.Attachments, r oci.Reference
 	var found []Signature
 	for _, d := range referrers {
 		if !isBundle(d.ArtifactType) && d.ArtifactType != "" && d.ArtifactType != layout.MediaEmpty || len(found) == maxSignatures {
-			continue // some registries tell the type of the config, which says nothing
+			continue // some registries return the type of the config, which says nothing
 		}
 		at := r.At(d.Digest)
 		m, _, err := from.Attached(ctx, at)
@@ -94,16 +93,17 @@ func collectReferring(ctx context.Context, from oci.Attachments, r oci.Reference
 	return found, nil
 }
 
-// isBundle tells whether a type is that of a Sigstore bundle, of any version.
+// isBundle reports whether a type is a Sigstore bundle of any version.
 func isBundle(artifactType string) bool {
 	return strings.HasPrefix(artifactType, "application/vnd.dev.sigstore.bundle")
 }
 
-// mediaImageConfig is the config of a manifest of cosign, which is an image to it.
+// mediaImageConfig is the config type of cosign's manifests, because cosign treats them as
+// images.
 const mediaImageConfig = "application/vnd.oci.image.config.v1+json"
 
-// Sign signs an artifact, and puts the signature beside it: under cosign's tag,
-// where others stay, or as a bundle among the referrers. The reference has a digest.
+// Sign signs an artifact, and pushes the signature: to cosign's tag, which keeps other
+// signatures, or as a bundle among the referrers. The reference must have a digest.
 func Sign(ctx context.Context, c *oci.Client, r oci.Reference, subject layout.Descriptor, key *PrivateKey, annotations map[string]string, asBundle bool) error {
 	if asBundle {
 		content, err := newBundle(key, r.Digest, annotations)

@@ -11,8 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
-// Config says whose signatures are demanded: verification.yml in the format of
-// Kubewarden.
+// Config says which signatures an artifact needs. It is the content of verification.yml in
+// the format of Kubewarden.
 //
 // See https://docs.kubewarden.io/reference/verification-config
 type Config struct {
@@ -21,27 +21,27 @@ type Config struct {
 	AnyOf      *AnyOf        `yaml:"anyOf"`
 }
 
-// AnyOf demands some of several requirements. Signers are counted, not entries: one
-// signer that fits two of them counts once.
+// AnyOf requires some of several requirements. It counts signers, not entries: one signer
+// that fulfils two entries counts once.
 type AnyOf struct {
 	MinimumMatches *int          `yaml:"minimumMatches"` // 1 by default
 	Signatures     []Requirement `yaml:"signatures"`
 }
 
-// Requirement demands a signature by somebody, with some annotations.
+// Requirement requires a signature by a signer, with some annotations.
 type Requirement struct {
 	Kind        string            `yaml:"kind"`  // pubKey, genericIssuer, githubAction
 	Owner       string            `yaml:"owner"` // pubKey: for people; githubAction: the user or organization
 	Key         string            `yaml:"key"`   // pubKey: PEM
 	Issuer      string            `yaml:"issuer"`
 	Subject     *Subject          `yaml:"subject"`
-	Repo        string            `yaml:"repo"` // githubAction; any of the owner's if empty
+	Repo        string            `yaml:"repo"` // githubAction; empty: any repository of the owner
 	Annotations map[string]string `yaml:"annotations"`
 
 	key *PublicKey
 }
 
-// Subject is who a certificate was issued for.
+// Subject is the subject of a certificate.
 type Subject struct {
 	Equal     string `yaml:"equal"`
 	URLPrefix string `yaml:"urlPrefix"` // always ends with a slash
@@ -50,7 +50,7 @@ type Subject struct {
 // maxConfig bounds a configuration, in bytes.
 const maxConfig = 1 << 20
 
-// ReadConfig reads a file.
+// ReadConfig reads a configuration file.
 func ReadConfig(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,8 +71,8 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
-// ParseConfig reads a configuration. Unknown keys, and those of another kind, are
-// refused: a demand that is not understood would be one that is not made.
+// ParseConfig parses a configuration. It refuses unknown keys and keys of other kinds,
+// because ignoring them would weaken the requirements.
 //
 // Errors: bounded.ErrTooMuch, and others.
 func ParseConfig(data []byte) (*Config, error) {
@@ -94,21 +94,21 @@ func ParseConfig(data []byte) (*Config, error) {
 	return c, c.AnyOf.complete()
 }
 
-// Require demands one more signature.
+// Require adds a required signature.
 func (c *Config) Require(r Requirement) { c.AllOf = append(c.AllOf, r) }
 
-// ByIssuer is a demand for a certificate that an issuer knows the subject of.
+// ByIssuer requires a certificate that an issuer has issued for the subject.
 func ByIssuer(issuer, subject string, annotations map[string]string) Requirement {
 	return Requirement{Kind: kindIssuer, Issuer: issuer, Subject: &Subject{Equal: subject}, Annotations: annotations}
 }
 
-// ByGitHub is a demand for a certificate of an action of GitHub, of any repository of
-// the owner if repo is empty.
+// ByGitHub requires a certificate of a GitHub Actions workflow. An empty repo means any
+// repository of the owner.
 func ByGitHub(owner, repo string, annotations map[string]string) Requirement {
 	return Requirement{Kind: kindGitHub, Owner: owner, Repo: repo, Annotations: annotations}
 }
 
-// ByKeys demands a signature by each of the keys.
+// ByKeys requires a signature by each of the keys.
 func ByKeys(keys []*PublicKey, annotations map[string]string) *Config {
 	c := &Config{APIVersion: "v1"}
 	for _, key := range keys {
@@ -149,7 +149,7 @@ const (
 	kindGitHub = "githubAction"
 )
 
-// complete checks a requirement by its kind.
+// complete validates a requirement, and fills in the defaults of its kind.
 func (r *Requirement) complete() error {
 	given := map[string]bool{
 		"owner": r.Owner != "", "key": r.Key != "", "issuer": r.Issuer != "", "subject": r.Subject != nil, "repo": r.Repo != "",
@@ -199,7 +199,7 @@ func (r *Requirement) parse() error {
 	return err
 }
 
-// String names the requirement for messages.
+// String describes the requirement in messages.
 func (r *Requirement) String() string {
 	switch r.Kind {
 	case kindKey:

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// issued is what a certificate says about whoever has signed.
+// issued holds the identity in a certificate.
 type issued struct {
-	issuer     string // who knows the subject: the URL of an identity provider
-	subject    string // an address of mail, or the URL of a workflow
-	repository string // the URL of the sources that the workflow ran for; may be empty
+	issuer     string // URL of the identity provider
+	subject    string // email address, or URL of a workflow
+	repository string // URL of the repository that the workflow ran for; may be empty
 }
 
-// githubIssuer is who knows the workflows of GitHub.
+// githubIssuer is the identity provider of GitHub Actions.
 const githubIssuer = "https://token.actions.githubusercontent.com"
 
-// identity is who has signed. All workflows of a repository of GitHub, at all its
-// branches and tags, are one signer: who can change one of them can change them all.
+// identity is the identity of the signer. All workflows of a GitHub repository, at all
+// branches and tags, are one signer, because write access to one of them gives access to
+// all.
 func (i *issued) identity() string {
 	if owner, repo := gitHub(i.repository); i.issuer == githubIssuer && owner != "" {
 		return "GitHub action of " + strings.ToLower(owner+"/"+repo)
@@ -24,8 +25,8 @@ func (i *issued) identity() string {
 	return "certificate of " + i.subject + " by " + i.issuer
 }
 
-// byGitHub tells whether a workflow of the repository has signed, for the repository
-// itself: others can call a workflow that can be reused, and it signs what they want.
+// byGitHub reports whether a workflow of the repository has signed for the repository
+// itself. Other repositories can call a reusable workflow, which then signs their content.
 func (i *issued) byGitHub(owner, repo string) bool {
 	same := func(text string) bool {
 		o, r := gitHub(text)
@@ -34,7 +35,7 @@ func (i *issued) byGitHub(owner, repo string) bool {
 	return i.issuer == githubIssuer && same(i.subject) && same(i.repository)
 }
 
-// to tells whether the certificate is of the issuer for the subject.
+// to reports whether the issuer has issued the certificate for the subject.
 func (i *issued) to(issuer string, subject *Subject) bool {
 	if i.issuer != issuer {
 		return false
@@ -45,8 +46,8 @@ func (i *issued) to(issuer string, subject *Subject) bool {
 	return strings.HasPrefix(i.subject, subject.URLPrefix)
 }
 
-// gitHub takes the owner and the repository out of a URL below github.com; empty if it
-// is none.
+// gitHub returns the owner and the repository of a URL below github.com. They are empty for
+// other URLs.
 func gitHub(text string) (owner, repo string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host != "github.com" {

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Keys are the keys that the configuration names.
+// keys returns the keys that the configuration names.
 func (c *Config) keys() []*PublicKey {
 	var keys []*PublicKey
 	for _, r := range c.requirements() {
@@ -34,9 +34,9 @@ func (c *Config) requirements() []*Requirement {
 	return all
 }
 
-// judge tells whether signers are those that are demanded.
+// judge returns an error if the signers do not fulfil the configuration.
 //
-// Errors: ErrUnverified, with what is missing.
+// Errors: ErrUnverified, with the missing signatures.
 func (c *Config) judge(signers []*Signer) error {
 	var missing []string
 	for i := range c.AllOf {
@@ -60,7 +60,7 @@ func (c *Config) judge(signers []*Signer) error {
 	return fmt.Errorf("%w: no signature by %s", ErrUnverified, strings.Join(missing, "; nor by "))
 }
 
-// missing names a requirement with its annotations.
+// missing describes a requirement with its annotations.
 func (r *Requirement) missing() string {
 	text := r.String()
 	var pairs []string
@@ -74,7 +74,7 @@ func (r *Requirement) missing() string {
 	return text
 }
 
-// matches tells whether a signer is the one that is demanded.
+// matches reports whether a signer fulfils the requirement.
 func (r *Requirement) matches(s *Signer) bool {
 	for key, value := range r.Annotations {
 		if got, ok := s.Annotations[key]; !ok || got != value {
@@ -92,10 +92,10 @@ func (r *Requirement) matches(s *Signer) bool {
 	return s.issued.to(r.Issuer, r.Subject)
 }
 
-// signers counts how many different signers fulfil an entry each: the largest
-// matching of entries and identities.
+// signers counts the different signers that fulfil one entry each: the largest matching of
+// entries and identities.
 func (a *AnyOf) signers(signers []*Signer) int {
-	taken := map[string]int{} // identities to the entries that they stand for
+	taken := map[string]int{} // maps identities to the entries that they fulfil
 	var place func(entry int, tried map[string]bool) bool
 	place = func(entry int, tried map[string]bool) bool {
 		for _, s := range signers {
@@ -119,11 +119,11 @@ func (a *AnyOf) signers(signers []*Signer) int {
 	return count
 }
 
-// Verify tells who has signed a digest, if that is enough for the configuration.
-// Certificates are looked at if there are some that matter.
+// Verify returns the signers of a digest, if they fulfil the configuration. It verifies
+// certificates only if they matter.
 //
-// Errors: ErrUnverified, with what is missing and what is wrong with each signature;
-// others if certificates cannot be looked at.
+// Errors: ErrUnverified, with the missing signatures and the fault of each signature; others
+// if certificates cannot be verified.
 func (c *Config) Verify(ctx context.Context, digest string, found []Signature, by *Sigstore) ([]*Signer, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: it has no signatures", ErrUnverified)
@@ -140,7 +140,7 @@ func (c *Config) Verify(ctx context.Context, digest string, found []Signature, b
 	return signers, explained(c.judge(signers), append(problems, more...))
 }
 
-// explained adds what is wrong with single signatures.
+// explained adds the faults of single signatures.
 func explained(err error, problems []string) error {
 	if err == nil || problems == nil {
 		return err
@@ -148,7 +148,7 @@ func explained(err error, problems []string) error {
 	return fmt.Errorf("%w (%s)", err, strings.Join(problems, "; "))
 }
 
-// byKeys tells which of the keys have signed, and what is wrong with the others.
+// byKeys returns the keys that have signed, and the faults of the other signatures.
 func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, problems []string) {
 	keys, certificates := c.keys(), c.wantsCertificates()
 	for i := range found {
@@ -164,7 +164,7 @@ func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, pr
 	return signers, problems
 }
 
-// wantsCertificates tells whether somebody is demanded who has no key.
+// wantsCertificates reports whether the configuration requires a signer without a key.
 func (c *Config) wantsCertificates() bool {
 	return slices.ContainsFunc(c.requirements(), func(r *Requirement) bool { return r.Kind != kindKey })
 }

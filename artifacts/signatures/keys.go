@@ -16,17 +16,17 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// PublicKey checks signatures by one key: ECDSA, RSA of at least 2048 bits (PKCS #1), or
-// Ed25519, all with SHA-256 where there is a choice, as cosign has it.
+// PublicKey verifies signatures by one key: ECDSA, RSA of at least 2048 bits (PKCS #1), or
+// Ed25519. As in cosign, the hash is SHA-256 where there is a choice.
 type PublicKey struct {
 	key         crypto.PublicKey
 	fingerprint string
 }
 
-// Fingerprint identifies the key: the SHA-256 of its PKIX form, in hexadecimal.
+// Fingerprint returns the SHA-256 of the key's PKIX form, in hexadecimal.
 func (k *PublicKey) Fingerprint() string { return k.fingerprint }
 
-// ParsePublicKey reads a key in PEM.
+// ParsePublicKey parses a key in PEM.
 func ParsePublicKey(text []byte) (*PublicKey, error) {
 	block, rest := pem.Decode(text)
 	switch {
@@ -48,7 +48,7 @@ func ParsePublicKey(text []byte) (*PublicKey, error) {
 	return newPublicKey(key)
 }
 
-// Bounds of a key. What takes long grows with the square and the cube of its length.
+// Limits of a key. The cost of operations grows with the square or the cube of its length.
 const (
 	maxKey  = 32 << 10 // bytes of one
 	maxBits = 16 << 10 // of RSA
@@ -72,7 +72,7 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 			return nil, fmt.Errorf("public key: RSA of %d bits; at most %d are possible", key.N.BitLen(), maxBits)
 		}
 	default:
-		return nil, fmt.Errorf("public key: %T is none of ECDSA, RSA, Ed25519", key)
+		return nil, fmt.Errorf("public key: unsupported type %T: must be ECDSA, RSA or Ed25519", key)
 	}
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -82,7 +82,7 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 	return &PublicKey{key: key, fingerprint: hex.EncodeToString(sum[:])}, nil
 }
 
-// Verifies tells whether a signature of a message is by this key.
+// Verifies reports whether this key has made a signature of a message.
 func (k *PublicKey) Verifies(message, signature []byte) bool {
 	sum := sha256.Sum256(message)
 	switch key := k.key.(type) {
@@ -96,13 +96,13 @@ func (k *PublicKey) Verifies(message, signature []byte) bool {
 	return false
 }
 
-// PrivateKey makes signatures.
+// PrivateKey creates signatures.
 type PrivateKey struct {
 	signer crypto.Signer
 	public *PublicKey
 }
 
-// Public is the key that checks what this one signs.
+// Public returns the key that verifies the signatures of this key.
 func (k *PrivateKey) Public() *PublicKey { return k.public }
 
 func newPrivateKey(key any) (*PrivateKey, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// payload is what cosign signs: a digest, and annotations.
+// payload is the content that cosign signs: a digest, and annotations.
 //
 // See https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
 type payload struct {
@@ -26,7 +26,7 @@ type payload struct {
 
 const payloadType = "cosign container image signature"
 
-// newPayload is what is to be signed of an artifact.
+// newPayload returns the content to sign for an artifact.
 func newPayload(repository, digest string, annotations map[string]string) ([]byte, error) {
 	var p payload
 	p.Critical.Identity.DockerReference = repository
@@ -41,7 +41,7 @@ func newPayload(repository, digest string, annotations map[string]string) ([]byt
 	return json.Marshal(p)
 }
 
-// readPayload checks that a payload is about a digest, and returns its annotations.
+// readPayload checks that a payload contains the digest, and returns its annotations.
 func readPayload(raw []byte, digest string) (map[string]string, error) {
 	var p payload
 	if err := unmarshal(raw, &p); err != nil {
@@ -56,7 +56,7 @@ func readPayload(raw []byte, digest string) (map[string]string, error) {
 	return texts(p.Optional), nil
 }
 
-// texts keeps the annotations that are texts, as all are that people give.
+// texts keeps the annotations whose values are strings.
 func texts(values map[string]any) map[string]string {
 	found := map[string]string{}
 	for key, value := range values {
@@ -67,10 +67,10 @@ func texts(values map[string]any) map[string]string {
 	return found
 }
 
-// maxValues bounds the values in what is signed, and in bundles.
+// maxValues bounds the values in signed content and in bundles.
 const maxValues = 10_000
 
-// unmarshal reads JSON that somebody else has written.
+// unmarshal decodes JSON from an untrusted source.
 func unmarshal(raw []byte, into any) error {
 	if err := bounded.JSON(raw, maxValues); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// ParsePrivateKey reads a private key in PEM: PKCS #8 without encryption, or a
-// key of cosign, which the password opens.
+// ParsePrivateKey parses a private key in PEM: unencrypted PKCS #8, or a cosign key, which
+// the password decrypts.
 func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -42,7 +42,7 @@ func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey,
 	return newPrivateKey(key)
 }
 
-// sealed is an encrypted key, as cosign writes it.
+// sealed is an encrypted key in the format of cosign.
 //
 // See https://github.com/secure-systems-lab/go-securesystemslib/tree/main/encrypted
 type sealed struct {
@@ -62,8 +62,8 @@ type sealed struct {
 	Ciphertext []byte `json:"ciphertext"`
 }
 
-// maxDerivation bounds N·r·p of scrypt, which takes 128 times as many bytes, or as much
-// time; cosign has 2^19.
+// maxDerivation bounds N·r·p of scrypt, which takes 128 times as many bytes and a
+// proportional time. Cosign uses 2^19.
 const maxDerivation = 1 << 22
 
 func decrypted(data, password []byte) ([]byte, error) {

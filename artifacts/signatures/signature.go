@@ -1,9 +1,10 @@
-// Package signatures says who has signed an artifact, and whether that is enough:
-// signatures by keys and by certificates, as cosign stores them under a tag or as Sigstore
-// bundles among the referrers, judged by a verification.yml as Kubewarden has it.
+// Package signatures verifies who has signed an artifact, and whether that fulfils a
+// configuration. It supports signatures by keys and by certificates, which cosign stores
+// under a tag or as Sigstore bundles among the referrers. The configuration is a
+// verification.yml in the format of Kubewarden.
 //
-// What is signed is always the digest of a manifest. So an artifact is verified
-// before anything else of it is fetched, and then fetched by this digest.
+// The signed content is always the digest of a manifest. An artifact is therefore verified
+// before anything but its manifest is fetched, and then fetched by this digest.
 package signatures
 
 import (
@@ -13,33 +14,33 @@ import (
 	"slices"
 )
 
-// ErrUnverified is in the errors about artifacts that are not signed as demanded.
+// ErrUnverified says that an artifact lacks the required signatures.
 var ErrUnverified = errors.New("not verified")
 
-// Signature is something that claims to be a signature of an artifact. Nothing of
-// it is believed before it was checked.
+// Signature is a claimed signature of an artifact. It is untrusted until it has been
+// verified.
 type Signature struct {
 	Where   string // for messages: a tag or a digest
-	Payload []byte // what cosign signs; nil for bundles
+	Payload []byte // the content that cosign signs; nil for bundles
 	Raw     []byte // the signature of the payload
 	Bundle  []byte // a Sigstore bundle as JSON; nil otherwise
 
-	// What cosign keeps beside a signature under a tag. Certificate is in PEM, empty if
-	// a key has signed; the others are JSON, and empty if there are none.
+	// Further data that cosign stores with a signature under a tag. Certificate is in PEM,
+	// and empty for a key signature. The others are JSON and optional.
 	Certificate string
 	Log         string // the entry of a transparency log
-	Timestamp   string // of an authority for timestamps
+	Timestamp   string // of a timestamp authority
 }
 
-// Signer is somebody whose signature was checked.
+// Signer is the verified signer of a signature.
 type Signer struct {
-	Identity    string // who it is, once per person: a key, a repository of GitHub, or a subject of an issuer
+	Identity    string // unique per signer: a key, a GitHub repository, or a subject of an issuer
 	Annotations map[string]string
 
-	issued *issued // for whom the certificate is; nil of keys
+	issued *issued // the identity in the certificate; nil for keys
 }
 
-// String is the identity with the annotations.
+// String returns the identity with the annotations.
 func (s *Signer) String() string {
 	text := s.Identity
 	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
@@ -48,7 +49,7 @@ func (s *Signer) String() string {
 	return text
 }
 
-// limits of what is read of an artifact's signatures.
+// Limits of the signatures of an artifact.
 const (
 	maxSignatures = 50
 	maxPayload    = 1 << 20

@@ -16,28 +16,29 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Sigstore looks at signatures by certificates, with a program of its own: see
-// RATIONALE.md. The zero value works.
+// Sigstore verifies certificate signatures with a separate program: see RATIONALE.md. The
+// zero value is valid.
 type Sigstore struct {
-	// Program is the path of kopf-sigstore. Default: beside this program, or in PATH.
+	// Program is the path of kopf-sigstore. By default, it is in this program's directory or
+	// in PATH.
 	Program string
 
-	// Trust is a file with a trusted root, or a trust configuration of a client, in JSON.
-	// Default: kopf/trusted_root.json in the user's folder of configurations; if there is
-	// none, that of the public Sigstore, which is fetched once a day.
+	// Trust is a JSON file with a trusted root or a client trust configuration. Default:
+	// kopf/trusted_root.json in the user's configuration directory. Without that file, the
+	// trusted root of the public Sigstore is fetched once a day.
 	Trust string
 }
 
 // sigstoreProgram is the name of the program, cmd/kopf-sigstore.
 const sigstoreProgram = "kopf-sigstore"
 
-// sigstoreTime bounds how long it may take, with fetching a trusted root.
+// sigstoreTime bounds the run time of the program, including the fetch of a trusted root.
 const sigstoreTime = time.Minute
 
-// maxSaid bounds what is shown of what it says, in bytes.
+// maxSaid bounds what errors quote from the program, in bytes.
 const maxSaid = 300
 
-// sigstoreRequest is what it reads, and sigstoreSignature a part of it.
+// sigstoreRequest is the input of the program, and sigstoreSignature a part of it.
 type sigstoreRequest struct {
 	Digest     string              `json:"digest"`
 	Trust      json.RawMessage     `json:"trust,omitempty"`
@@ -54,7 +55,7 @@ type sigstoreSignature struct {
 	Timestamp   string          `json:"timestamp,omitempty"`
 }
 
-// sigstoreFinding is what it finds out about a signature.
+// sigstoreFinding is the program's result for a signature.
 type sigstoreFinding struct {
 	Payload    []byte `json:"payload"`
 	Issuer     string `json:"issuer"`
@@ -63,7 +64,7 @@ type sigstoreFinding struct {
 	Error      string `json:"error"`
 }
 
-// check tells who has signed with certificates, and what is wrong with the rest.
+// check returns the signers with certificates, and the faults of the other signatures.
 func (s *Sigstore) check(ctx context.Context, digest string, found []Signature) (signers []*Signer, problems []string, err error) {
 	if len(found) == 0 {
 		return nil, nil, nil
@@ -83,7 +84,8 @@ func (s *Sigstore) check(ctx context.Context, digest string, found []Signature) 
 	return signers, problems, nil
 }
 
-// signer reads what was signed: not what was asked about, but what was checked.
+// signer decodes the content that the program has verified. It does not use the content of
+// the request.
 func (f *sigstoreFinding) signer(digest string, isBundle bool) (*Signer, error) {
 	if f.Error != "" {
 		return nil, errors.New(legible.Short(f.Error, maxSaid))
@@ -153,25 +155,25 @@ func (s *Sigstore) run(ctx context.Context, input []byte) ([]byte, error) {
 	return output.Bytes(), nil
 }
 
-// program finds the program.
+// program returns the path of the program.
 func (s *Sigstore) program() (string, error) {
 	if s.Program != "" {
 		return s.Program, nil
 	}
 	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), sigstoreProgram)
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
+		sibling := filepath.Join(filepath.Dir(own), sigstoreProgram)
+		if _, err := os.Stat(sibling); err == nil {
+			return sibling, nil
 		}
 	}
 	path, err := exec.LookPath(sigstoreProgram)
 	if err != nil {
-		return "", fmt.Errorf("it takes the program %s, which is neither beside this one nor in PATH", sigstoreProgram)
+		return "", fmt.Errorf("the program %s is required, but is neither in the directory of this program nor in PATH", sigstoreProgram)
 	}
 	return path, nil
 }
 
-// trust reads the file; nil if there is none, and none is named.
+// trust reads the file of trusted roots. It returns nil if the default file does not exist.
 func (s *Sigstore) trust() (json.RawMessage, error) {
 	path := s.Trust
 	if path == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// imageConfig is the least that readers of images want.
+// imageConfig holds the minimum that readers of images require.
 type imageConfig struct {
 	Architecture string   `json:"architecture"`
 	OS           string   `json:"os"`
@@ -22,7 +22,7 @@ type imageConfig struct {
 	} `json:"rootfs"`
 }
 
-// addLayer adds a layer to the manifest at a tag, or makes a manifest with it.
+// addLayer adds a layer to the manifest of a tag, or creates a manifest with it.
 func addLayer(ctx context.Context, c *oci.Client, at oci.Reference, layer layout.Descriptor, content []byte) error {
 	m, _, err := c.Attached(ctx, at)
 	if errors.Is(err, oci.ErrNotFound) {

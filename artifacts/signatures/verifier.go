@@ -13,11 +13,11 @@ import (
 type Verifier struct {
 	Sources  []oci.Attachments // asked in this order, until the signatures suffice
 	Config   *Config
-	Sigstore Sigstore // looks at certificates
+	Sigstore Sigstore // verifies certificates
 }
 
-// Verify tells who has signed an artifact, if that is enough. The reference has a
-// digest: what a tag stands for in the meantime does not matter.
+// Verify returns the signers of an artifact, if they fulfil the configuration. The reference
+// must have a digest, so that a moving tag has no effect.
 //
 // Errors: ErrUnverified, or those of reading from a registry and of Sigstore.
 func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
@@ -37,11 +37,11 @@ func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, erro
 	return nil, last
 }
 
-// DefaultPath is kopf/verification.yml in the user's folder of configurations;
-// empty if there is no such folder.
+// DefaultPath is kopf/verification.yml in the user's configuration directory, or empty
+// without such a directory.
 func DefaultPath() string { return configured("verification.yml") }
 
-// configured is the path of a file of ours in the user's folder of configurations.
+// configured is the path of a file in kopf's part of the user's configuration directory.
 func configured(name string) string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -50,7 +50,7 @@ func configured(name string) string {
 	return filepath.Join(dir, "kopf", name)
 }
 
-// ReadKeys reads public keys, one of each file.
+// ReadKeys reads public keys, one from each file.
 func ReadKeys(paths []string) ([]*PublicKey, error) {
 	var keys []*PublicKey
 	for _, path := range paths {

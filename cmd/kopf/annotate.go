@@ -65,7 +65,7 @@ A script is put together with its engine, as one module.`,
 	return cmd
 }
 
-// pack reads a module, or makes one of a script, and tells where it is to be written.
+// pack reads a module, or packs a script as a module, and sets the default output file.
 func (o *runOptions) pack(ctx context.Context, path string, output *string, stderr io.Writer) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *runOptions) pack(ctx context.Context, path string, output *string, stde
 	return wasm, nil
 }
 
-// replaceFile writes a file at once: a module is never half a module.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, content []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".kopf-*")
 	if err != nil {

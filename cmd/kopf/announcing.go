@@ -13,7 +13,7 @@ import (
 // devPriority is the priority of --dev.
 const devPriority = 666
 
-// announceOptions are the flags that `kopf freeze` and `kopf resume` have in common.
+// announceOptions are the common flags of `kopf freeze` and `kopf resume`.
 type announceOptions struct {
 	logOptions
 	namespaces  []string
@@ -31,8 +31,8 @@ func (o *announceOptions) addFlags(cmd *cobra.Command) {
 	o.logOptions.addFlags(flags)
 }
 
-// announcement checks the flags, also those from variables, and makes the most of
-// an announcement.
+// announcement validates the flags, including those from environment variables, and returns
+// the announcement without its lifetime.
 func (o *announceOptions) announcement(cmd *cobra.Command, args []string, stderr io.Writer) (operator.Announcement, error) {
 	none := operator.Announcement{}
 	if err := noArgs(cmd, args); err != nil {
@@ -54,10 +54,10 @@ func (o *announceOptions) announcement(cmd *cobra.Command, args []string, stderr
 	return operator.Announcement{Namespaces: o.namespaces, Name: o.peering, Identity: o.identity, Log: log}, nil
 }
 
-// announce is operator.Announce; tests of flags replace it.
+// announce is operator.Announce. Tests of flags replace it.
 type announce func(ctx context.Context, a operator.Announcement) error
 
-// contextOf is the context of a command: none if it was not given one.
+// contextOf returns the context of a command, or a background context without one.
 func contextOf(cmd *cobra.Command) context.Context {
 	if ctx := cmd.Context(); ctx != nil {
 		return ctx

@@ -9,19 +9,20 @@ import (
 	"sync"
 )
 
-// elbowRoom is how much garbage may come together, in bytes, before it is collected.
+// elbowRoom is the amount of garbage that may accumulate before a collection, in bytes.
 const elbowRoom = 12 << 20
 
-// leastHeap is what the collector begins with, in bytes, however little is in use.
+// leastHeap is the minimum heap size of the collector, in bytes.
 const leastHeap = 4 << 20
 
-// usualPercent is the garbage that Go lets come together, in per cent of what is in use.
+// usualPercent is Go's default for garbage between collections, in per cent of the memory in
+// use.
 const usualPercent = 100
 
-// relaxCollector lets the collector run less often while little memory is in use: an operator
-// that answers reviews holds a few megabytes, and so would collect dozens of times in a
-// second, while reviews wait. It ends with the context, and does nothing if whoever runs
-// the program has set GOGC.
+// relaxCollector makes garbage collections less frequent while little memory is in use. An
+// operator that answers reviews uses a few megabytes, and would otherwise collect dozens of
+// times per second while reviews wait. It ends with the context. It does nothing if GOGC is
+// set in the environment.
 func relaxCollector(ctx context.Context) (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -43,13 +44,13 @@ func relaxCollector(ctx context.Context) (end func()) {
 	}
 }
 
-// percentFor is the garbage to be let come together, in per cent of the bytes in use.
+// percentFor returns the garbage percentage for an amount of memory in use, in bytes.
 func percentFor(live uint64) int {
 	return int(max(usualPercent, elbowRoom*100/max(live, leastHeap)))
 }
 
-// inUse is how many bytes the collector takes for in use: of the heap, as the latest
-// collection has found, and what it begins with.
+// inUse is the memory in use according to the collector, in bytes: the heap after the latest
+// collection, and the minimum heap size.
 func inUse() (bytes uint64) {
 	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/globals:bytes"}, {Name: "/gc/scan/stack:bytes"}}
 	metrics.Read(samples)
@@ -59,8 +60,8 @@ func inUse() (bytes uint64) {
 	return bytes
 }
 
-// afterCollections calls a function soon after each collection, until the context ends:
-// what nobody holds is found by each of them.
+// afterCollections calls a function soon after each collection, until the context ends. Each
+// collection finds an unreferenced object, whose cleanup makes the call.
 func afterCollections(ctx context.Context, do func()) {
 	type nothing struct{ _ *nothing } // with a pointer, so that it is allocated alone
 	runtime.AddCleanup(&nothing{}, func(do func()) {

@@ -15,10 +15,10 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// leastFollow is the shortest time between two looks at a tag, for the registry's sake.
+// leastFollow is the minimum interval between two checks of a tag. It protects the registry.
 const leastFollow = time.Second
 
-// checkFollow checks --follow with what contradicts it.
+// checkFollow validates --follow and its conflicts with other flags.
 func (o *runOptions) checkFollow() error {
 	switch {
 	case !o.flags.Changed("follow"):
@@ -37,7 +37,7 @@ func (o *runOptions) checkFollow() error {
 	return nil
 }
 
-// runFollowing runs an operator, and replaces modules whose tags move.
+// runFollowing runs an operator, and replaces modules when their tags move.
 func (o *runOptions) runFollowing(ctx context.Context, options operator.Options, stderr io.Writer, log zerolog.Logger) error {
 	finder, err := o.finder(stderr)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// grantOptions are the flags about what operators may reach.
+// grantOptions are the flags that grant access to operators.
 type grantOptions struct {
 	rules  []string
 	hosts  []string
@@ -30,7 +30,7 @@ func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let startup handlers change this setting of the class grant: `NAME` (repeatable)")
 }
 
-// grants are what the flags grant.
+// grants returns the grants of the flags.
 func (o *grantOptions) grants() (operator.Grants, error) {
 	var g operator.Grants
 	if err := operator.CheckGrants(o.settings); err != nil {

@@ -71,7 +71,7 @@ func (o *runOptions) inspect(ctx context.Context, path string, config map[string
 	return show(module, path, o.engine, stdout)
 }
 
-// printJSON prints for people and for programs.
+// printJSON prints indented JSON.
 func printJSON(to io.Writer, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -111,17 +111,16 @@ func showCarried(table io.Writer, config map[string]string) {
 	for i, key := range slices.Sorted(maps.Keys(config)) {
 		value := cell(config[key])
 		if len(value) > maxShown {
-			value = fmt.Sprintf("(%d bytes)", len(config[key])) // a script is not for a table
+			value = fmt.Sprintf("(%d bytes)", len(config[key])) // a script is too long for a table
 		}
 		fmt.Fprintf(table, "%s\t%s=%s\n", []string{"carries", ""}[min(i, 1)], cell(key), value)
 	}
 }
 
-// maxShown bounds what is shown of a value of the configuration, in bytes.
+// maxShown bounds the shown part of a configuration value, in bytes.
 const maxShown = 80
 
-// showRegistration shows what a module registers, or declares to register. It may
-// come from anywhere.
+// showRegistration shows what a module registers or declares. The registration is untrusted.
 func showRegistration(table io.Writer, name string, r *abi.Registration, imports []host.Function) error {
 	fmt.Fprintf(table, "ABI\t%d\n", abi.Version)
 	for _, row := range [][2]string{{"SDK", r.SDK}, {"operator", strings.TrimSpace(r.Operator.Name + " " + r.Operator.Version)}, {"lifecycle", r.Lifecycle}} {
@@ -143,8 +142,8 @@ func showRegistration(table io.Writer, name string, r *abi.Registration, imports
 	return nil
 }
 
-// importsOf lists the host functions that the module uses; those of WASI, which
-// are the same for most modules of a language, are only counted.
+// importsOf lists the host functions that the module imports. It only counts those of WASI,
+// which are similar for most modules of a language.
 func importsOf(imports []host.Function) string {
 	var names []string
 	system := 0
@@ -182,7 +181,7 @@ func resourceOf(h abi.Handler) string {
 	return string(text)
 }
 
-// optionsOf are the options that are set, as JSON without the identity.
+// optionsOf returns the set options of a handler as JSON, without its identity.
 func optionsOf(h abi.Handler) string {
 	encoded, err := json.Marshal(h)
 	fields := map[string]json.RawMessage{}

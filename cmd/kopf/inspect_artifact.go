@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// artifact is what is told about an artifact as JSON.
+// artifact is the JSON form of an inspected artifact.
 type artifact struct {
 	Reference   string                   `json:"reference"`
 	Digest      string                   `json:"digest"`
@@ -24,9 +24,9 @@ type artifact struct {
 	MediaType   string                   `json:"mediaType"`
 	Annotations map[string]string        `json:"annotations,omitempty"`
 	Attached    []attachment             `json:"attached,omitempty"` // signatures as bundles, SBOMs, provenance
-	Config      map[string]string        `json:"config,omitempty"`   // embedded in the module: of a script, its text
+	Config      map[string]string        `json:"config,omitempty"`   // embedded in the module: for a script, its text
 	Imports     []string                 `json:"imports"`
-	Declared    *declaration.Declaration `json:"declared"` // null: it declares nothing
+	Declared    *declaration.Declaration `json:"declared"` // null: no declaration
 
 	imports []host.Function
 }
@@ -36,7 +36,7 @@ type attachment struct {
 	Digest string `json:"digest"`
 }
 
-// inspectArtifact shows an artifact. The module is read, but not run.
+// inspectArtifact shows an artifact. It reads the module, but does not run it.
 func (o *runOptions) inspectArtifact(ctx context.Context, name string, asJSON bool, stdout, stderr io.Writer) error {
 	finder, err := o.finder(stderr)
 	if err != nil {
@@ -108,5 +108,5 @@ func (a *artifact) show(stdout io.Writer) error {
 	return table.Flush()
 }
 
-// cell is a text of others in a table.
+// cell escapes an untrusted text for a table.
 func cell(text string) string { return strings.ReplaceAll(legible.Line(text), "\t", `\t`) }

@@ -7,7 +7,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// setLimits sets the limits of the flags --limit.
+// setLimits sets the limits of the --limit flags.
 func setLimits(o *operator.Options, limits []string) error {
 	for _, limit := range limits {
 		name, value, ok := strings.Cut(limit, "=")

@@ -11,7 +11,7 @@ func TestLimits(t *testing.T) {
 		code        exitCode
 	}{
 		{"MaxMemory", "--limit MaxMemory: want NAME=VALUE", exitUsage},
-		{"MaxMemory=much", `--limit: limit MaxMemory: "much" is no size above zero`, exitUsage},
+		{"MaxMemory=much", `--limit: limit MaxMemory: "much" is not a size above zero`, exitUsage},
 		{"Memory=64Mi", "--limit: unknown limit Memory: there are", exitUsage},
 		{"MaxMemory=64Mi", "nothing.wasm", exitError}, // the next problem
 	} {

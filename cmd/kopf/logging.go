@@ -12,7 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator/logs"
 )
 
-// logOptions are the flags about logs, which several commands have.
+// logOptions are the log flags that several commands share.
 type logOptions struct {
 	verbose, debug bool
 	quiet          bool
@@ -57,7 +57,8 @@ const (
 	outputLog    = "log"
 )
 
-// guestStdout is where the standard output of modules goes; nil: to the log, as their standard error.
+// guestStdout returns the destination of the modules' standard output. Nil means the log, as
+// for their standard error.
 func (o *runOptions) guestStdout(stdout io.Writer) (io.Writer, error) {
 	switch o.guestOutput {
 	case outputStdout:

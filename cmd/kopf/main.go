@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	compiler.Main() // modules are compiled in processes of their own
+	compiler.Main() // compiles modules in separate processes
 	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// native stands for a guest that runs natively, at the other end of standard input. The
-// SDKs start the command so.
+// native stands for a guest that runs natively, at the other end of standard input. The SDKs
+// start kopf with it.
 const native = "-"
 
-// program is the connection with a native guest; nil if there are modules.
+// program returns the connection to a native guest, or nil if there are modules.
 func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	if !slices.Contains(o.modules, native) {
 		return nil, nil
@@ -21,7 +21,7 @@ func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	case len(o.modules) > 1:
 		return nil, usageError{errors.New("- is the whole operator: it cannot go with modules")}
 	case o.demanded():
-		return nil, usageError{errors.New("- is a native program, which nobody has signed: run the module to verify it")}
+		return nil, usageError{errors.New("- is a native program, which cannot be verified: run the module instead")}
 	}
 	conn, err := net.FileConn(os.Stdin)
 	if err != nil {

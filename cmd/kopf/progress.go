@@ -11,7 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress draws a bar while a module is carried; nil if nobody looks at it.
+// progress returns a function that draws a bar for a transfer, or nil if the output is not a
+// terminal.
 func progress(stderr io.Writer) func(done, total int64) {
 	f, ok := stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -20,7 +21,7 @@ func progress(stderr io.Writer) func(done, total int64) {
 	return bar(f)
 }
 
-// bar draws a bar on one line, not more often than eyes can follow.
+// bar draws a bar on one line, at a limited rate.
 func bar(to io.Writer) func(done, total int64) {
 	const width = 30
 	var mu sync.Mutex

@@ -80,7 +80,7 @@ A script is packed with its engine as one module.`,
 	return cmd
 }
 
-// readAll reads files by their names.
+// readAll reads files by name.
 func readAll(paths []string) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	for _, path := range paths {
@@ -93,7 +93,7 @@ func readAll(paths []string) (map[string][]byte, error) {
 	return found, nil
 }
 
-// pairs reads a repeatable flag with KEY=VALUE; nil if there are none.
+// pairs parses a repeatable flag with KEY=VALUE. It returns nil without items.
 func pairs(flag string, items []string) (map[string]string, error) {
 	var found map[string]string
 	for _, item := range items {

@@ -17,7 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// registryOptions are the flags about registries, which several commands have.
+// registryOptions are the registry flags that several commands share.
 type registryOptions struct {
 	sources string
 	auth    string
@@ -41,7 +41,7 @@ func (o *registryOptions) checkPull() error {
 	return usageError{fmt.Errorf("--pull %q: want always, missing, or never", o.pull)}
 }
 
-// client makes a client; nothing is connected yet.
+// client creates a client without connecting.
 func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
 	from, err := sources.Read(o.sources)
 	if err != nil {
@@ -50,7 +50,7 @@ func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
 	return oci.New(oci.Options{Sources: from, ConfigFile: o.auth, UserAgent: "kopf/" + version(), Progress: progress(stderr)}), nil
 }
 
-// finder finds modules by name. Without a folder for caches nothing is kept.
+// finder finds modules by name. Without a cache directory, it stores nothing.
 func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
 	if err := o.checkPull(); err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func (o *registryOptions) finder(stderr io.Writer) (*modules.Finder, error) {
 	return f, nil
 }
 
-// opener reads modules for an operator, and tells which artifacts they are.
+// opener opens modules for an operator, and reports which artifacts they are.
 func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log zerolog.Logger) func(ctx context.Context, name string) (string, []byte, error) {
 	return func(ctx context.Context, name string) (string, []byte, error) {
-		finder := &modules.Finder{} // enough for files
+		finder := &modules.Finder{} // sufficient for files
 		if oci.IsReference(name) || v.demanded() {
 			var err error
 			if finder, err = o.finder(stderr); err != nil {
@@ -93,12 +93,12 @@ func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log z
 	}
 }
 
-// source is where modules come from that nobody has to have signed.
+// source returns the source of modules without verification.
 func (o *runOptions) source(stderr io.Writer) operator.Source {
 	return operator.Source{Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine}
 }
 
-// openStore opens the store of this user, for commands that are about nothing else.
+// openStore opens the store of this user, for commands that need only the store.
 func openStore() (*store.Store, error) {
 	dir := store.DefaultDir()
 	if dir == "" {
@@ -107,7 +107,7 @@ func openStore() (*store.Store, error) {
 	return store.Open(dir)
 }
 
-// parseReference reads the reference of a command line.
+// parseReference parses a reference of the command line.
 func parseReference(text string) (oci.Reference, error) {
 	r, err := oci.Parse(text)
 	if err != nil {

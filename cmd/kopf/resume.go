@@ -20,7 +20,7 @@ Every flag can also be set by a variable: --peering by KOPF_RESUME_PEERING.`,
 			if err != nil {
 				return err
 			}
-			return run(contextOf(cmd), a) // without a lifetime: the record is removed
+			return run(contextOf(cmd), a) // an announcement without a lifetime removes the record
 		},
 	}
 	o.addFlags(cmd)

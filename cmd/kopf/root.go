@@ -18,21 +18,21 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// exitCode is what the process ends with.
+// exitCode is the exit code of the process.
 type exitCode int
 
 // Exit codes, as documented in docs/cli.md.
 const (
 	exitOK     exitCode = 0   // finished, or stopped by a signal
-	exitError  exitCode = 1   // could not start, or could not go on
+	exitError  exitCode = 1   // could not start or continue
 	exitUsage  exitCode = 2   // wrong command line
-	exitSigned exitCode = 3   // the signatures are not those that are demanded
-	exitRights exitCode = 4   // a module is not what it declares, or wants more than it may
+	exitSigned exitCode = 3   // the required signatures are missing
+	exitRights exitCode = 4   // a module differs from its declaration, or wants more rights than it may have
 	exitStuck  exitCode = 124 // the graceful exit took longer than process.ultimate_exiting_timeout
-	exitForced exitCode = 130 // a second signal, before the end of the graceful exit
+	exitForced exitCode = 130 // a second signal during the graceful exit
 )
 
-// usageError is a mistake in the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 // run executes a command line, and returns the exit code.
@@ -75,7 +75,7 @@ run in a sandbox.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		SuggestionsMinimumDistance: 2, // letters that differ; cobra's own default is set too late for us
+		SuggestionsMinimumDistance: 2, // number of differing letters; cobra sets its own default too late
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -105,12 +105,12 @@ run in a sandbox.`,
 	return root
 }
 
-// newHelpCmd makes the command help, which refuses what is no command.
+// newHelpCmd creates the command help, which refuses unknown commands.
 func newHelpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "help [COMMAND]",
 		Short:  "Tell about a command",
-		Hidden: true, // --help is what is told of
+		Hidden: true, // messages refer to --help
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
@@ -122,7 +122,7 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// meant asks whether one of the commands was meant; it says nothing if there are none.
+// meant returns a question about similar commands, or an empty text without any.
 func meant(commands []string) string {
 	if len(commands) == 0 {
 		return ""
@@ -130,7 +130,7 @@ func meant(commands []string) string {
 	return fmt.Sprintf(": did you mean %s?", strings.Join(commands, " or "))
 }
 
-// fromEnvironment sets flags that are not on the command line from variables, as
+// fromEnvironment sets flags that are not on the command line from environment variables, as
 // the reference does: --log-format of run is KOPF_RUN_LOG_FORMAT.
 func fromEnvironment(cmd *cobra.Command) error {
 	var failure error

@@ -52,7 +52,7 @@ type runOptions struct {
 	registryOptions
 	verificationOptions
 
-	flags *pflag.FlagSet // to know which ones are given
+	flags *pflag.FlagSet // to know which ones are set
 }
 
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -117,14 +117,14 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.verificationOptions.addFlags(flags)
 }
 
-// addConfigFlags adds the flags about the configuration of the guests.
+// addConfigFlags adds the flags for the configuration of the guests.
 func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
 	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
 }
 
-// addEngineFlag adds the flag about scripts.
+// addEngineFlag adds the flag for scripts.
 func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm beside this program, or in kopf in the folder of the user's data)")
 }
@@ -204,7 +204,7 @@ func (o *runOptions) check(log zerolog.Logger) error {
 	return checkScope(o.clusterwide, o.namespaces, log)
 }
 
-// checkScope wants either namespaces or the cluster.
+// checkScope requires either namespaces or the whole cluster.
 func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error {
 	switch {
 	case clusterwide && len(namespaces) > 0:
@@ -216,7 +216,7 @@ func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error
 	return nil
 }
 
-// peers are the flags about other operators that are given.
+// peers returns the peering options of the flags.
 func (o *runOptions) peers() operator.Peering {
 	p := operator.Peering{Name: o.peering}
 	if o.flags.Changed("standalone") {
@@ -231,7 +231,7 @@ func (o *runOptions) peers() operator.Peering {
 	return p
 }
 
-// admissionServer is the server of webhooks in its JSON form; nil if there is none.
+// admissionServer returns the webhook server of the flags in its JSON form, or nil.
 func (o *runOptions) admissionServer() json.RawMessage {
 	switch text := strings.TrimSpace(o.admission); {
 	case text == "":
@@ -239,12 +239,12 @@ func (o *runOptions) admissionServer() json.RawMessage {
 	case strings.HasPrefix(text, "{"):
 		return json.RawMessage(text)
 	default:
-		quoted, _ := json.Marshal(text) // a string is always JSON
+		quoted, _ := json.Marshal(text) // a string always encodes
 		return quoted
 	}
 }
 
-// guestConfig is the configuration of the guests, from all flags for it.
+// guestConfig returns the configuration of the guests from all flags.
 func (o *runOptions) guestConfig() (map[string]string, error) {
 	config := map[string]string{}
 	for _, item := range o.config {
@@ -278,10 +278,11 @@ func (o *runOptions) guestConfig() (map[string]string, error) {
 // errForced ends the process without waiting for the graceful exit.
 var errForced = errors.New("forced to exit by a second signal")
 
-// signalNames are the signals that stop an operator, as log messages name them.
+// signalNames are the names of the stop signals in log messages.
 var signalNames = map[os.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}
 
-// untilSignalled runs the work; the first signal stops it, the second one gives up.
+// untilSignalled runs the work. The first signal stops it gracefully, and the second one
+// abandons it.
 func untilSignalled(ctx context.Context, log zerolog.Logger, work func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

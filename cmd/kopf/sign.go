@@ -69,7 +69,7 @@ certificates, without a key, are made by cosign; kopf verifies them.`,
 	return cmd
 }
 
-// password asks for the password of a key.
+// password prompts for the password of a key.
 func password(stdin io.Reader, stderr io.Writer) ([]byte, error) {
 	if text, ok := os.LookupEnv("COSIGN_PASSWORD"); ok {
 		return []byte(text), nil

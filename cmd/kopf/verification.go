@@ -12,7 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
-// verificationOptions are the flags about whose signatures are demanded.
+// verificationOptions are the flags for required signatures.
 type verificationOptions struct {
 	verify      bool
 	keys        []string
@@ -39,17 +39,17 @@ func (o *verificationOptions) addVerifyFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.verify, "verify", false, "run only artifacts that are signed as demanded")
 }
 
-// named tells whether signers are named by flags.
+// named reports whether flags name signers.
 func (o *verificationOptions) named() bool {
 	return len(o.keys) > 0 || o.subject != "" || o.owner != ""
 }
 
-// demanded tells whether modules have to be signed.
+// demanded reports whether modules must be signed.
 func (o *verificationOptions) demanded() bool {
 	return o.verify || o.named() || o.config != ""
 }
 
-// byFlags are the demands of the flags, each of which has to be fulfilled.
+// byFlags returns the requirements of the flags. All of them must be fulfilled.
 func (o *verificationOptions) byFlags(annotations map[string]string) (*signatures.Config, error) {
 	keys, err := signatures.ReadKeys(o.keys)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *verificationOptions) byFlags(annotations map[string]string) (*signature
 	return config, nil
 }
 
-// demands reads whose signatures are demanded.
+// demands returns the required signatures.
 func (o *verificationOptions) demands() (*signatures.Config, error) {
 	annotations, err := pairs("--verification-annotation", o.annotations)
 	switch {
@@ -93,7 +93,7 @@ func (o *verificationOptions) demands() (*signatures.Config, error) {
 	return config, nil
 }
 
-// guard lets a finder find verified artifacts only.
+// guard makes a finder accept only verified artifacts.
 func (o *verificationOptions) guard(f *modules.Finder) error {
 	if !o.demanded() {
 		return nil

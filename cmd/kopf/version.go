@@ -11,7 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// reference is the version of Kopf whose behaviour is followed.
+// reference is the version of Kopf that this program follows.
 const reference = "1.45"
 
 func newVersionCmd(stdout io.Writer) *cobra.Command {
@@ -36,7 +36,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// version is that of the module: "devel" unless it was installed with a version.
+// version is the version of the Go module, or "devel" without one.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

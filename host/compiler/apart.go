@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Apart compiles the module in a process of its own.
+// Apart compiles the module in a separate process.
 //
 // # Guarantees
 //
 //   - The process ends with the context, and at its limits of time and memory.
 //   - It has no environment and nothing open but its own pipes.
-//   - It writes files of a bounded size, in a folder of its own only, where the system has
-//     Landlock (Linux from 5.13 on). In programs without C it neither reads others, nor connects.
-//   - What it leaves is taken for the module of the job only, whatever it says.
-//   - It gives way to this process: its priority is low, and the system ends it
-//     first when memory runs out.
+//   - Where the system has Landlock (Linux 5.13 and later), it writes only files of a
+//     bounded size in its own directory. In programs without C, it neither reads other files nor connects.
+//   - Its result is used only for the module of the job, whatever the process claims.
+//   - It yields to this process: its priority is low, and the system ends it first when
+//     memory runs out.
 //
 // # Errors
 //
@@ -40,7 +40,7 @@ func apart(ctx context.Context, job Job) error {
 	cmd.Args = job.arguments()
 	cmd.Env = []string{"GOTRACEBACK=none"}
 	cmd.Stdin = io.MultiReader(bytes.NewReader(job.Original), bytes.NewReader(job.Prepared))
-	cmd.Stdout, cmd.Stderr = io.Discard, stderr // a pipe: the thread that starts it opens no file
+	cmd.Stdout, cmd.Stderr = io.Discard, stderr // a pipe: the thread that starts the process opens no file
 	cmd.WaitDelay = time.Second
 	detach(cmd)
 	starting := start(cmd, job.Dir)
@@ -58,7 +58,7 @@ func apart(ctx context.Context, job Job) error {
 	return job.explain(cmd, err, stderr.text.String())
 }
 
-// explain makes the error of a process that failed.
+// explain returns the error of a failed process.
 func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 	state := cmd.ProcessState
 	switch {
@@ -82,10 +82,10 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 	return fmt.Errorf("%w: %w: %s", ErrCrash, err, first)
 }
 
-// starving is what runtimes say when there is no memory, for the heap or for a thread.
+// starving lists the messages of runtimes without memory for the heap or for a thread.
 var starving = []string{"out of memory", "cannot allocate memory", "Resource temporarily unavailable"}
 
-// firstBytes keeps the beginning of what is written.
+// firstBytes keeps the beginning of its input.
 type firstBytes struct{ text strings.Builder }
 
 func (f *firstBytes) Write(data []byte) (int, error) {

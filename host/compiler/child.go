@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// processName is the argument zero of a process that compiles.
+// processName is argument zero of a compiling process.
 const processName = "kopf-compiler"
 
-// offered tells whether this program called Main, and so can be started to compile.
+// offered reports whether this program has called Main, and so can be started to compile.
 var offered atomic.Bool
 
 // Main lets modules be compiled in processes of their own, which are this program,
@@ -37,19 +37,20 @@ func Main() {
 	os.Exit(child(os.Args[1:], os.Stdin, os.Stderr)) //nolint:forbidigo // this process is for nothing else
 }
 
-// Offered tells whether Apart can be used: the program called Main, and the system has limits for processes.
+// Offered reports whether Apart can be used: the program has called Main, and the system
+// supports limits of processes.
 func Offered() bool { return offered.Load() && limitable }
 
-// Exit codes of the process, with the text of the error on standard error. Any other
-// one is that of a crash.
+// Exit codes of the process, which writes the text of the error to standard error. Any other
+// code means a crash.
 const (
-	exitFailed  = 1 // not the fault of the module
+	exitFailed  = 1 // the module is not at fault
 	exitInvalid = 3 // ErrInvalid
-	exitTime    = 4 // the limit of computing; nothing is said
-	exitSize    = 5 // the limit of a file
+	exitTime    = 4 // the limit of computing, without a message
+	exitSize    = 5 // the limit of the file size
 )
 
-// child is the process that compiles.
+// child runs in the compiling process.
 func child(args []string, stdin io.Reader, stderr io.Writer) int {
 	job, err := receive(args, stdin)
 	if err == nil {
@@ -58,7 +59,7 @@ func child(args []string, stdin io.Reader, stderr io.Writer) int {
 	return report(err, stderr)
 }
 
-// report says what went wrong, if anything did.
+// report writes an error to standard error, and returns its exit code.
 func report(err error, stderr io.Writer) (exitCode int) {
 	switch {
 	case err == nil:
@@ -73,7 +74,7 @@ func report(err error, stderr io.Writer) (exitCode int) {
 	return exitFailed
 }
 
-// arguments are what a job is on the command line; the modules come by standard input.
+// arguments returns the command line of a job. The modules are passed by standard input.
 func (j Job) arguments() []string {
 	return []string{
 		processName, j.Dir, strconv.Itoa(int(j.MemoryPages)), strconv.Itoa(int((j.Time + time.Second - 1) / time.Second)),
@@ -81,7 +82,7 @@ func (j Job) arguments() []string {
 	}
 }
 
-// receive limits this process and reads its job.
+// receive sets the limits of this process and reads its job.
 func receive(args []string, stdin io.Reader) (Job, error) {
 	if len(args) != 6 {
 		return Job{}, fmt.Errorf("the compiler got %d arguments", len(args))

@@ -1,13 +1,12 @@
-// Package compiler makes machine code out of prepared modules, and leaves it in a
-// folder from which the host loads it: in a process of its own, where a module that
-// is made to take hours or all memory harms nobody, or, where the program does not
-// offer that, in this one.
+// Package compiler compiles prepared modules to machine code, and stores it in a directory
+// from which the host loads it. It compiles in a separate process, so that a hostile module
+// cannot exhaust the time or the memory of the host. Programs that do not offer this compile
+// in their own process.
 //
 // # Why a process
 //
-// Compiling is the one thing that the host does for a guest and cannot interrupt:
-// the engine looks at no context while it compiles a function, and gives back no
-// memory. A process has limits that the system enforces.
+// The host cannot interrupt compilation: the engine ignores the context while it compiles a
+// function, and does not return memory. For a process, the system enforces limits.
 package compiler
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Job is a module to be compiled.
+// Job is a module to compile.
 type Job struct {
 	Dir         string // the engine's cache; absolute
 	Original    []byte // is validated, in its canonical form: the prepared module of an invalid one may be valid
@@ -46,12 +45,12 @@ var (
 	// ErrLimit says that compiling took too much time or memory.
 	ErrLimit = errors.New("over a limit")
 
-	// ErrCrash says that the compiler died of the module.
+	// ErrCrash says that the compiler crashed on the module.
 	ErrCrash = errors.New("the compiler crashed")
 )
 
-// Here compiles the module in this process: nothing bounds that. It returns where the machine
-// code is, below the folder of the job.
+// Here compiles the module in this process, without limits. It returns the path of the
+// machine code below the directory of the job.
 //
 // Errors: ErrInvalid.
 func Here(ctx context.Context, job Job) (file string, err error) {
@@ -66,9 +65,8 @@ func validated(ctx context.Context, job Job) error {
 	return fill(ctx, job)
 }
 
-// Validate refuses an invalid module: it could become valid by what is added to
-// it, and reach what is private. The interpreter validates as the compiler does, but
-// compiles faster.
+// Validate refuses an invalid module. Rewriting could make such a module valid and give it
+// access to private parts. The interpreter validates as the compiler does, but faster.
 func Validate(ctx context.Context, job Job) error {
 	rt := wazero.NewRuntimeWithConfig(ctx, configure(wazero.NewRuntimeConfigInterpreter(), job.MemoryPages))
 	_, err := rt.CompileModule(ctx, job.Original)
@@ -78,7 +76,7 @@ func Validate(ctx context.Context, job Job) error {
 	return errors.Join(err, rt.Close(ctx))
 }
 
-// fill compiles the module and its shell through caches of their own.
+// fill compiles the module and its shell through separate caches.
 func fill(ctx context.Context, job Job) error {
 	shell, err := prepare.Shell(job.Prepared)
 	if err != nil {
@@ -90,7 +88,7 @@ func fill(ctx context.Context, job Job) error {
 	)
 }
 
-// compile compiles a module through the cache in a folder.
+// compile compiles a module through the cache in a directory.
 func compile(ctx context.Context, dir string, memoryPages uint32, wasm []byte) error {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
@@ -101,7 +99,7 @@ func compile(ctx context.Context, dir string, memoryPages uint32, wasm []byte) e
 	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
 }
 
-// Config is how all modules are compiled.
+// Config returns the configuration with which all modules are compiled.
 func Config(memoryPages uint32) wazero.RuntimeConfig {
 	return configure(wazero.NewRuntimeConfig(), memoryPages)
 }
@@ -111,18 +109,19 @@ func configure(config wazero.RuntimeConfig, memoryPages uint32) wazero.RuntimeCo
 		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
 }
 
-// maxWorkers bounds how many functions are compiled at once: each takes memory of its own.
+// maxWorkers bounds the functions that are compiled at once, because each takes memory.
 const maxWorkers = 4
 
-// WithWorkers lets the engine use several processors.
+// WithWorkers makes the engine use several processors.
 func WithWorkers(ctx context.Context) context.Context {
 	return experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), maxWorkers))
 }
 
-// OnlyCached is a context with which the engine loads what is in its cache, and
-// compiles nothing: it is over. The engine looks at that before each function.
+// OnlyCached returns a context with which the engine loads modules from its cache, and
+// compiles nothing. The context is already cancelled, and the engine checks that before it
+// compiles a function.
 func OnlyCached(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(experimental.WithCompilationWorkers(ctx, 2)) // one worker alone would not look
+	ctx, cancel := context.WithCancel(experimental.WithCompilationWorkers(ctx, 2)) // a single worker would not check
 	cancel()
 	return ctx
 }

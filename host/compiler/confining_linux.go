@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights of files that Landlock knows.
+// File access rights of Landlock.
 //
 // See https://docs.kernel.org/userspace-api/landlock.html
 const (
@@ -22,12 +22,12 @@ const (
 	versionOfRefer, versionOfTruncate, versionOfNetwork = 2, 3, 4
 )
 
-// start starts the process from a thread that can write files in one folder only, and so
-// can the process, from its first instruction on. The thread ends.
+// start starts the process from a thread that can write files only in one directory. The
+// process inherits this restriction. The thread ends.
 func start(cmd *exec.Cmd, dir string) error {
 	started := make(chan error)
 	go func() { // Waited for below.
-		runtime.LockOSThread() // for ever: with the goroutine, the thread ends
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		err := restrict(dir, writingFiles, 0, func(trap, a, b, c uintptr) syscall.Errno {
 			_, _, errno := syscall.RawSyscall6(trap, a, b, c, 0, 0, 0)
 			return errno
@@ -44,9 +44,9 @@ func start(cmd *exec.Cmd, dir string) error {
 	return err
 }
 
-// confine lets this process reach files in one folder only, not even read others, and connect
-// to nothing, for the rest of its life. What is open stays open. It does nothing in programs that
-// are linked with C, as Go does not know all their threads.
+// confine restricts this process for the rest of its life: it can access files only in one
+// directory, and cannot connect. Open files stay open. In programs that are linked with C,
+// it does nothing, because Go does not know all their threads.
 func confine(dir string) error {
 	const network = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	err := restrict(dir, allFiles, network, func(trap, a, b, c uintptr) syscall.Errno {
@@ -59,8 +59,8 @@ func confine(dir string) error {
 	return err
 }
 
-// restrict takes rights by a call for one thread or for all, and leaves those of files in one
-// folder. Without Landlock it does nothing: this is one wall of several.
+// restrict drops rights by a system call for one thread or for all, except those for files
+// in one directory. Without Landlock, it does nothing: other restrictions remain.
 func restrict(dir string, files, network uint64, call func(trap, a, b, c uintptr) syscall.Errno) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -14,25 +14,26 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// Names of folders for what is half done.
+// Names of the temporary directories.
 const (
 	codeDir  = "code"  // the engine's cache with the machine code of the module
 	shellDir = "shell" // that of its shell
 )
 
-// leave lets machine code be made in a folder of its own, which is removed, and puts it
-// to where the engine looks for that of the shell of the module: see prepare.Shell. Whatever was
-// there before, it is replaced at once. It returns where that is, below the folder.
+// leave runs made with a temporary directory, and moves the machine code to where the engine
+// looks for that of the module's shell: see prepare.Shell. It replaces existing code
+// atomically. It returns the path below the directory of the job.
 //
-// What makes the code is not believed, as it may have been taken over by the module: it says where the
-// code belongs, and could name the place of another module. So the code is copied, from what no link leads
-// to, and is taken only if the engine finds it there for this shell.
+// The compiling process is not trusted, because the module may have taken it over. It
+// chooses the path of the code, and could choose that of another module. leave therefore
+// copies the code, does not follow links, and accepts the code only if the engine finds it
+// for this shell.
 func (j Job) leave(made func(work Job) error) (file string, err error) {
 	work := j
 	if work.Dir, err = os.MkdirTemp(j.Dir, "compiling-*"); err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(work.Dir) }() // what stays is in nobody's way
+	defer func() { _ = os.RemoveAll(work.Dir) }() // remains are harmless
 	if err := made(work); err != nil {
 		return "", err
 	}
@@ -54,8 +55,8 @@ func (j Job) leave(made func(work Job) error) (file string, err error) {
 	return file, os.Rename(filepath.Join(checked, file), to)
 }
 
-// copyCode copies the machine code to where the engine would look for it in a folder, as
-// the folder of the job says. It returns where that is, below the folder.
+// copyCode copies the machine code to the path at which the engine looks for it. It returns
+// the path below the directory.
 func (j Job) copyCode(dir string) (file string, err error) {
 	root, err := os.OpenRoot(j.Dir) // no link leads out of it
 	if err != nil {
@@ -92,13 +93,13 @@ func (j Job) copyCode(dir string) (file string, err error) {
 	return file, errors.Join(err, to.Close())
 }
 
-// only is the path of the only file of an engine's cache, a regular one.
+// only returns the path of the single regular file in an engine's cache.
 func only(root *os.Root, dir string) (string, error) {
 	files, err := fs.Glob(root.FS(), dir+"/wazero-*/*")
 	switch {
 	case err != nil:
 		return "", err
-	case len(files) != 1: // for lack of memory the engine falls back to its interpreter
+	case len(files) != 1: // without enough memory, the engine falls back to its interpreter
 		return "", fmt.Errorf("%w: the compiler has left %d files, not one", ErrLimit, len(files))
 	}
 	info, err := root.Lstat(files[0])
@@ -108,13 +109,14 @@ func only(root *os.Root, dir string) (string, error) {
 	return files[0], err
 }
 
-// finds checks that the engine finds machine code for the shell of the module in a folder.
+// finds returns an error if the engine does not find machine code for the shell of the
+// module in a directory.
 func (j Job) finds(dir string) error {
 	shell, err := prepare.Shell(j.Prepared)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background() //nolint:forbidigo // nothing is waited for
+	ctx := context.Background() //nolint:forbidigo // nothing blocks
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return err
@@ -126,7 +128,7 @@ func (j Job) finds(dir string) error {
 	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
 }
 
-// maxFile bounds a file that the compiler writes, in bytes: far above what any code takes.
+// maxFile bounds a file that the compiler writes, in bytes: far above any real machine code.
 func (j Job) maxFile() int64 { return 64<<20 + 32*int64(len(j.Prepared)) }
 
 func (j Job) tooLarge() error {

@@ -62,7 +62,7 @@ func yieldToOthers() {
 // detach gives the process a group of its own: signals of the terminal are not for it.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killed tells whether the system ended the process.
+// killed reports whether the system ended the process.
 func killed(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL

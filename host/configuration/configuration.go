@@ -1,6 +1,6 @@
-// Package configuration embeds configuration into a module, in a custom section. So
-// an engine and the script that it runs are one module, which registries carry and people
-// sign as a whole. It is pure: bytes in, bytes out.
+// Package configuration embeds configuration into a module, in a custom section. An engine
+// and the script that it runs thus form one module, which can be distributed and signed as a
+// whole. The package is pure: bytes in, bytes out.
 package configuration
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// Section is the name of the custom section: an object of texts, as JSON. There is at
-// most one.
+// Section is the name of the custom section. Its content is a JSON object of strings. A
+// module has at most one such section.
 const Section = "dev.kopf.configuration"
 
-// ErrMalformed is in the errors about sections that cannot be read.
+// ErrMalformed says that the section cannot be read.
 var ErrMalformed = errors.New("malformed configuration in the module")
 
-// maxKeys bounds the keys of a configuration. Values are as large as modules may be: scripts are
-// among them.
+// maxKeys bounds the keys of a configuration. A value may be as large as a module, because
+// scripts are values.
 const maxKeys = 10_000
 
-// Read finds the configuration of a module; nil if it has none.
+// Read returns the configuration of a module, or nil if it has none.
 //
 // Errors: ErrMalformed.
 func Read(wasm []byte) (map[string]string, error) {
@@ -44,15 +44,15 @@ func Read(wasm []byte) (map[string]string, error) {
 	return config, nil
 }
 
-// Embed returns the module with the configuration, in place of the one it has, if any.
+// Embed returns the module with the configuration, which replaces an existing one.
 //
-// Errors: ErrMalformed if it is no module.
+// Errors: ErrMalformed if the input is not a module.
 func Embed(wasm []byte, config map[string]string) ([]byte, error) {
 	bare, err := sections.Remove(wasm, Section)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	content, err := json.Marshal(config) // with sorted keys: the same is the same, byte for byte
+	content, err := json.Marshal(config) // sorted keys: equal configurations give equal bytes
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// Check compares what was declared with what is true: the functions that the
-// module imports, and what it has registered. If the module is dynamic, both may be less.
+// Check compares the declaration with the imported functions and with the registration. For
+// a dynamic module, both may be less than declared.
 //
 // Errors: ErrMismatch, ErrMalformed.
 func (d *Declaration) Check(imports []string, registered []byte) error {
@@ -34,7 +34,7 @@ func (d *Declaration) Check(imports []string, registered []byte) error {
 	return nil
 }
 
-// CheckImports compares the imported functions alone: that needs no code to run.
+// CheckImports compares only the imported functions, which needs no code to run.
 //
 // Errors: ErrMismatch.
 func (d *Declaration) CheckImports(imports []string) error {
@@ -59,7 +59,7 @@ func (d *Declaration) within(r *abi.Registration) error {
 	return nil
 }
 
-// without lists what is in a list and not in the other one; nil if there is nothing.
+// without lists the items that the other list lacks, or nil.
 func without(list, other []string) []string {
 	known := make(map[string]bool, len(other))
 	for _, item := range other {

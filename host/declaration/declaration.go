@@ -1,7 +1,7 @@
-// Package declaration embeds into a module what the module wants: its registration
-// and the functions that it imports, in a custom section. So everybody can see
-// the rights of an operator without running it; and whoever runs it compares what was declared
-// with what is true. It is pure: bytes in, bytes out.
+// Package declaration embeds into a module what the module wants: its registration and its
+// imported functions, in a custom section. Readers can see the rights of an operator without
+// running it. The host compares the declaration with the actual module. The package is pure:
+// bytes in, bytes out.
 package declaration
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// Section is the name of the custom section. There is at most one.
+// Section is the name of the custom section. A module has at most one such section.
 const Section = "dev.kopf.declaration"
 
 // Version is the version of the format. Readers refuse newer ones.
@@ -22,10 +22,10 @@ const Version = 1
 
 // Errors of declarations.
 var (
-	// ErrMalformed is in the errors about sections that cannot be read.
+	// ErrMalformed says that the section cannot be read.
 	ErrMalformed = errors.New("malformed declaration")
 
-	// ErrMismatch is in the errors about modules that are not what they declare.
+	// ErrMismatch says that a module differs from its declaration.
 	ErrMismatch = errors.New("the module is not what it declares")
 )
 
@@ -33,29 +33,29 @@ var (
 type Declaration struct {
 	Version int `json:"version"`
 
-	// Dynamic says that the registration depends on the configuration. What is
-	// declared are maxima then: the module may register less.
+	// Dynamic says that the registration depends on the configuration. The declaration is
+	// then a maximum: the module may register less.
 	Dynamic bool `json:"dynamic,omitempty"`
 
 	// Imports are the imported functions, as MODULE.NAME, sorted.
 	Imports []string `json:"imports"`
 
-	// Registration is what the module registers with an empty configuration, or, if
-	// it is dynamic, with one for which it registers the most.
+	// Registration is what the module registers with an empty configuration. For a dynamic
+	// module, it is the largest registration of any configuration.
 	Registration json.RawMessage `json:"registration"`
 
 	// Annotations become those of the manifest when the module is pushed.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Bounds of a declaration. A registration is not larger either.
+// Limits of a declaration. They apply to registrations, too.
 const (
 	maxSection  = 8 << 20 // bytes
 	maxValues   = 200_000
 	maxHandlers = 10_000
 )
 
-// Parsed is the registration as a message.
+// Parsed returns the registration as a message.
 //
 // Errors: ErrMalformed.
 func (d *Declaration) Parsed() (*abi.Registration, error) {
@@ -75,7 +75,7 @@ func (d *Declaration) Parsed() (*abi.Registration, error) {
 	return r, nil
 }
 
-// Read finds the declaration of a module; nil if it has none.
+// Read returns the declaration of a module, or nil if it has none.
 //
 // Errors: ErrMalformed.
 func Read(wasm []byte) (*Declaration, error) {
@@ -105,9 +105,10 @@ func Read(wasm []byte) (*Declaration, error) {
 	return d, nil
 }
 
-// Remove returns the module without a declaration. It may be a part of the same memory.
+// Remove returns the module without a declaration. The result may share memory with the
+// input.
 //
-// Errors: ErrMalformed if it is no module.
+// Errors: ErrMalformed if the input is not a module.
 func Remove(wasm []byte) ([]byte, error) {
 	bare, err := sections.Remove(wasm, Section)
 	if err != nil {
@@ -116,10 +117,9 @@ func Remove(wasm []byte) ([]byte, error) {
 	return bare, nil
 }
 
-// Embed returns the module with the declaration, in place of the one it has, if
-// any.
+// Embed returns the module with the declaration, which replaces an existing one.
 //
-// Errors: ErrMalformed if it is no module.
+// Errors: ErrMalformed if the input is not a module.
 func Embed(wasm []byte, d *Declaration) ([]byte, error) {
 	bare, err := Remove(wasm)
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// More lists what a registration wants beyond another one; it is empty if there is nothing.
+// More lists the rights that a registration wants in addition to those of another one. It
+// returns an empty list without additional rights.
 //
 // Every field counts: one that differs is a right, unless a rule of this package says that
-// the field is harmless, or that its new value asks for less. So a field that is added to
-// the registration counts before anybody has thought about it.
+// the field is harmless, or that its new value asks for less. A field that is added
+// to the registration therefore counts by default.
 //
 // A handler wants no more if one handler of the same kind and resource was there that had
 // all its rights. Capabilities are compared as sets.
@@ -100,7 +101,7 @@ func (p purpose) String() string {
 	return text
 }
 
-// claim is what a handler or a rule wants: its fields without the harmless ones.
+// claim holds the rights of a handler or of a rule: its fields without the harmless ones.
 type claim struct {
 	fields fields
 	text   string // as JSON
@@ -120,8 +121,8 @@ func claimOf(value any, harmless map[string]bool) (claim, error) {
 	return claim{f, string(text)}, err
 }
 
-// maxCompared bounds what is compared, in bytes: a tenth of a second of work. What
-// would need more counts as more.
+// maxCompared bounds the compared bytes, and so the work to a tenth of a second. Whatever
+// exceeds the bound counts as wanting more.
 const maxCompared = 2 << 20
 
 // moreHandlers lists the handlers that want more than each of those before them.
@@ -161,9 +162,9 @@ func moreHandlers(has, wants []abi.Handler) []string {
 	return more
 }
 
-// leastWider are the fields by which a handler or a rule wants more than the nearest of others; none
-// if one of them covers it. It takes what that costs from the work that is left, and
-// gives up without any.
+// leastWider returns the fields in which a handler or a rule wants more than the nearest
+// other one, or none if another one covers it. It deducts its cost from the remaining work,
+// and gives up at zero.
 func leastWider(rules map[string]rule, others []claim, c claim, work *int) (least []string, ok bool) {
 	for i, other := range others {
 		if *work -= len(other.text) + len(c.text); *work < 0 {

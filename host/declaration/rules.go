@@ -8,11 +8,11 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// A rule tells whether the value of a field before covers the value after it: whether
-// the change asks for nothing more. Either is nil if the field is absent.
+// A rule reports whether the old value of a field covers the new one: whether the change
+// asks for nothing more. A value is nil if the field is absent.
 type rule func(has, wants json.RawMessage) bool
 
-// The rules of each type by the names of its fields. A field without a rule must not change.
+// The rules of each type by field name. A field without a rule must not change.
 var (
 	registrationRules = map[string]rule{
 		"sdk": harmless, "operator": harmless, "lifecycle": harmless, "shared_tasks": harmless,
@@ -20,8 +20,8 @@ var (
 		"handlers": harmless, "capabilities": harmless, // have rules of their own
 	}
 
-	// isHarmless are fields of handlers that give no right: names, what goes back to the
-	// module, and when it is called for an object that it gets in any case.
+	// isHarmless lists the fields of handlers that give no right: names, values that return
+	// to the module, and the time of calls for objects that the handler sees in any case.
 	isHarmless = map[string]bool{
 		"id": true, "fn": true, "param": true,
 		"errors": true, "timeout": true, "retries": true, "backoff": true,
@@ -32,20 +32,20 @@ var (
 	handlerRules = map[string]rule{
 		"kind": same, "resource": same,
 
-		// Which objects are seen.
+		// Which objects the handler sees.
 		"labels": narrowerFilters, "annotations": narrowerFilters,
 		"when": narrowerFilter, "field": narrowerFilter,
 		"value": narrowerFilter, "old": narrowerFilter, "new": narrowerFilter,
 		"deleted": notGained,
 
-		// How long the deletion of an object is held up.
+		// How long the handler delays the deletion of an object.
 		"optional":             notLost,
 		"cancellation_backoff": notLonger(false), "cancellation_timeout": notLonger(true),
 
-		// Whose requests to the API server are held up, refused, or changed.
+		// Which requests to the API server the handler delays, denies or changes.
 		"operations": narrowerList, "subresource": narrowerSubresource,
 		"persistent": notGained, "side_effects": notGained,
-		"ignore_failures": same, // either way others get another answer
+		"ignore_failures": same, // either value changes the answer of some requests
 		"from":            same, "to": same,
 	}
 
@@ -68,14 +68,15 @@ func same(has, wants json.RawMessage) bool {
 	return err == nil && is
 }
 
-// notGained allows a switch to be off, or to stay on.
+// notGained allows a switch that is off, or that stays on.
 func notGained(has, wants json.RawMessage) bool { return wants == nil || same(has, wants) }
 
-// notLost allows a switch to be on, or to stay off.
+// notLost allows a switch that is on, or that stays off.
 func notLost(has, wants json.RawMessage) bool { return has == nil || same(has, wants) }
 
-// narrowerFilter allows a filter that is new, that is equal, or that wants one value where
-// any value did. A function may answer anything, so only its loss can be seen.
+// narrowerFilter allows a filter that is new, that is unchanged, or that now requires one
+// value instead of any value. The result of a function is unknown, so only its removal
+// counts.
 func narrowerFilter(has, wants json.RawMessage) bool {
 	switch {
 	case has == nil || same(has, wants):
@@ -86,7 +87,7 @@ func narrowerFilter(has, wants json.RawMessage) bool {
 	return !same(wants, json.RawMessage(abi.Absent)) && !same(wants, json.RawMessage(abi.Function))
 }
 
-// narrowerFilters allows filters by key that are new, or narrower than those before.
+// narrowerFilters allows filters by key that are new or narrower.
 func narrowerFilters(has, wants json.RawMessage) bool {
 	var before, after fields
 	if has != nil && json.Unmarshal(has, &before) != nil || wants != nil && json.Unmarshal(wants, &after) != nil {
@@ -100,7 +101,7 @@ func narrowerFilters(has, wants json.RawMessage) bool {
 	return true
 }
 
-// notLonger allows a time that is not longer. An absent one is none, or for ever.
+// notLonger allows a time that is not longer. An absent time is zero or infinite.
 func notLonger(forEver bool) rule {
 	return func(has, wants json.RawMessage) bool {
 		if has == nil && wants == nil {
@@ -120,20 +121,20 @@ func narrowerList(has, wants json.RawMessage) bool {
 	return ok && (has == nil || wants != nil && without(after, before) == nil)
 }
 
-// narrowerSubresource allows the subresource before, or one of all subresources. An absent one is the
-// object itself.
+// narrowerSubresource allows an unchanged subresource, or one of formerly all subresources.
+// An absent value means the object itself.
 func narrowerSubresource(has, wants json.RawMessage) bool {
 	return same(has, wants) || string(has) == `"*"` && wants != nil
 }
 
-// withinOrAll allows what is in the list before; * there stands for everything.
+// withinOrAll allows items of the old list; * there means everything.
 func withinOrAll(has, wants json.RawMessage) bool {
 	before, after, ok := lists(has, wants)
 	return ok && (slices.Contains(before, "*") || without(after, before) == nil)
 }
 
-// narrowerNamespaces allows namespaces of the list before. An absent list means those
-// that the operator serves, and * all of them.
+// narrowerNamespaces allows namespaces of the old list. An absent list means the namespaces
+// that the operator serves, and * means all namespaces.
 func narrowerNamespaces(has, wants json.RawMessage) bool {
 	before, after, ok := lists(has, wants)
 	switch {

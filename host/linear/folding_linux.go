@@ -9,20 +9,20 @@ import (
 	"unsafe"
 )
 
-// A clone that nobody uses for a while is folded: only what differs from its image is
-// kept, behind the memory, and the pages that were its own are given back. After a call
-// most of a page is what it was before, or what the call has left behind.
+// A clone that is not used for a while is folded: the memory keeps only the differences from
+// its image, in the room behind it, and returns its private pages to the system. After a
+// call, most bytes of a private page equal the image or the result of the call.
 
-// Bounds of folding: larger memories, and those that differ in more, stay as they are.
+// Limits of folding. Larger memories, and those with more differences, are not folded.
 const (
-	foldable     = 16 << 20 // bytes of the memory
-	foldedPages  = 64       // that are its own
+	foldable     = 16 << 20 // size of the memory in bytes
+	foldedPages  = 64       // private pages
 	foldedRoom   = (foldedPages + 2) * pageSize
-	pageSize     = 4 << 10 // where pages are larger, nothing is folded
+	pageSize     = 4 << 10 // systems with larger pages do not fold
 	pagemapEntry = 8
 )
 
-// openPagemap opens what the system tells about the pages of the process; nil if it does not.
+// openPagemap opens the system's description of the process's pages, or returns nil.
 func openPagemap() *os.File {
 	if os.Getpagesize() != pageSize {
 		return nil
@@ -34,8 +34,8 @@ func openPagemap() *os.File {
 	return file
 }
 
-// Fold makes the memory small, if it is a clone that differs little from its image: its
-// contents must not be looked at before Unfold.
+// Fold reduces the memory of a clone that differs little from its image. The contents must
+// not be accessed before Unfold.
 func (m *Memory) Fold() {
 	if m.image == nil || m.folded > 0 {
 		return
@@ -47,7 +47,7 @@ func (m *Memory) Fold() {
 	}
 	own, ok := m.ownPages()
 	if !ok {
-		m.image = nil // they never get fewer
+		m.image = nil // a clone with too many private pages never has fewer
 		return
 	}
 	if len(own) < 2 || !m.openRoom() {
@@ -59,22 +59,22 @@ func (m *Memory) Fold() {
 	}
 	m.used = max(m.used, len(d.out))
 	if (len(d.out)+pageSize-1)/pageSize >= len(own) {
-		m.clearRoom() // nothing is won
+		m.clearRoom() // folding saves nothing
 		return
 	}
 	m.folded = len(d.out)
-	discard(m.buf[own[0] : own[len(own)-1]+pageSize]) // what lies between is as the image has it
+	discard(m.buf[own[0] : own[len(own)-1]+pageSize]) // the pages between them equal the image
 }
 
 // Unfold makes a folded memory usable again.
 func (m *Memory) Unfold() {
 	if m.folded > 0 {
 		apply(m.buf, m.buf[m.committed:m.committed+m.folded])
-		m.folded = 0 // the room stays for the next time: the system takes longer to provide it than to fold
+		m.folded = 0 // the room is kept, because mapping it again takes longer than folding
 	}
 }
 
-// openRoom makes what lies behind the memory usable: the guest cannot reach it.
+// openRoom makes the room behind the memory accessible. The guest cannot reach it.
 func (m *Memory) openRoom() bool {
 	if m.room == m.committed {
 		return true
@@ -86,10 +86,10 @@ func (m *Memory) openRoom() bool {
 	return true
 }
 
-// nothing is what a memory has beyond its image.
+// nothing is a page beyond the image: zeros.
 var nothing [pageSize]byte
 
-// imagePage is what the image has in the place of a page.
+// imagePage returns the image's page at an index.
 func (m *Memory) imagePage(page int) []byte {
 	if page < m.image.size {
 		return m.image.contents[page : page+pageSize]

@@ -1,6 +1,6 @@
-// Package linear holds the memories of instances: address space that is reserved
-// once and committed as the guest grows, so that growing never copies; and, where
-// the system can, copies of an image that share its pages until they are written.
+// Package linear provides the memories of instances. Address space is reserved once and
+// committed as the guest grows, so growing never copies. Where the system supports it,
+// memories are copies of an image that share pages until they are written.
 package linear
 
 import "errors"
@@ -13,37 +13,37 @@ var ErrUnsupported = errors.New("copy-on-write images are not supported on this 
 // # Guarantees
 //
 //   - The address does not change.
-//   - What is new is zero.
-//   - On Linux, the system still has to provide at most LazyImage and LazyRest
-//     bytes of it: code that touches memory for the first time waits for the system, page by
-//     page, and nothing can interrupt that.
+//   - New memory is zero.
+//   - On Linux, at most LazyImage and LazyRest bytes of it are not yet provided by the system.
+//     Code that touches such memory for the first time waits for the system page by page,
+//     without interruption.
 //
 // # Caveats
 //
 //   - After Free, any use of a slice of it ends the process.
 type Memory struct {
-	buf       []byte // all that is reserved; nil after Free
-	max       int    // what can be used of it
-	committed int    // bytes at its beginning that can be used
-	mapped    int64  // mappings of the process that it takes
-	populated int    // up to here the system was asked to provide what is not lazy
+	buf       []byte // the whole reservation; nil after Free
+	max       int    // usable size of it
+	committed int    // accessible bytes at its beginning
+	mapped    int64  // number of mappings of the process that it takes
+	populated int    // end of the memory that the system has been asked to provide
 
-	image  *Image // that it is a clone of, as long as it can be folded
-	folded int    // bytes behind what is committed, in which it is kept; 0: it is not folded
-	room   int    // where there was room for that the last time; 0: nowhere yet
-	used   int    // bytes there that may not be zero
+	image  *Image // the image of a clone, as long as it can be folded
+	folded int    // size of the folded differences behind the committed memory; 0: not folded
+	room   int    // where the room was the last time; 0: none yet
+	used   int    // bytes of the room that may not be zero
 }
 
-// How much of a memory is provided when it is touched, and not before: of an image
-// the beginning, and of what a memory has beyond its image the end. The system takes one or
-// two microseconds for a page, so that this is 3 ms, once. What compilers
-// make needs no more; where a memory is larger, copies of it cost more.
+// Parts of a memory that are provided only when they are touched: the beginning of an image,
+// and the end of the memory beyond the image. The system takes one or two microseconds per
+// page, so this costs 3 ms once. Memories of compiled guests need no more. Copies of larger
+// memories cost more.
 const (
 	LazyImage = 6 << 20
 	LazyRest  = 2 << 20
 )
 
-// Reallocate makes the memory so large, and returns all of it; nil if it cannot.
+// Reallocate resizes the memory, and returns all of it, or nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {
 	if size > uint64(m.max) || m.commit(int(size)) != nil {
 		return nil
@@ -51,7 +51,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 	return m.buf[:size:size]
 }
 
-// Free gives everything back. It may be called again.
+// Free unmaps the memory. It may be called again.
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()

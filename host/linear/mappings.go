@@ -7,21 +7,23 @@ import (
 	"sync/atomic"
 )
 
-// ErrMappings says that the process has as many memory mappings as the system allows, but for a reserve. A
-// process without any left cannot go on: the Go runtime itself needs mappings, and dies without them.
+// ErrMappings says that the process has reached the system's limit of memory mappings,
+// except for a reserve. The reserve is needed because the Go runtime crashes without
+// mappings.
 var ErrMappings = errors.New("too many memory mappings")
 
-// What memories and images take of the mappings of the process. The neighbours in the address space may share
-// some, so these are upper bounds.
+// Mappings of memories and images. Neighbours in the address space may share mappings, so
+// these are upper bounds.
 const (
 	mappingsOfImage = 1
 	mappingsOfClone = 1 // the image, before what the memory has beyond it
 )
 
-// reservedMappings are kept for all else in the process: the Go runtime, machine code, libraries, threads.
+// reservedMappings are reserved for the rest of the process: the Go runtime, machine code,
+// libraries, threads.
 const reservedMappings = 4096
 
-// mappings are those that are in use, and those that may be.
+// mappings counts the mappings in use, and their limit.
 var mappings struct {
 	used  atomic.Int64
 	limit atomic.Int64
@@ -29,7 +31,8 @@ var mappings struct {
 
 func init() { mappings.limit.Store(usableMappings(maxMapCount())) }
 
-// usableMappings is how many mappings memories may take; 0 as the limit of the system means that there is none.
+// usableMappings returns the mappings that memories may take. A system limit of 0 means no
+// limit.
 func usableMappings(limit int64) int64 {
 	if limit == 0 {
 		return math.MaxInt64
@@ -37,18 +40,19 @@ func usableMappings(limit int64) int64 {
 	return limit - min(reservedMappings, limit/4)
 }
 
-// LimitMappings sets how many mappings all memories of the process may take together, for tests. It returns a function
-// that restores the limit of before. By default, it is what the system allows the process
-// (vm.max_map_count of Linux), but for a reserve of 4,096 or a quarter.
+// LimitMappings sets the number of mappings that all memories of the process may take
+// together, for tests. The returned function restores the previous limit. The default is the
+// limit of the system (vm.max_map_count of Linux), without a reserve of 4,096 or a quarter.
 func LimitMappings(limit int) (restore func()) {
 	before := mappings.limit.Swap(int64(limit))
 	return func() { mappings.limit.Store(before) }
 }
 
-// Mappings tells how many mappings all memories of the process take at most, and how many they may take.
+// Mappings returns the mappings that all memories of the process take at most, and their
+// limit.
 func Mappings() (used, limit int64) { return mappings.used.Load(), mappings.limit.Load() }
 
-// takeMappings takes some, or returns an error that says what to do.
+// takeMappings takes mappings, or returns an error with advice.
 func takeMappings(n int64) error {
 	limit := mappings.limit.Load()
 	if used := mappings.used.Add(n); used > limit {

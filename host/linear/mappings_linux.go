@@ -13,7 +13,7 @@ import (
 // See https://docs.kernel.org/admin-guide/sysctl/vm.html#max-map-count
 func maxMapCount() int64 { return numberIn("/proc/sys/vm/max_map_count") }
 
-// reservesOpen tells whether memory can be reserved readable and writable, without being accounted before it is
+// reservesOpen reports whether memory can be reserved readable and writable, without being accounted before it is
 // touched: not where the system accounts for all memory (vm.overcommit_memory is 2).
 //
 // A reservation of one kind is one mapping, however much of it is in use; one whose end cannot be accessed is two or three.

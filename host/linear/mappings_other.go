@@ -2,10 +2,11 @@
 
 package linear
 
-// reservesOpen: memory is reserved without access, and opened as it is used.
+// reservesOpen is false: memory is reserved without access, and made accessible when it is
+// used.
 const reservesOpen = false
 
-// maxMapCount: the system does not say.
+// maxMapCount is unknown on this system.
 func maxMapCount() int64 { return 0 }
 
 func withoutHugePages([]byte) {}

@@ -149,7 +149,7 @@ func either(a, b string) string {
 	return b
 }
 
-// misplaced keeps track of blocks, and tells what is wrong with a label or the end of a part.
+// misplaced tracks blocks, and returns the fault of a label or of the end of a part.
 func (d *decoder) misplaced(in *instruction) string {
 	switch in.op {
 	case opBlock, opLoop, opIf:

@@ -3,9 +3,9 @@
 //
 // # Why
 //
-// Machine code that loops cannot be preempted by Go, and the next garbage
-// collection of the host would wait for it for ever. So the code itself must
-// come back to the host now and then.
+// Go cannot preempt machine code that loops, and the next garbage collection of the host
+// would wait for it indefinitely. The code itself must therefore return to the host
+// regularly.
 //
 // # What reaches the engine
 //

@@ -32,13 +32,14 @@ type helper struct {
 	body []byte
 }
 
-// helperKey tells instructions apart that need different helpers.
+// helperKey distinguishes instructions that need different helpers.
 type helperKey struct {
 	op, sub byte
 	a, b    uint32
 }
 
-// needsHelper tells instructions whose cost depends on an operand, or is large.
+// needsHelper reports whether the cost of the instruction depends on an operand, or is
+// large.
 func needsHelper(in *instruction) bool {
 	if in.op == opPrefixBulk {
 		switch in.sub {

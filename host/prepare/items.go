@@ -93,7 +93,7 @@ func (m *module) exportItem(r *reader) {
 	m.exports = append(m.exports, e)
 }
 
-// twiceExported tells the name that two exports have; nothing if there is none.
+// twiceExported returns a name that two exports have, if any.
 func (m *module) twiceExported() (string, bool) {
 	names := make([]string, len(m.exports))
 	for i, e := range m.exports {
@@ -205,5 +205,5 @@ func appendExport(out []byte, name string, kind byte, index uint32) []byte {
 	return wasm.AppendU32(append(wasm.AppendName(out, name), kind), index)
 }
 
-// isReserved tells whether a name is one that Prepare gives.
+// isReserved reports whether a name is one that Prepare gives.
 func isReserved(name string) bool { return strings.HasPrefix(name, reserved) }

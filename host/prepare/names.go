@@ -36,7 +36,7 @@ func subsection(names []byte, id byte) []byte {
 	return nil
 }
 
-// readNames tells whether it could read all names.
+// readNames reports whether it could read all names.
 func (m *module) readNames(content []byte, each func(fn uint32, name []byte) bool) bool {
 	r := &wasm.Reader{Buf: content}
 	next := uint32(0)

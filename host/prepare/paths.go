@@ -15,7 +15,7 @@ type region struct {
 	loops bool // every call of it enters a loop before anything else happens
 }
 
-// checked tells whether the function needs a check at its entry. That of a loop that it
+// checked reports whether the function needs a check at its entry. That of a loop that it
 // always enters is enough: most functions of Go's compiler are such a loop.
 func (g region) checked() bool { return g.cost > smallFunction || g.calls && !g.loops }
 

@@ -140,7 +140,7 @@ func (m *module) exportable() []uint32 {
 	return indices
 }
 
-// otherGlobals tells whether there are mutable globals that hold no numbers.
+// otherGlobals reports whether there are mutable globals that hold no numbers.
 func (m *module) otherGlobals() bool {
 	return slices.ContainsFunc(m.globals, func(g global) bool { return g.mutable && !g.valType.number() })
 }

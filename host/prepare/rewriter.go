@@ -24,7 +24,7 @@ type rewriter struct {
 	helperIndex map[helperKey]uint32
 
 	effort    uint64 // of compiling, so far
-	unrolled  uint64 // beside it, what short loops add that are written several times
+	unrolled  uint64 // the additional effort for short loops that are written several times
 	locals    uint64 // of all functions, so far
 	usesData  bool   // an instruction refers to data segments
 	cloneable bool   // until an instruction is found that changes more than memory and globals
@@ -151,7 +151,7 @@ func (w *rewriter) instructions(out []byte, r *reader, loops []region) []byte {
 	return append(out, r.Buf[copied:]...)
 }
 
-// replaced tells instructions that other ones stand for.
+// replaced reports whether a helper replaces the instruction.
 func (w *rewriter) replaced(in *instruction) bool {
 	return in.op == opCall || in.op == opRefFunc || needsHelper(in)
 }

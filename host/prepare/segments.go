@@ -62,7 +62,7 @@ type element struct {
 	written bool   // its type is written
 }
 
-// active tells the segments that are copied into a table at the start.
+// active reports whether the segment is copied into a table at the start.
 func (e *element) active() bool { return e.flags&elemPassive == 0 }
 
 // element reads a segment up to its elements.

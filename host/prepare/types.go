@@ -17,12 +17,12 @@ const (
 	typeEmpty               = 0x40
 )
 
-// known tells the types that there are.
+// known reports whether the type exists.
 func (v valueType) known() bool {
 	return v >= typeV128 && v <= typeI32 || v.reference()
 }
 
-// number tells i32, i64, f32 and f64.
+// number reports whether the type is i32, i64, f32 or f64.
 func (v valueType) number() bool { return v >= typeF64 && v <= typeI32 }
 
 func (v valueType) reference() bool { return v == typeFuncRef || v == typeExternRef }

@@ -72,7 +72,7 @@ func (w *rewriter) chooseTurns(regions []region, s shape) {
 	}
 }
 
-// isShort tells whether the region is a loop whose check costs much of a iteration.
+// isShort reports whether the region is a loop whose check costs much of a iteration.
 func (g region) isShort() bool {
 	return !g.loop.loops && !g.loop.params && g.cost <= shortLoop && g.loop.end-g.loop.begin <= shortCode
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// checkHandler refuses what is wrong although each option is known.
+// checkHandler refuses a handler whose options are known but invalid.
 func checkHandler(h *abi.Handler) error {
 	checks := []func(*abi.Handler) error{
 		checkIdentity, checkErrors, checkNumbers, checkField, checkFilters, checkSelector, checkAdmission, checkConversion,
@@ -23,8 +23,8 @@ func checkHandler(h *abi.Handler) error {
 	return nil
 }
 
-// maxID is the length of an id that still leaves room for prefixes and suffixes
-// in keys of annotations, which are cut and hashed beyond 63 characters anyway.
+// maxID is the maximum length of an id. It leaves room for prefixes and suffixes in
+// annotation keys, which are cut and hashed beyond 63 characters.
 const maxID = 1024
 
 func checkIdentity(h *abi.Handler) error {
@@ -39,7 +39,7 @@ func checkIdentity(h *abi.Handler) error {
 
 func checkErrors(h *abi.Handler) error {
 	if !slices.Contains([]string{"", "TEMPORARY", "PERMANENT", "IGNORED"}, h.Errors) {
-		return fmt.Errorf("option errors: %q is none of TEMPORARY, PERMANENT, IGNORED", h.Errors)
+		return fmt.Errorf("option errors: invalid value %q: must be TEMPORARY, PERMANENT or IGNORED", h.Errors)
 	}
 	return nil
 }
@@ -80,10 +80,10 @@ func checkInitialDelay(raw abi.Raw) error {
 	return nil
 }
 
-// maxField bounds the parts of the path of a field: no resource nests nearly as deeply.
+// maxField bounds the parts of a field's path. No resource nests nearly as deeply.
 const maxField = 500
 
-// checkField looks at the options that belong to a field.
+// checkField checks the options that belong to a field.
 //
 // See https://docs.kopf.dev/en/latest/filters/
 func checkField(h *abi.Handler) error {
@@ -103,7 +103,7 @@ func checkField(h *abi.Handler) error {
 	return nil
 }
 
-// checkFilters looks at the values of all filters.
+// checkFilters checks the values of all filters.
 func checkFilters(h *abi.Handler) error {
 	if !h.When.IsNull() && markerOf(h.When) != "FUNCTION" {
 		return errors.New("option when: it is always a function")
@@ -127,13 +127,13 @@ func checkFilters(h *abi.Handler) error {
 	return nil
 }
 
-// marker is a value that stands for one that is not JSON.
+// marker is a value that stands for a filter which is not JSON.
 type marker struct {
 	Name  *string          `json:"$"`
 	Value *json.RawMessage `json:"value"`
 }
 
-// markerOf is the name of a marker, or empty for other values.
+// markerOf returns the name of a marker, or an empty text for other values.
 func markerOf(raw abi.Raw) string {
 	var m marker
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.Name == nil {
@@ -142,7 +142,7 @@ func markerOf(raw abi.Raw) string {
 	return *m.Name
 }
 
-// checkFilter refuses objects with the key $ that are no markers of filters.
+// checkFilter refuses objects with the key $ that are not markers of filters.
 func checkFilter(raw abi.Raw) error {
 	var keys map[string]json.RawMessage
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &keys) != nil {
@@ -165,7 +165,7 @@ func checkFilter(raw abi.Raw) error {
 func checkAdmission(h *abi.Handler) error {
 	for _, op := range h.Operations {
 		if !slices.Contains([]string{"CREATE", "UPDATE", "DELETE", "CONNECT"}, op) {
-			return fmt.Errorf("option operations: %q is none of CREATE, UPDATE, DELETE, CONNECT", op)
+			return fmt.Errorf("option operations: invalid value %q: must be CREATE, UPDATE, DELETE or CONNECT", op)
 		}
 	}
 	if h.Operations != nil && len(h.Operations) == 0 {

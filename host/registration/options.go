@@ -11,11 +11,12 @@ import (
 
 // Groups of kinds that share options.
 const (
-	// objects are the kinds of handlers that are for objects.
+	// objects are the kinds of handlers that handle objects.
 	objects group = 1 << iota
 	children
 	activities
-	// stateful are the kinds whose attempts are counted: not event, admission and conversion.
+	// stateful are the kinds that count attempts: all except event, admission and
+	// conversion.
 	stateful
 	update
 	remove
@@ -30,7 +31,7 @@ const (
 // group is a set of properties of a kind.
 type group uint
 
-// kinds are all kinds of handlers. See abi/SPEC.md, "Handlers".
+// kinds holds the groups of each kind. See abi/SPEC.md, "Handlers".
 var kinds = map[abi.Kind]group{
 	abi.KindCreate:     objects | stateful,
 	abi.KindUpdate:     objects | stateful | update,
@@ -55,7 +56,7 @@ var kinds = map[abi.Kind]group{
 // always allows an option for all kinds.
 const always = ^group(0)
 
-// options say which groups of kinds have an option.
+// options holds the groups of kinds that accept an option.
 var options = map[string]group{
 	"kind": always, "id": always, "fn": always, "param": always,
 	"resource": objects,
@@ -76,7 +77,7 @@ var options = map[string]group{
 	"from": convert, "to": convert,
 }
 
-// checkOptions refuses unknown kinds, and options that the kind does not have.
+// checkOptions refuses unknown kinds, and options that the kind does not accept.
 func checkOptions(given map[string]json.RawMessage, child bool) error {
 	var kind abi.Kind
 	if err := json.Unmarshal(given["kind"], &kind); err != nil || kind == "" {
@@ -103,7 +104,7 @@ func checkOptions(given map[string]json.RawMessage, child bool) error {
 	return nil
 }
 
-// lifecycles are the orders of handlers.
+// lifecycles lists the names of lifecycles, which order handlers.
 //
 // Kopf: kopf.lifecycles (v1.45).
 var lifecycles = []string{"", "asap", "one_by_one", "all_at_once", "randomized", "shuffled"}

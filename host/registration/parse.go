@@ -1,8 +1,7 @@
-// Package registration reads what guests declare about their handlers, and
-// refuses what they must not declare. It is pure.
+// Package registration parses and validates the registrations of guests. It is pure.
 //
-// Of all messages, this is the one that is read strictly: an option that is not
-// understood may be a filter, and to ignore a filter would be to handle what the author excluded.
+// The registration is the only message that is parsed strictly. An unknown option may be a
+// filter, and ignoring a filter would handle objects that the author excluded.
 package registration
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// ErrRegistration is in all errors of this package.
+// ErrRegistration wraps all errors of this package.
 var ErrRegistration = errors.New("bad registration")
 
-// document is a registration whose handlers are still to be read.
+// document is a registration whose handlers are not decoded yet.
 type document struct {
 	abi.Registration
 	Handlers []json.RawMessage `json:"handlers"`
 }
 
-// Bounds of a registration.
+// Limits of a registration.
 const (
 	maxHandlers = 10_000 // of a list
 	maxValues   = 200_000
 )
 
-// Parse reads a registration. The error names the handler and the option.
+// Parse parses a registration. Errors name the handler and the option.
 func Parse(data []byte) (*abi.Registration, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: it is not UTF-8", ErrRegistration)
@@ -66,7 +65,7 @@ func Parse(data []byte) (*abi.Registration, error) {
 	return &r, nil
 }
 
-// ParseChildren reads the children of a step.
+// ParseChildren parses the children of a step.
 func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
 	switch {
 	case len(raws) == 0:
@@ -91,7 +90,7 @@ func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
 	return children, nil
 }
 
-// label names a handler in errors, by kind and id as far as they can be read.
+// label identifies a handler in errors, by kind and id if they can be read.
 func label(position int, raw json.RawMessage) string {
 	var h struct {
 		Kind any `json:"kind"`
@@ -106,7 +105,7 @@ func label(position int, raw json.RawMessage) string {
 	return fmt.Sprintf("%v handler %q", h.Kind, h.ID)
 }
 
-// parseHandler reads one handler.
+// parseHandler parses one handler.
 func parseHandler(raw json.RawMessage, child bool) (*abi.Handler, error) {
 	var options map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &options); err != nil || options == nil {
@@ -124,7 +123,7 @@ func parseHandler(raw json.RawMessage, child bool) (*abi.Handler, error) {
 	return &h, checkHandler(&h)
 }
 
-// decodeOption reads one option into the handler; null is an absent one.
+// decodeOption decodes one option into the handler. A null value counts as absent.
 func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
 	if string(value) == "null" {
 		return nil
@@ -139,7 +138,8 @@ func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
 	return nil
 }
 
-// withoutGoTypes says the same as the decoder, for people who wrote no Go.
+// withoutGoTypes rephrases an error of the decoder without Go types, for authors of guests
+// in other languages.
 func withoutGoTypes(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

@@ -8,7 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// checkSelector refuses selectors that select nothing, or in two ways.
+// checkSelector refuses selectors that select nothing, or that select in two ways.
 //
 // Kopf: kopf._cogs.structs.references.Selector (v1.45).
 func checkSelector(h *abi.Handler) error {
@@ -53,7 +53,7 @@ func checkParts(s *abi.Selector) error {
 	return checkArgs(s.Args)
 }
 
-// checkArgs looks at the positional arguments.
+// checkArgs checks the positional arguments.
 func checkArgs(args []abi.Raw) error {
 	for i, raw := range args {
 		last := i == len(args)-1

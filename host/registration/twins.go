@@ -8,12 +8,13 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// CheckTwins refuses different functions that have one id and can meet in one
-// cause of one resource: they would share one record of progress, and only the first
-// would be called. Which resources a selector selects is only known in the cluster,
-// so only equal selectors are compared here.
+// CheckTwins refuses different functions that have one id and can be called for the same
+// cause of one resource. They would share one progress record, and only the first would be
+// called. Only the cluster can resolve selectors, so CheckTwins compares equal selectors
+// only.
 //
-// Handlers of one id are compared in pairs. If that were too much work, it is refused, too.
+// It compares handlers of one id in pairs, and refuses registrations for which that would be
+// too much work.
 func CheckTwins(handlers []abi.Handler) error {
 	type key struct{ id, resource, cause string }
 	seen := map[key]*namesakes{}
@@ -41,14 +42,14 @@ func CheckTwins(handlers []abi.Handler) error {
 	return nil
 }
 
-// namesakes are handlers with one id in one cause of one resource, by their functions.
+// namesakes holds handlers with one id in one cause of one resource, by function.
 type namesakes struct {
 	functions [][]*abi.Handler
-	positions map[string]int // of functions with a name: one without is used nowhere else
+	positions map[string]int // of functions with a name: a function without one is used once
 }
 
-// add adds a handler, and returns one of another function that it can meet, if any. It takes
-// what that costs from the work that is left.
+// add adds a handler, and returns a handler of another function that it conflicts with, or
+// nil. It deducts its cost from the remaining work.
 func (n *namesakes) add(h *abi.Handler, work *int) *abi.Handler {
 	position, known := n.positions[h.Fn]
 	for i, others := range n.functions {
@@ -78,11 +79,11 @@ func (n *namesakes) add(h *abi.Handler, work *int) *abi.Handler {
 	return nil
 }
 
-// maxWork bounds comparing, in bytes of filters: some tenths of a second. Guests that mean no
-// harm are far below.
+// maxWork bounds the comparison, in bytes of filters: some tenths of a second. Benign guests
+// stay far below it.
 const maxWork = 16 << 20
 
-// weight is what comparing the filters of a handler costs.
+// weight is the cost of comparing the filters of a handler.
 func weight(h *abi.Handler) int {
 	total := 64 + len(h.Value) + len(h.Old) + len(h.New)
 	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
@@ -109,8 +110,8 @@ func fullID(h *abi.Handler) string {
 	return h.ID + "/" + strings.Join(h.Field, ".")
 }
 
-// causesOf are the causes that call handlers of a kind. Handlers for resuming are
-// called with whatever else happened to an object before it was first seen.
+// causesOf returns the causes that call handlers of a kind. Handlers for resuming are also
+// called for any cause of the first event of an object.
 func causesOf(h *abi.Handler) []string {
 	switch h.Kind {
 	case abi.KindCreate:
@@ -136,7 +137,7 @@ func causesOf(h *abi.Handler) []string {
 	return []string{string(h.Kind)}
 }
 
-// exclusive tells whether the filters of two handlers of one field contradict each other.
+// exclusive reports whether the filters of two handlers of one field contradict each other.
 func exclusive(a, b *abi.Handler) bool {
 	for key, filter := range a.Labels {
 		if other, ok := b.Labels[key]; ok && contradict(filter, other) {
@@ -151,8 +152,8 @@ func exclusive(a, b *abi.Handler) bool {
 	return contradict(a.Value, b.Value) || contradict(a.Old, b.Old) || contradict(a.New, b.New)
 }
 
-// contradict tells whether no value matches both filters. Values of any kind but
-// strings may be equal though they are written in different ways.
+// contradict reports whether no value matches both filters. Values other than strings may be
+// equal in spite of different texts.
 func contradict(a, b abi.Raw) bool {
 	if a.IsNull() || b.IsNull() {
 		return false

@@ -1,5 +1,5 @@
-// Package sections finds, adds and removes custom sections of modules, by their
-// names. It is pure: bytes in, bytes out, and the rest of a module stays the same, byte for byte.
+// Package sections finds, adds and removes custom sections of modules by name. It is pure:
+// bytes in, bytes out. The rest of a module stays unchanged, byte for byte.
 package sections
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// Find returns the content of the custom section of a name; nil if there is none.
-// The content belongs to the module.
+// Find returns the content of the custom section with a name, or nil. The content shares
+// memory with the module.
 //
-// Errors: no module, sections that are malformed or out of order, or several of the name.
+// Errors: not a module, malformed or misplaced sections, or several sections with the name.
 func Find(bin []byte, name string) ([]byte, error) {
 	found, err := custom(bin, name)
 	switch {
@@ -24,16 +24,16 @@ func Find(bin []byte, name string) ([]byte, error) {
 	return found[0].content, nil
 }
 
-// Remove returns the module without the custom sections of these names. It may be
-// a part of the same memory.
+// Remove returns the module without the custom sections with these names. The result may
+// share memory with the input.
 //
-// Errors: no module, or sections that are malformed or out of order.
+// Errors: not a module, or malformed or misplaced sections.
 func Remove(bin []byte, names ...string) ([]byte, error) {
 	found, err := custom(bin, names...)
 	if err != nil {
 		return nil, err
 	}
-	end := len(bin) // what is at the end needs no copy
+	end := len(bin) // sections at the end are cut off without a copy
 	for len(found) > 0 && found[len(found)-1].end == end {
 		end = found[len(found)-1].begin
 		found = found[:len(found)-1]
@@ -61,11 +61,11 @@ func Append(bin []byte, name string, content []byte) []byte {
 
 // section is a custom section.
 type section struct {
-	begin, end int // in the module
+	begin, end int // offsets in the module
 	content    []byte
 }
 
-// custom finds the custom sections of these names, in their order.
+// custom returns the custom sections with these names, in their order.
 func custom(bin []byte, names ...string) ([]section, error) {
 	var found []section
 	err := wasm.Sections(bin, func(s wasm.Section, r *wasm.Reader) error {

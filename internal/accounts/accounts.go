@@ -1,9 +1,9 @@
-// Package accounts counts the memory that the host keeps on behalf of the handlers
-// of one operator, and refuses what is over a limit. So handlers that store without
-// end fail, and neither the process nor another operator does.
+// Package accounts counts the memory that the host uses for the handlers of one operator,
+// and enforces limits. Handlers that store without end therefore fail, instead of the
+// process or another operator.
 //
-// Sizes are estimates of what the values take in the heap: their texts, and a fixed
-// amount for each entry of a table.
+// Sizes estimate the heap memory of the values: their texts, and a fixed amount for each
+// table entry.
 package accounts
 
 import (
@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Kind is what memory is kept for.
+// Kind is a use of memory.
 type Kind int
 
-// The kinds, each with a limit of its own.
+// The kinds, each with its own limit.
 const (
 	Memos    Kind = iota // values of memos
 	Indices              // keys and values of indices
-	Pending              // bodies of objects whose events wait to be handled
+	Pending              // bodies of objects whose events are queued
 	Bodies               // the newest bodies of objects with daemons and timers
 	Children             // sub-handlers that were declared in unfinished cycles
 	Patches              // patches, results and errors of handlers in unfinished cycles
-	Answers              // responses to requests of handlers, until the handlers have them
+	Answers              // responses to requests of handlers, until the handlers receive them
 	kinds
 )
 
-// known are the kinds as metrics, limits and errors name them.
+// known holds the names of the kinds in metrics, limits and errors.
 var known = [kinds]struct{ name, limit, holds, advice string }{
 	Memos:    {"memos", "MemoMemory", "the memos", "store fewer or smaller values"},
 	Indices:  {"indices", "IndexMemory", "the indices", "index fewer or smaller keys and values"},
@@ -40,14 +40,14 @@ var known = [kinds]struct{ name, limit, holds, advice string }{
 	Answers:  {"answers", "AnswerMemory", "the answers to requests", "make fewer requests at the same time, or list in pages"},
 }
 
-// String is the name of the kind in metrics.
+// String returns the name of the kind in metrics.
 func (k Kind) String() string { return known[k].name }
 
-// Limit is the name of the limit of the kind.
+// Limit returns the name of the kind's limit.
 func (k Kind) Limit() string { return known[k].limit }
 
-// Limits bound what is kept for one operator. The zero value is the defaults. All
-// but MaxChildren are in bytes.
+// Limits bound the memory of one operator. Zero fields have the defaults. All fields except
+// MaxChildren are in bytes.
 type Limits struct {
 	// MemoLimit bounds one memo: that of an object, or that of the operator. Default: 16 MiB.
 	MemoLimit int
@@ -58,13 +58,12 @@ type Limits struct {
 	// IndexMemory bounds all indices together. Default: 1 GiB.
 	IndexMemory int
 
-	// PendingMemory bounds the bodies of objects whose events wait to be handled.
-	// Beyond it, only the identity of an object waits, and the body is read again.
-	// Default: 256 MiB.
+	// PendingMemory bounds the bodies of objects whose events are queued. Beyond it, only
+	// the identity of an object is queued, and the body is read again. Default: 256 MiB.
 	PendingMemory int
 
-	// BodyMemory bounds the newest bodies of objects that have daemons or timers.
-	// Objects beyond it get theirs later. Default: 512 MiB.
+	// BodyMemory bounds the newest bodies of objects that have daemons or timers. Objects
+	// beyond it get their bodies later. Default: 512 MiB.
 	BodyMemory int
 
 	// MaxChildren bounds the sub-handlers that one call of a handler declares.
@@ -78,12 +77,12 @@ type Limits struct {
 	// in unfinished cycles. Default: 256 MiB.
 	PatchMemory int
 
-	// AnswerMemory bounds the responses that handlers have asked for, and have not
-	// got yet. Default: 256 MiB.
+	// AnswerMemory bounds the responses that handlers have requested and not yet received.
+	// Default: 256 MiB.
 	AnswerMemory int
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults replaces zero fields by the defaults.
 func (l Limits) WithDefaults() Limits {
 	for _, field := range []struct {
 		at    *int
@@ -113,35 +112,35 @@ func (l Limits) of() [kinds]int {
 	}
 }
 
-// ErrLimit is in all errors of accounts.
+// ErrLimit wraps all errors of accounts.
 var ErrLimit = errors.New("over a limit")
 
-// Error says what was refused.
+// Error describes a refused use of memory.
 type Error struct {
 	Kind   Kind
 	Limit  int // bytes
-	Used   int // bytes, without what was refused
-	Wanted int // bytes that were refused
+	Used   int // bytes, without the refused ones
+	Wanted int // refused bytes
 }
 
-// Error names the limit, its value, and what to do.
+// Error returns a text with the limit, its value, and what to do.
 func (e *Error) Error() string {
 	k := known[e.Kind]
 	return fmt.Sprintf("the limit %s of %d bytes is reached: %s of the operator take %d bytes, and %d more were refused: %s, or raise the limit with --limit %s=SIZE",
 		k.limit, e.Limit, k.holds, e.Used, e.Wanted, k.advice, k.limit)
 }
 
-// Unwrap makes errors.Is find ErrLimit.
+// Unwrap returns ErrLimit.
 func (e *Error) Unwrap() error { return ErrLimit }
 
-// Account is that of one operator. It is safe for concurrent use, and takes no locks. A nil
-// account counts nothing and refuses nothing.
+// Account counts the memory of one operator. It is safe for concurrent use, and lock-free. A
+// nil account counts nothing and refuses nothing.
 type Account struct {
 	limits  Limits
 	entries [kinds]entry
 
-	// Refused is called with what was refused, at most once in a minute for each kind.
-	// It is set before the account is used; nil: no calls.
+	// Refused is called with the error of a refusal, at most once per minute for each kind.
+	// It must be set before the account is used. It may be nil.
 	Refused func(error)
 }
 
@@ -150,11 +149,11 @@ type entry struct {
 	limit   int64
 	used    atomic.Int64
 	refused atomic.Int64
-	noted   atomic.Int64 // when Refused was called last, in nanoseconds; 0: never
-	_       [32]byte     // a cache line for each kind
+	noted   atomic.Int64 // time of the last call of Refused, in nanoseconds; 0: never
+	_       [32]byte     // gives each kind its own cache line
 }
 
-// New makes an account; limits that are zero have their defaults.
+// New creates an account. Zero limits have their defaults.
 func New(l Limits) *Account {
 	a := &Account{limits: l.WithDefaults()}
 	for kind, limit := range a.limits.of() {
@@ -163,8 +162,8 @@ func New(l Limits) *Account {
 	return a
 }
 
-// Limits are those of the account, with the defaults. Those of a nil account are so
-// large that they refuse nothing.
+// Limits returns the limits with the defaults. The limits of a nil account are large enough
+// to refuse nothing.
 func (a *Account) Limits() Limits {
 	if a == nil {
 		const most = 1 << 62
@@ -173,9 +172,9 @@ func (a *Account) Limits() Limits {
 	return a.limits
 }
 
-// Take counts so many bytes more. What is taken is to be given back.
+// Take counts more bytes. The caller must give them back.
 //
-// Errors: Error; then nothing is counted.
+// Errors: Error, without counting.
 func (a *Account) Take(k Kind, bytes int) error {
 	if a == nil || bytes <= 0 {
 		a.Give(k, -bytes)
@@ -190,8 +189,8 @@ func (a *Account) Take(k Kind, bytes int) error {
 	return a.Refuse(k, &Error{Kind: k, Limit: int(e.limit), Used: int(used) - bytes, Wanted: bytes})
 }
 
-// Refuse counts a refusal by a limit of a part of the kind, such as one memo. It
-// returns the error.
+// Refuse counts a refusal by another limit of the kind, such as that of one memo. It returns
+// the error.
 func (a *Account) Refuse(k Kind, err error) error {
 	if a == nil {
 		return err
@@ -207,7 +206,7 @@ func (a *Account) Refuse(k Kind, err error) error {
 	return err
 }
 
-// Give gives back what was taken.
+// Give gives back bytes.
 func (a *Account) Give(k Kind, bytes int) {
 	if a != nil && bytes != 0 {
 		a.entries[k].used.Add(-int64(bytes))
@@ -219,10 +218,10 @@ type Usage struct {
 	Kind    Kind
 	Used    int // bytes
 	Limit   int // bytes
-	Refused int // how often something was refused so far
+	Refused int // number of refusals so far
 }
 
-// Usage is the state of all kinds, in their order.
+// Usage returns the state of all kinds, in their order.
 func (a *Account) Usage() []Usage {
 	if a == nil {
 		return nil
@@ -235,17 +234,17 @@ func (a *Account) Usage() []Usage {
 	return all
 }
 
-// Lease is what the owner of some memory has taken for it. A nil lease takes nothing,
-// and refuses nothing. It belongs to one goroutine at a time.
+// Lease is the memory that one owner has taken. A nil lease takes nothing, and refuses
+// nothing. It belongs to one goroutine at a time.
 type Lease struct {
 	account *Account
 	kind    Kind
 	bytes   int
 }
 
-// NewLease makes a lease that has taken nothing yet, and ends with its owner at the
-// latest: when nothing refers to the owner any more. An owner that knows its end
-// releases the lease earlier. Nil for a nil account.
+// NewLease creates an empty lease. It is released at the latest when nothing refers to the
+// owner any more. An owner that knows its end should release the lease earlier. It returns
+// nil for a nil account.
 func NewLease[T any](a *Account, k Kind, owner *T) *Lease {
 	if a == nil {
 		return nil
@@ -255,9 +254,9 @@ func NewLease[T any](a *Account, k Kind, owner *T) *Lease {
 	return l
 }
 
-// Resize takes what is missing, or gives back what is too much.
+// Resize takes or gives back bytes to reach the size.
 //
-// Errors: Error; then the lease is as before.
+// Errors: Error; the lease is then unchanged.
 func (l *Lease) Resize(bytes int) error {
 	if l == nil {
 		return nil
@@ -269,7 +268,7 @@ func (l *Lease) Resize(bytes int) error {
 	return nil
 }
 
-// Grow takes so many bytes more, or gives them back if they are negative. See Resize.
+// Grow takes more bytes, or gives back bytes if the number is negative. See Resize.
 func (l *Lease) Grow(bytes int) error {
 	if l == nil {
 		return nil
@@ -277,5 +276,5 @@ func (l *Lease) Grow(bytes int) error {
 	return l.Resize(l.bytes + bytes)
 }
 
-// Release gives back everything. It may be called again.
+// Release gives back everything. It may be called repeatedly.
 func (l *Lease) Release() { _ = l.Resize(0) } // giving back is never refused

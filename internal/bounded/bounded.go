@@ -1,6 +1,6 @@
-// Package bounded refuses foreign JSON that would take far more memory than it has bytes: a few
-// megabytes of empty objects become hundreds when they are decoded. It looks at the text
-// only once and allocates nothing, so it comes before any decoder.
+// Package bounded refuses untrusted JSON that would take far more memory than its size: a
+// few megabytes of empty objects become hundreds of megabytes when they are decoded. It
+// scans the text once and allocates nothing. Call it before any decoder.
 package bounded
 
 import (
@@ -10,15 +10,15 @@ import (
 	"io"
 )
 
-// ErrTooMuch is in the errors about documents with too many values, or nested too deeply.
+// ErrTooMuch says that a document has too many values or too many levels.
 var ErrTooMuch = errors.New("too much")
 
-// maxDepth is how deeply documents nest at most. Whatever people write is far below.
+// maxDepth is the maximum nesting of documents. Real documents stay far below.
 const maxDepth = 500
 
-// JSON refuses a document with more values than allowed, members of objects and elements of lists
-// included, or with more than 500 levels. Whether it is JSON at all is for the decoder to see: what
-// is not, is counted as if it were.
+// JSON refuses a document with more values than allowed, or with more than 500 levels.
+// Members of objects and elements of lists count as values. It does not validate the JSON:
+// invalid text is counted as if it were valid.
 //
 // Errors: ErrTooMuch.
 func JSON(document []byte, maxValues int) error {
@@ -26,8 +26,8 @@ func JSON(document []byte, maxValues int) error {
 	return c.add(document)
 }
 
-// Reader reads what the other reader does, until that is more than JSON accepts. The error is ErrTooMuch then, and
-// nothing of the last part is returned.
+// Reader reads from another reader, until the content exceeds what JSON accepts. It then
+// returns ErrTooMuch, and nothing of the last part.
 func Reader(from io.Reader, maxValues int) io.Reader {
 	return &reader{from: from, counter: counter{values: 1, limit: maxValues}}
 }
@@ -49,10 +49,10 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counter counts the values of a document that comes in parts.
+// counter counts the values of a document that arrives in parts.
 type counter struct {
 	values, limit, depth int
-	inText, escaped      bool // within a string; behind a backslash in it
+	inText, escaped      bool // inside a string; after a backslash in a string
 }
 
 func (c *counter) add(part []byte) error {
@@ -81,10 +81,11 @@ func (c *counter) add(part []byte) error {
 	return nil
 }
 
-// text is how much of the rest, which is not empty, belongs to a string, with the quote at its end.
+// text returns how much of the rest belongs to a string, including its closing quote. The
+// rest is not empty.
 func (c *counter) text(rest []byte) int {
 	i := 0
-	if c.escaped { // what is escaped is skipped
+	if c.escaped { // skip the escaped character
 		c.escaped, i = false, 1
 	}
 	for i < len(rest) {

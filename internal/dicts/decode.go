@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Decode parses one JSON document. Numbers stay text (json.Number).
-// Anything but blanks after the document is an error. The strings of the document
-// share one copy of the text: keep a clone of those that live longer.
+// Decode decodes one JSON document. Numbers stay text (json.Number). Only blanks may follow
+// the document. The strings of the result share one copy of the text: clone strings that
+// live longer.
 func Decode(raw []byte) (any, error) {
 	d := decoder{scanner: scanner{text: string(raw)}}
 	if doc, ok := d.document(); ok {
@@ -26,10 +26,10 @@ func DecodeObject(raw []byte) (Object, error) {
 	return asObject(doc, err)
 }
 
-// DecodeParts is DecodeObject without what keep refuses: it is asked for the
-// members of the object, with an empty parent, and for those of the objects in it
-// that have a name. What is left out is checked, but costs no memory. The strings of
-// the result are parts of the text, which must not be changed anymore.
+// DecodeParts is DecodeObject without the members that keep refuses. It calls keep for the
+// members of the object, with an empty parent, and for those of its direct object members.
+// Omitted members are validated, but cost no memory. The strings of the result share memory
+// with the text, which must not change.
 func DecodeParts(raw []byte, keep func(parent, key string) bool) (Object, error) {
 	d := decoder{scanner: scanner{text: textOf(raw)}, keep: keep}
 	doc, ok := d.document()
@@ -62,8 +62,7 @@ func asObject(doc any, err error) (Object, error) {
 	return obj, nil
 }
 
-// decodeSlowly decides about everything that the decoder does not understand,
-// and says what is wrong with it.
+// decodeSlowly handles everything that the decoder cannot handle, and returns its errors.
 func decodeSlowly(raw []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -80,8 +79,8 @@ func decodeSlowly(raw []byte) (any, error) {
 	return doc, nil
 }
 
-// decoder makes values of what the scanner sees: a third of the time and half of
-// the memory of encoding/json, which matters as every event is decoded.
+// decoder builds values from the scanner's input. It takes a third of the time and half of
+// the memory of encoding/json. That matters, because each event is decoded.
 type decoder struct {
 	scanner
 	keep func(parent, key string) bool // nil: everything
@@ -95,8 +94,8 @@ func (d *decoder) document() (any, bool) {
 	return doc, ok && d.end()
 }
 
-// value decodes the value at the current place. The key is its own, the depth is
-// the number of objects and lists around it.
+// value decodes the value at the current position. The key is that of the value. The depth
+// is the number of enclosing objects and lists.
 func (d *decoder) value(depth int, key string) (any, bool) {
 	if depth > maxDepth {
 		return nil, false
@@ -107,7 +106,7 @@ func (d *decoder) value(depth int, key string) (any, bool) {
 	case '[':
 		list := []any{}
 		ok := d.items(func() bool {
-			item, ok := d.value(depth+2, "") // two: nothing is left out inside of lists
+			item, ok := d.value(depth+2, "") // two levels: keep does not apply inside lists
 			list = append(list, item)
 			return ok
 		})
@@ -155,7 +154,7 @@ func (s *scanner) stringValue() (string, bool) {
 	return text, err == nil
 }
 
-// unescaped replaces the short escapes. The long ones are left to encoding/json.
+// unescaped replaces the short escapes. It leaves the long ones to encoding/json.
 func unescaped(text string) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -175,5 +174,5 @@ func unescaped(text string) (string, bool) {
 	}
 }
 
-// escapes are the characters that short escapes stand for.
+// escapes maps short escapes to their characters.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -1,7 +1,7 @@
-// Package dicts works on JSON documents as Go values: objects, lists, strings,
-// booleans, nil, and json.Number, so that numbers stay as they were written.
-// It holds what the rest of the project needs to behave as Python does on the
-// same documents: fields by path, equality, and the bytes of json.dumps.
+// Package dicts represents JSON documents as Go values: objects, lists, strings, booleans,
+// nil, and json.Number, which keeps the text of numbers. It provides the operations with
+// Python's semantics on such documents: fields by path, equality, and the bytes of
+// json.dumps.
 //
 // Kopf: kopf._cogs.structs.dicts.
 package dicts
@@ -20,20 +20,20 @@ type Object = map[string]any
 type Path []string
 
 var (
-	// ErrPath is the error for a value that cannot be a path.
+	// ErrPath says that a value cannot be a path.
 	ErrPath = errors.New("not a field path")
 
-	// ErrRoot is the error for setting or removing the document itself.
+	// ErrRoot says that an operation would set or remove the document itself.
 	ErrRoot = errors.New("the path is empty: name a field")
 
-	// ErrNotObject is the error for a path that leads through something that
-	// is no object, such as null, a string, or a list.
+	// ErrNotObject says that a path leads through a value that is not an object, such as
+	// null, a string, or a list.
 	ErrNotObject = errors.New("not an object")
 )
 
-// ParsePath makes a path of its JSON notations: "a.b", ["a", "b"], or null for
-// the document itself. Keys with dots are only possible in a list. The empty
-// string is the path of one empty key, as in the reference.
+// ParsePath converts a path from its JSON notations: "a.b", ["a", "b"], or null for the
+// document itself. Keys with dots need a list. As in the reference, the empty string is the
+// path of one empty key.
 func ParsePath(spec any) (Path, error) {
 	switch spec := spec.(type) {
 	case nil:
@@ -59,10 +59,10 @@ func ParsePath(spec any) (Path, error) {
 	}
 }
 
-// String is the dotted notation, for messages.
+// String returns the dotted notation, for messages.
 func (p Path) String() string { return strings.Join(p, ".") }
 
-// Clone copies a document so deep that no change of either is seen in the other.
+// Clone returns a deep copy of a document.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case Object:
@@ -81,7 +81,7 @@ func Clone(v any) any {
 	}
 }
 
-// CloneObject is Clone for objects; nil stays nil.
+// CloneObject is Clone for objects. Nil stays nil.
 func CloneObject(obj Object) Object {
 	if obj == nil {
 		return nil
@@ -93,7 +93,7 @@ func CloneObject(obj Object) Object {
 	return clone
 }
 
-// kindOf names the type of a value in the words of JSON, for messages.
+// kindOf returns the JSON type of a value, for messages.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:

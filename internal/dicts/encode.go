@@ -12,13 +12,12 @@ type Member struct {
 	Value any
 }
 
-// Members is an object whose keys are encoded in the given order.
+// Members is an object with a fixed order of keys.
 type Members []Member
 
-// Encode writes a document as Python's json.dumps(doc, separators=(',', ':'))
-// does: no spaces, everything outside of ASCII escaped, nothing else escaped
-// that JSON does not demand. Keys are sorted, as they are in what API servers
-// send for custom objects; the keys of Members stay in their order.
+// Encode encodes a document as Python's json.dumps(doc, separators=(',', ':')) does: no
+// spaces, escapes for all characters outside ASCII, and no escapes that JSON does not
+// require. It sorts keys, as API servers do for custom objects. Members keep their order.
 // Values that are not JSON become null.
 func Encode(doc any) []byte {
 	return appendValue(nil, doc)
@@ -59,7 +58,7 @@ func appendValue(out []byte, doc any) []byte {
 }
 
 func appendObject(out []byte, obj Object) []byte {
-	var few [16]string // most objects have no more keys: this one is on the stack
+	var few [16]string // on the stack: most objects have no more keys
 	keys := few[:0]
 	for key := range obj {
 		keys = append(keys, key)
@@ -73,7 +72,7 @@ func appendObject(out []byte, obj Object) []byte {
 	return append(out, '}')
 }
 
-// appendComma separates the item with this index from the one before.
+// appendComma separates an item from the previous one.
 func appendComma(out []byte, index int) []byte {
 	if index > 0 {
 		out = append(out, ',')
@@ -83,7 +82,7 @@ func appendComma(out []byte, index int) []byte {
 
 func appendString(out []byte, text string) []byte {
 	out = append(out, '"')
-	start := 0 // of what is to be copied as it is
+	start := 0 // of the part that is copied unchanged
 	for i := 0; i < len(text); {
 		c := text[i]
 		if isPlain(c) {
@@ -105,7 +104,7 @@ func appendString(out []byte, text string) []byte {
 	return append(out, '"')
 }
 
-// isPlain tells whether a byte stands for itself in a JSON string.
+// isPlain reports whether a byte needs no escape in a JSON string.
 func isPlain(c byte) bool { return c >= ' ' && c <= '~' && c != '"' && c != '\\' }
 
 // appendASCII escapes one of the bytes that are not plain.

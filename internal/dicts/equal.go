@@ -2,9 +2,9 @@ package dicts
 
 import "encoding/json"
 
-// Equal compares documents as Python's == does: numbers by their exact value
-// (1 == 1.0 == true), objects regardless of the order of keys. A key with null
-// is not an absent key.
+// Equal compares documents as Python's == does: numbers by their exact value (1 == 1.0 ==
+// true), objects regardless of the order of keys. A key with null differs from an absent
+// key.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case nil:
@@ -20,7 +20,7 @@ func Equal(a, b any) bool {
 		return ok && equalLists(a, list)
 	case json.Number:
 		if text, ok := b.(json.Number); ok && a == text {
-			return true // by far the most frequent case, and without parsing
+			return true // the most frequent case, which needs no parsing
 		}
 	}
 	x, ok := numberOf(a)

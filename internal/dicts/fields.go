@@ -2,9 +2,9 @@ package dicts
 
 import "fmt"
 
-// Resolve finds a nested field. A key that is absent from an object gives
-// ok = false and no error; a path through anything but objects is ErrNotObject.
-// Those are the KeyError and the TypeError of the reference.
+// Resolve returns a nested field. If a key is absent, ok is false, without an error. A path
+// through a value that is not an object gives ErrNotObject. These are the KeyError and the
+// TypeError of the reference.
 func Resolve(doc any, path Path) (value any, ok bool, err error) {
 	for _, key := range path {
 		obj, isObject := doc.(Object)
@@ -18,31 +18,30 @@ func Resolve(doc any, path Path) (value any, ok bool, err error) {
 	return doc, true, nil
 }
 
-// Lookup is Resolve that takes everything on the way that is no object for an
-// empty one. So it has no errors: what is not there is absent. This is the
-// reference's resolve with a default.
+// Lookup is Resolve without errors: it treats a value that is not an object as an empty
+// object. This is the reference's resolve with a default.
 func Lookup(doc any, path ...string) (value any, ok bool) {
 	value, ok, err := Resolve(doc, path)
 	return value, ok && err == nil
 }
 
-// LookupObject is Lookup for objects; anything else is nil.
+// LookupObject is Lookup for objects. It returns nil for other values.
 func LookupObject(doc any, path ...string) Object {
 	value, _ := Lookup(doc, path...)
 	obj, _ := value.(Object)
 	return obj
 }
 
-// LookupString is Lookup for strings; anything else is empty.
+// LookupString is Lookup for strings. It returns an empty text for other values.
 func LookupString(doc any, path ...string) string {
 	value, _ := Lookup(doc, path...)
 	text, _ := value.(string)
 	return text
 }
 
-// Ensure sets a nested field and creates the missing objects on the way.
-// It changes nothing if the path is empty (ErrRoot), or leads through something
-// that is no object (ErrNotObject): null counts as such.
+// Ensure sets a nested field, and creates missing parents. After an error, the object is
+// unchanged. Errors: ErrRoot for an empty path; ErrNotObject if the path leads through a
+// value that is not an object, such as null.
 func Ensure(obj Object, path Path, value any) error {
 	if len(path) == 0 {
 		return ErrRoot
@@ -61,8 +60,8 @@ func Ensure(obj Object, path Path, value any) error {
 	return nil
 }
 
-// Remove deletes a nested field, and then the objects around it that are empty.
-// A field that is absent already is no error, and its empty parents go as well.
+// Remove deletes a nested field, and then its empty parents. An absent field is not an
+// error, and its empty parents are deleted, too.
 func Remove(obj Object, path Path) error {
 	switch len(path) {
 	case 0:

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// number is a JSON number as Python sees it: an int of any size, or a float.
-// Which of them is decided by how the number is written, not by its value.
+// number is a JSON number as Python sees it: an int of any size, or a float. The notation
+// decides which one, not the value.
 type number struct {
 	small   int64    // the int, if it fits
 	large   *big.Int // the int, if it does not
@@ -18,8 +18,8 @@ type number struct {
 	isFloat bool
 }
 
-// numberOf gives the numeric value of what Python takes for a number. Booleans
-// are numbers there: True == 1. Go's own types come from code, not from JSON.
+// numberOf returns the numeric value of what Python considers a number. Booleans are
+// numbers: True == 1. Go's own types come from code, not from JSON.
 func numberOf(v any) (number, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -42,7 +42,7 @@ func numberOf(v any) (number, bool) {
 
 func parseNumber(text string) (number, bool) {
 	if strings.ContainsAny(text, ".eE") {
-		// A number out of range is an infinity for both languages.
+		// Both languages turn a number out of range into an infinity.
 		float, err := strconv.ParseFloat(text, 64)
 		return number{float: float, isFloat: true}, err == nil || math.IsInf(float, 0)
 	}
@@ -63,7 +63,7 @@ func (n number) equal(m number) bool {
 		return n.equalFloat(m.float)
 	case n.large == nil && m.large == nil:
 		return n.small == m.small
-	default: // large ints never fit into the small ones
+	default: // large ints never equal small ones
 		return n.large != nil && m.large != nil && n.large.Cmp(m.large) == 0
 	}
 }
@@ -80,7 +80,7 @@ func (n number) equalFloat(float float64) bool {
 	return new(big.Float).SetInt(large).Cmp(big.NewFloat(float)) == 0
 }
 
-// append writes the number as Python's json.dumps does.
+// append appends the number as Python's json.dumps writes it.
 func (n number) append(out []byte) []byte {
 	switch {
 	case n.isFloat:
@@ -92,8 +92,8 @@ func (n number) append(out []byte) []byte {
 	}
 }
 
-// appendFloat writes repr(float): the shortest digits that give the same value,
-// with an exponent below 1e-4 and from 1e16 on, and with ".0" for whole numbers.
+// appendFloat appends repr(float): the shortest digits that give the same value, with an
+// exponent below 1e-4 and from 1e16 on, and with ".0" for whole numbers.
 // See https://docs.python.org/3/library/functions.html#repr
 func appendFloat(out []byte, float float64) []byte {
 	switch {

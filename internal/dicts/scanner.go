@@ -6,22 +6,21 @@ import (
 	"unsafe"
 )
 
-// maxDepth bounds how deep the fast scanner follows nested values.
-// Deeper ones are left to encoding/json, which has a limit of its own.
+// maxDepth is the maximum nesting for the fast scanner. encoding/json, which has its own
+// limit, handles deeper documents.
 const maxDepth = 1000
 
-// scanner walks over one JSON text. It accepts nothing that encoding/json refuses;
-// what it is unsure about, such as texts that are not UTF-8, it refuses, and the
-// caller asks encoding/json. FuzzDecode and FuzzScan compare both.
+// scanner scans one JSON text. It accepts nothing that encoding/json refuses. It refuses
+// uncertain cases, such as invalid UTF-8, and the caller falls back to encoding/json.
+// FuzzDecode and FuzzScan compare both.
 type scanner struct {
 	text string
 	at   int
 }
 
-// Scan walks over the members of an object, and over those of the objects in it
-// that have a name, without decoding them: parent is empty for the object's own. It tells
-// whether the text is an object from its first to its last byte. Keys and values are
-// parts of the object, and valid as long as that is not changed.
+// Scan calls member for the members of an object, with an empty parent, and for those of its
+// direct object members. It decodes nothing. It reports whether the whole text is an object.
+// Keys and values share memory with the text, and are valid until the text changes.
 func Scan(object []byte, member func(parent, key string, value []byte)) bool {
 	s := scanner{text: textOf(object)}
 	if s.peek() != '{' {
@@ -53,10 +52,10 @@ func Scan(object []byte, member func(parent, key string, value []byte)) bool {
 	return ok && s.end()
 }
 
-// textOf is a text without a copy.
+// textOf converts bytes to a string without a copy.
 func textOf(raw []byte) string { return unsafe.String(unsafe.SliceData(raw), len(raw)) }
 
-// Text is the text of a scanned value that is a string, and empty for other values.
+// Text returns the text of a scanned string, and an empty text for other values.
 func Text(value []byte) string {
 	s := scanner{text: string(value)}
 	if s.peek() != '"' {
@@ -66,7 +65,7 @@ func Text(value []byte) string {
 	return text
 }
 
-// peek skips blanks and returns the next byte; zero is the end.
+// peek skips blanks and returns the next byte, or zero at the end.
 func (s *scanner) peek() byte {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {
@@ -79,11 +78,10 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// end tells whether nothing but blanks is left.
+// end reports whether only blanks are left.
 func (s *scanner) end() bool { return s.peek() == 0 && s.at == len(s.text) }
 
-// members walks over an object. The callback begins at the value and must step
-// over it.
+// members scans an object. The callback starts at the value and must move past it.
 func (s *scanner) members(member func(key string) bool) bool {
 	s.at++
 	if s.peek() == '}' {
@@ -114,7 +112,7 @@ func (s *scanner) members(member func(key string) bool) bool {
 	}
 }
 
-// items walks over a list, as members does over an object.
+// items scans a list as members scans an object.
 func (s *scanner) items(item func() bool) bool {
 	s.at++
 	if s.peek() == ']' {
@@ -137,7 +135,7 @@ func (s *scanner) items(item func() bool) bool {
 	}
 }
 
-// skip steps over a value.
+// skip moves past a value.
 func (s *scanner) skip(depth int) bool {
 	if depth > maxDepth {
 		return false
@@ -170,7 +168,7 @@ func (s *scanner) word(word string) bool {
 	return true
 }
 
-// number steps over -? (0 | [1-9][0-9]*) (\.[0-9]+)? ([eE][+-]?[0-9]+)?
+// number moves past -? (0 | [1-9][0-9]*) (\.[0-9]+)? ([eE][+-]?[0-9]+)?
 func (s *scanner) number() (string, bool) {
 	start := s.at
 	s.sign("-")
@@ -209,8 +207,8 @@ func (s *scanner) digits() bool {
 	return s.at > start
 }
 
-// plain are the bytes that stand for themselves inside of strings and are no part
-// of longer characters.
+// plain marks the bytes that need no escape in strings and are not part of a multi-byte
+// character.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = c != '"' && c != '\\'
@@ -218,8 +216,8 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// quoted steps over a string, and returns what is between the quotes, and whether
-// that is the string itself: without escapes.
+// quoted moves past a string. It returns the text between the quotes, and whether that text
+// has no escapes.
 func (s *scanner) quoted() (inside string, literal, ok bool) {
 	start := s.at + 1
 	literal, ascii := true, true
@@ -244,7 +242,7 @@ func (s *scanner) quoted() (inside string, literal, ok bool) {
 	return "", false, false
 }
 
-// afterEscape is the place of the last byte of an escape; -1: it is none.
+// afterEscape returns the position of the last byte of an escape, or -1 if it is invalid.
 func afterEscape(text string, at int) int {
 	if at++; at == len(text) {
 		return -1

@@ -1,5 +1,6 @@
-// Package legible makes texts of others fit to be shown: of guests, objects, registries and clients. They
-// may be anything, and must not forge lines of a log, control a terminal, or hide what they say.
+// Package legible makes untrusted texts safe to show: texts of guests, objects, registries
+// and clients. Such texts must not forge lines of a log, control a terminal, or hide their
+// content.
 package legible
 
 import (
@@ -10,24 +11,27 @@ import (
 	"unicode/utf8"
 )
 
-// Continuation begins each line of a text but its first one: no record of a log and no other output of
-// the host begins with it.
+// Continuation begins each line of a text except the first one. No log record and no other
+// output of the host begins with it.
 const Continuation = "| "
 
-// zero-width joiners, which scripts and emoji need, are the only invisible characters that are shown as they are.
+// Zero-width joiners, which scripts and emoji need, are the only invisible characters that
+// are not escaped.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// isLegible tells whether a character can be shown: not if it controls a terminal, ends a line, changes the
-// direction of the text, is invisible, or is unknown.
+// isLegible reports whether a character can be shown. It is false for characters that
+// control a terminal, end a line, change the direction of the text, are invisible, or are
+// unknown.
 func isLegible(r rune) bool {
 	return r == '\t' || unicode.IsGraphic(r) || r == nonJoiner || r == joiner
 }
 
-// Line is a text on one line: all that cannot be shown is escaped as in JSON (\n, \u001b), and bytes that
-// are no UTF-8 as \xff. What is shown as it is stays byte for byte, backslashes too, so that a line of JSON stays that.
+// Line returns a text on one line. It escapes characters that cannot be shown as in JSON (
+// , \u001b), and invalid UTF-8 as \xff. All other bytes are unchanged, including
+// backslashes, so a line of JSON stays valid.
 func Line(text string) string {
 	if at := firstOdd(text); at < len(text) {
 		return string(appendLine([]byte(text[:at]), text[at:]))
@@ -35,14 +39,14 @@ func Line(text string) string {
 	return text
 }
 
-// AppendLine appends a text as Line makes it.
+// AppendLine appends the result of Line.
 func AppendLine[T string | []byte](out []byte, text T) []byte {
 	at := firstOdd(text)
 	return appendLine(append(out, text[:at]...), string(text[at:]))
 }
 
-// Lines is a text of several lines, as of a traceback: line breaks stay, and each line but the first one begins
-// with Continuation. Everything else is as in Line.
+// Lines returns a text of several lines, such as a traceback. It keeps line breaks, and
+// begins each line except the first one with Continuation. Otherwise, it works like Line.
 func Lines(text string) string {
 	if firstOdd(text) == len(text) {
 		return text
@@ -54,7 +58,8 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n"+Continuation)
 }
 
-// Clip bounds a text, in bytes, and says how much more there is of it. It does not escape.
+// Clip cuts a text to a limit in bytes, and appends the size of the rest. It does not
+// escape.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -65,11 +70,11 @@ func Clip(text string, limit int) string {
 	return fmt.Sprintf("%s… (%d bytes more)", text[:limit], len(text)-limit)
 }
 
-// Short is Line of Clip: a bounded text on one line.
+// Short returns Line of Clip: a bounded text on one line.
 func Short(text string, limit int) string { return Line(Clip(text, limit)) }
 
-// JSON escapes what cannot be shown in valid JSON on one line, which encoders leave as it is. It returns the same
-// text if there is nothing of that.
+// JSON escapes characters in a line of valid JSON that cannot be shown and that encoders do
+// not escape. It returns the same text if there are no such characters.
 func JSON(text []byte) []byte {
 	if at := firstOdd(text); at < len(text) {
 		return appendLine(append([]byte(nil), text[:at]...), string(text[at:]))
@@ -77,7 +82,8 @@ func JSON(text []byte) []byte {
 	return text
 }
 
-// firstOdd is where the first character is that is escaped; the length of the text if there is none.
+// firstOdd is the position of the first character that needs an escape, or the length of the
+// text.
 func firstOdd[T string | []byte](text T) int {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c < ' ' && c != '\t' || c >= 0x7f {
@@ -125,7 +131,7 @@ func escape(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\u%04x`, r)
 }
 
-// Error is an error whose own text is one line of at most a bounded length.
+// Error wraps an error, and shows its text on one line of bounded length.
 //
 // Errors: it unwraps to err.
 func Error(err error) error { return &lineError{err} }

@@ -4,5 +4,5 @@ package private
 
 import "io/fs"
 
-// owned is not known on this system.
+// owned returns true, because this system does not report owners.
 func owned(fs.FileInfo) bool { return true }

@@ -1,5 +1,5 @@
-// Package private checks that folders and files are their owner's alone: what they hold is
-// believed, so no other user of the machine may have written it.
+// Package private checks that directories and files belong to their user alone. Their
+// content is trusted, so no other user of the machine may be able to write it.
 package private
 
 import (
@@ -9,10 +9,10 @@ import (
 	"os"
 )
 
-// ErrShared refuses what another user owns or can write to.
+// ErrShared says that another user owns a file or can write to it.
 var ErrShared = errors.New("other users can write to it")
 
-// Folder makes a folder with its parents (mode 0700), or checks one that is there.
+// Folder creates a directory with its parents (mode 0700), or checks an existing one.
 //
 // Errors: ErrShared.
 func Folder(dir string) error {
@@ -29,11 +29,11 @@ func Folder(dir string) error {
 	return check(dir, info)
 }
 
-// ReadFile reads a regular file, and follows no link.
+// ReadFile reads a regular file. It does not follow links.
 //
 // Errors: ErrShared.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Lstat(path) // the folder is private: nothing takes its place meanwhile
+	info, err := os.Lstat(path) // the directory is private, so no other user can replace the file
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ type spec struct{ interval, value syscall.Timespec }
 // toThread is SIGEV_THREAD_ID: the signal goes to one thread of the process.
 const toThread = 4
 
-// newTimer makes a timer that is not wound up. Its signal goes to this thread: on that
-// of the culprit, the Go runtime would not find its way out of the machine code.
+// newTimer creates a timer that is not armed. Its signal goes to this thread: the Go runtime
+// could not unwind the machine code on the thread that is stuck.
 //
 // See https://man7.org/linux/man-pages/man2/timer_create.2.html
 func newTimer() (*timer, error) {
@@ -42,7 +42,7 @@ func newTimer() (*timer, error) {
 	return t, nil
 }
 
-// wind lets the timer expire after so much computing time from now.
+// wind arms the timer to expire after an amount of computing time from now.
 func (t *timer) wind(after time.Duration) error {
 	s := &spec{value: syscall.NsecToTimespec(int64(after))}
 	_, _, errno := syscall.Syscall6(syscall.SYS_TIMER_SETTIME, uintptr(t.id), 0, uintptr(unsafe.Pointer(s)), 0, 0, 0)
@@ -52,7 +52,7 @@ func (t *timer) wind(after time.Duration) error {
 	return nil
 }
 
-// stop removes the timer.
+// stop deletes the timer.
 func (t *timer) stop() {
 	// The only possible error is an unknown timer.
 	_, _, _ = syscall.Syscall(syscall.SYS_TIMER_DELETE, uintptr(t.id), 0, 0)

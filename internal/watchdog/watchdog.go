@@ -1,14 +1,13 @@
-// Package watchdog ends the process, with the stacks of all goroutines, when Go's
-// scheduler does not get its turn any more: code that never comes back to Go would
-// stop everything at the next garbage collection, for ever and without a word.
-// Nothing should be able to do that; this is for what nobody thought of.
+// Package watchdog ends the process, with the stacks of all goroutines, when Go's scheduler
+// no longer runs. Code that never returns to Go would silently block everything at the next
+// garbage collection. Other measures prevent such code; the watchdog covers unknown cases.
 //
 // # How
 //
-// A goroutine winds up a timer of the system once a second. If it cannot, the timer
-// expires and the system sends SIGABRT, on which the Go runtime prints all stacks and
-// exits with code 2. The timer counts computing time of the process, so one that was
-// paused or is starved by others is not taken for one that is stuck.
+// A goroutine arms a timer of the system once per second. If the goroutine does not run, the
+// timer expires, and the system sends SIGABRT. The Go runtime then prints all stacks and
+// exits with code 2. The timer counts computing time of the process, so it does not expire
+// in a process that is paused or starved.
 package watchdog
 
 import (
@@ -18,17 +17,17 @@ import (
 	"time"
 )
 
-// Limit is the computing time for each processor after which a process that does not
-// get its turn is ended. One thread alone takes so much longer as there are processors.
+// Limit is the computing time per processor after which a stuck process is ended. If only
+// one thread computes, that takes as many times longer as there are processors.
 const Limit = 10 * time.Second
 
-// beat is how often the timer is wound up.
+// beat is the interval at which the timer is armed.
 const beat = time.Second
 
-// Run watches until the context ends. It returns nil at once where the system has no
-// such timer: then nobody watches.
+// Run watches the process until the context ends. On systems without such a timer, it
+// returns nil at once, and does not watch.
 //
-// Errors: those of the system, which can be ignored.
+// Errors: those of the system, which the caller can ignore.
 func Run(ctx context.Context) error { return run(ctx, Limit*time.Duration(runtime.GOMAXPROCS(0))) }
 
 func run(ctx context.Context, limit time.Duration) error {

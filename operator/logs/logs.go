@@ -1,9 +1,9 @@
 // Package logs writes log lines in the formats of the reference: plain, full and
 // json.
 //
-// Texts may come from guests, objects, registries and clients, and can say anything: what could forge a
-// record or control a terminal is escaped. A message of several lines, as with a traceback, has
-// legible.Continuation before each line but the first one in text formats.
+// Guests, objects, registries and clients supply parts of the messages. The package escapes
+// everything that could forge a record or control a terminal. In text formats, each line of
+// a message after the first one begins with legible.Continuation.
 //
 // See https://docs.kopf.dev/en/latest/cli/ (logging options)
 package logs
@@ -32,20 +32,20 @@ const (
 	JSON  Format = "json"  // all fields
 )
 
-// Options say how to log.
+// Options are the options of a logger.
 type Options struct {
 	Format Format
 	Level  zerolog.Level
 
-	// Prefix puts [namespace/name] before messages about objects. Nil: in text
-	// formats only.
+	// Prefix puts [namespace/name] before messages about objects. Nil means true in text
+	// formats, false in JSON.
 	Prefix *bool
 
-	// RefKey is the field of the object's reference: "object" by default.
+	// RefKey is the field that holds the object's reference. The default is "object".
 	RefKey string
 }
 
-// defaultRefKey is the field of the object's reference, unless told otherwise.
+// defaultRefKey is the default of Options.RefKey.
 const defaultRefKey = "object"
 
 // New makes a logger that writes to w, one write per line.
@@ -59,8 +59,8 @@ func New(w io.Writer, o Options) zerolog.Logger {
 	return zerolog.New(writer).Level(o.Level)
 }
 
-// lines turns the JSON lines of zerolog into the wanted format. Times are taken
-// here, so that they have the form of the reference in all formats.
+// lines converts the JSON lines of zerolog into the selected format. It takes the time
+// itself, so that all formats show it in the form of the reference.
 type lines struct {
 	out    io.Writer
 	format Format
@@ -82,19 +82,19 @@ func (l *lines) WriteLevel(level zerolog.Level, line []byte) (int, error) {
 	return len(line), err
 }
 
-// record is what text formats show of a line.
+// record holds the fields of a line that text formats show.
 type record struct {
 	message, logger, err string
 	object               objectRef
 }
 
-// objectRef names the object that a line is about.
+// objectRef identifies the object that a line is about.
 type objectRef struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// prefix is put before messages about the object.
+// prefix is the text before a message about the object.
 func (r objectRef) prefix() string {
 	switch {
 	case r.Name == "":
@@ -126,8 +126,8 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	return err
 }
 
-// recordOf picks the parts of a line, whatever else it has: in one pass, as lines are
-// among what every event and every review costs. False: it is no object.
+// recordOf reads the fields of a record from a line in one pass, because each event and each
+// review logs lines. It returns false if the line is not a JSON object.
 func (l *lines) recordOf(line []byte) (r record, ok bool) {
 	ok = dicts.Scan(line, func(parent, key string, value []byte) {
 		var part *string
@@ -153,7 +153,7 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 // maxText bounds the message of a record, its error, and each of its fields, in bytes.
 const maxText = 64 << 10
 
-// writeRaw writes a line that is not understood.
+// writeRaw writes a line that cannot be parsed.
 func (l *lines) writeRaw(line []byte) error {
 	_, err := l.out.Write(append(legible.AppendLine(nil, bytes.TrimSuffix(line, []byte("\n"))), '\n'))
 	return err
@@ -192,7 +192,7 @@ func (l *lines) writeJSON(level zerolog.Level, line []byte) error {
 	return err
 }
 
-// clipLong bounds the texts among the fields.
+// clipLong shortens the long texts among the fields.
 func clipLong(fields map[string]json.RawMessage) {
 	for name, value := range fields {
 		var text string

@@ -1,5 +1,5 @@
-// Package manifests reads manifests of Extism: files beside a module that say
-// which one it is, how it is configured, and what it may use.
+// Package manifests reads manifests of Extism. A manifest is a file that names a module,
+// configures it, and limits what it may use.
 //
 // See https://extism.org/docs/concepts/manifest
 package manifests
@@ -22,24 +22,24 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
-// Manifest is what a manifest says.
+// Manifest is the content of a manifest.
 type Manifest struct {
 	Wasm   []Module          `json:"wasm"` // exactly one
 	Memory Memory            `json:"memory"`
 	Config map[string]string `json:"config"`
 
-	// AllowedHosts are what the module wants to reach, as for kopf run --allow-host.
-	// It gets them from whoever runs it.
+	// AllowedHosts are the hosts that the module wants to reach, in the syntax of kopf run
+	// --allow-host. The administrator of the operator grants them.
 	AllowedHosts []string `json:"allowed_hosts"`
 
 	// AllowedPaths must be empty: modules have no files.
 	AllowedPaths map[string]string `json:"allowed_paths"`
 
-	// TimeoutMS bounds how long one call computes, in milliseconds; 0: the default.
+	// TimeoutMS bounds the computing time of one call, in milliseconds; 0: the default.
 	TimeoutMS int64 `json:"timeout_ms"`
 }
 
-// Module says where a module is: in a file, relative to the manifest, or in base64.
+// Module is the location of a module: a file relative to the manifest, or base64 data.
 type Module struct {
 	Path string `json:"path"`
 	Data string `json:"data"`
@@ -48,14 +48,14 @@ type Module struct {
 	Name string `json:"name"` // main, or anything: there is only one
 }
 
-// Memory are limits of a module; nil or 0 leaves the default.
+// Memory bounds the memory of a module. Nil or 0 keeps the default.
 type Memory struct {
 	MaxPages             int64 `json:"max_pages"` // of 64 KiB
 	MaxHTTPResponseBytes int64 `json:"max_http_response_bytes"`
 	MaxVarBytes          int64 `json:"max_var_bytes"`
 }
 
-// Is tells whether a file is a manifest, by its name.
+// Is reports whether a file is a manifest, by its name.
 func Is(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json", ".yaml", ".yml":
@@ -64,9 +64,9 @@ func Is(path string) bool {
 	return false
 }
 
-// Parse reads a manifest in the format that its name tells.
+// Parse reads a manifest. The extension of the path selects the format.
 //
-// Errors: unknown fields, and whatever cannot be done here, by their names; bounded.ErrTooMuch.
+// Errors: unknown and unsupported fields, with their names; bounded.ErrTooMuch.
 func Parse(path string, data []byte) (*Manifest, error) {
 	text, err := toJSON(path, data)
 	if err != nil {
@@ -79,7 +79,7 @@ func Parse(path string, data []byte) (*Manifest, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("there is something after the manifest")
+		return nil, fmt.Errorf("unexpected content after the manifest")
 	}
 	return m, m.check()
 }
@@ -99,7 +99,7 @@ func toJSON(path string, data []byte) ([]byte, error) {
 
 func (m *Manifest) check() error {
 	if len(m.Wasm) != 1 {
-		return fmt.Errorf("wasm: %d modules; a plugin is one: link them when it is built", len(m.Wasm))
+		return fmt.Errorf("wasm: %d modules: want exactly one: link the modules of a plugin at build time", len(m.Wasm))
 	}
 	w := m.Wasm[0]
 	given := 0
@@ -112,9 +112,9 @@ func (m *Manifest) check() error {
 	case given != 1:
 		return fmt.Errorf("wasm: want either path or data")
 	case w.URL != "":
-		return fmt.Errorf("wasm: url: nothing is downloaded: name a file, or run an artifact (oci://…)")
+		return fmt.Errorf("wasm: url: downloads are not supported: use path, or run an artifact (oci://…)")
 	case len(m.AllowedPaths) > 0:
-		return fmt.Errorf("allowed_paths: modules have no files")
+		return fmt.Errorf("allowed_paths: not supported: modules cannot access files")
 	case m.TimeoutMS < 0 || m.Memory.MaxPages < 0 || m.Memory.MaxHTTPResponseBytes < 0 || m.Memory.MaxVarBytes < 0:
 		return fmt.Errorf("limits cannot be negative")
 	case m.Memory.MaxPages > maxPages:
@@ -123,10 +123,10 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// maxPages is the memory that WebAssembly can address.
+// maxPages is the largest memory that WebAssembly can address, in pages.
 const maxPages = 1 << 16
 
-// Module gets the bytes of the module: read reads a file by its path.
+// Module returns the bytes of the module. The function read reads a file by its path.
 func (m *Manifest) Module(manifest string, read func(path string) ([]byte, error)) (wasm []byte, err error) {
 	w := m.Wasm[0]
 	if w.Path != "" {

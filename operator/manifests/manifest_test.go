@@ -47,8 +47,8 @@ func TestParseRefuses(t *testing.T) {
 		{"two modules", "m.json", `{"wasm":[{"path":"a"},{"path":"b"}]}`, "2 modules"},
 		{"module of nowhere", "m.json", `{"wasm":[{"hash":"ab"}]}`, "either path or data"},
 		{"module of two places", "m.json", `{"wasm":[{"path":"a","data":"b"}]}`, "either path or data"},
-		{"URL", "m.json", `{"wasm":[{"url":"https://x/op.wasm"}]}`, "nothing is downloaded"},
-		{"paths", "m.json", `{` + module + `,"allowed_paths":{"/":"/"}}`, "modules have no files"},
+		{"URL", "m.json", `{"wasm":[{"url":"https://x/op.wasm"}]}`, "downloads are not supported"},
+		{"paths", "m.json", `{` + module + `,"allowed_paths":{"/":"/"}}`, "modules cannot access files"},
 		{"negative", "m.json", `{` + module + `,"timeout_ms":-1}`, "negative"},
 		{"too many pages", "m.json", `{` + module + `,"memory":{"max_pages":65537}}`, "max_pages: at most 65536"},
 	}

@@ -1,6 +1,7 @@
-// Package scripts makes modules of operators that are scripts: one module, the engine
-// of the language, runs all of them, and gets the script as its configuration, which is
-// embedded in it. So a script is sandboxed, bounded, cloned and signed like any other guest.
+// Package scripts turns scripts into modules. One module, the engine of the language, runs
+// all scripts of the language. The script is embedded in a copy of the engine as its
+// configuration. A script is therefore sandboxed, limited, cloned and signed like any other
+// guest.
 package scripts
 
 import (
@@ -14,16 +15,16 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
-// Keys of the configuration that engines get.
+// The keys of the configuration that an engine receives.
 const (
 	KeyText = "KOPF_SCRIPT"      // the text of the script
 	KeyName = "KOPF_SCRIPT_NAME" // its name in stack traces
 )
 
-// engines are the names of the engines by the endings of scripts.
+// engines maps the file extension of a script to the name of its engine.
 var engines = map[string]string{".js": "javascript", ".mjs": "javascript"}
 
-// hints say what to do with what looks like a script or source code, but cannot be run.
+// hints say what to do with source code that no engine can run.
 var hints = map[string]string{
 	".ts": "TypeScript is translated first: npx esbuild op.ts --outfile=op.js",
 	".go": "it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o operator.wasm .",
@@ -32,10 +33,11 @@ var hints = map[string]string{
 	".py": "operators in Python are run by the reference; here it takes another language: see docs/languages.md",
 }
 
-// ErrNoEngine says that an engine is nowhere to be found.
+// ErrNoEngine says that no engine for the script was found.
 var ErrNoEngine = errors.New("there is no engine for it")
 
-// Is tells whether a file is a script, by its name; also one of a language that has no engine.
+// Is reports whether a file is a script, by its name. Scripts of languages without an engine
+// count.
 func Is(name string) bool {
 	ending := ending(name)
 	return engines[ending] != "" || hints[ending] != ""
@@ -43,11 +45,11 @@ func Is(name string) bool {
 
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
-// Engine finds the module that runs a script: the given one if it is not empty, or the
-// file engines/LANGUAGE.wasm beside the program, or kopf/engines/LANGUAGE.wasm in the
-// folder of the user's data ($XDG_DATA_HOME, ~/.local/share).
+// Engine returns the path of the module that runs a script. A given path that is not empty
+// wins. Otherwise Engine looks for engines/LANGUAGE.wasm in the program's directory, and for
+// kopf/engines/LANGUAGE.wasm in the user's data directory ($XDG_DATA_HOME, ~/.local/share).
 //
-// Errors: ErrNoEngine with all places, or what to do with a language that has none.
+// Errors: ErrNoEngine with all places, or advice for a language without an engine.
 func Engine(script, given string) (string, error) {
 	language := engines[ending(script)]
 	switch hint := hints[ending(script)]; {
@@ -65,7 +67,7 @@ func Engine(script, given string) (string, error) {
 	return "", fmt.Errorf("%s: %w: name it with --engine, or put it to %s", filepath.Base(script), ErrNoEngine, strings.Join(places, " or "))
 }
 
-// places are where an engine may be, in this order.
+// places returns the possible paths of an engine, in order of preference.
 func places(file string) []string {
 	var found []string
 	if program, err := os.Executable(); err == nil {
@@ -84,11 +86,12 @@ func places(file string) []string {
 	return found
 }
 
-// Embed makes one module of an engine and a script.
+// Embed returns one module made of an engine and a script.
 //
-// Errors: configuration.ErrMalformed, declaration.ErrMalformed if the engine is no module.
+// Errors: configuration.ErrMalformed; declaration.ErrMalformed if the engine is not a
+// module.
 func Embed(engine []byte, name string, text []byte) ([]byte, error) {
-	bare, err := declaration.Remove(engine) // what it registers without this script
+	bare, err := declaration.Remove(engine) // the engine's declaration is that of another script, or of none
 	if err != nil {
 		return nil, err
 	}

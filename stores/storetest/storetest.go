@@ -1,5 +1,5 @@
-// Package storetest checks that storages keep what the reactor relies on. All
-// kinds of this project pass, and those of embedders should.
+// Package storetest checks the guarantees of storages that the reactor relies on. All
+// storages of this project pass, and custom storages should.
 package storetest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// ids are handlers whose names fit badly into annotations.
+// ids are handler ids that need replacements or cuts in annotations.
 var ids = []string{
 	"fn", "parent/child", "fn/spec.field", "Cls.<locals>.fn",
 	"a-parent-with-a-very-long-name/and-a-child-with-a-very-long-name/and-one-more",
 }
 
-// body is an object as it comes from the API. Each call makes a new one.
+// body returns a new object as it comes from the API.
 func body() stores.Object {
 	return stores.Object{
 		"apiVersion": "kopf.dev/v1",
@@ -42,7 +42,7 @@ func record() stores.Record {
 
 func pointer[T any](value T) *T { return &value }
 
-// RunProgress checks a progress storage. Each check gets a new one.
+// RunProgress checks a progress storage. Each check creates a new one.
 func RunProgress(t *testing.T, newStorage func() stores.ProgressStorage) {
 	t.Helper()
 	checks := []struct {
@@ -175,7 +175,7 @@ func clearedEssence(t *testing.T, s stores.ProgressStorage, obj stores.Object) s
 	return cleared
 }
 
-// RunDiffBase checks a diff-base storage. Each check gets a new one.
+// RunDiffBase checks a diff-base storage. Each check creates a new one.
 func RunDiffBase(t *testing.T, newStorage func() stores.DiffBaseStorage) {
 	t.Helper()
 	t.Run("unhandled objects have no essence", func(t *testing.T) {
@@ -212,7 +212,7 @@ func build(t *testing.T, s stores.DiffBaseStorage, obj stores.Object) stores.Obj
 	return essence
 }
 
-// handledWith is the object after the essence was stored on it.
+// handledWith returns the object after the essence was stored on it.
 func handledWith(t *testing.T, s stores.DiffBaseStorage, obj, essence stores.Object) stores.Object {
 	t.Helper()
 	patch := &stores.Patch{}
@@ -245,8 +245,8 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// merged applies a merge patch as the API server does (RFC 7386), with the
-// numbers as they come from there.
+// merged applies a merge patch as the API server does (RFC 7386), with numbers in the form
+// of the API.
 func merged(t *testing.T, obj stores.Object, patch *stores.Patch) stores.Object {
 	t.Helper()
 	result, err := dicts.DecodeObject(dicts.Encode(merge(obj, patch.Object())))

@@ -122,7 +122,7 @@ func TestFollow(t *testing.T) {
 	p.until(t, "it is taken when it is signed", func() bool { return len(p.stderr.with("is replaced by sha256:")) == 2 })
 
 	registry.Stop()
-	p.says(t, "It cannot be seen whether there is a new version")
+	p.says(t, "Checking for a new version failed")
 	s.create(t, "alone", "{field: one}")
 	s.handled(t, "alone")
 	if said("4", "create", "alone") != 1 {

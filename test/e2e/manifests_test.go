@@ -32,7 +32,7 @@ func TestManifest(t *testing.T) {
 		path string
 		want []string
 	}{
-		"refused path":  {write("paths.yaml", "wasm: [{path: op.wasm}]\nallowed_paths: {/tmp: /tmp}"), []string{"paths.yaml", "allowed_paths: modules have no files"}},
+		"refused path":  {write("paths.yaml", "wasm: [{path: op.wasm}]\nallowed_paths: {/tmp: /tmp}"), []string{"paths.yaml", "allowed_paths: not supported: modules cannot access files"}},
 		"wanted host":   {good, []string{"op.yaml wants more than it is granted", "--allow-host example.com"}},
 		"wrong hash":    {write("hash.json", `{"wasm":[{"path":"op.wasm","hash":"00"}]}`), []string{"hash.json", "hash: the module has"}},
 		"unknown field": {write("field.yaml", "pages: 1\nwasm: [{path: op.wasm}]\n"), []string{"field.yaml", `unknown field "pages"`}},

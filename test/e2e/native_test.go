@@ -174,7 +174,7 @@ func TestNativeRefusals(t *testing.T) {
 	}{
 		"a terminal":     {[]string{"run", "-", "-A"}, "standard input is no connection"},
 		"beside modules": {[]string{"run", "-", "a.wasm", "-A"}, "- is the whole operator"},
-		"verified":       {[]string{"run", "-", "-A", "-k", "x.pub"}, "which nobody has signed"},
+		"verified":       {[]string{"run", "-", "-A", "-k", "x.pub"}, "which cannot be verified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,7 @@ func TestModuleIsRefused(t *testing.T) {
 		{"not a Wasm file", script, nil, []string{"script.wasm", "not a WebAssembly file"}},
 		{"no marker", "plain", nil, []string{"plain.wasm", "no Kopf guest", "kopf_abi_v1"}},
 		{"newer ABI", "newer", nil, []string{"newer.wasm", "version 99 of the ABI", "newer host"}},
-		{"unknown import", "foreign", nil, []string{"foreign.wasm", "foo.bar", "nobody provides"}},
+		{"unknown import", "foreign", nil, []string{"foreign.wasm", "foo.bar", "does not provide"}},
 		{"registration panics", "raw", []string{"--config", "register=panic"}, []string{"raw.wasm", "panic: no registration today"}},
 		{"broken JSON", "raw", []string{"--config", "document={"}, []string{"raw.wasm", "bad registration", "JSON"}},
 		{"refused configuration", "raw", []string{"--config", `document={"error":"KEY is missing"}`}, []string{"raw.wasm", "KEY is missing"}},

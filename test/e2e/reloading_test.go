@@ -197,7 +197,7 @@ func TestReloadOfBadModules(t *testing.T) {
 			op.put(t, test.module)
 		}
 		op.until(t, "it tells of "+test.name, func() bool {
-			return len(op.log.with("The changed module is not taken, the one before goes on", test.says)) > 0
+			return len(op.log.with("The changed module was refused, and the previous one continues", test.says)) > 0
 		})
 		name := fmt.Sprint("obj", i)
 		s.create(t, name, "{field: one}")

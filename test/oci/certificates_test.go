@@ -168,7 +168,7 @@ func TestRunCertified(t *testing.T) {
 	b.key("mine", "ECDSA")
 	b.must("sign", ref, "--key", "mine.key")
 	alone := b.run(filepath.Join(b.home, "alone"), append(verify, trusting...)...)
-	if alone.code != 1 || !strings.Contains(alone.stderr, "it takes the program kopf-sigstore") {
+	if alone.code != 1 || !strings.Contains(alone.stderr, "the program kopf-sigstore is required") {
 		t.Errorf("exit code %d\n%s", alone.code, alone.stderr)
 	}
 	if byKey := b.run(filepath.Join(b.home, "alone"), "verify", ref, "-k", "mine.pub"); byKey.code != 0 { // nothing else is needed

@@ -61,7 +61,7 @@ func generate(folder string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// comments are the texts beside types and fields: "Type" and "Type.Field".
+// comments holds the comments of types and fields: "Type" and "Type.Field".
 type comments map[string]string
 
 func readComments(folder string) (comments, error) {

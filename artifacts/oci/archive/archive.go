@@ -1,5 +1,5 @@
-// Package archive carries modules in a file, to where no registry can be reached:
-// a tar of an OCI image layout, which other tools read too.
+// Package archive transports modules as a file, to places without a registry: a tar of an
+// OCI image layout, which other tools can read.
 //
 // See https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 package archive
@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// ErrArchive is in the errors about files that are no archives, or broken.
+// ErrArchive says that a file is not an archive, or is corrupted.
 var ErrArchive = errors.New("not an archive of modules")
 
 const (
@@ -19,11 +19,11 @@ const (
 	blobsDir        = "blobs/sha256/"
 	mediaIndex      = "application/vnd.oci.image.index.v1+json"
 	annotationName  = "org.opencontainers.image.ref.name"
-	annotationOwner = "dev.kopf.subject" // what an attachment belongs to
+	annotationOwner = "dev.kopf.subject" // the artifact of an attachment
 	layoutVersion   = `{"imageLayoutVersion":"1.0.0"}`
 )
 
-// Bounds of what is read.
+// Limits of an archive.
 const (
 	maxEntries   = 10_000
 	maxArtifacts = 1000
@@ -31,7 +31,7 @@ const (
 	maxName      = 200 // bytes of a name in errors
 )
 
-// index is index.json.
+// index is the content of index.json.
 type index struct {
 	SchemaVersion int                 `json:"schemaVersion"`
 	MediaType     string              `json:"mediaType"`

@@ -15,9 +15,9 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Load puts the artifacts of an archive into a store, and returns the entries of the
-// modules. Nothing stands for anything before all of it was read and checked, and
-// nothing stays of an archive that is refused.
+// Load loads the artifacts of an archive into a store, and returns the entries of the
+// modules. It sets references only after it has read and checked everything. A refused
+// archive leaves nothing in the store.
 //
 // Errors: ErrArchive.
 func Load(from io.Reader, s *store.Store) ([]store.Entry, error) {
@@ -113,8 +113,8 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 	}
 }
 
-// isSparse tells a file that is written with less than it holds: a few bytes could
-// fill a disk.
+// isSparse reports whether a file is stored with less than its content. A few bytes of such
+// a file could fill a disk.
 func isSparse(header *tar.Header) bool {
 	for key := range header.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -124,7 +124,7 @@ func isSparse(header *tar.Header) bool {
 	return header.Typeflag == tar.TypeGNUSparse
 }
 
-// check checks that an artifact is complete, and is what it says.
+// check checks that an artifact is complete and matches its description.
 func check(s *store.Store, d layout.Descriptor) (store.Entry, error) {
 	e := store.Entry{Name: d.Annotations[annotationName], Digest: d.Digest, Subject: d.Annotations[annotationOwner], Pulled: time.Now().UTC().Truncate(time.Second)}
 	if _, err := oci.Parse(e.Name); err != nil {
@@ -161,7 +161,8 @@ func check(s *store.Store, d layout.Descriptor) (store.Entry, error) {
 	return e, nil
 }
 
-// complete checks that a part of an artifact is there, in its size, and is right.
+// complete checks that a part of an artifact exists, with the announced size and valid
+// content.
 func complete(s *store.Store, d layout.Descriptor, isRight func([]byte) error) error {
 	content, err := s.Get(d.Digest)
 	if err == nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 )
 
-// Save writes entries of a store, with what belongs to them in their repository: what
-// others have attached to equal content elsewhere is theirs. The same entries make the same file.
+// Save writes entries of a store, with their attachments from the same repository.
+// Attachments of equal content in other repositories are not included. Equal entries give
+// equal files.
 func Save(to io.Writer, s *store.Store, entries []store.Entry) error {
 	var all []store.Entry
 	for _, e := range entries {
@@ -63,7 +64,7 @@ func Save(to io.Writer, s *store.Store, entries []store.Entry) error {
 	return w.Close()
 }
 
-// repositoryOf is where an entry is from: its name without tag and digest.
+// repositoryOf is the repository of an entry: its name without tag and digest.
 func repositoryOf(e store.Entry) string {
 	r, err := oci.Parse(e.Name)
 	if err != nil {
@@ -72,7 +73,8 @@ func repositoryOf(e store.Entry) string {
 	return r.Registry + "/" + r.Repository
 }
 
-// describe is an entry as the index has it, and the digests of all that it needs.
+// describe returns the descriptor of an entry for the index, and the digests of everything
+// that the entry needs.
 func describe(s *store.Store, e store.Entry) (layout.Descriptor, []string, error) {
 	m, raw, err := s.Manifest(e.Digest)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package layout knows how a module is packed as an OCI artifact: a manifest, a
-// config and one layer, which is the module. It is pure: bytes in, bytes out.
+// Package layout defines how a module is packed as an OCI artifact: a manifest, a config and
+// one layer, which is the module. It is pure: bytes in, bytes out.
 //
 // See https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/
 package layout
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Media types of what is written.
+// Media types of pushed artifacts.
 const (
 	MediaManifest = "application/vnd.oci.image.manifest.v1+json"
 	MediaConfig   = "application/vnd.wasm.config.v0+json"
@@ -22,25 +22,24 @@ const (
 	MediaEmpty    = "application/vnd.oci.empty.v1+json"
 )
 
-// moduleTypes are the media types of a layer that are read: ours, and older ones
-// of Kubewarden and wasmCloud.
+// moduleTypes are the accepted media types of a layer: the current one, and older ones of
+// Kubewarden and wasmCloud.
 var moduleTypes = []string{
 	MediaModule,
 	"application/vnd.wasm.content.layer.v1+wasm",
 	"application/vnd.module.wasm.content.layer.v1+wasm",
 }
 
-// Limits of what is read.
+// Limits of artifacts.
 const (
-	MaxManifest = 4 << 20 // bytes, as registries have it
+	MaxManifest = 4 << 20 // bytes, the limit of registries
 	MaxConfig   = 1 << 20
 )
 
-// ErrLayout is in the errors about artifacts that hold no module, or something
-// else than they say.
+// ErrLayout says that an artifact does not hold a module, or differs from its description.
 var ErrLayout = errors.New("not an operator")
 
-// Descriptor points at content by its digest.
+// Descriptor identifies content by its digest.
 //
 // See https://github.com/opencontainers/image-spec/blob/v1.1.1/descriptor.md
 type Descriptor struct {
@@ -67,8 +66,8 @@ type Manifest struct {
 
 // Config is the configuration of an artifact with a core module.
 type Config struct {
-	// Created is required by some readers; without an annotation it is the beginning
-	// of 1970, so that the same module is the same artifact.
+	// Created is required by some readers. Without an annotation, it is the beginning of
+	// 1970, so that equal modules give equal artifacts.
 	Created      time.Time `json:"created"`
 	Author       string    `json:"author,omitempty"`
 	Architecture string    `json:"architecture"`
@@ -76,24 +75,24 @@ type Config struct {
 	LayerDigests []string  `json:"layerDigests"`
 }
 
-// Digest is the digest of content: "sha256:" and 64 hexadecimal digits.
+// Digest returns the digest of content: "sha256:" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ValidDigest tells whether a text is a digest of sha256.
+// ValidDigest reports whether a text is a sha256 digest.
 func ValidDigest(text string) bool {
 	sum, ok := strings.CutPrefix(text, "sha256:")
 	return ok && len(sum) == 64 && strings.Trim(sum, "0123456789abcdef") == ""
 }
 
-// Describe is the descriptor of content.
+// Describe returns the descriptor of content.
 func Describe(mediaType string, content []byte) Descriptor {
 	return Descriptor{MediaType: mediaType, Digest: Digest(content), Size: int64(len(content))}
 }
 
-// CheckSize refuses content whose digest is known if it has another size than announced.
+// CheckSize refuses content whose size differs from the announced one.
 func (d Descriptor) CheckSize(content []byte) error {
 	if int64(len(content)) != d.Size {
 		return fmt.Errorf("%s has %d bytes instead of the announced %d", d.Digest, len(content), d.Size)
@@ -101,7 +100,7 @@ func (d Descriptor) CheckSize(content []byte) error {
 	return nil
 }
 
-// Matches tells whether content is what the descriptor points at.
+// Matches returns an error if the content does not match the descriptor.
 func (d Descriptor) Matches(content []byte) error {
 	if err := d.CheckSize(content); err != nil {
 		return err
@@ -112,7 +111,7 @@ func (d Descriptor) Matches(content []byte) error {
 	return nil
 }
 
-// CheckModule refuses content that is no core module of WebAssembly.
+// CheckModule refuses content that is not a WebAssembly core module.
 func CheckModule(content []byte) error {
 	switch {
 	case !bytes.HasPrefix(content, []byte("\x00asm")):

@@ -10,11 +10,12 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// indexTypes are lists of manifests: for many platforms, which modules do not have.
+// indexTypes are the media types of manifest lists for several platforms. Modules do not
+// have platforms.
 var indexTypes = []string{"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
 
-// ManifestTypes are the media types that a registry is asked for: the one that is
-// read, and the others, so that they can be refused by name.
+// ManifestTypes are the media types that a registry is asked for: the accepted one, and
+// others, so that errors can name them.
 var ManifestTypes = append([]string{MediaManifest, "application/vnd.docker.distribution.manifest.v2+json"}, indexTypes...)
 
 // maxValues bounds the values in a manifest, a config or an index, annotations included.
@@ -30,10 +31,10 @@ func CheckValues(content []byte) error {
 	return nil
 }
 
-// ValuesReader reads what the other reader does, unless CheckValues would refuse it: for JSON that goes to the decoder of
-// a library.
+// ValuesReader reads from another reader, and fails when CheckValues would refuse the
+// content. Use it for JSON that a library decodes.
 //
-// Errors: ErrLayout, besides those of the other reader.
+// Errors: ErrLayout, in addition to those of the other reader.
 func ValuesReader(from io.Reader) io.Reader { return valuesReader{bounded.Reader(from, maxValues)} }
 
 type valuesReader struct{ from io.Reader }
@@ -46,7 +47,7 @@ func (r valuesReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadManifest reads any manifest, of a module or of something attached to one.
+// ReadManifest decodes the manifest of a module or of an attachment.
 //
 // Errors: ErrLayout.
 func ReadManifest(mediaType string, content []byte) (*Manifest, error) {
@@ -55,7 +56,7 @@ func ReadManifest(mediaType string, content []byte) (*Manifest, error) {
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(content, m); err != nil {
-		return nil, fmt.Errorf("%w: its manifest is no JSON: %w", ErrLayout, err)
+		return nil, fmt.Errorf("%w: its manifest is not JSON: %w", ErrLayout, err)
 	}
 	if m.MediaType != "" && mediaType != "" && m.MediaType != mediaType {
 		return nil, fmt.Errorf("%w: its manifest says it is %s, the registry says %s", ErrLayout, m.MediaType, mediaType)
@@ -72,8 +73,8 @@ func ReadManifest(mediaType string, content []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// Module is the layer with the module, if the manifest has exactly one, and this
-// is not larger than allowed.
+// Module returns the layer with the module. The manifest must have exactly one layer, of at
+// most limit bytes.
 //
 // Errors: ErrLayout.
 func (m *Manifest) Module(limit int64) (Descriptor, error) {
@@ -96,8 +97,8 @@ func (m *Manifest) Module(limit int64) (Descriptor, error) {
 	return layer, nil
 }
 
-// CheckConfig compares what the config says about the layer, if it says anything:
-// configs of other tools are empty.
+// CheckConfig compares the layer with the config. Configs of other tools are empty, and are
+// accepted.
 //
 // Errors: ErrLayout.
 func (m *Manifest) CheckConfig(content []byte) error {
@@ -110,7 +111,7 @@ func (m *Manifest) CheckConfig(content []byte) error {
 	}
 	if err != nil {
 		if m.Config.MediaType != MediaConfig {
-			return nil //nolint:nilerr // of a type that is not ours to read
+			return nil //nolint:nilerr // a config of another tool
 		}
 		return fmt.Errorf("%w: its config cannot be read: %w", ErrLayout, err)
 	}
@@ -118,7 +119,7 @@ func (m *Manifest) CheckConfig(content []byte) error {
 	case len(config.LayerDigests) == 0 && m.Config.MediaType != MediaConfig:
 		return nil
 	case len(config.LayerDigests) != 1:
-		return fmt.Errorf("%w: its config tells the digests of %d layers, not of one", ErrLayout, len(config.LayerDigests))
+		return fmt.Errorf("%w: its config lists the digests of %d layers instead of one", ErrLayout, len(config.LayerDigests))
 	case config.LayerDigests[0] != m.Layers[0].Digest:
 		return fmt.Errorf("%w: its config says that the layer is %s, its manifest %s", ErrLayout, config.LayerDigests[0], m.Layers[0].Digest)
 	}

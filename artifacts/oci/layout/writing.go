@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Annotations of the OCI that are used here.
+// OCI annotations that this project uses.
 //
 // See https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md
 const (
@@ -21,11 +21,10 @@ type Packed struct {
 	Manifest, Config, Module []byte
 }
 
-// Pack packs a module, which other tools save in a file of the name. The same
-// module with the same name and annotations is the same artifact, byte for byte: nothing
-// else goes into it, no time either.
+// Pack packs a module, which other tools save as a file with the name. The artifact depends
+// only on the module, the name and the annotations: equal inputs give equal bytes.
 //
-// Errors: ErrLayout if it is no module.
+// Errors: ErrLayout if the input is not a module.
 func Pack(module []byte, name string, annotations map[string]string) (*Packed, error) {
 	if err := CheckModule(module); err != nil {
 		return nil, err
@@ -52,8 +51,8 @@ func Pack(module []byte, name string, annotations map[string]string) (*Packed, e
 	return p, err
 }
 
-// Attach makes the manifest of something that belongs to an artifact: a signature,
-// an SBOM, a provenance. Its config is empty.
+// Attach returns the manifest of an attachment: a signature, an SBOM, a provenance. Its
+// config is empty.
 //
 // See https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md#guidelines-for-artifact-usage
 func Attach(subject Descriptor, artifactType string, layers []Descriptor, annotations map[string]string) (manifest, config []byte, err error) {

@@ -1,4 +1,4 @@
-// Package ocitest serves artifacts as registries do that are broken or hostile.
+// Package ocitest serves artifacts like a broken or hostile registry.
 package ocitest
 
 import (
@@ -25,22 +25,22 @@ type Registry struct {
 	requests []*http.Request
 }
 
-// Repository is the repository that is served.
+// Repository is the name of the served repository.
 const Repository = "some/operator"
 
-// New starts a registry, which ends with the test.
+// New starts a registry, which stops with the test.
 func New(t *testing.T) *Registry {
 	t.Helper()
 	r := &Registry{blobs: map[string][]byte{}, tags: map[string]string{}, types: map[string]string{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(func() {
-		r.CloseClientConnections() // of requests that hang
+		r.CloseClientConnections() // ends requests that hang
 		r.Close()
 	})
 	return r
 }
 
-// Ref is the reference of a tag.
+// Ref returns the reference of a tag.
 func (r *Registry) Ref(tag string) oci.Reference {
 	return oci.Reference{Registry: strings.TrimPrefix(r.URL, "http://"), Repository: Repository, Tag: tag}
 }
@@ -54,7 +54,7 @@ func (r *Registry) Put(mediaType string, content []byte) layout.Descriptor {
 	return d
 }
 
-// PutAs serves content under a digest that may not be its own.
+// PutAs serves content under a digest that may be wrong.
 func (r *Registry) PutAs(digest string, content []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *Registry) Tag(tag, mediaType string, manifest []byte) string {
 	return d.Digest
 }
 
-// Pack serves a module under a tag, as it should be, and returns the manifest's digest.
+// Pack serves a valid module under a tag, and returns the manifest's digest.
 func (r *Registry) Pack(t *testing.T, tag string, module []byte) string {
 	t.Helper()
 	packed, err := layout.Pack(module, "operator.wasm", nil)
@@ -82,22 +82,22 @@ func (r *Registry) Pack(t *testing.T, tag string, module []byte) string {
 	return r.Tag(tag, layout.MediaManifest, packed.Manifest)
 }
 
-// Override answers some requests in another way; those that it writes nothing for
-// are answered as always.
+// Override intercepts requests. The registry answers the requests for which the function
+// writes nothing.
 func (r *Registry) Override(f http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.override = f
 }
 
-// Requests are the requests that came, without those of probing.
+// Requests returns the received requests, without probes.
 func (r *Registry) Requests() []*http.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]*http.Request{}, r.requests...)
 }
 
-// written notices whether anything was answered.
+// written records whether a response was written.
 type written struct {
 	http.ResponseWriter
 	any bool
@@ -145,7 +145,7 @@ func (r *Registry) serve(w http.ResponseWriter, req *http.Request) {
 	http.ServeContent(w, req, "", noTime, strings.NewReader(string(content)))
 }
 
-// Refuse answers all requests with a code, and an error as registries write it.
+// Refuse answers all requests with a status code, and an error in the format of registries.
 func Refuse(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "1")

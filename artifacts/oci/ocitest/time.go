@@ -2,5 +2,5 @@ package ocitest
 
 import "time"
 
-// noTime is the time of content that has none.
+// noTime is the time of content without a time.
 var noTime time.Time

@@ -27,13 +27,14 @@ func (c certificate) read() ([]*x509.Certificate, error) {
 	return nil, fmt.Errorf("type %q: want Path or Data", c.Type)
 }
 
-// Bounds of the authorities of one entry: systems have about 150 in all, of two kilobytes.
+// Limits of the authorities of one entry. A system has about 150 in all, of two kilobytes
+// each.
 const (
 	maxCertificates = 1000
 	maxCertificate  = 64 << 10 // bytes of one
 )
 
-// certificates reads one certificate in DER, or any number of them in PEM.
+// certificates parses one certificate in DER, or several in PEM.
 func certificates(data []byte) ([]*x509.Certificate, error) {
 	if block, _ := pem.Decode(data); block == nil {
 		if len(data) > maxCertificate {
@@ -62,7 +63,7 @@ func certificates(data []byte) ([]*x509.Certificate, error) {
 	return found, nil
 }
 
-// readFile reads a file that is not larger than configurations are.
+// readFile reads a file of at most the size of a configuration.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package sources reads sources.yaml: which registries may be reached without
-// TLS, whose certificates are trusted, and through which proxies. The format is that
-// of Kubewarden's kwctl, so its file can be used as it is.
+// Package sources reads sources.yaml. It names the registries that may be reached without
+// TLS, the trusted certificates, and the proxies. The format is that of Kubewarden's kwctl,
+// whose file works unchanged.
 //
 // See https://docs.kubewarden.io/reference/sources_yaml
 package sources
@@ -21,8 +21,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
-// Sources say how registries are reached. The zero value, and nil, are a file
-// that says nothing: TLS with the certificates of the system, proxies of the environment.
+// Sources configure the access to registries. The zero value and nil stand for an empty
+// file: TLS with the certificates of the system, and proxies from the environment.
 type Sources struct {
 	insecure    []string
 	authorities map[string][]*x509.Certificate
@@ -49,8 +49,8 @@ type certificate struct {
 // maxFile bounds sources.yaml and each certificate file, in bytes.
 const maxFile = 4 << 20
 
-// DefaultPath is kopf/sources.yaml in the user's folder of configurations; empty
-// if there is no such folder.
+// DefaultPath is kopf/sources.yaml in the user's configuration directory, or empty without
+// such a directory.
 func DefaultPath() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -59,8 +59,8 @@ func DefaultPath() string {
 	return filepath.Join(dir, "kopf", "sources.yaml")
 }
 
-// Read reads the file at the path, or, if it is empty, the default one, which may
-// be missing.
+// Read reads the file at the path. If the path is empty, it reads the default file, which
+// may be missing.
 func Read(path string) (*Sources, error) {
 	chosen := path != ""
 	if !chosen {
@@ -82,7 +82,7 @@ func Read(path string) (*Sources, error) {
 	return s, nil
 }
 
-// Parse reads the document; unknown keys are refused. Certificates are read at once.
+// Parse parses the document, and reads the certificates. It refuses unknown keys.
 func Parse(data []byte) (*Sources, error) {
 	var f file
 	if err := boundedyaml.Decode(data, &f); err != nil {
@@ -104,12 +104,12 @@ func Parse(data []byte) (*Sources, error) {
 	return s, nil
 }
 
-// Insecure tells whether a host (with the port, if any) may be reached without
-// a trusted certificate, and without TLS.
+// Insecure reports whether a host (with an optional port) may be reached without a trusted
+// certificate, and without TLS.
 func (s *Sources) Insecure(host string) bool { return s != nil && slices.Contains(s.insecure, host) }
 
-// Authorities are the certificates that are trusted for the host, besides those
-// of the system; nil if there are none.
+// Authorities returns the certificates that are trusted for the host, in addition to those
+// of the system. It may return nil.
 func (s *Sources) Authorities(host string) []*x509.Certificate {
 	if s == nil {
 		return nil
@@ -117,7 +117,7 @@ func (s *Sources) Authorities(host string) []*x509.Certificate {
 	return s.authorities[host]
 }
 
-// Proxy is the proxy of a request; nil for none.
+// Proxy returns a function that selects the proxy of a request; nil means no proxy.
 func (s *Sources) Proxy() func(*http.Request) (*url.URL, error) {
 	if s == nil || s.proxies == nil {
 		return http.ProxyFromEnvironment

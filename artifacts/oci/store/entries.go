@@ -17,22 +17,23 @@ import (
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
-// Entry is what a reference stands for on this machine.
+// Entry associates a reference with a digest in the store.
 type Entry struct {
 	Name   string    `json:"name"`   // the reference without the scheme
 	Digest string    `json:"digest"` // of the manifest
 	Size   int64     `json:"size"`   // of the module, in bytes
 	Pulled time.Time `json:"pulled"`
 
-	// Subject is the digest of the artifact that this belongs to, as a signature does;
-	// empty for modules.
+	// Subject is the digest of the artifact that an attachment belongs to. It is empty for
+	// modules.
 	Subject string `json:"subject,omitempty"`
 }
 
-// maxFileName bounds the part of a file's name that tells the reference.
+// maxFileName bounds the part of a file name that shows the reference.
 const maxFileName = 150
 
-// entry is the file of a reference. Names that are too long for a file end with a digest.
+// entry is the path of a reference's file. A name that is too long for a file is cut, and
+// ends with a digest.
 func (s *Store) entry(name string) string {
 	file := url.QueryEscape(name)
 	if len(file) > maxFileName {
@@ -41,7 +42,7 @@ func (s *Store) entry(name string) string {
 	return filepath.Join(s.dir, "refs", file+".json")
 }
 
-// Set lets a reference stand for a digest.
+// Set associates a reference with a digest.
 func (s *Store) Set(e Entry) error {
 	content, err := json.Marshal(e)
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *Store) Set(e Entry) error {
 	return nil
 }
 
-// Find tells what a reference stands for.
+// Find returns the entry of a reference.
 //
 // Errors: ErrAbsent, ErrCorrupted, private.ErrShared.
 func (s *Store) Find(name string) (Entry, error) {
@@ -69,10 +70,10 @@ func (s *Store) Find(name string) (Entry, error) {
 	return e, nil
 }
 
-// errBroken is the error of files that are no entries.
+// errBroken is the error of a file that is not an entry.
 var errBroken = errors.New("broken")
 
-// read reads the entry in a file.
+// read reads the entry of a file.
 func (s *Store) read(path string) (Entry, error) {
 	var e Entry
 	content, err := private.ReadFile(path)
@@ -85,13 +86,13 @@ func (s *Store) read(path string) (Entry, error) {
 	return e, nil
 }
 
-// List lists the references of modules by name. Broken entries are left out.
+// List lists the references of modules by name. It skips corrupted entries.
 func (s *Store) List() ([]Entry, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(e Entry) bool { return e.Subject != "" }), err
 }
 
-// Attached lists what belongs to an artifact.
+// Attached lists the attachments of an artifact.
 func (s *Store) Attached(digest string) ([]Entry, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(e Entry) bool { return e.Subject != digest }), err
@@ -113,7 +114,7 @@ func (s *Store) all() ([]Entry, error) {
 	return found, nil
 }
 
-// Manifest reads a stored manifest, and its bytes.
+// Manifest returns a stored manifest, and its bytes.
 func (s *Store) Manifest(digest string) (*layout.Manifest, []byte, error) {
 	raw, err := s.Get(digest)
 	if err != nil {

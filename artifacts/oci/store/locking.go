@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock keeps removals apart from whoever is putting several parts in; the latter
-// share the lock. It waits. The lock ends with the process at the latest.
+// lock prevents removals while writers put several parts. Writers share the lock, and
+// removals are exclusive. lock blocks. The lock ends with the process at the latest.
 func (s *Store) lock(alone bool) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -31,6 +31,6 @@ func (s *Store) lock(alone bool) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil // closing unlocks
 }
 
-// Share keeps removals away until the returned function is called: between
-// putting the parts of an artifact in, and setting its reference.
+// Share prevents removals until the returned function is called. Hold it from the first Put
+// of an artifact's parts until its reference is set.
 func (s *Store) Share() (done func(), err error) { return s.lock(false) }

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Remove forgets a reference, or all references to a digest, and then everything
-// that no reference needs: what belongs to artifacts that are gone, and content. It returns the names of the references.
+// Remove removes a reference, or all references to a digest. It then removes everything that
+// no reference needs: attachments of removed artifacts, and content. It returns the names of
+// the removed references.
 //
 // Errors: ErrAbsent.
 func (s *Store) Remove(nameOrDigest string) ([]string, error) {
@@ -39,7 +40,7 @@ func (s *Store) Remove(nameOrDigest string) ([]string, error) {
 	return gone, errors.Join(s.detach(), s.sweep())
 }
 
-// detach forgets what belongs to artifacts that no reference stands for any more.
+// detach removes the attachments of artifacts without a reference.
 func (s *Store) detach() error {
 	all, err := s.all()
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Store) detach() error {
 	return err
 }
 
-// Sweep removes content that no reference needs: what is left of something that failed.
+// Sweep removes content that no reference needs, such as the remains of failed operations.
 func (s *Store) Sweep() error {
 	unlock, err := s.lock(true)
 	if err != nil {
@@ -69,8 +70,8 @@ func (s *Store) Sweep() error {
 	return s.sweep()
 }
 
-// sweep removes content without references, and what killed processes have left.
-// The store is locked.
+// sweep removes content without references, and temporary files of killed processes. The
+// caller holds the lock.
 func (s *Store) sweep() error {
 	entries, err := s.all()
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *Store) sweep() error {
 	return err
 }
 
-// recent tells a temporary file that may still be written.
+// recent reports whether another process may still write a temporary file.
 func recent(f fs.DirEntry) bool {
 	info, err := f.Info()
 	temporary := strings.HasPrefix(f.Name(), ".")

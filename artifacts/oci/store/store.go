@@ -1,9 +1,9 @@
-// Package store keeps pulled modules on this machine, by digest. Everything is
-// written at once: a reader sees all of a file or nothing. What is read is checked
-// against its digest, so that a broken file is noticed. Folders and files that other users
-// own or can write to are refused: they could let a reference stand for another module.
+// Package store keeps pulled modules on this machine, by digest. Writes are atomic. Reads
+// check the digest, so corrupted files are detected. The store refuses directories and files
+// that other users own or can write to, because they could redirect a reference to another
+// module.
 //
-// Content is in blobs/sha256/HEX, and what references stand for in refs/NAME.json.
+// Content is in blobs/sha256/HEX, and the digests of references are in refs/NAME.json.
 package store
 
 import (
@@ -25,21 +25,21 @@ var (
 	ErrCorrupted = errors.New("corrupted in the store")
 )
 
-// Store is a folder with modules. Processes may share it.
+// Store is a directory with modules. Several processes may share it.
 type Store struct {
 	dir    string
-	create func(dir, pattern string) (file, error) // of temporary files
+	create func(dir, pattern string) (file, error) // creates temporary files
 }
 
-// file is what is needed of a temporary file.
+// file is the part of a temporary file that the store uses.
 type file interface {
 	io.WriteCloser
 	Name() string
 	Sync() error
 }
 
-// DefaultDir is kopf/modules in the user's folder of caches: what is lost there is
-// pulled again. Empty if there is no such folder.
+// DefaultDir is kopf/modules in the user's cache directory, or empty without such a
+// directory. Lost content is pulled again.
 func DefaultDir() string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -48,7 +48,7 @@ func DefaultDir() string {
 	return filepath.Join(base, "kopf", "modules")
 }
 
-// Open opens the store in a folder, and makes the folder, for its owner alone.
+// Open opens the store in a directory, and creates the directory for its owner alone.
 //
 // Errors: private.ErrShared.
 func Open(dir string) (*Store, error) {
@@ -60,14 +60,14 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir, create: func(dir, pattern string) (file, error) { return os.CreateTemp(dir, pattern) }}, nil
 }
 
-// Dir is the folder of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) blob(digest string) string {
 	return filepath.Join(s.dir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// Get reads content. What is not what its digest promises stays until it is put again.
+// Get reads content. Corrupted content remains until it is put again.
 //
 // Errors: ErrAbsent, ErrCorrupted, private.ErrShared.
 func (s *Store) Get(digest string) ([]byte, error) {
@@ -87,7 +87,7 @@ func (s *Store) Get(digest string) ([]byte, error) {
 	return content, nil
 }
 
-// Put keeps content, and returns its digest.
+// Put stores content, and returns its digest.
 func (s *Store) Put(content []byte) (string, error) {
 	digest := layout.Digest(content)
 	if err := s.write(s.blob(digest), content); err != nil {
@@ -96,7 +96,7 @@ func (s *Store) Put(content []byte) (string, error) {
 	return digest, nil
 }
 
-// write writes a file at once. Nothing stays of it if the disk is full.
+// write writes a file atomically. It leaves no part of the file on a full disk.
 func (s *Store) write(path string, content []byte) error {
 	temp, err := s.create(filepath.Dir(path), ".temp-*")
 	if err != nil {

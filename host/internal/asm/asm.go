@@ -30,7 +30,7 @@ type Module struct {
 	Exports   [][]byte // encoded, besides those of Funcs and of the memory
 	Start     int      // index of the start function; 0: none
 	Names     []byte   // contents of the name section
-	Raw       []byte   // appended as it is
+	Raw       []byte   // appended unchanged
 }
 
 // Import is an imported function.

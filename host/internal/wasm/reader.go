@@ -62,7 +62,7 @@ func (r *Reader) failAt(pos int, text string) {
 	r.Fail("%s", text)
 }
 
-// More tells whether there are bytes left.
+// More reports whether there are bytes left.
 func (r *Reader) More() bool { return r.Err == nil && r.Pos < len(r.Buf) }
 
 // Byte reads one byte.
@@ -174,13 +174,13 @@ func (r *Reader) signed(bits int, linked bool) int64 {
 	return 0
 }
 
-// fits tells whether the last possible byte of a signed number has no bits beyond its range but copies of the sign.
+// fits reports whether the last possible byte of a signed number has no bits beyond its range but copies of the sign.
 func fits(b byte, bits int) bool {
 	v := int8(b<<1) >> 1 // of seven bits
 	return b < 0x80 && v>>(bits-1) == v>>7
 }
 
-// needless tells whether the last byte of a signed number only repeats the sign.
+// needless reports whether the last byte of a signed number only repeats the sign.
 func needless(before, last byte) bool {
 	return last == 0 && before&0x40 == 0 || last == 0x7f && before&0x40 != 0
 }

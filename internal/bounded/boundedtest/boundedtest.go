@@ -1,4 +1,4 @@
-// Package boundedtest measures what parsers of foreign data take.
+// Package boundedtest measures the memory and time of parsers of untrusted data.
 package boundedtest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a parser may take: memory that it allocates in all, and time, which is generous: a slow
-// machine with others on it must not fail.
+// Limits of a parser: total allocated memory, and time. The time is generous, so that a slow
+// or busy machine does not fail.
 const (
 	bytesPerByte = 16
 	bytesInAll   = 64 << 20

@@ -1,6 +1,6 @@
-// Package boundedyaml reads YAML that others may have written. The decoder compares each key of a mapping
-// with each other one and has an error for each equal pair: 4 KiB of equal keys allocate 160 MiB. So
-// the structure of a document is checked before the decoder gets it.
+// Package boundedyaml decodes untrusted YAML. The decoder compares all keys of a mapping in
+// pairs, and creates an error for each equal pair: 4 KiB of equal keys allocate 160 MiB.
+// This package therefore checks the structure of a document first.
 package boundedyaml
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// Bounds of a document. What people write is far below.
+// Limits of a document. Real documents stay far below.
 const (
 	maxMarks = 100_000 // words and signs: a value has at least one of them
 	maxDepth = 50      // levels of nesting
 	maxKeys  = 1000    // keys of one mapping
 )
 
-// Decode reads one document into a value. Unknown keys, aliases and more documents are refused; no document
-// at all is an empty one.
+// Decode decodes one document into a value. It refuses unknown keys, aliases and further
+// documents. An empty input counts as an empty document.
 //
 // Errors: bounded.ErrTooMuch, and those of the decoder.
 func Decode(data []byte, into any) error {
@@ -37,8 +37,9 @@ func Decode(data []byte, into any) error {
 	return nil
 }
 
-// Check refuses what a decoder would take long for: a document with too many values, with too many keys in
-// one mapping, nested too deeply, or with aliases. It refuses equal keys and a second document too.
+// Check refuses documents that are expensive to decode: with too many values, with too many
+// keys in one mapping, with too many levels, or with aliases. It also refuses equal keys and
+// a second document.
 //
 // Errors: bounded.ErrTooMuch, and those of the parser.
 func Check(data []byte) error {
@@ -62,7 +63,8 @@ func Check(data []byte) error {
 	return nil
 }
 
-// countMarks counts the bytes that are neither letters, digits nor signs of base64, and a run of spaces as one.
+// countMarks counts the bytes that are neither letters, digits nor signs of base64. A run of
+// spaces counts as one.
 func countMarks(data []byte) int {
 	marks, before := 0, byte(0)
 	for _, c := range data {
