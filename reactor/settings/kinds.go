@@ -201,5 +201,7 @@ func storage[T any](build func(json.RawMessage) (T, error), at func(*Settings) *
 
 // absent makes a setting of Kopf that is not supported here.
 func absent(why string) field {
-	return field{set: func(*Settings, json.RawMessage) error { return errors.New("this setting of Kopf is not supported: " + why) }}
+	return field{set: func(*Settings, json.RawMessage) error {
+		return errors.New("this setting of Kopf is not supported: " + why)
+	}}
 }
