@@ -134,7 +134,7 @@ type HeldLimits = accounts.Limits
 
 const defaultLogLimit = 1 << 20
 
-// CacheOff, as Options.CacheDir, disables the cache: each load compiles the module.
+// CacheOff disables the cache if it is Options.CacheDir: each load compiles the module.
 const CacheOff = "off"
 
 const wasmPage = 64 << 10

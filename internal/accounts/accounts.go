@@ -21,7 +21,7 @@ type Kind int
 const (
 	Memos    Kind = iota // values of memos
 	Indices              // keys and values of indices
-	Pending              // bodies of objects whose events are queued
+	Pending              // bodies of objects whose events are queued or handled
 	Bodies               // the newest bodies of objects with daemons and timers
 	Children             // sub-handlers that were declared in unfinished cycles
 	Patches              // patches, results and errors of handlers in unfinished cycles
@@ -33,7 +33,7 @@ const (
 var known = [kinds]struct{ name, limit, holds, advice string }{
 	Memos:    {"memos", "MemoMemory", "the memos", "store fewer or smaller values"},
 	Indices:  {"indices", "IndexMemory", "the indices", "index fewer or smaller keys and values"},
-	Pending:  {"pending", "PendingMemory", "the bodies of objects that wait", "let handlers take less time"},
+	Pending:  {"pending", "PendingMemory", "the bodies of objects that wait or are handled", "let handlers take less time"},
 	Bodies:   {"bodies", "BodyMemory", "the bodies of objects with daemons and timers", "run them for fewer objects"},
 	Children: {"children", "ChildMemory", "the sub-handlers", "declare fewer of them"},
 	Patches:  {"patches", "PatchMemory", "the patches and results of handlers", "make them smaller"},
@@ -58,7 +58,7 @@ type Limits struct {
 	// IndexMemory bounds all indices together. Default: 1 GiB.
 	IndexMemory int
 
-	// PendingMemory bounds the bodies of objects whose events are queued. Beyond it, only
+	// PendingMemory bounds the bodies of objects whose events are queued or handled. Beyond it, only
 	// the identity of an object is queued, and the body is read again. Default: 256 MiB.
 	PendingMemory int
 

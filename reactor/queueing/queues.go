@@ -186,6 +186,13 @@ func (qs *Queues) charge(it *Item) {
 	}
 }
 
+// Charge counts the body of an event that was read again, as if the event still waited. If
+// the account refuses it, the event is without its body again.
+func (q *Queue) Charge(it *Item) { q.owner.charge(it) }
+
+// Give ends what Charge has counted.
+func (q *Queue) Give(it *Item) { q.owner.give(it) }
+
 // give returns the memory of an item to the account.
 func (qs *Queues) give(it *Item) {
 	qs.Account.Give(accounts.Pending, it.charged)
@@ -298,6 +305,7 @@ func (qs *Queues) work(ctx context.Context, q *Queue) {
 // handle handles the next event of an object.
 func (qs *Queues) handle(ctx context.Context, q *Queue) {
 	it := qs.take(q)
+	defer qs.give(&it) // handlers may wait for long, so what they keep counts, too
 	q.place.wait(ctx)
 	defer q.Rest()
 	version := qs.Process(ctx, it, q)
@@ -316,7 +324,6 @@ func (qs *Queues) take(q *Queue) Item {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	it := q.pending[0]
-	qs.give(&it)
 	q.pending[0] = Item{} // frees the body
 	if q.pending = q.pending[1:]; len(q.pending) == 0 {
 		q.pending = nil // frees the old array

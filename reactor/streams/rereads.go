@@ -15,6 +15,23 @@ import (
 // maxRereadDelay limits the pauses between attempts to read a body again.
 const maxRereadDelay = time.Minute
 
+// crowdedDelay is when an event asks again whether there is room for its body.
+const crowdedDelay = 10 * time.Second
+
+// admit reads the body of an event that has waited without it, once the account has room
+// for it. It returns false if the event is obsolete. The caller gives the room back.
+func (s *Stream) admit(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {
+	for it.Bodiless {
+		if it, known = s.reread(ctx, it, q); !known {
+			return it, false
+		}
+		if q.Charge(&it); it.Bodiless && q.Sleep(ctx, crowdedDelay) > 0 {
+			return it, false
+		}
+	}
+	return it, true
+}
+
 // reread reads the body of an event that has waited without it; see queueing.Queues. It
 // returns false if the event is obsolete: the object is gone, or newer events of it wait.
 func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue) (read queueing.Item, known bool) {

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
@@ -74,4 +76,58 @@ func TestBodiesAreReadAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBodiesCountWhileTheyAreHandled checks that the bodies of objects whose handlers wait
+// are bounded: an object beyond the limit is read when there is room for it.
+func TestBodiesCountWhileTheyAreHandled(t *testing.T) {
+	const delay = time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		body := reactortest.NewObject(1)
+		account := accounts.New(accounts.Limits{PendingMemory: len(body) + 1000})
+		var reads atomic.Int32
+		server := reactortest.Replying(func(*http.Request) (int, string) {
+			reads.Add(1)
+			return 200, string(body)
+		})
+		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
+		client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
+		example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
+		s := &Stream{host: &Host{Client: client, Memories: processing.NewMemories(), Log: zerolog.Nop()}, Dimension: dimensions.Dimension{Resource: example}}
+		qs := queueing.New(0)
+		qs.Account = account
+		handled := map[string]time.Time{}
+		qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string {
+			if it.Bodiless {
+				it, _ = s.admit(ctx, it, q)
+				defer q.Give(&it)
+			}
+			handled[it.Meta.UID] = time.Now()
+			q.Sleep(ctx, delay) // as a handler that waits
+			return ""
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		for _, name := range []string{"first", "second"} {
+			meta := watching.Meta{UID: "uid-1", Name: name, Namespace: "default"}
+			if name == "second" {
+				meta.UID = "uid-2"
+			}
+			qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: body, Meta: meta}})
+			synctest.Wait()
+			body = []byte(strings.Replace(string(body), "uid-1", "uid-2", 1))
+		}
+		time.Sleep(2*delay + time.Minute)
+		synctest.Wait()
+		if n := reactortest.Held(account, accounts.Pending); n != 0 {
+			t.Errorf("%d bytes are held at the end", n)
+		}
+		qs.Drain(cancel, time.Second)
+		if handled["uid-1"] != began || handled["uid-2"].Sub(began) < delay || handled["uid-2"].Sub(began) > delay+time.Minute {
+			t.Errorf("handled at %v, began at %v", handled, began)
+		}
+		if reads.Load() < 2 {
+			t.Errorf("the body was read %d times, want once for each attempt", reads.Load())
+		}
+	})
 }

@@ -190,10 +190,11 @@ func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queu
 	s.host.Served.Handled.Add(1)
 	if it.Bodiless {
 		var known bool
-		if it, known = s.reread(ctx, it, q); !known {
+		if it, known = s.admit(ctx, it, q); !known {
 			it.Drop()
 			return ""
 		}
+		defer q.Give(&it)
 	}
 	for again := true; again; {
 		version, again = s.take(s.host.Generations.Hold()).Process(ctx, it, q)
