@@ -178,8 +178,5 @@ func checkConversion(h *abi.Handler) error {
 	if h.Kind == abi.KindConvert && (h.From == "" || h.To == "" || h.From == h.To) {
 		return errors.New("options from and to are required for convert handlers, and differ")
 	}
-	if h.Kind == abi.KindConvert && (h.Labels != nil || h.Annotations != nil || h.When != nil || h.Field != nil) {
-		return errors.New("convert handlers have no filters: all objects must be converted")
-	}
 	return nil
 }

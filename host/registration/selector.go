@@ -6,15 +6,16 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/abi/options"
 )
 
 // checkSelector refuses selectors that select nothing, or that select in two ways.
 //
 // Kopf: kopf._cogs.structs.references.Selector (v1.45).
 func checkSelector(h *abi.Handler) error {
-	is := kinds[h.Kind]
+	resource, _ := options.Find("resource")
 	switch {
-	case is&objects == 0:
+	case !resource.Has(h.Kind):
 		return nil
 	case h.Resource == nil:
 		return errors.New("option resource is required")

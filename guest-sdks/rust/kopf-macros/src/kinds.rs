@@ -1,5 +1,7 @@
 //! The kinds of handlers, and which options they have. See SPEC.md of the ABI, "Handlers".
 
+use crate::table::OPTIONS;
+
 /// A kind of handlers.
 pub struct Kind {
     /// The name of its attribute.
@@ -47,30 +49,18 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 /// The parts of a selector that have names.
 pub const PARTS: [&str; 7] = ["group", "version", "kind", "plural", "singular", "shortcut", "category"];
 
-/// The options of a kind, without the parts of selectors.
+/// The options of a kind, without the parts of selectors, and without what the attribute, its
+/// arguments and the function say. `operation` is short for one of the operations.
 pub fn options(kind: &str) -> Vec<&'static str> {
-    let mut options = vec!["id", "param"];
-    let review = matches!(kind, "validate" | "mutate");
-    let convert = kind == "convert";
-    if kind != "event" && !review && !convert {
-        options.extend(["errors", "timeout", "retries", "backoff"]);
-    }
-    if find(kind).is_some_and(|kind| kind.objects) && !convert {
-        options.extend(["labels", "annotations", "when", "field", "value"]);
-    }
-    match kind {
-        "update" | "field" => options.extend(["old", "new"]),
-        "delete" => options.push("optional"),
-        "resume" => options.push("deleted"),
-        "convert" => options.extend(["from", "to"]),
-        "timer" => options.extend(["interval", "sharp", "idle", "initial_delay"]),
-        "daemon" => {
-            options.extend(["initial_delay", "cancellation_backoff", "cancellation_timeout", "cancellation_polling"])
+    let mut options = Vec::new();
+    for (name, kinds) in OPTIONS {
+        if !kinds.contains(&kind) || matches!(*name, "kind" | "fn" | "resource") {
+            continue;
         }
-        _ if review => {
-            options.extend(["operation", "operations", "subresource", "persistent", "side_effects", "ignore_failures"])
+        if *name == "operations" {
+            options.push("operation");
         }
-        _ => {}
+        options.push(*name);
     }
     options
 }

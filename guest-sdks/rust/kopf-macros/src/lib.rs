@@ -4,6 +4,7 @@
 mod arguments;
 mod expansion;
 mod kinds;
+mod table;
 
 use proc_macro::TokenStream;
 
