@@ -14,13 +14,13 @@ import (
 type Options struct {
 	// CacheDir is the directory of compiled code. It holds native code, so it must belong to
 	// the user of the process, and no other user may write to it. The host creates it with
-	// mode 0700. Default: kopf/wasm in the user's cache directory. CacheOff disables the
+	// mode 0700. Empty: kopf/wasm in the user's cache directory. CacheOff disables the
 	// cache.
 	CacheDir string
 
 	// MaxInstances bounds the instances that exist at once, and so the running invocations,
-	// including those that wait. A further invocation waits for a free instance. Default:
-	// 256.
+	// including those that wait. A further invocation waits for a free instance.
+	// Default: 256.
 	MaxInstances int
 
 	// MaxDaemons is the corresponding bound for daemons, which run as long as their objects
@@ -73,7 +73,7 @@ type Options struct {
 
 	// CompileTime and CompileMemory bound the compilation of a module: computing time of all
 	// processors, and bytes. They apply only in programs that call compiler.Main. Other
-	// programs rely on an estimate. Defaults: one minute and 1 GiB.
+	// programs rely on an estimate. Defaults: a minute and 1 GiB.
 	CompileTime   time.Duration
 	CompileMemory int
 
