@@ -51,7 +51,7 @@ run() {
 gotest() (
 	cd "$1" || exit 1
 	shift
-	CGO_ENABLED=0 go test -json "$@" | "$tally"
+	CGO_ENABLED=0 go test -timeout 30m -json "$@" | "$tally"
 )
 
 # host: the packages of the root module, except the vectors, which have a step of their own.

@@ -53,7 +53,7 @@ func TestDyingNamespace(t *testing.T) {
 	if err := namespaces.Delete(t.Context(), dying, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.Eventually(t, 2*patience, func() error { // the controller has those of other tests to delete, too
+	s.Eventually(t, 5*patience, func() error { // the controller has those of other tests to delete, too
 		switch _, err := namespaces.Get(t.Context(), dying, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
 			return nil
