@@ -116,12 +116,17 @@ func (s space) supervise(t *testing.T, cmd *exec.Cmd) *process {
 func (p *process) says(t *testing.T, text string) {
 	t.Helper()
 	p.until(t, "it says "+text, func() bool {
+		ended := false
 		select {
 		case <-p.ended:
-			t.Fatalf("it has ended with the code %d", p.cmd.ProcessState.ExitCode())
+			ended = true // and all that it has said is here
 		default:
 		}
-		return len(p.stderr.with(text)) > 0
+		said := len(p.stderr.with(text)) > 0
+		if ended && !said {
+			t.Fatalf("it has ended with the code %d", p.cmd.ProcessState.ExitCode())
+		}
+		return said
 	})
 }
 
