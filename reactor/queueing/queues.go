@@ -190,6 +190,15 @@ func (qs *Queues) charge(it *Item) {
 // the account refuses it, the event is without its body again.
 func (q *Queue) Charge(it *Item) { q.owner.charge(it) }
 
+// HasRoom reports whether the account would take a body of this size now.
+func (q *Queue) HasRoom(size int) bool {
+	if q.owner.Account.Take(accounts.Pending, itemCost+size) != nil {
+		return false
+	}
+	q.owner.Account.Give(accounts.Pending, itemCost+size)
+	return true
+}
+
 // Give ends what Charge has counted.
 func (q *Queue) Give(it *Item) { q.owner.give(it) }
 

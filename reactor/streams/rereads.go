@@ -25,8 +25,12 @@ func (s *Stream) admit(ctx context.Context, it queueing.Item, q *queueing.Queue)
 		if it, known = s.reread(ctx, it, q); !known {
 			return it, false
 		}
-		if q.Charge(&it); it.Bodiless && q.Sleep(ctx, crowdedDelay) > 0 {
-			return it, false
+		size := len(it.Object)
+		q.Charge(&it)
+		for it.Bodiless && !q.HasRoom(size) { // only then is it worth another request
+			if q.Sleep(ctx, crowdedDelay) > 0 {
+				return it, false
+			}
 		}
 	}
 	return it, true
