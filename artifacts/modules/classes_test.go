@@ -159,7 +159,7 @@ func TestWrongSizeInTheManifest(t *testing.T) {
 	}
 }
 
-// What the registry lacks, and a registry that does not answer, are told apart.
+// TestClassesOfRegistries checks that a missing artifact and a registry that does not answer are different errors.
 func TestClassesOfRegistries(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
 	_, err := f.Open(t.Context(), r.Ref("v1").String())
