@@ -3,6 +3,7 @@ package webhooks
 import (
 	"bytes"
 	"container/list"
+	"context"
 	"errors"
 	"io"
 	"net/netip"
@@ -11,14 +12,18 @@ import (
 
 // memory bounds the request bodies in memory, from the first byte to the answer. When it is
 // full, the oldest unread body of the client with the most memory is dropped. Slow clients
-// therefore cannot lock out other clients.
+// therefore cannot lock out other clients. The memory of a dropped body counts until its
+// reader has ended. Other bodies do not grow into it before: a thousand clients whose bodies
+// are dropped would else hold many times the bound.
 type memory struct {
 	all int64 // bytes
 
 	mu      sync.Mutex // guards all below, and the sizes of bodies
-	used    int64
-	coming  int64 // bytes of the bodies that are still being read
+	used    int64      // without dropped bodies
+	dropped int64      // bytes of dropped bodies whose readers have not ended
+	coming  int64      // bytes of the bodies that are still being read
 	clients map[netip.Prefix]*reading
+	changed chan struct{} // closed and replaced when a body is dropped or released
 }
 
 // reading holds the bodies of one client that are still being read, oldest first.
@@ -34,7 +39,9 @@ const requestCost = 16 << 10
 // errCrowded is the error of a request whose body was dropped.
 var errCrowded = errors.New("the reviews that are coming need too much memory")
 
-func newMemory(all int64) *memory { return &memory{all: all, clients: map[netip.Prefix]*reading{}} }
+func newMemory(all int64) *memory {
+	return &memory{all: all, clients: map[netip.Prefix]*reading{}, changed: make(chan struct{})}
+}
 
 // body is a request that occupies memory.
 type body struct {
@@ -42,15 +49,16 @@ type body struct {
 	from   netip.Prefix
 	abort  func() // makes its reads fail
 
-	size  int64
-	place *list.Element // nil once the body has been read
+	size    int64
+	place   *list.Element // nil once the body has been read or dropped
+	dropped bool
 }
 
 // begin counts a request until release. To drop the body, memory calls abort, which makes
 // its reads fail and must not block.
 //
-// Errors: errCrowded.
-func (m *memory) begin(from netip.Prefix, abort func()) (*body, error) {
+// Errors: errCrowded; the end of the context.
+func (m *memory) begin(ctx context.Context, from netip.Prefix, abort func()) (*body, error) {
 	b := &body{memory: m, from: from, abort: abort}
 	m.mu.Lock()
 	c := m.clients[from]
@@ -60,17 +68,34 @@ func (m *memory) begin(from netip.Prefix, abort func()) (*body, error) {
 	}
 	b.place = c.bodies.PushBack(b)
 	m.mu.Unlock()
-	if err := b.grow(requestCost); err != nil {
+	if err := b.grow(ctx, requestCost); err != nil {
 		b.release()
 		return nil, err
 	}
 	return b, nil
 }
 
-// grow takes memory for a body that is being read.
+// grow takes memory for a body that is being read. It waits for the readers of dropped
+// bodies.
 //
-// Errors: errCrowded if this body was dropped.
-func (b *body) grow(more int64) error {
+// Errors: errCrowded if this body was dropped; the end of the context.
+func (b *body) grow(ctx context.Context, more int64) error {
+	for {
+		changed, err := b.tryToGrow(more)
+		if changed == nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// tryToGrow takes memory, and drops other bodies for it. If memory is yet to come from
+// dropped bodies, it returns a channel that is closed when something has changed.
+func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
 	m := b.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,14 +109,23 @@ func (b *body) grow(more int64) error {
 			victim.abort()
 		}
 	}
-	if b.place == nil {
-		return errCrowded
+	switch {
+	case b.place == nil:
+		return nil, errCrowded
+	case m.used+m.dropped+more > m.all:
+		return m.changed, nil
 	}
 	m.used += more
 	m.coming += more
 	b.size += more
 	m.clients[b.from].size += more
-	return nil
+	return nil, nil
+}
+
+// notify wakes the bodies that wait for memory. The caller holds the lock.
+func (m *memory) notify() {
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 // victim is the body to drop. There is always one, because the growing body is a candidate.
@@ -106,11 +140,14 @@ func (m *memory) victim() *body {
 	return most.bodies.Front().Value.(*body)
 }
 
-// drop ends the reading of a body, and frees its memory. The caller holds the lock.
+// drop ends the reading of a body. Its memory is free when its reader releases it. The caller
+// holds the lock.
 func (m *memory) drop(b *body) {
 	m.settle(b)
 	m.used -= b.size
-	b.size = 0
+	m.dropped += b.size
+	b.dropped = true
+	m.notify()
 }
 
 // settle ends the reading of a body, which keeps its memory. The caller holds the lock.
@@ -137,15 +174,21 @@ func (b *body) whole() error {
 	return nil
 }
 
-// release frees the memory of the request.
+// release frees the memory of the request. It does nothing when it is called again.
 func (b *body) release() {
-	b.memory.mu.Lock()
-	defer b.memory.mu.Unlock()
+	m := b.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if b.place != nil {
-		b.memory.settle(b)
+		m.settle(b)
 	}
-	b.memory.used -= b.size
+	if b.dropped {
+		m.dropped -= b.size
+	} else {
+		m.used -= b.size
+	}
 	b.size = 0
+	m.notify()
 }
 
 // believed bounds the memory that an announced length reserves before any data arrives, in
@@ -154,13 +197,13 @@ const believed = 64 << 10
 
 // read reads the whole body from a reader that has a limit. The buffer starts with the
 // announced length, at most believed, and doubles as the body grows.
-func (b *body) read(from io.Reader, announced, limit int64) ([]byte, error) {
+func (b *body) read(ctx context.Context, from io.Reader, announced, limit int64) ([]byte, error) {
 	var text []byte
 	next := int(min(max(announced, 0), believed)) + bytes.MinRead // the extra room lets the reader see the end
 	for {
 		if len(text) == cap(text) {
 			next = max(min(2*cap(text), int(limit)+bytes.MinRead), next, cap(text)+bytes.MinRead)
-			if err := b.grow(int64(next - cap(text))); err != nil {
+			if err := b.grow(ctx, int64(next-cap(text))); err != nil {
 				return nil, err
 			}
 			text = append(make([]byte, 0, next), text...)

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/netip"
@@ -37,7 +38,11 @@ func TestWhichBodyMakesRoom(t *testing.T) {
 				if client, ok := from[step]; ok {
 					name := string(rune('0' + len(bodies)))
 					m.all += requestCost
-					b, err := m.begin(client, func() { gone += name })
+					at := len(bodies)
+					b, err := m.begin(t.Context(), client, func() {
+						gone += name
+						go bodies[at].release() // as the reader does whose reads fail
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -48,7 +53,7 @@ func TestWhichBodyMakesRoom(t *testing.T) {
 				var err error
 				switch step[1] {
 				case '+':
-					err = b.grow(int64(step[2]-'0') << 20)
+					err = b.grow(t.Context(), int64(step[2]-'0')<<20)
 				case '!':
 					err = b.whole()
 				case '-':
@@ -56,6 +61,7 @@ func TestWhichBodyMakesRoom(t *testing.T) {
 				}
 				if errors.Is(err, errCrowded) && !strings.Contains(gone, step[:1]) {
 					gone += step[:1]
+					b.release()
 				}
 			}
 			if gone != tt.gone {
@@ -65,8 +71,8 @@ func TestWhichBodyMakesRoom(t *testing.T) {
 				b.release()
 				b.release() // once is enough
 			}
-			if m.used != 0 || m.coming != 0 || len(m.clients) != 0 {
-				t.Errorf("in the end %d bytes are used, %d are coming, %d clients are known", m.used, m.coming, len(m.clients))
+			if m.used != 0 || m.dropped != 0 || m.coming != 0 || len(m.clients) != 0 {
+				t.Errorf("in the end %d bytes are used, %d dropped, %d are coming, %d clients are known", m.used, m.dropped, m.coming, len(m.clients))
 			}
 		})
 	}
@@ -77,12 +83,12 @@ func TestReadingBodies(t *testing.T) {
 	for _, size := range []int{0, 1, 511, 512, 513, believed - 1, believed, believed + 1, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(size), 1 << 40} {
 			m := newMemory(8 << 20)
-			b, err := m.begin(netip.Prefix{}, func() {})
+			b, err := m.begin(t.Context(), netip.Prefix{}, func() {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := bytes.Repeat([]byte("x"), size)
-			got, err := b.read(iotest.OneByteReader(bytes.NewReader(want)), announced, 1<<20)
+			got, err := b.read(t.Context(), iotest.OneByteReader(bytes.NewReader(want)), announced, 1<<20)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes, announced as %d: %d are read, %v", size, announced, len(got), err)
 			}
@@ -97,26 +103,41 @@ func TestReadingBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesThatHadToMakeRoom are not read, even if they come.
-func TestBodiesThatHadToMakeRoom(t *testing.T) {
+// TestDroppedBodies are not read, even if they come. Their memory counts until their readers
+// have ended.
+func TestDroppedBodies(t *testing.T) {
 	m := newMemory(3*requestCost + 1<<20)
-	slow, err := m.begin(netip.Prefix{}, func() {})
+	aborted := make(chan struct{})
+	slow, err := m.begin(t.Context(), netip.Prefix{}, func() { close(aborted) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer slow.release()
-	if err := slow.grow(800 << 10); err != nil {
+	if err := slow.grow(t.Context(), 800<<10); err != nil {
 		t.Fatal(err)
 	}
-	other, err := m.begin(netip.Prefix{}, func() {})
+	other, err := m.begin(t.Context(), netip.Prefix{}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.release()
-	if err := other.grow(800 << 10); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := slow.read(io.LimitReader(strings.NewReader("late"), 4), 4, 4); !errors.Is(err, errCrowded) {
+	grown := make(chan error, 1)
+	go func() { grown <- other.grow(t.Context(), 800<<10) }()
+	<-aborted
+	if _, err := slow.read(t.Context(), io.LimitReader(strings.NewReader("late"), 4), 4, 4); !errors.Is(err, errCrowded) {
 		t.Errorf("error %v", err)
+	}
+	select {
+	case err := <-grown:
+		t.Errorf("a body has grown into memory that is in use: %v", err)
+	default:
+	}
+	impatient, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrNoProgress)
+	if err := other.grow(impatient, 800<<10); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("error %v at the end of a request that waits for memory", err)
+	}
+	slow.release()
+	if err := <-grown; err != nil {
+		t.Errorf("error %v although the memory is free", err)
 	}
 }

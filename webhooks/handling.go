@@ -240,11 +240,11 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		late = deadline
 	}
 	_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
-	body, err := lane.memory.begin(conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	body, err := lane.memory.begin(ctx, conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return nil, nil, unread(err)
 	}
-	text, err := body.read(http.MaxBytesReader(w, r.Body, lane.limit), r.ContentLength, lane.limit)
+	text, err := body.read(ctx, http.MaxBytesReader(w, r.Body, lane.limit), r.ContentLength, lane.limit)
 	if err != nil {
 		body.release()
 		return nil, nil, unread(err)

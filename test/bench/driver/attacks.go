@@ -36,6 +36,7 @@ var manners = []manner{
 type attacked struct {
 	kind, manner string
 	quiet, under []float64
+	peak         float64 // of the operator's memory under the attack, in MiB
 }
 
 // attacks measures how long reviews take while attackers hold, open and use connections,
@@ -83,14 +84,16 @@ func attacks(ctx context.Context, o options) (err error) {
 	for round := range o.Rounds {
 		for _, kind := range attackers.Kinds {
 			fmt.Fprintf(o.Log, "round %d of %d: %s\n", round+1, o.Rounds, kind.Name)
+			resetPeak(process.pid())
 			more, err := underAttack(ctx, kind, a.address)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind.Name, err)
 			}
+			more[0].peak = memoryOf(process.pid()).Peak
 			results = append(results, more...)
 		}
 	}
-	printAttacks(o, results, memoryOf(process.pid()))
+	printAttacks(o, results)
 	return nil
 }
 
@@ -137,21 +140,23 @@ func askFresh(ctx context.Context, address string) ([]float64, error) {
 	return times, nil
 }
 
-func printAttacks(o options, results []attacked, used memory) {
+func printAttacks(o options, results []attacked) {
 	fmt.Fprintf(o.Out, "Milliseconds until the answer to a review, with %d attackers and without, in pairs; %d reviews in each of %d rounds\n", attackersAtOnce, attackReviews, o.Rounds)
 	for _, kind := range attackers.Kinds {
+		peak := 0.0
 		for _, m := range manners {
 			var quiet, under, worst, ratios []float64
 			for _, r := range results {
 				if r.kind == kind.Name && r.manner == m.name {
 					q, u := percentile(r.quiet, 0.5), percentile(r.under, 0.5)
 					quiet, under, ratios = append(quiet, q), append(under, u), append(ratios, u/q)
+					peak = max(peak, r.peak)
 					worst = append(worst, percentile(r.under, 0.99)/percentile(r.quiet, 0.99))
 				}
 			}
 			fmt.Fprintf(o.Out, "  %-28s %-31s median %7.2f, without %7.2f: %5.2f times; 99th percentile %5.2f times; all: %.2f\n",
 				kind.Name, m.name, median(under), median(quiet), median(ratios), median(worst), ratios)
 		}
+		fmt.Fprintf(o.Out, "  %-28s the operator's largest memory: %.0f MiB\n", kind.Name, peak)
 	}
-	fmt.Fprintf(o.Out, "The operator's largest memory was %.1f MiB.\n", used.Peak)
 }
