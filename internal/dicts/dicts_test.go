@@ -144,20 +144,3 @@ func TestCloneIsIndependent(t *testing.T) {
 		t.Error("the clone of nothing is something")
 	}
 }
-
-func TestWalk(t *testing.T) {
-	nested := []dicts.Path{{"spec", "template"}, {"absent"}}
-	objs := decode(t, `[{"spec": {"template": {"x": 1}}}, [null, [{"y": 2}]], 5]`)
-	got, err := dicts.Walk(objs, nested)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(dicts.Encode(got)); text != `[{"spec":{"template":{"x":1}}},{"x":1},{"y":2},5]` {
-		t.Errorf("got %s", text)
-	}
-	for _, text := range []string{`{"spec": 1}`, `["text"]`} {
-		if _, err := dicts.Walk(decode(t, text), nested); !errors.Is(err, dicts.ErrNotObject) {
-			t.Errorf("%s: got the error %v", text, err)
-		}
-	}
-}

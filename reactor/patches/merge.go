@@ -13,24 +13,14 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// FromMerge converts a merge patch for a body into a JSON patch, for the answer of
-// mutating webhooks. As in Kopf, it differs from RFC 7386: it removes objects that become
-// empty by a removal, does not add empty objects, and adds nothing to values that are not
-// objects.
+// Apply returns the body after a merge patch, as mutating webhooks apply it: they answer with
+// the Diff of both. It does not change the body it gets. As in Kopf, it differs from RFC 7386:
+// it removes objects that become empty by a removal, does not add empty objects, and adds
+// nothing to values that are not objects.
 //
 // Errors: dicts.ErrNotObject, if a field is in a value that is not an object.
 //
 // Kopf: kopf.Patch.as_json_patch.
-func FromMerge(body, patch dicts.Object) ([]Operation, error) {
-	wanted, err := Apply(body, patch)
-	if err != nil {
-		return nil, err
-	}
-	return Diff(body, wanted), nil
-}
-
-// Apply returns the body after a merge patch, with the rules of FromMerge. It does not
-// change the body.
 func Apply(body, patch dicts.Object) (dicts.Object, error) {
 	wanted := dicts.CloneObject(body)
 	if wanted == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
-// FromMerge differs from RFC 7386 where Kopf does.
-func TestFromMerge(t *testing.T) {
+// Apply differs from RFC 7386 where Kopf does.
+func TestApply(t *testing.T) {
 	body := `{"spec":{"a":1,"d":{"x":1},"l":[1,2]},"null":null}`
 	for _, tt := range []struct {
 		name, patch string
@@ -27,11 +27,11 @@ func TestFromMerge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			original := object(t, body)
-			got, err := FromMerge(original, object(t, tt.patch))
+			wanted, err := Apply(original, object(t, tt.patch))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
+			if diff := cmp.Diff(tt.want, texts(Diff(original, wanted))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(object(t, body), original); diff != "" {
@@ -40,7 +40,7 @@ func TestFromMerge(t *testing.T) {
 		})
 	}
 	for _, patch := range []string{`{"null":{"a":1}}`, `{"null":{"a":null}}`, `{"spec":{"a":{"b":1}}}`, `{"spec":{"l":{"b":null}}}`} {
-		if got, err := FromMerge(object(t, body), object(t, patch)); !errors.Is(err, dicts.ErrNotObject) {
+		if got, err := Apply(object(t, body), object(t, patch)); !errors.Is(err, dicts.ErrNotObject) {
 			t.Errorf("%s: got %v and error %v", patch, got, err)
 		}
 	}

@@ -21,7 +21,6 @@ type Demand struct {
 // Kopf: kopf._cogs.structs.references.Insights.
 type Served struct {
 	Watched  []Resource // listed and watched, for all handlers but webhooks
-	Indexed  []Resource // indexed before other handlers are called
 	Webhooks []Resource // used in webhook configurations only
 	Warnings []Warning
 }
@@ -77,13 +76,10 @@ func Resolve(discovered []Resource, demands []Demand) Served {
 	r.dropUnpatchable(selectorsFor(demands, isPatching))
 	return Served{
 		Watched:  r.watched,
-		Indexed:  union(discovered, selectorsFor(demands, isIndexing)),
 		Webhooks: union(discovered, selectorsFor(demands, isWebhook)),
 		Warnings: r.warnings,
 	}
 }
-
-func isIndexing(kind abi.Kind) bool { return kind == abi.KindIndex }
 
 func isWebhook(kind abi.Kind) bool {
 	return kind == abi.KindValidate || kind == abi.KindMutate || kind == abi.KindConvert

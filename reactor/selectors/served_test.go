@@ -150,11 +150,10 @@ func TestResolvePurposes(t *testing.T) {
 	})
 	want := map[string][]string{
 		"watched":  {"xs.v1.a.dev", "ys.v1.b.dev"},
-		"indexed":  {"xs.v1.a.dev"},
 		"webhooks": {"xs.v1.a.dev", "zs.v1.c.dev", "zs.v1.d.dev"},
 	}
 	lists := map[string][]string{
-		"watched": names(got.Watched), "indexed": names(got.Indexed), "webhooks": names(got.Webhooks),
+		"watched": names(got.Watched), "webhooks": names(got.Webhooks),
 	}
 	if diff := cmp.Diff(want, lists); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -211,7 +211,12 @@ func sameParts(c Case, got any) bool {
 }
 
 func patchForAdmission(c Case) (any, error) {
-	operations, err := patches.FromMerge(dicts.LookupObject(c.In, "body"), dicts.LookupObject(c.In, "patch"))
+	body := dicts.LookupObject(c.In, "body")
+	wanted, err := patches.Apply(body, dicts.LookupObject(c.In, "patch"))
+	if err != nil {
+		return nil, err
+	}
+	operations := patches.Diff(body, wanted)
 	list := make([]any, len(operations))
 	for i, operation := range operations {
 		list[i] = operation.JSON()
