@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -16,12 +15,31 @@ import (
 // is an empty patch.
 type Patch struct {
 	root  Object
-	order map[string]int // when a field was first set, by joined path
-	count int
+	order place // of the root
+	count int   // of all fields that have a place
 }
 
-// separator joins paths to keys of the order. Field names never contain it.
-const separator = "\x00"
+// place says when a field was first set, compared with its neighbours, and holds the places
+// of its own fields. A tree, like the patch itself: the time for a change does not depend on
+// how deep the others are nested.
+type place struct {
+	number int
+	fields map[string]*place
+}
+
+// of returns the place of a field, which is the last one if the field has no place yet.
+func (pl *place) of(key string, count *int) *place {
+	if known := pl.fields[key]; known != nil {
+		return known
+	}
+	if pl.fields == nil {
+		pl.fields = map[string]*place{}
+	}
+	*count++
+	next := &place{number: *count}
+	pl.fields[key] = next
+	return next
+}
 
 // Set sets a field; a null deletes it from the object.
 //
@@ -33,7 +51,10 @@ func (p *Patch) Set(path Path, value any) error {
 	if err := dicts.Ensure(p.root, path, value); err != nil {
 		return err
 	}
-	p.note(path)
+	order := &p.order
+	for _, key := range path {
+		order = order.of(key, &p.count)
+	}
 	return nil
 }
 
@@ -46,34 +67,32 @@ func (p *Patch) Merge(changes Object) {
 	if p.root == nil {
 		p.root = Object{}
 	}
-	p.mergeInto(p.root, changes, nil)
+	p.mergeInto(p.root, changes, &p.order)
 }
 
-func (p *Patch) mergeInto(target, changes Object, parent Path) {
+func (p *Patch) mergeInto(target, changes Object, order *place) {
 	for _, key := range slices.Sorted(maps.Keys(changes)) {
-		path := append(slices.Clone(parent), key)
-		p.note(path)
+		own := order.of(key, &p.count)
 		part, isObject := changes[key].(Object)
 		inner, wasObject := target[key].(Object)
 		if isObject && wasObject {
-			p.mergeInto(inner, part, path)
+			p.mergeInto(inner, part, own)
 			continue
 		}
 		target[key] = dicts.Clone(changes[key])
 	}
 }
 
-// note records the order of a field and of its parents.
-func (p *Patch) note(path Path) {
-	if p.order == nil {
-		p.order = map[string]int{}
-	}
-	for depth := range path {
-		key := strings.Join(path[:depth+1], separator)
-		if _, ok := p.order[key]; !ok {
-			p.order[key] = p.count
-			p.count++
+// forget removes the place of a field.
+func (pl *place) forget(path Path) {
+	for i, key := range path {
+		if pl == nil {
+			return
 		}
+		if i == len(path)-1 {
+			delete(pl.fields, key)
+		}
+		pl = pl.fields[key]
 	}
 }
 
@@ -85,7 +104,7 @@ func (p *Patch) Remove(path Path) error {
 	if p.root == nil {
 		return nil
 	}
-	delete(p.order, strings.Join(path, separator))
+	p.order.forget(path)
 	return dicts.Remove(p.root, path)
 }
 
@@ -104,11 +123,12 @@ func (p *Patch) IsEmpty() bool { return len(p.root) == 0 }
 // order come last, sorted.
 func (p *Patch) Encode(root Object) ([]byte, error) {
 	var out bytes.Buffer
-	err := p.encode(&out, root, "")
+	err := encode(&out, root, &p.order)
 	return out.Bytes(), err
 }
 
-func (p *Patch) encode(out *bytes.Buffer, value any, prefix string) error {
+// encode encodes a part of a patch whose place is known, or nil.
+func encode(out *bytes.Buffer, value any, order *place) error {
 	object, ok := value.(Object)
 	if !ok {
 		text, err := json.Marshal(value)
@@ -116,7 +136,11 @@ func (p *Patch) encode(out *bytes.Buffer, value any, prefix string) error {
 		return err
 	}
 	out.WriteByte('{')
-	for i, key := range p.keys(object, prefix) {
+	var known map[string]*place
+	if order != nil {
+		known = order.fields
+	}
+	for i, key := range inOrder(object, known) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -126,7 +150,7 @@ func (p *Patch) encode(out *bytes.Buffer, value any, prefix string) error {
 		}
 		out.Write(name)
 		out.WriteByte(':')
-		if err := p.encode(out, object[key], prefix+key+separator); err != nil {
+		if err := encode(out, object[key], known[key]); err != nil {
 			return err
 		}
 	}
@@ -134,16 +158,17 @@ func (p *Patch) encode(out *bytes.Buffer, value any, prefix string) error {
 	return nil
 }
 
-func (p *Patch) keys(object Object, prefix string) []string {
+// inOrder returns the keys of an object: those with a place in their order, then the others,
+// sorted.
+func inOrder(object Object, known map[string]*place) []string {
 	return slices.SortedFunc(maps.Keys(object), func(a, b string) int {
-		first, known := p.order[prefix+a]
-		second, alsoKnown := p.order[prefix+b]
+		first, second := known[a], known[b]
 		switch {
-		case known && alsoKnown:
-			return cmp.Compare(first, second)
-		case known:
+		case first != nil && second != nil:
+			return cmp.Compare(first.number, second.number)
+		case first != nil:
 			return -1
-		case alsoKnown:
+		case second != nil:
 			return 1
 		}
 		return cmp.Compare(a, b)

@@ -56,6 +56,10 @@ func (i Item) MarshalJSON() ([]byte, error) { return json.Marshal(i.JSON()) }
 
 // Diff lists the changed fields, sorted by path, so that equal changes give equal diffs.
 // Kopf's order is arbitrary. An empty diff means no changes.
+//
+// Each item has its whole path, so a diff of deeply nested objects may be much larger than
+// the objects. Where a diff would become larger than 16 MiB, it lists an object as changed
+// that holds changed fields.
 type Diff []Item
 
 // JSON returns the list of the items' JSON forms.
@@ -70,8 +74,8 @@ func (d Diff) JSON() []any {
 // Compute compares two JSON values. Null and a nil object count as absent. Numbers are
 // equal by value, and true equals 1, as in Python.
 func Compute(old, new any, scope Scope) Diff {
-	c := comparison{scope: scope}
-	c.compare(withoutNilObject(old), withoutNilObject(new), nil)
+	c := comparison{scope: scope, room: maxSize}
+	c.compare(withoutNilObject(old), withoutNilObject(new), nil, 0)
 	return c.diff
 }
 
@@ -91,7 +95,7 @@ func Reduce(diff Diff, path dicts.Path) Diff {
 	if len(path) == 0 {
 		return diff
 	}
-	c := comparison{scope: Full}
+	c := comparison{scope: Full, room: maxSize}
 	for _, item := range diff {
 		switch {
 		case startsWith(item.Path, path):
@@ -101,7 +105,7 @@ func Reduce(diff Diff, path dicts.Path) Diff {
 			tail := path[len(item.Path):]
 			old, _ := dicts.Lookup(item.Old, tail...)
 			new, _ := dicts.Lookup(item.New, tail...)
-			c.compare(old, new, nil)
+			c.compare(old, new, nil, 0)
 		}
 	}
 	return c.diff
@@ -115,39 +119,62 @@ func startsWith(path, prefix dicts.Path) bool {
 type comparison struct {
 	scope Scope
 	diff  Diff
+	room  int // for more items, in bytes
 }
 
-// compare adds the differences of two values under the path. It does not keep the path:
-// the caller reuses its memory for the next field.
-func (c *comparison) compare(old, new any, path dicts.Path) {
+// maxSize bounds the memory of a diff, without the values, in bytes. Typical diffs take less
+// than a kilobyte.
+const maxSize = 16 << 20
+
+// Approximate sizes of a change and of a key of its path, in bytes.
+const (
+	itemSize = 80
+	keySize  = 16
+)
+
+// compare adds the differences of two values under the path, which takes the given size. It
+// reports false, and adds nothing, if there is no room for them. There is always room for the
+// empty path. It does not keep the path: the caller reuses its memory for the next field.
+func (c *comparison) compare(old, new any, path dicts.Path, size int) bool {
 	oldObj, oldIsObj := old.(dicts.Object)
 	newObj, newIsObj := new.(dicts.Object)
 	switch {
 	case oldIsObj && newIsObj:
-		c.compareObjects(oldObj, newObj, path)
+		return c.compareObjects(oldObj, newObj, path, size)
 	case dicts.Equal(old, new):
+		return true
 	case old == nil:
-		c.add(Add, path, old, new)
+		return c.add(Add, path, size, old, new)
 	case new == nil:
-		c.add(Remove, path, old, new)
+		return c.add(Remove, path, size, old, new)
 	default:
-		c.add(Change, path, old, new)
+		return c.add(Change, path, size, old, new)
 	}
 }
 
-func (c *comparison) compareObjects(old, new dicts.Object, path dicts.Path) {
+func (c *comparison) compareObjects(old, new dicts.Object, path dicts.Path, size int) bool {
+	before, room := len(c.diff), c.room
 	for _, key := range unionKeys(old, new) {
 		oldValue, inOld := old[key]
 		newValue, inNew := new[key]
 		if !inOld && c.scope == Left || !inNew && c.scope == Right {
 			continue
 		}
-		c.compare(oldValue, newValue, append(path, key))
+		if !c.compare(oldValue, newValue, append(path, key), size+keySize+len(key)) {
+			clear(c.diff[before:])
+			c.diff, c.room = c.diff[:before], room
+			return c.add(Change, path, size, old, new)
+		}
 	}
+	return true
 }
 
-func (c *comparison) add(op Op, path dicts.Path, old, new any) {
+func (c *comparison) add(op Op, path dicts.Path, size int, old, new any) bool {
+	if c.room -= itemSize + size; c.room < 0 && len(path) > 0 {
+		return false
+	}
 	c.diff = append(c.diff, Item{Op: op, Path: append(dicts.Path{}, path...), Old: old, New: new})
+	return true
 }
 
 // unionKeys returns the sorted keys of both objects.

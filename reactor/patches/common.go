@@ -1,27 +1,37 @@
 package patches
 
-import "github.com/kopf-wasm/kopf/internal/dicts"
+import (
+	"bytes"
 
-// encodeAll encodes the items of a list, so that they can be compared.
-func encodeAll(list []any) []string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = string(dicts.Encode(item))
-	}
-	return texts
-}
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
 
 // inPlace reports whether the items at each index are equal, or both are objects, or both
 // are lists.
-func inPlace(from, to []any, a, b []string) bool {
+func inPlace(from, to []any) bool {
 	for i := range min(len(from), len(to)) {
 		_, _, objects := both[dicts.Object](from[i], to[i])
 		_, _, lists := both[[]any](from[i], to[i])
-		if a[i] != b[i] && !objects && !lists {
+		if !objects && !lists && !sameText(from[i], to[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameText reports whether two values have the same JSON, where not both are objects and not
+// both are lists.
+func sameText(a, b any) bool {
+	return !nests(a) && !nests(b) && bytes.Equal(dicts.Encode(a), dicts.Encode(b))
+}
+
+func nests(v any) bool {
+	switch v.(type) {
+	case dicts.Object, []any:
+		return true
+	default:
+		return false
+	}
 }
 
 // commonStart counts the equal items at the start of both lists.

@@ -95,13 +95,17 @@ func shown(o Operation) string {
 // The difference of two documents turns the first one into the second one.
 func TestDiffRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for i := range 20_000 {
 		from := randomValue(random, 4)
 		to := randomValue(random, 4)
 		if random.IntN(2) == 0 {
 			to = mutated(random, from)
 		}
-		operations := Diff(from, to)
+		limits := differ{room: maxSize, encoding: maxEncoded}
+		if i%2 == 0 {
+			limits = differ{room: random.IntN(1000), encoding: random.IntN(100)}
+		}
+		operations := limits.diff(from, to)
 		got, err := apply(dicts.Clone(from), operations)
 		if err != nil || !cmp.Equal(got, to) {
 			t.Fatalf("from %s\nto   %s\nby   %s\ngives %s, %v",
@@ -123,7 +127,8 @@ func TestDiffOfLongLists(t *testing.T) {
 	if got := texts(Diff(from, shorter)); !slices.Equal(got, []string{`{"op":"remove","path":"/1500"}`}) {
 		t.Errorf("removing one takes %d operations", len(got))
 	}
-	if newCommon(encodeAll(from), encodeAll(to)).lengths != nil {
+	encoder := differ{encoding: maxEncoded}
+	if newCommon(encoder.encodeAll(from), encoder.encodeAll(to)).lengths != nil {
 		t.Error("the lists are compared, however long they are")
 	}
 	got, err := apply(from, Diff(from, to))

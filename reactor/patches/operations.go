@@ -59,11 +59,7 @@ func WithTest(resourceVersion string, operations []Operation) []Operation {
 	return append([]Operation{guard}, operations...)
 }
 
-// pointerTo appends a key to a JSON pointer.
+// pointerEscapes escapes the keys of JSON pointers.
 //
 // See https://www.rfc-editor.org/rfc/rfc6901#section-3
-func pointerTo(path, key string) string {
-	return path + "/" + pointerEscapes.Replace(key)
-}
-
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
