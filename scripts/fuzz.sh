@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs each fuzz target for a while: FUZZTIME=30s for each, PARALLEL=2 at once.
 # What is found lies in testdata/fuzz of the package, and is run by all later tests.
+# FuzzInstructions runs with a copy of the engine that reports what it reads.
 set -eu
 cd "$(dirname "$0")/.."
 go list -f '{{.ImportPath}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./... | while read -r package files; do
@@ -10,3 +11,5 @@ go list -f '{{.ImportPath}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}
 		go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-30s}" -parallel "${PARALLEL:-2}" </dev/null
 	done
 done
+echo "./host/prepare FuzzInstructions"
+scripts/traced.sh test ./host/prepare -run '^$' -fuzz '^FuzzInstructions$' -fuzztime "${FUZZTIME:-30s}" -parallel "${PARALLEL:-2}" </dev/null

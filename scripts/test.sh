@@ -65,6 +65,12 @@ host() {
 	[ ${#packages[@]} = 0 ] || run "the host" gotest . "${packages[@]}"
 }
 
+# engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
+# host/prepare: instructions, numbers and types of operands, of the specification's tests and of all guests.
+engines() {
+	scripts/traced.sh test -timeout 30m -json -run 'Engines|^FuzzInstructions$' ./host/prepare | "$tally"
+}
+
 # conformance GUEST MODULE [AREA...]: the recorded cases of these areas with a guest; all areas by default.
 conformance() {
 	local guest=$1 module=$2 name="conformance of the guest $1" word areas=()
@@ -98,6 +104,7 @@ step test/cluster gotest test/cluster ./...
 step test/extism gotest test/extism ./...
 step cmd/kopf-sigstore gotest cmd/kopf-sigstore ./...
 host
+step host/prepare engines
 step vectors scripts/vectors.sh
 step test/conformance/runner scripts/test-runner.sh
 conformance go .cache/guests/conformance-go.wasm
