@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,5 +87,67 @@ func TestQueuesOverTheLimit(t *testing.T) {
 		if n := reactortest.Held(qs.Account, accounts.Pending); n != 0 {
 			t.Errorf("%d bytes are left", n)
 		}
+	})
+}
+
+// TestObjectsThatVanishBeforeTheirTurnAreDropped checks that objects which are created and
+// deleted while all slots are held, and without room for their bodies, leave no entry. Those
+// that exist, and deletions of objects that were listed, are handled.
+func TestObjectsThatVanishBeforeTheirTurnAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := make(chan struct{})
+		r := &recorder{work: func(context.Context, Item, *Queue) string { <-busy; return "" }}
+		qs := testQueues(r)
+		qs.every = true
+		qs.Account = accounts.New(accounts.Limits{PendingMemory: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range maxSlots {
+			qs.Put(ctx, event(fmt.Sprint("busy", i), 1, watching.Added))
+		}
+		qs.Put(ctx, event("listed", 1, watching.Listed))
+		qs.Put(ctx, event("listed", 2, watching.Deleted))
+		for i := range 10_000 {
+			name := fmt.Sprint("short", i)
+			qs.Put(ctx, event(name, 1, watching.Added))
+			qs.Put(ctx, event(name, 2, watching.Modified))
+			if i%100 == 0 {
+				qs.Put(ctx, event(fmt.Sprint("long", i), 1, watching.Added))
+			}
+			qs.Put(ctx, event(name, 3, watching.Deleted))
+		}
+		if n, entries := size(qs), len(qs.ready); n != maxSlots+1+100 || entries > 2*101+1 {
+			t.Errorf("%d objects are kept, %d entries of ready ones", n, entries)
+		}
+		close(busy)
+		time.Sleep(time.Minute)
+		if n := size(qs); n != 0 || qs.gone != 0 || len(qs.ready) != 0 || len(qs.beginning.line) != 0 {
+			t.Errorf("%d objects, %d that have vanished, %d ready ones, %d places are left", n, qs.gone, len(qs.ready), len(qs.beginning.line))
+		}
+		if seen, _ := r.snapshot(); len(seen) != maxSlots+2+100 {
+			t.Errorf("%d events were handled", len(seen))
+		}
+		qs.Drain(cancel, time.Second)
+	})
+}
+
+// TestObjectsWithBodiesAreSeenEvenIfTheyVanish checks that nothing is dropped while there is
+// room: handlers of raw events see the creation and the deletion.
+func TestObjectsWithBodiesAreSeenEvenIfTheyVanish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := make(chan struct{})
+		r := &recorder{work: func(context.Context, Item, *Queue) string { <-busy; return "" }}
+		qs := testQueues(r)
+		qs.every, qs.limit = true, 1
+		qs.Account = accounts.New(accounts.Limits{})
+		ctx, cancel := context.WithCancel(t.Context())
+		qs.Put(ctx, event("busy", 1, watching.Added))
+		qs.Put(ctx, event("short", 1, watching.Added))
+		qs.Put(ctx, event("short", 2, watching.Deleted))
+		close(busy)
+		time.Sleep(time.Minute)
+		if seen, _ := r.snapshot(); !slices.Equal(seen, []string{"busy/1", "short/1", "short/2"}) {
+			t.Errorf("handled: %v", seen)
+		}
+		qs.Drain(cancel, time.Second)
 	})
 }

@@ -33,7 +33,7 @@ const maxReady = 4 * maxSlots
 //   - Consecutive changes that arrive faster than they are handled are merged, so that the
 //     queue of an object is bounded. They are not merged if handlers need each raw event.
 //   - If the waiting bodies exceed the limit PendingMemory, changes are merged in any case,
-//     and wait without their bodies. No object is lost: see shed.
+//     and wait without their bodies. No object that exists is lost: see shed and vanished.
 //
 // Kopf: kopf._core.reactor.queueing (v1.45), where each object has its own worker.
 type Queues struct {
@@ -53,7 +53,8 @@ type Queues struct {
 	mu      sync.Mutex // guards the fields below, and all queues
 	objects map[string]*Queue
 	awaited map[string]awaited // versions of the operator's patches by object
-	ready   []*Queue           // objects with events and without a worker
+	ready   []*Queue           // objects with events and without a worker, and those that have vanished
+	gone    int                // number of the vanished ones
 	busy    int                // number of objects with a worker
 	slots   int                // number of objects whose worker waits for nothing
 	room    chan struct{}      // closed when fewer are ready; nil: no waiters
@@ -101,6 +102,7 @@ type Queue struct {
 	key     string
 	pending []Item
 	arrived chan struct{} // has a token when an item has been added
+	ready   bool          // it waits for a worker
 	nudged  bool          // the next sleep ends at once
 	hasSlot bool          // its worker waits for nothing
 	place   *place        // of its worker; set before the worker exists, then by the worker alone
@@ -134,19 +136,58 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 	key := it.Meta.Key()
 	q, ok := qs.objects[key]
 	if !ok {
-		q = &Queue{owner: qs, key: key, arrived: make(chan struct{}, 1), place: qs.beginning.join()}
+		q = &Queue{owner: qs, key: key, arrived: make(chan struct{}, 1), ready: true, place: qs.beginning.join()}
 		qs.objects[key] = q
 		qs.ready = append(qs.ready, q)
 	}
+	if it.Type == watching.Deleted && q.vanished() {
+		it.Drop()
+		qs.remove(q)
+		return
+	}
 	q.add(it, qs.every)
 	qs.dispatch(ctx)
+}
+
+// vanished reports whether the deletion of an object needs no handling: its creation still
+// waits for a worker, and without a body, which cannot be read any more. So the memory of
+// objects without bodies is bounded by the objects that exist.
+func (q *Queue) vanished() bool {
+	return q.ready && len(q.pending) == 1 && q.pending[0].Type == watching.Added && q.pending[0].Bodiless
+}
+
+// remove drops a ready object. It frees the room in the list of ready objects when half of
+// the list is unused.
+func (qs *Queues) remove(q *Queue) {
+	q.place.over()
+	q.pending[0].Drop()
+	q.pending = nil
+	delete(qs.objects, q.key)
+	if qs.gone++; 2*qs.gone > len(qs.ready) {
+		ready := make([]*Queue, 0, len(qs.ready)-qs.gone)
+		for _, q := range qs.ready {
+			if len(q.pending) > 0 {
+				ready = append(ready, q)
+			}
+		}
+		qs.ready, qs.gone = ready, 0
+	}
+	qs.admit()
+}
+
+// admit lets a listing continue if fewer objects are ready.
+func (qs *Queues) admit() {
+	if qs.room != nil && len(qs.ready)-qs.gone < maxReady {
+		close(qs.room)
+		qs.room = nil
+	}
 }
 
 // Hold waits while too many objects are ready. It does not wait if a limit of workers is
 // set, because workers may wait for changes that come after the listing.
 func (qs *Queues) Hold(ctx context.Context) {
 	qs.mu.Lock()
-	if len(qs.ready) < maxReady || qs.limit > 0 {
+	if len(qs.ready)-qs.gone < maxReady || qs.limit > 0 {
 		qs.mu.Unlock()
 		return
 	}
@@ -237,7 +278,26 @@ func (qs *Queues) dispatch(ctx context.Context) {
 
 // assign gives a slot to the next object, if the limits allow it.
 func (qs *Queues) assign(ctx context.Context) *Queue {
-	if len(qs.ready) == 0 || ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
+	if ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
+		return nil
+	}
+	q := qs.pop()
+	for ; q != nil && len(q.pending) == 0; q = qs.pop() {
+		qs.gone--
+	}
+	if q == nil {
+		return nil
+	}
+	qs.admit()
+	q.ready, q.hasSlot = false, true
+	qs.slots++
+	qs.busy++
+	return q
+}
+
+// pop takes the first of the ready objects; nil if there is none.
+func (qs *Queues) pop() *Queue {
+	if len(qs.ready) == 0 {
 		return nil
 	}
 	q := qs.ready[0]
@@ -245,13 +305,6 @@ func (qs *Queues) assign(ctx context.Context) *Queue {
 	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
 		qs.ready = nil // frees the old array
 	}
-	if qs.room != nil && len(qs.ready) < maxReady {
-		close(qs.room)
-		qs.room = nil
-	}
-	q.hasSlot = true
-	qs.slots++
-	qs.busy++
 	return q
 }
 
@@ -354,7 +407,7 @@ func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
 	q.stand()
 	qs.busy--
 	if len(q.pending) > 0 {
-		q.place = qs.beginning.join()
+		q.ready, q.place = true, qs.beginning.join()
 		qs.ready = append(qs.ready, q)
 	} else {
 		delete(qs.objects, q.key)
