@@ -115,8 +115,19 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 	}
 }
 
-// streaming serves one resource of a server until the returned function is called.
+// streaming serves one resource of a server until the returned function is called, which
+// exits as an operator does.
 func streaming(t *testing.T, server http.RoundTripper, guest guests.Guest, changes map[string]string) (op *Operator, stop func()) {
+	t.Helper()
+	op, end := oneStream(t, server, guest, changes)
+	return op, func() {
+		op.runnables.Close()
+		end()
+	}
+}
+
+// oneStream serves one resource of a server until the returned function ends the stream.
+func oneStream(t *testing.T, server http.RoundTripper, guest guests.Guest, changes map[string]string) (op *Operator, end func()) {
 	t.Helper()
 	registry, err := registries.New(guest)
 	if err != nil {
@@ -141,7 +152,6 @@ func streaming(t *testing.T, server http.RoundTripper, guest guests.Guest, chang
 		op.host().Serve(ctx, dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
 	}()
 	return op, func() {
-		op.runnables.Close()
 		cancel()
 		<-ended
 	}

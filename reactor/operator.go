@@ -300,6 +300,7 @@ func (op *Operator) serve(ctx context.Context) error {
 	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, peering.Identity(ctx)) })
 	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
+	op.served.Gone = observer.Gone
 	if op.Liveness != "" {
 		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -253,6 +254,12 @@ func (o *Observer) knows(definition string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.known[definition]
+}
+
+// Gone reports whether the resource or the namespace of a stream is gone: the last scan has
+// found the resource in no version, or the namespace was deleted.
+func (o *Observer) Gone(d dimensions.Dimension) bool {
+	return !o.knows(d.Resource.Plural+"."+d.Resource.Group) || o.Orchestrator.lacks(d.Namespace)
 }
 
 // changeSink signals that something has changed. A listed definition counts as changed

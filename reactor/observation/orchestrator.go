@@ -65,6 +65,14 @@ func (o *Orchestrator) serveNamespaces(ctx context.Context, namespaces []string)
 	o.adjust(ctx)
 }
 
+// lacks reports whether a namespace is not served any more. The empty name is the whole
+// cluster.
+func (o *Orchestrator) lacks(namespace string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return namespace != "" && !slices.Contains(o.Namespaces, namespace)
+}
+
 // adjust stops streams that are no longer wanted, and starts missing ones. A resource
 // whose definition has changed gets a new stream.
 func (o *Orchestrator) adjust(ctx context.Context) {

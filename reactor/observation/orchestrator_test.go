@@ -111,3 +111,32 @@ func TestStreamsDoNotOverlap(t *testing.T) {
 		}
 	})
 }
+
+// TestGoneStreams checks which streams have lost their objects: those of resources that no
+// scan finds in any version, and of namespaces that were deleted.
+func TestGoneStreams(t *testing.T) {
+	apples := selectors.Resource{Group: "example.com", Version: "v1", Plural: "apples", Namespaced: true}
+	later := apples
+	later.Version = "v2"
+	for _, tt := range []struct {
+		name       string
+		found      []selectors.Resource
+		namespaces []string
+		namespace  string
+		gone       bool
+	}{
+		{"in the cluster", []selectors.Resource{apples}, nil, "", false},
+		{"in a namespace", []selectors.Resource{apples}, []string{"a", "b"}, "b", false},
+		{"in another version", []selectors.Resource{later}, nil, "", false},
+		{"no resource", nil, nil, "", true},
+		{"no namespace", []selectors.Resource{apples}, []string{"a"}, "b", true},
+		{"no namespaces", []selectors.Resource{apples}, []string{}, "b", true},
+	} {
+		o := &Observer{Orchestrator: newTestOrchestrator(&streams{})}
+		o.remember(tt.found)
+		o.Orchestrator.Namespaces = tt.namespaces
+		if gone := o.Gone(dimensions.Dimension{Resource: apples, Namespace: tt.namespace}); gone != tt.gone {
+			t.Errorf("%s: gone: %t", tt.name, gone)
+		}
+	}
+}

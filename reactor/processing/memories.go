@@ -84,11 +84,13 @@ func (m *Memories) Count() int {
 	return len(m.items)
 }
 
-// forget removes the memory of an object that is gone.
-func (m *Memories) forget(key string) {
+// forget removes and returns the memory of an object that is gone; nil if there is none.
+func (m *Memories) forget(key string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	item := m.items[key]
 	delete(m.items, key)
+	return item
 }
 
 // Reviewed returns the memo of an object under review. For an object that is being

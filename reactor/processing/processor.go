@@ -54,10 +54,26 @@ func (p *Processor) Process(ctx context.Context, it queueing.Item, q *queueing.Q
 		return "", true
 	}
 	it.Drop() // in any case: others wait for the item
-	if it.Type == watching.Deleted {
+	switch {
+	case it.Type != watching.Deleted:
+	case ctx.Err() != nil: // maybe cancelled before its daemons were stopped
+		p.Abandon(it.Meta.Key())
+	default:
 		p.Memories.forget(it.Meta.Key())
 	}
 	return version, false
+}
+
+// Abandon does for an object that is gone what must be done without an event: it stops its
+// daemons and timers, and forgets it. No other worker of the object may run.
+func (p *Processor) Abandon(key string) {
+	item := p.Memories.forget(key)
+	if item == nil {
+		return // its deletion was handled
+	}
+	p.Engine.Bury(&item.Background)
+	p.Generation.Services.Indices.Discard(key, func(string) bool { return false })
+	p.Completion.Done(key)
 }
 
 func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {

@@ -3,6 +3,8 @@ package streams
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,6 +52,11 @@ type Host struct {
 type Set struct {
 	Handled atomic.Uint64 // events of objects
 
+	// Gone reports whether the resource or the namespace of a stream does not exist any
+	// more, so that its objects do not either. If it is nil, all exist. It is set before the
+	// first stream starts.
+	Gone func(d dimensions.Dimension) bool
+
 	mu    sync.Mutex // guards the fields below
 	items map[*Stream]bool
 	left  map[dimensions.Key]map[string]watching.Meta // objects that were known when their stream ended
@@ -78,6 +85,9 @@ func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 	}
 	s.left[key] = stream.Known()
 }
+
+// isGone is Gone.
+func (s *Set) isGone(d dimensions.Dimension) bool { return s.Gone != nil && s.Gone(d) }
 
 // Each calls a function for all streams. No stream ends during the call.
 func (s *Set) Each(do func(*Stream)) {
@@ -123,7 +133,8 @@ type Stream struct {
 
 // Serve serves one resource in one namespace until the context ends. It then waits for the
 // workers of its objects, within the patience. While the operator pauses, nothing is
-// watched, but queued events are still handled.
+// watched, but queued events are still handled. If the resource or the namespace is gone by
+// then, all objects that were known are handled as deleted.
 func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 	defer o.Completion.Listed(d.Key())
 	log := o.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
@@ -162,10 +173,35 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 	})
 	s.listings.Wait()
+	lost := s.lose()
 	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	defer s.unclaim()
 	if left := s.queues.Drain(cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
+	}
+	s.abandon(lost)
+}
+
+// lose queues the deletions of all known objects if their resource or their namespace is
+// gone. It returns their keys.
+func (s *Stream) lose() []string {
+	if !s.host.Served.isGone(s.Dimension) {
+		return nil
+	}
+	lost := slices.Collect(maps.Keys(s.stream.Known()))
+	s.stream.Lose(s.sink(nil))
+	return lost
+}
+
+// abandon forgets the lost objects whose deletions were not handled in time.
+func (s *Stream) abandon(lost []string) {
+	if len(lost) == 0 {
+		return
+	}
+	e := s.host.Generations.Hold()
+	defer e.Release()
+	for _, key := range lost {
+		s.take(e).Abandon(key)
 	}
 }
 

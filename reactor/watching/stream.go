@@ -86,6 +86,10 @@ func (s *Stream) Known() map[string]Meta { return s.known }
 // Run.
 func (s *Stream) Inherit(known map[string]Meta) { s.known = known }
 
+// Lose reports all known objects as deleted, because their resource or their namespace is
+// gone. It must be called after Run.
+func (s *Stream) Lose(sink Sink) { s.miss(nil, sink) }
+
 // errExpired means that the version of a watch is too old, so that a new listing is
 // needed.
 var errExpired = errors.New("the version of the watch has expired")

@@ -1,10 +1,13 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -12,7 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
@@ -114,6 +119,49 @@ func TestFaultsOfDefinitions(t *testing.T) {
 			return apierrors.IsNotFound(err)
 		})
 	}
+}
+
+// deaf is a connection that begins no request for a resource from a moment on.
+type deaf struct {
+	http.RoundTripper
+	plural string
+	now    *atomic.Bool // whether the moment has come
+}
+
+func (d deaf) RoundTrip(r *http.Request) (*http.Response, error) {
+	if d.now.Load() && strings.HasSuffix(r.URL.Path, "/"+d.plural) {
+		return nil, errors.New("deaf")
+	}
+	return d.RoundTripper.RoundTrip(r)
+}
+
+// TestResourceThatGoesAwayUnseen: no deletion of an object arrives, and then the resource is
+// gone. The objects are forgotten with it.
+func TestResourceThatGoesAwayUnseen(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	s.Apply(t, definition("Ghost", "ghosts", "{type: object, x-kubernetes-preserve-unknown-fields: true}"))
+	var now atomic.Bool
+	config := rest.CopyConfig(s.RESTConfig())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deaf{next, "ghosts", &now} })
+	op := s.start(t, options{rest: config, config: map[string]string{"resource": "ghosts.e2e.kopf.dev"}, settings: func(s *settings.Settings) {
+		s.Watching.ServerTimeout = time.Second
+	}})
+	for n := range 3 {
+		s.ApplyIn(t, s.namespace, fmt.Sprintf("{apiVersion: e2e.kopf.dev/v1, kind: Ghost, metadata: {name: obj%d}, spec: {field: one}}", n))
+		op.called(t, fmt.Sprint("obj", n), 1)
+	}
+	if n := op.counts().Objects; n != 3 {
+		t.Fatalf("%d objects are remembered at first", n)
+	}
+	now.Store(true)
+	op.until(t, "the watch fails", func() bool { return len(op.log.with("Request attempt #1/9 failed", "ghosts", "watch=true")) > 0 })
+	err := s.Dynamic().Resource(definitionsResource).Delete(t.Context(), "ghosts.e2e.kopf.dev", metav1.DeleteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.until(t, "the stream ends", func() bool { return len(op.log.with("Stopping the watch-stream for ghosts")) > 0 })
+	op.until(t, "the objects are forgotten", func() bool { return op.counts().Objects == 0 })
 }
 
 // TestFaultsOfTheOperator: killed again and again at any moment under load, an operator
