@@ -2,6 +2,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
@@ -65,6 +67,20 @@ func spied(e *kopf.Event) (any, error) {
 }
 
 // [/event]
+
+// [options]
+
+var patient = kopf.Join(kopf.Retries(10), kopf.Backoff(time.Minute)) // an AttemptOption
+
+func init() {
+	kopf.OnCreate("kopfexamples", provision, patient, kopf.Label("app", kopf.Present))
+	kopf.OnTimer("kopfexamples", check, patient, kopf.Interval(time.Hour))
+}
+
+// [/options]
+
+func provision(*kopf.Change) (any, error) { return nil, nil }
+func check(*kopf.Timer) (any, error)      { return nil, nil }
 
 // [several]
 

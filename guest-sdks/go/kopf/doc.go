@@ -29,6 +29,9 @@
 // result is stored in the status of the object, under the id of the handler; nil
 // stores nothing. What the error means is told by its type: see Temporary, Permanent.
 //
+// The options of a registration are functions, see Option. Options that do not fit the kind of the
+// handler do not compile.
+//
 // What handlers see of an object is a View: the body stays the bytes that came from
 // the API server, and only what is asked for is decoded. Decode makes a type of
 // your own of any view:

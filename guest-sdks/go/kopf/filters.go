@@ -53,44 +53,44 @@ const (
 // of Cause.Value.
 //
 // See https://docs.kopf.dev/en/latest/filters/
-func Label(name string, value any) Option {
-	return func(d *declaration) {
+func Label(name string, value any) FilterOption {
+	return setter(func(d *declaration) {
 		if d.Labels == nil {
 			d.Labels = map[string]abi.Raw{}
 		}
 		d.Labels[name] = d.filter("labels", name, value)
-	}
+	})
 }
 
 // Annotation filters by the value of an annotation, as Label does.
-func Annotation(name string, value any) Option {
-	return func(d *declaration) {
+func Annotation(name string, value any) FilterOption {
+	return setter(func(d *declaration) {
 		if d.Annotations == nil {
 			d.Annotations = map[string]abi.Raw{}
 		}
 		d.Annotations[name] = d.filter("annotations", name, value)
-	}
+	})
 }
 
 // Value filters by the value of the field: any value, Present, Absent, or a Filter
 // of Cause.Value. In updates, either the old or the new value has to match.
-func Value(value any) Option {
-	return func(d *declaration) { d.Value = d.filter("value", "", value) }
+func Value(value any) FilterOption {
+	return setter(func(d *declaration) { d.Value = d.filter("value", "", value) })
 }
 
 // OldValue filters by the value of the field before the change, as Value does.
-func OldValue(value any) Option {
-	return func(d *declaration) { d.Old = d.filter("old", "", value) }
+func OldValue(value any) UpdateOption {
+	return setter(func(d *declaration) { d.Old = d.filter("old", "", value) })
 }
 
 // NewValue filters by the value of the field after the change, as Value does.
-func NewValue(value any) Option {
-	return func(d *declaration) { d.New = d.filter("new", "", value) }
+func NewValue(value any) UpdateOption {
+	return setter(func(d *declaration) { d.New = d.filter("new", "", value) })
 }
 
 // When filters by everything that is known.
-func When(filter Filter) Option {
-	return func(d *declaration) { d.When = d.filter("when", "", filter) }
+func When(filter Filter) FilterOption {
+	return setter(func(d *declaration) { d.When = d.filter("when", "", filter) })
 }
 
 // filter is the form of a filter in the declaration. Functions stay here.

@@ -24,19 +24,19 @@ func TestIDsAndIdentities(t *testing.T) {
 	tests := []struct {
 		name    string
 		fn      ChangeFunc
-		opts    []Option
+		opts    []option
 		id, fun string
 		fails   error
 	}{
 		{"named", named, nil, "named", here + "named", nil},
-		{"named with an id", named, []Option{ID("x")}, "x", here + "named", nil},
+		{"named with an id", named, []option{ID("x")}, "x", here + "named", nil},
 		{"closure", closure, nil, "", "", errNoName},
-		{"closure with an id", closure, []Option{ID("x")}, "x", "", nil},
-		{"closure with an identity", closure, []Option{ID("x"), Identity("y")}, "x", "y", nil},
+		{"closure with an id", closure, []option{ID("x")}, "x", "", nil},
+		{"closure with an identity", closure, []option{ID("x"), Identity("y")}, "x", "y", nil},
 		{"method", methods{}.handle, nil, "", "", errNoName},
-		{"pointer method", (&methods{}).pointer, []Option{ID("x")}, "x", "", nil},
+		{"pointer method", (&methods{}).pointer, []option{ID("x")}, "x", "", nil},
 		{"generic", generic[int], nil, "", "", errNoName},
-		{"nil", nil, []Option{ID("x")}, "x", "", errNoFunc},
+		{"nil", nil, []option{ID("x")}, "x", "", errNoFunc},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,9 +33,9 @@ func TestRegistrationWithoutNames(t *testing.T) {
 			guest.Default = &guest.Module{Host: guest.Noone{}}
 			for i, opts := range tt.opts {
 				if i == 0 {
-					OnResume("things", named, opts...)
+					OnResume("things", named, Join(opts...))
 				} else {
-					OnCreate("things", named, opts...)
+					OnCreate("things", named, Join(opts...))
 				}
 			}
 			var answer abi.Registration

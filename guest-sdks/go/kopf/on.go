@@ -9,119 +9,119 @@ import (
 // Selector, see Target.
 //
 // See https://docs.kopf.dev/en/latest/handlers/#state-changing-handlers
-func OnCreate[T Target](resource T, fn ChangeFunc, opts ...Option) {
-	onChange(abi.KindCreate, resource, fn, opts)
+func OnCreate[T Target](resource T, fn ChangeFunc, opts ...CreateOption) {
+	onChange(abi.KindCreate, resource, fn, listed(opts))
 }
 
 // OnUpdate registers a handler of objects that have been changed.
-func OnUpdate[T Target](resource T, fn ChangeFunc, opts ...Option) {
-	onChange(abi.KindUpdate, resource, fn, opts)
+func OnUpdate[T Target](resource T, fn ChangeFunc, opts ...UpdateOption) {
+	onChange(abi.KindUpdate, resource, fn, listed(opts))
 }
 
 // OnDelete registers a handler of objects that are being deleted. The object
 // stays until the handler has succeeded or failed for good, see Optional.
-func OnDelete[T Target](resource T, fn ChangeFunc, opts ...Option) {
-	onChange(abi.KindDelete, resource, fn, opts)
+func OnDelete[T Target](resource T, fn ChangeFunc, opts ...DeleteOption) {
+	onChange(abi.KindDelete, resource, fn, listed(opts))
 }
 
 // OnResume registers a handler of objects that exist when the operator starts. It
 // is called once for each of them.
-func OnResume[T Target](resource T, fn ChangeFunc, opts ...Option) {
-	onChange(abi.KindResume, resource, fn, opts)
+func OnResume[T Target](resource T, fn ChangeFunc, opts ...ResumeOption) {
+	onChange(abi.KindResume, resource, fn, listed(opts))
 }
 
 // OnField registers a handler of one field, which is given with the option Field.
 // It is called when the field appears, changes, or disappears; old, new and the
 // difference are those of the field.
-func OnField[T Target](resource T, fn ChangeFunc, opts ...Option) {
-	onChange(abi.KindField, resource, fn, opts)
+func OnField[T Target](resource T, fn ChangeFunc, opts ...UpdateOption) {
+	onChange(abi.KindField, resource, fn, listed(opts))
 }
 
-func onChange[T Target](kind abi.Kind, resource T, fn ChangeFunc, opts []Option) {
+func onChange[T Target](kind abi.Kind, resource T, fn ChangeFunc, opts []option) {
 	selector := toSelector(resource)
 	declare(kind, &selector, functionOf(fn, fn == nil), runChange(fn), opts)
 }
 
 // OnEvent registers a handler of all events of objects as they come: nothing is
 // kept about them, and errors are logged and ignored.
-func OnEvent[T Target](resource T, fn EventFunc, opts ...Option) {
+func OnEvent[T Target](resource T, fn EventFunc, opts ...EventOption) {
 	selector := toSelector(resource)
-	declare(abi.KindEvent, &selector, functionOf(fn, fn == nil), runEvent(fn), opts)
+	declare(abi.KindEvent, &selector, functionOf(fn, fn == nil), runEvent(fn), listed(opts))
 }
 
 // OnTimer registers a handler that is called again and again while an object
 // exists, see Interval and Idle.
 //
 // See https://docs.kopf.dev/en/latest/timers/
-func OnTimer[T Target](resource T, fn TimerFunc, opts ...Option) {
+func OnTimer[T Target](resource T, fn TimerFunc, opts ...TimerOption) {
 	selector := toSelector(resource)
-	declare(abi.KindTimer, &selector, functionOf(fn, fn == nil), runTimer(fn), opts)
+	declare(abi.KindTimer, &selector, functionOf(fn, fn == nil), runTimer(fn), listed(opts))
 }
 
 // OnDaemon registers a handler that runs as long as an object exists.
 //
 // See https://docs.kopf.dev/en/latest/daemons/
-func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...Option) {
+func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...DaemonOption) {
 	selector := toSelector(resource)
-	declare(abi.KindDaemon, &selector, functionOf(fn, fn == nil), runDaemon(fn), opts)
+	declare(abi.KindDaemon, &selector, functionOf(fn, fn == nil), runDaemon(fn), listed(opts))
 }
 
 // OnIndex registers a function that makes the values of an index of objects.
 // Handlers look into it by the id, see Call.Index.
 //
 // See https://docs.kopf.dev/en/latest/indexing/
-func OnIndex[T Target](resource T, fn IndexFunc, opts ...Option) {
+func OnIndex[T Target](resource T, fn IndexFunc, opts ...IndexOption) {
 	selector := toSelector(resource)
-	declare(abi.KindIndex, &selector, functionOf(fn, fn == nil), runIndex(fn), opts)
+	declare(abi.KindIndex, &selector, functionOf(fn, fn == nil), runIndex(fn), listed(opts))
 }
 
 // OnValidate registers a handler that allows or refuses changes of objects.
 //
 // See https://docs.kopf.dev/en/latest/admission/
-func OnValidate[T Target](resource T, fn ReviewFunc, opts ...Option) {
+func OnValidate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	selector := toSelector(resource)
-	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), opts)
+	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), listed(opts))
 }
 
 // OnMutate registers a handler that changes objects before they are stored, with
 // its patch.
-func OnMutate[T Target](resource T, fn ReviewFunc, opts ...Option) {
+func OnMutate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	selector := toSelector(resource)
-	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), opts)
+	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), listed(opts))
 }
 
 // OnStartup registers a handler that is called before everything else. If it
 // fails, the operator does not start.
 //
 // See https://docs.kopf.dev/en/latest/startup/
-func OnStartup(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindStartup, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
+func OnStartup(fn ActivityFunc, opts ...ActivityOption) {
+	declare(abi.KindStartup, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
 }
 
 // OnCleanup registers a handler that is called after everything else.
-func OnCleanup(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindCleanup, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
+func OnCleanup(fn ActivityFunc, opts ...ActivityOption) {
+	declare(abi.KindCleanup, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
 }
 
 // OnProbe registers a function whose result is shown by the liveness endpoint,
 // under its id.
 //
 // See https://docs.kopf.dev/en/latest/probing/
-func OnProbe(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindProbe, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
+func OnProbe(fn ActivityFunc, opts ...ActivityOption) {
+	declare(abi.KindProbe, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
 }
 
 // OnLogin registers a function whose result is a ConnectionInfo for the cluster.
 //
 // See https://docs.kopf.dev/en/latest/authentication/
-func OnLogin(fn ActivityFunc, opts ...Option) {
-	declare(abi.KindLogin, nil, functionOf(fn, fn == nil), runActivity(fn), opts)
+func OnLogin(fn ActivityFunc, opts ...ActivityOption) {
+	declare(abi.KindLogin, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
 }
 
 // OnBackground registers work that belongs to no object: it runs from after the
 // startup handlers until before the cleanup handlers.
-func OnBackground(fn BackgroundFunc, opts ...Option) {
-	declare(abi.KindBackground, nil, functionOf(fn, fn == nil), runBackground(fn), opts)
+func OnBackground(fn BackgroundFunc, opts ...ActivityOption) {
+	declare(abi.KindBackground, nil, functionOf(fn, fn == nil), runBackground(fn), listed(opts))
 }
 
 // run is a handler that is called with its own kind of argument.

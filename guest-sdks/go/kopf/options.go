@@ -8,20 +8,6 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
 )
 
-// Option is an option of a handler. They are functions, named as the options of
-// Kopf's decorators, for two reasons: a registration reads as a sentence, and an
-// option that is not said differs from one that is zero (no retries limit is not
-// a limit of none, no filter by a value is not one by null):
-//
-//	kopf.OnCreate("kopfexamples", createFn,
-//		kopf.Retries(3), kopf.Timeout(time.Minute), kopf.Label("app", kopf.Present))
-//
-// Which kinds of handlers have which options is told in SPEC.md of the ABI; the
-// host refuses others, naming the handler.
-//
-// See https://docs.kopf.dev/en/latest/handlers/
-type Option func(*declaration)
-
 // declaration is a handler while it is declared.
 type declaration struct {
 	abi.Handler
@@ -38,23 +24,23 @@ func (d *declaration) fail(err error) {
 // ID is the id of the handler: in logs, in results, and in the progress that is
 // kept on the object. By default it is the name of the function, which must be a
 // top-level one then. Handlers with the ids they had in Python take over their progress.
-func ID(id string) Option { return func(d *declaration) { d.ID = id } }
+func ID(id string) Option { return setter(func(d *declaration) { d.ID = id }) }
 
 // Identity says that registrations with equal identities are of one function: of
 // those with equal ids, one is called per cause. Top-level functions have their
 // name as the identity, others have none.
-func Identity(name string) Option { return func(d *declaration) { d.Fn = name } }
+func Identity(name string) Option { return setter(func(d *declaration) { d.Fn = name }) }
 
 // Param is a value that is passed back to the handler as Call.Param. It tells
 // several registrations of one function apart.
 func Param(value any) Option {
-	return func(d *declaration) {
+	return setter(func(d *declaration) {
 		text, err := Encode(value)
 		if err != nil {
 			d.fail(err)
 		}
 		d.Handler.Param = text
-	}
+	})
 }
 
 // ErrorsMode says what an error means that is neither temporary nor permanent.
@@ -69,63 +55,71 @@ const (
 )
 
 // Errors chooses the meaning of errors that are neither temporary nor permanent.
-func Errors(mode ErrorsMode) Option { return func(d *declaration) { d.Errors = string(mode) } }
+func Errors(mode ErrorsMode) AttemptOption {
+	return setter(func(d *declaration) { d.Errors = string(mode) })
+}
 
 // Timeout is the time since the first attempt after which the handler fails. It is
 // looked at between attempts: no attempt is interrupted. None by default.
-func Timeout(t time.Duration) Option { return func(d *declaration) { d.Timeout = secondsOf(t) } }
+func Timeout(t time.Duration) AttemptOption {
+	return setter(func(d *declaration) { d.Timeout = secondsOf(t) })
+}
 
 // Retries is the number of attempts, the first one included, after which the
 // handler fails. No limit by default.
-func Retries(n int) Option { return func(d *declaration) { d.Retries = &n } }
+func Retries(n int) AttemptOption { return setter(func(d *declaration) { d.Retries = &n }) }
 
 // Backoff is the time until the next attempt after an arbitrary error: 60 seconds by default.
-func Backoff(t time.Duration) Option { return func(d *declaration) { d.Backoff = secondsOf(t) } }
+func Backoff(t time.Duration) AttemptOption {
+	return setter(func(d *declaration) { d.Backoff = secondsOf(t) })
+}
 
 // Optional makes a deletion handler optional: it puts no finalizer on the object,
 // so it may miss the deletion.
-func Optional() Option { return func(d *declaration) { d.Optional = true } }
+func Optional() DeleteOption { return setter(func(d *declaration) { d.Optional = true }) }
 
 // Deleted makes a resume handler run also for objects that are being deleted.
-func Deleted() Option { return func(d *declaration) { d.Deleted = true } }
+func Deleted() ResumeOption { return setter(func(d *declaration) { d.Deleted = true }) }
 
 // Interval is the time between two calls of a timer.
-func Interval(t time.Duration) Option { return func(d *declaration) { d.Interval = secondsOf(t) } }
+func Interval(t time.Duration) TimerOption {
+	return setter(func(d *declaration) { d.Interval = secondsOf(t) })
+}
 
 // Sharp counts the interval of a timer from the beginning of a call, not from its end.
-func Sharp() Option { return func(d *declaration) { d.Sharp = true } }
+func Sharp() TimerOption { return setter(func(d *declaration) { d.Sharp = true }) }
 
 // Idle is the time without changes of the object before a timer is called.
-func Idle(t time.Duration) Option { return func(d *declaration) { d.Idle = secondsOf(t) } }
+func Idle(t time.Duration) TimerOption { return setter(func(d *declaration) { d.Idle = secondsOf(t) }) }
 
 // InitialDelay is the time before the first call of a timer or a daemon.
-func InitialDelay(t time.Duration) Option {
-	return func(d *declaration) { d.InitialDelay, _ = Encode(t.Seconds()) }
+func InitialDelay(t time.Duration) DelayOption {
+	return setter(func(d *declaration) { d.InitialDelay, _ = Encode(t.Seconds()) })
 }
 
 // InitialDelayFunc is InitialDelay that depends on the object.
-func InitialDelayFunc(fn func(c *Cause) time.Duration) Option {
-	return func(d *declaration) {
+func InitialDelayFunc(fn func(c *Cause) time.Duration) DelayOption {
+	return setter(func(d *declaration) {
 		d.InitialDelay = abi.Raw(abi.Function)
 		d.callback("initial_delay", "", func(t *guest.Task, value abi.Value) (any, error) {
 			return fn(newCause(t, value)).Seconds(), nil
 		})
-	}
+	})
 }
 
 // CancellationBackoff is the time between telling a daemon to stop and cancelling it.
-func CancellationBackoff(t time.Duration) Option {
-	return func(d *declaration) { d.CancellationBackoff = secondsOf(t) }
+func CancellationBackoff(t time.Duration) DaemonOption {
+	return setter(func(d *declaration) { d.CancellationBackoff = secondsOf(t) })
 }
 
 // CancellationTimeout is the time after which a cancelled daemon is abandoned.
-func CancellationTimeout(t time.Duration) Option {
-	return func(d *declaration) { d.CancellationTimeout = secondsOf(t) }
+func CancellationTimeout(t time.Duration) DaemonOption {
+	return setter(func(d *declaration) { d.CancellationTimeout = secondsOf(t) })
 }
 
 // CancellationPolling is the time between two looks at a daemon that has no timeout.
-func CancellationPolling(t time.Duration) Option {
-	return func(d *declaration) { d.CancellationPolling = secondsOf(t) }
+func CancellationPolling(t time.Duration) DaemonOption {
+	return setter(func(d *declaration) { d.CancellationPolling = secondsOf(t) })
 }
 
 // Operations of reviews.
@@ -137,29 +131,31 @@ const (
 )
 
 // Operations are the operations that an admission handler reviews; all by default.
-func Operations(operations ...string) Option {
-	return func(d *declaration) { d.Operations = operations }
+func Operations(operations ...string) ReviewOption {
+	return setter(func(d *declaration) { d.Operations = operations })
 }
 
 // Subresource makes an admission handler review a subresource, or "*" for all.
-func Subresource(name string) Option { return func(d *declaration) { d.Subresource = name } }
+func Subresource(name string) ReviewOption {
+	return setter(func(d *declaration) { d.Subresource = name })
+}
 
 // Persistent leaves the webhook of an admission handler behind when the operator ends.
-func Persistent() Option { return func(d *declaration) { d.Persistent = true } }
+func Persistent() ReviewOption { return setter(func(d *declaration) { d.Persistent = true }) }
 
 // SideEffects says that an admission handler has effects beside its answer.
-func SideEffects() Option { return func(d *declaration) { d.SideEffects = true } }
+func SideEffects() ReviewOption { return setter(func(d *declaration) { d.SideEffects = true }) }
 
 // IgnoreFailures lets requests through when an admission handler cannot be reached.
-func IgnoreFailures() Option { return func(d *declaration) { d.IgnoreFailures = true } }
+func IgnoreFailures() ReviewOption { return setter(func(d *declaration) { d.IgnoreFailures = true }) }
 
 // Field is the field that the handler is about: one path with dots ("spec.size"),
 // or its keys one by one, for keys that have dots ("metadata", "labels", "app.example.com/x").
-func Field(path ...string) Option {
+func Field(path ...string) FilterOption {
 	if len(path) == 1 {
 		path = strings.Split(path[0], ".")
 	}
-	return func(d *declaration) { d.Handler.Field = path }
+	return setter(func(d *declaration) { d.Handler.Field = path })
 }
 
 func secondsOf(t time.Duration) *float64 {

@@ -11,7 +11,7 @@ import (
 var errNoFunc = errors.New("the function is nil")
 
 // declare adds a handler to the registration of this module.
-func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []Option) {
+func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []option) {
 	handler, err := build(kind, selector, fn, run, opts)
 	if err == nil {
 		err = ambiguous(handler)
@@ -20,7 +20,7 @@ func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Tas
 }
 
 // build makes a handler of its options.
-func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []Option) (*guest.Handler, error) {
+func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []option) (*guest.Handler, error) {
 	d := &declaration{Handler: abi.Handler{Kind: kind}}
 	full := fn.name()
 	if name := plainName(full); name != "" {
@@ -30,7 +30,7 @@ func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task)
 		d.fail(errNoFunc)
 	}
 	for _, opt := range opts {
-		opt(d)
+		opt.apply(d)
 	}
 	if d.ID == "" {
 		d.fail(errNoName)

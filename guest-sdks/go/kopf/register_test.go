@@ -39,50 +39,50 @@ func TestOptions(t *testing.T) {
 	yes := func(*Cause) bool { return true }
 	tests := []struct {
 		name string
-		opts []Option
+		opts []option
 		want string // besides kind, id, fn
 	}{
 		{
 			"retrying",
-			[]Option{Retries(3), Timeout(time.Minute), Backoff(1500 * time.Millisecond), Errors(ErrorsPermanent)},
+			[]option{Retries(3), Timeout(time.Minute), Backoff(1500 * time.Millisecond), Errors(ErrorsPermanent)},
 			`{"retries": 3, "timeout": 60, "backoff": 1.5, "errors": "PERMANENT"}`,
 		},
-		{"zeros are said", []Option{Retries(0), Timeout(0), InitialDelay(0)}, `{"retries": 0, "timeout": 0, "initial_delay": 0}`},
-		{"param", []Option{Param(Map{"x": []int{1}})}, `{"param": {"x": [1]}}`},
-		{"struct as a param", []Option{Param(struct{ A int }{1})}, `{"param": {"A": 1}}`},
-		{"deletion", []Option{Optional(), Deleted()}, `{"optional": true, "deleted": true}`},
+		{"zeros are said", []option{Retries(0), Timeout(0), InitialDelay(0)}, `{"retries": 0, "timeout": 0, "initial_delay": 0}`},
+		{"param", []option{Param(Map{"x": []int{1}})}, `{"param": {"x": [1]}}`},
+		{"struct as a param", []option{Param(struct{ A int }{1})}, `{"param": {"A": 1}}`},
+		{"deletion", []option{Optional(), Deleted()}, `{"optional": true, "deleted": true}`},
 		{
 			"timing",
-			[]Option{Interval(time.Second), Sharp(), Idle(time.Minute), InitialDelay(2 * time.Second)},
+			[]option{Interval(time.Second), Sharp(), Idle(time.Minute), InitialDelay(2 * time.Second)},
 			`{"interval": 1, "sharp": true, "idle": 60, "initial_delay": 2}`,
 		},
 		{
 			"cancellation",
-			[]Option{CancellationBackoff(time.Second), CancellationTimeout(2 * time.Second), CancellationPolling(3 * time.Second)},
+			[]option{CancellationBackoff(time.Second), CancellationTimeout(2 * time.Second), CancellationPolling(3 * time.Second)},
 			`{"cancellation_backoff": 1, "cancellation_timeout": 2, "cancellation_polling": 3}`,
 		},
 		{
 			"admission",
-			[]Option{Operations(Creating, Deleting), Subresource("status"), Persistent(), SideEffects(), IgnoreFailures()},
+			[]option{Operations(Creating, Deleting), Subresource("status"), Persistent(), SideEffects(), IgnoreFailures()},
 			`{"operations": ["CREATE", "DELETE"], "subresource": "status", "persistent": true, "side_effects": true, "ignore_failures": true}`,
 		},
 		{
 			"labels",
-			[]Option{Label("a", "x"), Label("b", Present), Label("c", Absent), Label("d", yes)},
+			[]option{Label("a", "x"), Label("b", Present), Label("c", Absent), Label("d", yes)},
 			`{"labels": {"a": "x", "b": {"$": "PRESENT"}, "c": {"$": "ABSENT"}, "d": {"$": "FUNCTION"}}}`,
 		},
-		{"annotations", []Option{Annotation("a", Filter(yes))}, `{"annotations": {"a": {"$": "FUNCTION"}}}`},
-		{"field", []Option{Field("spec.size"), Value(5)}, `{"field": ["spec", "size"], "value": 5}`},
+		{"annotations", []option{Annotation("a", Filter(yes))}, `{"annotations": {"a": {"$": "FUNCTION"}}}`},
+		{"field", []option{Field("spec.size"), Value(5)}, `{"field": ["spec", "size"], "value": 5}`},
 		{
 			"field with dots",
-			[]Option{Field("metadata", "labels", "a.b/c"), OldValue(nil), NewValue(Map{"$": 1})},
+			[]option{Field("metadata", "labels", "a.b/c"), OldValue(nil), NewValue(Map{"$": 1})},
 			`{"field": ["metadata", "labels", "a.b/c"], "old": null, "new": {"$": "VALUE", "value": {"$": 1}}}`,
 		},
-		{"when", []Option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},
+		{"when", []option{When(yes)}, `{"when": {"$": "FUNCTION"}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), append([]Option{ID("named")}, tt.opts...))
+			h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), append([]option{ID("named")}, tt.opts...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,10 +106,10 @@ func declared(t *testing.T, h *guest.Handler) Map {
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {
-	for name, opt := range map[string]Option{
+	for name, opt := range map[string]option{
 		"param": Param(func() {}), "value": Value(make(chan int)), "label": Label("a", complex(1, 2)),
 	} {
-		_, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []Option{ID("named"), opt})
+		_, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []option{ID("named"), opt})
 		var registration *RegistrationError
 		if !errors.As(err, &registration) || registration.Handler != "create named" {
 			t.Errorf("%s: %v", name, err)
@@ -172,6 +172,26 @@ func TestCombinedFilters(t *testing.T) {
 	for _, tt := range tests {
 		if got := tt.f(nil); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestJoinedOptionsApplyInTheirOrder(t *testing.T) {
+	joined := Join[CreateOption](Retries(1), Label("a", "x"), Join[CreateOption](), Join(Retries(2), Backoff(0)))
+	h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []option{joined})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := h.Declaration
+	if d.Retries == nil || *d.Retries != 2 || d.Backoff == nil || string(d.Labels["a"]) != `"x"` {
+		t.Errorf("retries %v, backoff %v, labels %v", d.Retries, d.Backoff, d.Labels)
+	}
+}
+
+func TestOptionsThatAreChosenAtRunTimeFitEverywhere(t *testing.T) {
+	for _, opt := range []any{Interval(0), Optional(), Persistent(), Label("a", "x"), Retries(1)} {
+		if _, ok := opt.(Option); !ok {
+			t.Errorf("%T is no Option", opt)
 		}
 	}
 }

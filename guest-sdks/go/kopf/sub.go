@@ -16,11 +16,12 @@ type SubHandler struct {
 
 // Sub declares a sub-handler to be given to Execute. An empty id stands for the
 // name of the function.
-func Sub(id string, fn ChangeFunc, opts ...Option) SubHandler {
+func Sub(id string, fn ChangeFunc, opts ...UpdateOption) SubHandler {
+	all := listed(opts)
 	if id != "" {
-		opts = append([]Option{ID(id)}, opts...)
+		all = append([]option{ID(id)}, all...)
 	}
-	handler, err := build(abi.KindSub, nil, functionOf(fn, fn == nil), runChange(fn), opts)
+	handler, err := build(abi.KindSub, nil, functionOf(fn, fn == nil), runChange(fn), all)
 	return SubHandler{handler, err}
 }
 
@@ -34,7 +35,7 @@ func Sub(id string, fn ChangeFunc, opts ...Option) SubHandler {
 //
 // The handler itself is called again while sub-handlers are unfinished, and must
 // declare the same ones each time.
-func (c *Change) Sub(id string, fn ChangeFunc, opts ...Option) {
+func (c *Change) Sub(id string, fn ChangeFunc, opts ...UpdateOption) {
 	c.declare(Sub(id, fn, opts...))
 }
 

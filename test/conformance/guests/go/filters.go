@@ -17,9 +17,9 @@ func (in *interpreter) toFilters(name string, value any) ([]kopf.Option, error) 
 		var opts []kopf.Option
 		for key, filter := range filters {
 			if name == "labels" {
-				opts = append(opts, kopf.Label(key, in.toFilter(filter, in.valueFunc)))
+				opts = append(opts, one(kopf.Label(key, in.toFilter(filter, in.valueFunc)))...)
 			} else {
-				opts = append(opts, kopf.Annotation(key, in.toFilter(filter, in.valueFunc)))
+				opts = append(opts, one(kopf.Annotation(key, in.toFilter(filter, in.valueFunc)))...)
 			}
 		}
 		return opts, err

@@ -30,16 +30,16 @@ func (in *interpreter) toOption(name string, value any) ([]kopf.Option, error) {
 			return one(in.delayFunc(spec)), nil
 		}
 		d, err := seconds(value)
-		return one(make(d)), err
+		return make(d), err
 	}
-	if make, ok := flags[name]; ok {
+	if flag, ok := flags[name]; ok {
 		if value == true {
-			return one(make()), nil
+			return flag, nil
 		}
 		return nil, nil
 	}
 	if make, ok := texts[name]; ok {
-		return one(make(fmt.Sprint(value))), nil
+		return make(fmt.Sprint(value)), nil
 	}
 	switch name {
 	case "param":
@@ -60,29 +60,35 @@ func (in *interpreter) toOption(name string, value any) ([]kopf.Option, error) {
 }
 
 // durations are the options that are seconds.
-var durations = map[string]func(time.Duration) kopf.Option{
-	"timeout": kopf.Timeout, "backoff": kopf.Backoff, "interval": kopf.Interval, "idle": kopf.Idle,
-	"initial_delay":        kopf.InitialDelay,
-	"cancellation_backoff": kopf.CancellationBackoff,
-	"cancellation_timeout": kopf.CancellationTimeout,
-	"cancellation_polling": kopf.CancellationPolling,
+var durations = map[string]func(time.Duration) []kopf.Option{
+	"timeout": of(kopf.Timeout), "backoff": of(kopf.Backoff), "interval": of(kopf.Interval), "idle": of(kopf.Idle),
+	"initial_delay":        of(kopf.InitialDelay),
+	"cancellation_backoff": of(kopf.CancellationBackoff),
+	"cancellation_timeout": of(kopf.CancellationTimeout),
+	"cancellation_polling": of(kopf.CancellationPolling),
 }
 
 // flags are the options that are true or absent.
-var flags = map[string]func() kopf.Option{
-	"optional": kopf.Optional, "deleted": kopf.Deleted, "sharp": kopf.Sharp, "persistent": kopf.Persistent,
-	"side_effects": kopf.SideEffects, "ignore_failures": kopf.IgnoreFailures,
+var flags = map[string][]kopf.Option{
+	"optional": one(kopf.Optional()), "deleted": one(kopf.Deleted()), "sharp": one(kopf.Sharp()), "persistent": one(kopf.Persistent()),
+	"side_effects": one(kopf.SideEffects()), "ignore_failures": one(kopf.IgnoreFailures()),
 }
 
 // texts are the options that are strings.
-var texts = map[string]func(string) kopf.Option{
-	"id":          kopf.ID,
-	"subresource": kopf.Subresource,
-	"errors":      func(mode string) kopf.Option { return kopf.Errors(kopf.ErrorsMode(mode)) },
-	"operation":   func(operation string) kopf.Option { return kopf.Operations(operation) },
+var texts = map[string]func(string) []kopf.Option{
+	"id":          of(kopf.ID),
+	"subresource": of(kopf.Subresource),
+	"errors":      func(mode string) []kopf.Option { return one(kopf.Errors(kopf.ErrorsMode(mode))) },
+	"operation":   func(operation string) []kopf.Option { return one(kopf.Operations(operation)) },
 }
 
-func one(opt kopf.Option) []kopf.Option { return []kopf.Option{opt} }
+// one is an option of any type: the cases say the kinds of handlers, so the host decides whether it fits.
+func one(opt any) []kopf.Option { return []kopf.Option{opt.(kopf.Option)} }
+
+// of makes an option of any type of its argument.
+func of[A, O any](option func(A) O) func(A) []kopf.Option {
+	return func(arg A) []kopf.Option { return one(option(arg)) }
+}
 
 // seconds is a number of seconds, whole or not.
 func seconds(value any) (time.Duration, error) {
@@ -91,7 +97,7 @@ func seconds(value any) (time.Duration, error) {
 }
 
 // delayFunc is an initial delay that is a function.
-func (in *interpreter) delayFunc(spec object) kopf.Option {
+func (in *interpreter) delayFunc(spec object) kopf.DelayOption {
 	return kopf.InitialDelayFunc(func(*kopf.Cause) time.Duration {
 		in.emit(object{"callback": "initial_delay"})
 		d, err := seconds(spec["delay"])

@@ -16,39 +16,39 @@ func (in *interpreter) register(decorator object, spec *handlerSpec, identity st
 	if err != nil {
 		return fmt.Errorf("%s: %w", spec.Name, err)
 	}
-	opts = append([]kopf.Option{kopf.ID(spec.Name), kopf.Identity(identity)}, opts...)
+	all := kopf.Join(append([]kopf.Option{kopf.ID(spec.Name), kopf.Identity(identity)}, opts...)...)
 	kind, _ := decorator["type"].(string)
 	switch kind {
 	case "create":
-		kopf.OnCreate(selector, in.change(spec), opts...)
+		kopf.OnCreate(selector, in.change(spec), all)
 	case "update":
-		kopf.OnUpdate(selector, in.change(spec), opts...)
+		kopf.OnUpdate(selector, in.change(spec), all)
 	case "delete":
-		kopf.OnDelete(selector, in.change(spec), opts...)
+		kopf.OnDelete(selector, in.change(spec), all)
 	case "resume":
-		kopf.OnResume(selector, in.change(spec), opts...)
+		kopf.OnResume(selector, in.change(spec), all)
 	case "field":
-		kopf.OnField(selector, in.change(spec), opts...)
+		kopf.OnField(selector, in.change(spec), all)
 	case "event":
-		kopf.OnEvent(selector, in.event(spec), opts...)
+		kopf.OnEvent(selector, in.event(spec), all)
 	case "timer":
-		kopf.OnTimer(selector, in.timer(spec), opts...)
+		kopf.OnTimer(selector, in.timer(spec), all)
 	case "daemon":
-		kopf.OnDaemon(selector, in.daemon(spec), opts...)
+		kopf.OnDaemon(selector, in.daemon(spec), all)
 	case "index":
-		kopf.OnIndex(selector, in.index(spec), opts...)
+		kopf.OnIndex(selector, in.index(spec), all)
 	case "validate":
-		kopf.OnValidate(selector, in.review(spec), opts...)
+		kopf.OnValidate(selector, in.review(spec), all)
 	case "mutate":
-		kopf.OnMutate(selector, in.review(spec), opts...)
+		kopf.OnMutate(selector, in.review(spec), all)
 	case "startup":
-		kopf.OnStartup(in.activity(spec), opts...)
+		kopf.OnStartup(in.activity(spec), all)
 	case "cleanup":
-		kopf.OnCleanup(in.activity(spec), opts...)
+		kopf.OnCleanup(in.activity(spec), all)
 	case "probe":
-		kopf.OnProbe(in.activity(spec), opts...)
+		kopf.OnProbe(in.activity(spec), all)
 	case "login":
-		kopf.OnLogin(in.activity(spec), opts...)
+		kopf.OnLogin(in.activity(spec), all)
 	default:
 		return fmt.Errorf("%s: unknown type of a handler: %q", spec.Name, kind)
 	}

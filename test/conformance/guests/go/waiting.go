@@ -128,7 +128,7 @@ func opSubhandlers(c *call, arg any) error {
 			if err != nil {
 				return err
 			}
-			c.change.Sub(id, fn, opts...)
+			c.change.Sub(id, fn, kopf.Join(opts...))
 		}
 	}
 	if len(subs) > 0 || via == "execute-registered" {

@@ -12,15 +12,15 @@ import (
 
 const resource = "kopfexamples"
 
-// wants are the options of a handler for the objects that say so.
-func wants(what string, more ...kopf.Option) []kopf.Option {
-	return append(more, kopf.Field("spec", "do"), kopf.Value(what))
+// wants chooses the objects that say so.
+func wants(what string) kopf.FilterOption {
+	return kopf.Join(kopf.Field("spec", "do"), kopf.Value(what))
 }
 
 func init() {
-	kopf.OnIndex(resource, indexFn, wants("index")...)
-	kopf.OnEvent(resource, eventFn, wants("events")...)
-	kopf.OnDaemon(resource, daemonFn, wants("body")...)
+	kopf.OnIndex(resource, indexFn, wants("index"))
+	kopf.OnEvent(resource, eventFn, wants("events"))
+	kopf.OnDaemon(resource, daemonFn, wants("body"))
 	kopf.OnCreate(resource, createFn, kopf.Backoff(time.Second))
 }
 

@@ -22,34 +22,34 @@ func init() { kopf.Setup(register) }
 
 func register() error {
 	own := kopf.JSON([]byte(kopf.Config("options")))
-	retried := []kopf.Option{kopf.Backoff(100 * time.Millisecond)}
+	retried := kopf.Backoff(100 * time.Millisecond)
 	if retries := own.Get("retries"); retries.Exists() {
-		retried = append(retried, kopf.Retries(retries.Int()))
+		retried = kopf.Join(retried, kopf.Retries(retries.Int()))
 	}
-	filtered := retried
+	filtered := kopf.Join[kopf.FilterOption]()
 	if label := own.Get("label").String(); label != "" {
-		filtered = append(filtered, kopf.Label(label, kopf.Present))
+		filtered = kopf.Label(label, kopf.Present)
 	}
 	for _, kind := range strings.Fields(kopf.Config("handlers")) {
 		switch kind {
 		case "daemon":
-			kopf.OnDaemon("kopfexamples", daemonFn, append(filtered, cancellation(own)...)...)
+			kopf.OnDaemon("kopfexamples", daemonFn, retried, filtered, kopf.Join(cancellation(own)...))
 		case "timer":
-			kopf.OnTimer("kopfexamples", timerFn, append(filtered, schedule(own)...)...)
+			kopf.OnTimer("kopfexamples", timerFn, retried, filtered, kopf.Join(schedule(own)...))
 		case "index":
-			kopf.OnIndex("kopfexamples", indexFn, filtered...)
+			kopf.OnIndex("kopfexamples", indexFn, retried, filtered)
 		case "create":
-			kopf.OnCreate("kopfexamples", createFn, filtered...)
+			kopf.OnCreate("kopfexamples", createFn, retried, filtered)
 		case "startup":
-			kopf.OnStartup(startupFn, retried...)
+			kopf.OnStartup(startupFn, retried)
 		case "cleanup":
-			kopf.OnCleanup(cleanupFn, retried...)
+			kopf.OnCleanup(cleanupFn, retried)
 		case "login":
-			kopf.OnLogin(loginFn, retried...)
+			kopf.OnLogin(loginFn, retried)
 		case "probe":
-			kopf.OnProbe(probeFn, retried...)
+			kopf.OnProbe(probeFn, retried)
 		case "background":
-			kopf.OnBackground(backgroundFn, retried...)
+			kopf.OnBackground(backgroundFn, retried)
 		}
 	}
 	return nil
@@ -57,7 +57,7 @@ func register() error {
 
 func seconds(v kopf.View) time.Duration { return time.Duration(v.Float() * float64(time.Second)) }
 
-func cancellation(own kopf.View) (options []kopf.Option) {
+func cancellation(own kopf.View) (options []kopf.DaemonOption) {
 	if v := own.Get("backoff"); v.Exists() {
 		options = append(options, kopf.CancellationBackoff(seconds(v)))
 	}
@@ -70,7 +70,7 @@ func cancellation(own kopf.View) (options []kopf.Option) {
 	return options
 }
 
-func schedule(own kopf.View) (options []kopf.Option) {
+func schedule(own kopf.View) (options []kopf.TimerOption) {
 	if v := own.Get("interval"); v.Exists() {
 		options = append(options, kopf.Interval(seconds(v)))
 	}

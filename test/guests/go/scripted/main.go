@@ -23,23 +23,22 @@ func init() { kopf.Setup(register) }
 
 func register() error {
 	resource := configured("resource", "kopfexamples")
-	options := []kopf.Option{kopf.Backoff(time.Second)}
+	retried, filtered := kopf.Backoff(time.Second), kopf.Join[kopf.FilterOption]()
 	if label := kopf.Config("label"); label != "" {
-		options = append(options, kopf.Label(label, kopf.Present))
+		filtered = kopf.Label(label, kopf.Present)
 	}
-	with := func(id string) []kopf.Option { return append([]kopf.Option{kopf.ID(id)}, options...) }
 	for _, kind := range strings.Fields(configured("handlers", "create update")) {
 		switch kind {
 		case "create":
-			kopf.OnCreate(resource, createFn, with("create_fn")...)
+			kopf.OnCreate(resource, createFn, kopf.ID("create_fn"), retried, filtered)
 		case "update":
-			kopf.OnUpdate(resource, updateFn, with("update_fn")...)
+			kopf.OnUpdate(resource, updateFn, kopf.ID("update_fn"), retried, filtered)
 		case "delete":
-			kopf.OnDelete(resource, deleteFn, with("delete_fn")...)
+			kopf.OnDelete(resource, deleteFn, kopf.ID("delete_fn"), retried, filtered)
 		case "typed":
-			kopf.Typed[typedSpec](resource).OnCreate(typedFn, with("typed_fn")...)
+			kopf.Typed[typedSpec](resource).OnCreate(typedFn, kopf.ID("typed_fn"), retried, filtered)
 		case "resume":
-			kopf.OnResume(resource, resumeFn, with("resume_fn")...)
+			kopf.OnResume(resource, resumeFn, kopf.ID("resume_fn"), retried, filtered)
 		}
 	}
 	if kopf.Config("settings") != "" || kopf.Config("startup") != "" {
