@@ -42,6 +42,11 @@ build: kopf ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures wi
 .PHONY: engines
 engines: ## Build the engines that run scripts: bin/engines (a minute at the first time)
 	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
+	@mkdir -p $(ENGINES) && cp guest-sdks/javascript/kopf.d.ts $(ENGINES)/kopf.d.ts
+
+.PHONY: typescript
+typescript: # The compiler that checks the types of scripts
+	@scripts/npm.sh test/javascript "the check of the types of scripts" || [ $$? = 3 ]
 
 .PHONY: devcluster
 devcluster: ## Build the embedded control plane (3-5 minutes at the first time)
@@ -122,7 +127,7 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 ##@ Testing
 
 .PHONY: test
-test: build engines devcluster registry guests ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
+test: build engines typescript devcluster registry guests ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
 	@ONLY='$(ONLY)' scripts/test.sh
 
 .PHONY: clean-room

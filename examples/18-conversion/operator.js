@@ -1,6 +1,7 @@
 // Converts objects between two versions of their resource: v1 has a size in words, v2
 // has a number of gigabytes.
 
+/** @type {Record<string, number>} */
 const sizes = { small: 10, medium: 100, large: 1000 };
 
 // A number that v1 has no word for survives the way back.

@@ -13,6 +13,7 @@ kopf.index("kopfexamples", function by_greeting({ spec, name }) {
   return spec.greeting ? { [spec.greeting]: name } : undefined;
 });
 
+/** @param {kopf.Change & { by_greeting: kopf.Index }} kwargs */
 async function greet({ spec, body, name, namespace, patch, by_greeting, logger, retry }) {
   const others = by_greeting.get(spec.greeting).filter((other) => other !== name);
   if (others.length > 0) throw new kopf.PermanentError(`${others.join()} says ${spec.greeting} already`);
@@ -33,7 +34,7 @@ kopf.on.update("kopfexamples", { id: "greet", ...greeting }, greet);
 
 // One after another: sub-handlers with a progress of their own.
 kopf.on.field("kopfexamples", { field: "spec.items" }, async function items({ spec, logger }) {
-  const greetEach = (spec.items ?? []).map((item) => [item, () => logger.info(`hello, ${item}`)]);
+  const greetEach = (spec.items ?? []).map((/** @type {string} */ item) => [item, () => logger.info(`hello, ${item}`)]);
   await kopf.execute(Object.fromEntries(greetEach));
 });
 
