@@ -19,7 +19,7 @@ kopf::operator! {
 #[kopf::update("ephemeralvolumeclaims", id = "applyClaim")]
 async fn apply_claim(c: Change) -> kopf::Result<Value> {
     let Some(size) = c.spec["size"].as_str() else {
-        return Err(Error::permanent("a volume needs a size").into());
+        return Err(Error::permanent("a volume needs a size"));
     };
     let mut labels = c.labels.value().clone();
     labels[CLAIM_OF] = json!(c.name);
@@ -32,9 +32,9 @@ async fn apply_claim(c: Change) -> kopf::Result<Value> {
     c.owner().adopt(&mut claim)?;
     match c.api("v1", "persistentvolumeclaims").apply(&claim).await {
         Ok(applied) => Ok(json!({"claim": applied["metadata"]["name"]})),
-        Err(err @ ApiError::Invalid(_)) => Err(Error::permanent("the claim cannot be changed").because(err).into()),
+        Err(err @ ApiError::Invalid(_)) => Err(Error::permanent("the claim cannot be changed").because(err)),
         Err(err @ ApiError::Conflict(_)) => {
-            Err(Error::permanent("somebody else has a claim of this name").because(err).into())
+            Err(Error::permanent("somebody else has a claim of this name").because(err))
         }
         Err(err) => Err(err.into()),
     }

@@ -8,7 +8,7 @@ mod reviews {
     #[kopf::validate("kopfexamples", id = "check-size")]
     fn check_size(r: Review) -> kopf::Result {
         match r.spec["size"].as_i64() {
-            Some(..0) => Err(Error::admission("the size cannot be negative").code(422).into()),
+            Some(..0) => Err(Error::admission("the size cannot be negative").code(422)),
             Some(101..) => Ok(r.warn("large ones take long")),
             _ => Ok(()),
         }

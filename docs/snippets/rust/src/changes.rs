@@ -58,11 +58,11 @@ async fn provision(c: Change<Volume>) -> kopf::Result<u32> {
 #[kopf::create("kopfexamples", retries = 5, backoff = 10)]
 async fn checked(c: Change) -> kopf::Result {
     let Some(size) = c.spec["size"].as_str() else {
-        return Err(Error::permanent("the size is not a text").into());
+        return Err(Error::permanent("the size is not a text"));
     };
     let size: u32 = size.parse()?; // any other error: again after the backoff
     if size > 100 && c.retry == 0 {
-        return Err(Error::temporary("wait for space").delay(Duration::from_secs(30)).into());
+        return Err(Error::temporary("wait for space").delay(Duration::from_secs(30)));
     }
     Ok(())
 }

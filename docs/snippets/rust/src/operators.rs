@@ -36,7 +36,7 @@ mod tests {
 
     async fn create_fn(c: Change) -> kopf::Result<Value> {
         if c.spec["paid"] != true {
-            return Err(Error::temporary("it is not paid yet").delay(Duration::from_secs(5)).into());
+            return Err(Error::temporary("it is not paid yet").delay(Duration::from_secs(5)));
         }
         c.patch.status().set("phase", "Active");
         Ok(json!({"days": c.spec["days"]}))

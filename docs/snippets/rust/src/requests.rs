@@ -64,7 +64,7 @@ async fn remove(c: Change) -> kopf::Result {
         Err(ApiError::NotFound(_)) => Ok(()), // as well
         Err(ApiError::Conflict(_)) => {
             let later = Error::temporary("somebody changes it just now");
-            Err(later.delay(Duration::from_secs(1)).into())
+            Err(later.delay(Duration::from_secs(1)))
         }
         other => Ok(other?),
     }
@@ -83,7 +83,7 @@ async fn update(c: Change) -> kopf::Result<Value> {
         .timeout(Duration::from_secs(5));
     let answer = c.fetch(request).await?;
     if answer.status != 200 {
-        return Err(Error::temporary("the archive is closed").delay(Duration::from_secs(60)).into());
+        return Err(Error::temporary("the archive is closed").delay(Duration::from_secs(60)));
     }
     Ok(json!({"id": answer.json()["id"]}))
 }

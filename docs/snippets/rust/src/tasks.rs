@@ -8,7 +8,7 @@ use std::time::Duration;
 #[kopf::timer("kopfexamples", interval = 60, idle = 10, initial_delay = |c| c.spec["delay"].as_f64().unwrap_or(0.0))]
 async fn tick(t: Timer) -> kopf::Result<Value> {
     if t.spec["paused"] == true {
-        return Err(Error::temporary("paused").delay(Duration::from_secs(5)).into());
+        return Err(Error::temporary("paused").delay(Duration::from_secs(5)));
     }
     Ok(json!({"ticks": t.status["tick"]["ticks"].as_u64().unwrap_or(0) + 1}))
 }

@@ -22,11 +22,11 @@ struct Membership {
 #[kopf::create("memberships", timeout = 86400)]
 async fn begin(c: Change<Membership>) -> kopf::Result<Value> {
     if c.spec.days <= 0 {
-        return Err(Error::permanent("a membership needs a number of days").into());
+        return Err(Error::permanent("a membership needs a number of days"));
     }
     if !c.spec.paid {
         let unpaid = Error::temporary("it is not paid yet");
-        return Err(unpaid.delay(Duration::from_secs(5)).into());
+        return Err(unpaid.delay(Duration::from_secs(5)));
     }
     kopf::info!(c, "welcome member={}", c.spec.member);
     Ok(json!({"days": c.spec.days}))

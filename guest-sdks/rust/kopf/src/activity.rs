@@ -1,7 +1,7 @@
 //! Handlers for the whole operator.
 
 use crate::call::Call;
-use crate::error::Failure;
+use crate::error::Error;
 use crate::handler::Argument;
 use crate::object::deref;
 use crate::task::Task;
@@ -33,7 +33,7 @@ pub struct Activity {
 deref!(Activity => call: Call);
 
 impl Argument for Activity {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         Ok(Activity {
             call: Call::new(task),
             activity: task.call.activity.clone(),

@@ -1,6 +1,6 @@
 //! Handlers of changes.
 
-use crate::error::{Error, Failure};
+use crate::error::{Error, HandlerError};
 use crate::handler::{Argument, Handler, Lifecycle, Outcome};
 use crate::object::{Object, Spec, deref};
 use crate::patch::Patch;
@@ -49,7 +49,7 @@ pub struct Change<S = View> {
 deref!(Change<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Change<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         Ok(Change {
             object: Object::new(task)?,
             reason: task.call.reason.clone(),
@@ -125,7 +125,7 @@ impl<S> Change<S> {
         self.task.left.lifecycle.set(lifecycle.name());
     }
 
-    /// Runs sub-handlers now. If it fails with [`Error::ChildrenPending`], they are not
+    /// Runs sub-handlers now. If it fails with [`HandlerError::ChildrenPending`], they are not
     /// all finished; return that, and this handler is called again from its beginning,
     /// later. So what follows is done once:
     ///
@@ -141,19 +141,19 @@ impl<S> Change<S> {
     /// ```
     ///
     /// Sub-handlers that failed for good count as finished.
-    pub async fn execute(&self, subs: impl IntoIterator<Item = Handler>) -> Result<(), Error> {
+    pub async fn execute(&self, subs: impl IntoIterator<Item = Handler>) -> Result<(), HandlerError> {
         let subs: Vec<Handler> = subs.into_iter().collect();
         if let Some(problem) = subs.iter().find_map(Handler::problem) {
-            return Err(Error::permanent(problem));
+            return Err(HandlerError::permanent(problem));
         }
         if !subs.is_empty() && self.task.execute(subs).await {
-            return Err(Error::ChildrenPending);
+            return Err(HandlerError::ChildrenPending);
         }
         Ok(())
     }
 
     /// Runs the sub-handlers that were declared so far, as [`execute`](Change::execute) does.
-    pub async fn execute_declared(&self) -> Result<(), Error> {
+    pub async fn execute_declared(&self) -> Result<(), HandlerError> {
         let subs = self.task.left.children.take();
         self.execute(subs).await
     }

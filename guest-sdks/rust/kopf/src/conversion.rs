@@ -1,7 +1,7 @@
 //! Conversions between versions of a resource.
 
 use crate::call::Call;
-use crate::error::{Error, Failure};
+use crate::error::Error;
 use crate::handler::{Argument, Handler};
 use crate::object::deref;
 use crate::selector::Selector;
@@ -50,7 +50,7 @@ pub struct Conversion {
 deref!(Conversion => call: Call);
 
 impl Argument for Conversion {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         let call = &task.call;
         let step = call.conversion.clone().unwrap_or_default();
         let body = task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))?;
@@ -89,7 +89,7 @@ impl Converted for Value {
     }
 }
 
-impl<T: Serialize, E: Into<Failure>> Converted for Result<T, E> {
+impl<T: Serialize, E: Into<Error>> Converted for Result<T, E> {
     fn returned(self) -> Returned {
         crate::handler::Outcome::returned(self)
     }

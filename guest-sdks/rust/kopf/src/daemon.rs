@@ -1,7 +1,7 @@
 //! Timers, daemons, and background work.
 
 use crate::call::Call;
-use crate::error::Failure;
+use crate::error::Error;
 use crate::handler::Argument;
 use crate::object::{Object, Spec, deref};
 use crate::patch::Patch;
@@ -37,7 +37,7 @@ pub struct Timer<S = View> {
 deref!(Timer<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Timer<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         let events = Events::of(task);
         Ok(Timer { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
@@ -72,7 +72,7 @@ pub struct Daemon<S = View> {
 deref!(Daemon<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Daemon<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         let events = Events::of(task);
         Ok(Daemon { object: Object::new(task)?, patch: task.left.patch.clone(), events })
     }
@@ -121,7 +121,7 @@ pub struct Background {
 deref!(Background => call: Call);
 
 impl Argument for Background {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         Ok(Background { call: Call::new(task) })
     }
 }

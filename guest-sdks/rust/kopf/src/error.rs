@@ -8,33 +8,38 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-/// What handlers return. See [`Failure`].
-pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+/// What handlers return. See [`Error`].
+pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
-/// An error that tells what is to become of the handler. All other errors mean what
-/// the option `errors` of the handler says: by default, to try again after its `backoff`.
+/// An error with a meaning for Kopf, as a type that implements [`std::error::Error`]: for error types of your own,
+/// whose source it is. Handlers return an [`Error`], which has the same constructors.
+///
+/// Anywhere in the chain of sources of a returned error its meaning counts, the outermost one first.
 ///
 /// ```
-/// # use kopf::{Change, Error};
-/// # use std::time::Duration;
+/// # use kopf::{Change, HandlerError};
+/// #[derive(Debug)]
+/// struct NoSpace(HandlerError);
+///
+/// impl std::fmt::Display for NoSpace {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         f.write_str("no space is left")
+///     }
+/// }
+///
+/// impl std::error::Error for NoSpace {
+///     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+///         Some(&self.0)
+///     }
+/// }
+///
 /// async fn create_fn(c: Change) -> kopf::Result {
-///     if c.retry < 3 {
-///         return Err(Error::temporary("not yet").delay(Duration::from_secs(10)).into());
-///     }
-///     if c.spec["size"].as_u64().is_none() {
-///         return Err(Error::permanent("the size is not a number").into());
-///     }
-///     Ok(())
+///     Err(NoSpace(HandlerError::temporary("wait for space")))?
 /// }
 /// ```
-///
-/// Anywhere in the chain of sources of a returned error it counts, the outermost
-/// one first.
-///
-/// See <https://docs.kopf.dev/en/latest/errors/>
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum HandlerError {
     /// The handler is called again later.
     Temporary {
         /// What happened.
@@ -80,106 +85,146 @@ impl From<Duration> for Delay {
     }
 }
 
-impl Error {
+impl HandlerError {
     /// An error after which the handler is called again, in 60 seconds.
-    pub fn temporary(message: impl fmt::Display) -> Error {
-        Error::Temporary { message: message.to_string(), delay: Delay::Default, source: None }
+    pub fn temporary(message: impl fmt::Display) -> HandlerError {
+        HandlerError::Temporary { message: message.to_string(), delay: Delay::Default, source: None }
     }
 
     /// An error after which the handler is not called again.
-    pub fn permanent(message: impl fmt::Display) -> Error {
-        Error::Permanent { message: message.to_string(), source: None }
+    pub fn permanent(message: impl fmt::Display) -> HandlerError {
+        HandlerError::Permanent { message: message.to_string(), source: None }
     }
 
     /// Refuses a review, with the status 500.
     ///
     /// See <https://docs.kopf.dev/en/latest/admission/>
+    pub fn admission(message: impl fmt::Display) -> HandlerError {
+        HandlerError::Admission { message: message.to_string(), code: 500 }
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandlerError::Temporary { message, source: Some(source), .. }
+            | HandlerError::Permanent { message, source: Some(source) } => {
+                write!(f, "{message}: {source}")
+            }
+            HandlerError::Temporary { message, .. }
+            | HandlerError::Permanent { message, .. }
+            | HandlerError::Admission { message, .. } => f.write_str(message),
+            HandlerError::ChildrenPending => f.write_str("sub-handlers are not finished yet"),
+        }
+    }
+}
+
+impl StdError for HandlerError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            HandlerError::Temporary { source, .. } | HandlerError::Permanent { source, .. } => source.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Any error of a handler. Its constructors say what is to become of the handler:
+///
+/// ```
+/// # use kopf::{Change, Error};
+/// # use std::time::Duration;
+/// async fn create_fn(c: Change) -> kopf::Result {
+///     if c.retry < 3 {
+///         return Err(Error::temporary("not yet").delay(Duration::from_secs(10)));
+///     }
+///     let size = c.spec["size"].as_u64().ok_or_else(|| Error::permanent("the size is not a number"))?;
+///     kopf::info!(c, "{size}");
+///     Ok(())
+/// }
+/// ```
+///
+/// The operator `?` makes it of every error type. These mean what the option `errors` of the handler says:
+/// by default, to try again after its `backoff`. A [`HandlerError`] in their chain of sources says otherwise.
+///
+/// It does not implement [`std::error::Error`], as every type that does becomes one.
+///
+/// See <https://docs.kopf.dev/en/latest/errors/>
+pub struct Error(abi::Error);
+
+impl<E: StdError + 'static> From<E> for Error {
+    fn from(err: E) -> Error {
+        Error(abi::Error {
+            message: err.to_string(),
+            type_name: short_name(if (&err as &dyn Any).is::<HandlerError>() {
+                variant(&err)
+            } else {
+                type_name::<E>()
+            }),
+            ..meaning(&err)
+        })
+    }
+}
+
+impl Error {
+    /// An error after which the handler is called again, in 60 seconds.
+    pub fn temporary(message: impl fmt::Display) -> Error {
+        HandlerError::temporary(message).into()
+    }
+
+    /// An error after which the handler is not called again for this change.
+    pub fn permanent(message: impl fmt::Display) -> Error {
+        HandlerError::permanent(message).into()
+    }
+
+    /// Refuses a review, with the status 500. Elsewhere it is permanent.
+    ///
+    /// See <https://docs.kopf.dev/en/latest/admission/>
     pub fn admission(message: impl fmt::Display) -> Error {
-        Error::Admission { message: message.to_string(), code: 500 }
+        HandlerError::admission(message).into()
     }
 
     /// The same temporary error with another delay. Other errors have none.
     pub fn delay(mut self, after: impl Into<Delay>) -> Error {
-        if let Error::Temporary { delay, .. } = &mut self {
-            *delay = after.into();
+        if self.0.kind == abi::ErrorKind::Temporary {
+            self.0.delay = wire_delay(after.into());
         }
         self
     }
 
     /// The same admission error with another status. Other errors have none.
     pub fn code(mut self, status: u16) -> Error {
-        if let Error::Admission { code, .. } = &mut self {
-            *code = status;
+        if self.0.kind == abi::ErrorKind::Admission {
+            self.0.code = status;
         }
         self
     }
 
-    /// The same temporary or permanent error with a cause. Others have none.
-    pub fn because(mut self, cause: impl Into<Box<dyn StdError>>) -> Error {
-        if let Error::Temporary { source, .. } | Error::Permanent { source, .. } = &mut self {
-            *source = Some(cause.into());
+    /// The same temporary or permanent error with a cause, which ends the message. Others have none.
+    pub fn because(mut self, cause: impl fmt::Display) -> Error {
+        if matches!(self.0.kind, abi::ErrorKind::Temporary | abi::ErrorKind::Permanent) {
+            self.0.message = format!("{}: {cause}", self.0.message);
         }
         self
     }
-}
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Temporary { message, source: Some(source), .. }
-            | Error::Permanent { message, source: Some(source) } => {
-                write!(f, "{message}: {source}")
-            }
-            Error::Temporary { message, .. } | Error::Permanent { message, .. } | Error::Admission { message, .. } => {
-                f.write_str(message)
-            }
-            Error::ChildrenPending => f.write_str("sub-handlers are not finished yet"),
-        }
-    }
-}
-
-impl StdError for Error {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Error::Temporary { source, .. } | Error::Permanent { source, .. } => source.as_deref(),
-            _ => None,
-        }
-    }
-}
-
-/// Any error of a handler. The operator `?` makes it of every error type; an
-/// [`Error`] in the chain of sources says what is to become of the handler.
-pub struct Failure(abi::Error);
-
-impl<E: StdError + 'static> From<E> for Failure {
-    fn from(err: E) -> Failure {
-        Failure(abi::Error {
-            message: err.to_string(),
-            type_name: short_name(if (&err as &dyn Any).is::<Error>() { variant(&err) } else { type_name::<E>() }),
-            ..meaning(&err)
-        })
-    }
-}
-
-impl Failure {
     pub(crate) fn wire(self) -> abi::Error {
         self.0
     }
 
     /// Names what an error is about, and keeps its meaning.
-    pub(crate) fn about(mut self, what: &str) -> Failure {
+    pub(crate) fn about(mut self, what: &str) -> Error {
         self.0.message = format!("{what}: {}", self.0.message);
         self
     }
 }
 
-impl fmt::Debug for Failure {
+impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({:?})", self.0.message, self.0.kind)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
     }
@@ -188,9 +233,9 @@ impl fmt::Display for Failure {
 /// The name of the reference's class.
 fn variant(err: &(dyn StdError + 'static)) -> &'static str {
     match err.downcast_ref() {
-        Some(Error::Temporary { .. }) => "TemporaryError",
-        Some(Error::Permanent { .. }) => "PermanentError",
-        Some(Error::Admission { .. }) => "AdmissionError",
+        Some(HandlerError::Temporary { .. }) => "TemporaryError",
+        Some(HandlerError::Permanent { .. }) => "PermanentError",
+        Some(HandlerError::Admission { .. }) => "AdmissionError",
         _ => "ChildrenPending",
     }
 }
@@ -205,16 +250,16 @@ pub(crate) fn short_name(name: &str) -> String {
 fn meaning(err: &(dyn StdError + 'static)) -> abi::Error {
     let mut next = Some(err);
     while let Some(err) = next {
-        if let Some(err) = err.downcast_ref::<Error>() {
+        if let Some(err) = err.downcast_ref::<HandlerError>() {
             return match err {
-                Error::Temporary { delay, .. } => {
+                HandlerError::Temporary { delay, .. } => {
                     abi::Error { kind: abi::ErrorKind::Temporary, delay: wire_delay(*delay), ..Default::default() }
                 }
-                Error::Permanent { .. } => abi::Error { kind: abi::ErrorKind::Permanent, ..Default::default() },
-                Error::Admission { code, .. } => {
+                HandlerError::Permanent { .. } => abi::Error { kind: abi::ErrorKind::Permanent, ..Default::default() },
+                HandlerError::Admission { code, .. } => {
                     abi::Error { kind: abi::ErrorKind::Admission, code: *code, ..Default::default() }
                 }
-                Error::ChildrenPending => abi::Error { kind: abi::ErrorKind::Children, ..Default::default() },
+                HandlerError::ChildrenPending => abi::Error { kind: abi::ErrorKind::Children, ..Default::default() },
             };
         }
         let is_refused = err.downcast_ref().is_some_and(RequestError::is_permanent);
@@ -297,7 +342,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Wrapper(Error);
+    struct Wrapper(HandlerError);
 
     impl fmt::Display for Wrapper {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -313,10 +358,10 @@ mod tests {
 
     #[test]
     fn the_chain_of_sources_counts() {
-        let cases: [(&str, Failure, abi::Error); 5] = [
+        let cases: [(&str, Error, abi::Error); 5] = [
             (
                 "temporary",
-                Error::temporary("later").delay(Duration::from_millis(1500)).into(),
+                Error::temporary("later").delay(Duration::from_millis(1500)),
                 abi::Error {
                     kind: abi::ErrorKind::Temporary,
                     message: "later".into(),
@@ -327,17 +372,17 @@ mod tests {
             ),
             (
                 "wrapped",
-                Wrapper(Error::permanent("never").because("a reason")).into(),
+                Wrapper(HandlerError::permanent("never")).into(),
                 abi::Error {
                     kind: abi::ErrorKind::Permanent,
-                    message: "wrapped: never: a reason".into(),
+                    message: "wrapped: never".into(),
                     type_name: "Wrapper".into(),
                     ..Default::default()
                 },
             ),
             (
                 "the outermost counts",
-                Error::temporary("again").delay(Delay::None).because(Error::permanent("inner")).into(),
+                Error::temporary("again").delay(Delay::None).because(Error::permanent("inner")),
                 abi::Error {
                     kind: abi::ErrorKind::Temporary,
                     message: "again: inner".into(),
@@ -348,7 +393,7 @@ mod tests {
             ),
             (
                 "admission",
-                Error::admission("no").code(418).into(),
+                Error::admission("no").code(418),
                 abi::Error {
                     kind: abi::ErrorKind::Admission,
                     message: "no".into(),

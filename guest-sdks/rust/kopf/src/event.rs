@@ -1,6 +1,6 @@
 //! Handlers of watch events.
 
-use crate::error::Failure;
+use crate::error::Error;
 use crate::handler::Argument;
 use crate::object::{Object, Spec, deref};
 use crate::patch::Patch;
@@ -36,7 +36,7 @@ pub struct Event<S = View> {
 deref!(Event<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Event<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         Ok(Event {
             object: Object::new(task)?,
             event_type: task.call.event_type.clone(),

@@ -1,7 +1,7 @@
 //! Filters of handlers.
 
 use crate::change::{DiffItem, diff};
-use crate::error::Failure;
+use crate::error::Error;
 use crate::object::{Object, deref};
 use crate::task::Task;
 use crate::view::View;
@@ -32,7 +32,7 @@ pub struct Cause {
 deref!(Cause => object: Object);
 
 impl Cause {
-    pub(crate) fn new(task: &Rc<Task>, value: &abi::Value) -> Result<Cause, Failure> {
+    pub(crate) fn new(task: &Rc<Task>, value: &abi::Value) -> Result<Cause, Error> {
         let operation = task.call.admission.as_ref().and_then(|admission| admission.get("operation"));
         Ok(Cause {
             object: Object::new(task)?,

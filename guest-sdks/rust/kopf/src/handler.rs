@@ -1,7 +1,7 @@
 //! Handlers as values. The attributes make them of functions; code that knows its
 //! handlers at run time only makes them here.
 
-use crate::error::Failure;
+use crate::error::Error;
 use crate::log::Level;
 use crate::module::Running;
 use crate::object::Spec;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A function of an option, for a value.
-pub(crate) type Callback = Rc<dyn Fn(&Rc<Task>, &abi::Value) -> Result<Value, Failure>>;
+pub(crate) type Callback = Rc<dyn Fn(&Rc<Task>, &abi::Value) -> Result<Value, Error>>;
 
 /// A handler: a function, and when it is called.
 ///
@@ -55,7 +55,7 @@ pub struct Handler {
 /// ```
 pub trait Argument: Sized + 'static {
     #[doc(hidden)]
-    fn make(task: &Rc<Task>) -> Result<Self, Failure>;
+    fn make(task: &Rc<Task>) -> Result<Self, Error>;
 }
 
 /// What handlers may return: nothing, or a [`Result`](crate::Result) with anything that
@@ -87,10 +87,10 @@ impl Outcome for () {
     }
 }
 
-impl<T: Serialize, E: Into<Failure>> Outcome for Result<T, E> {
+impl<T: Serialize, E: Into<Error>> Outcome for Result<T, E> {
     fn returned(self) -> Returned {
         let value = serde_json::to_value(&self.map_err(Into::into)?)
-            .map_err(|err| Failure::from(crate::Error::permanent(err)).about("the result"))?;
+            .map_err(|err| Error::permanent(err).about("the result"))?;
         Ok((Some(value).filter(|value| !value.is_null()), false))
     }
 }
@@ -111,7 +111,7 @@ impl Verdict for () {
     }
 }
 
-impl<E: Into<Failure>> Verdict for Result<(), E> {
+impl<E: Into<Error>> Verdict for Result<(), E> {
     fn returned(self) -> Returned {
         self.map_err(Into::into)?;
         Ok((None, false))
@@ -230,7 +230,7 @@ impl Handler {
         &mut self,
         option: &'static str,
         key: &str,
-        f: impl Fn(&Rc<Task>, &abi::Value) -> Result<Value, Failure> + 'static,
+        f: impl Fn(&Rc<Task>, &abi::Value) -> Result<Value, Error> + 'static,
     ) {
         self.callbacks.insert((option, key.to_owned()), Rc::new(f));
     }
@@ -248,13 +248,13 @@ impl Handler {
     }
 
     /// Evaluates functions of the handler, up to the first that is not true.
-    pub(crate) fn judge(&self, task: &Rc<Task>, callbacks: &[abi::Callback]) -> Result<Value, Failure> {
+    pub(crate) fn judge(&self, task: &Rc<Task>, callbacks: &[abi::Callback]) -> Result<Value, Error> {
         let mut verdict = Value::Bool(true);
         for callback in callbacks {
             let found =
                 self.callbacks.iter().find(|((option, key), _)| *option == callback.option && *key == callback.key);
             let Some((_, function)) = found else {
-                return Err(crate::Error::permanent(format_args!("no such callback: {}", callback.option)).into());
+                return Err(crate::Error::permanent(format_args!("no such callback: {}", callback.option)));
             };
             verdict = evaluate(task, function, &callback.values)?;
             if verdict != true {
@@ -266,7 +266,7 @@ impl Handler {
 }
 
 /// Calls a function for each value until one holds.
-fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Result<Value, Failure> {
+fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Result<Value, Error> {
     let nothing = [abi::Value { value: None, absent: true }];
     let mut verdict = Value::Bool(false);
     for value in if values.is_empty() { &nothing } else { values } {
@@ -279,7 +279,7 @@ fn evaluate(task: &Rc<Task>, function: &Callback, values: &[abi::Value]) -> Resu
 }
 
 /// An object does not fit into the argument of the handler: it gets an event about that.
-fn unfit(task: &Rc<Task>, err: Failure) -> Failure {
+fn unfit(task: &Rc<Task>, err: Error) -> Error {
     if task.body.is_some() {
         let events = Events::of(task);
         if let Err(errno) = events.post("Error", "DecodeError", &err.to_string()) {

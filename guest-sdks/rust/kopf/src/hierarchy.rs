@@ -1,6 +1,6 @@
 //! Objects that belong to others.
 
-use crate::error::{Error, Failure};
+use crate::error::Error;
 use crate::patch::nested;
 use crate::view::View;
 use serde::Serialize;
@@ -78,7 +78,7 @@ impl Owner {
     }
 
     /// An object as an owner: a JSON value, or any type that [`serde`] can write.
-    pub fn of(body: impl Serialize) -> Result<Owner, Failure> {
+    pub fn of(body: impl Serialize) -> Result<Owner, Error> {
         Ok(Owner::new(View::from(serde_json::to_value(body)?)))
     }
 
@@ -92,7 +92,7 @@ impl Owner {
     /// labels to the children that have none.
     ///
     /// Kopf: `kopf.adopt`.
-    pub fn adopt<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn adopt<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         each(children, |child| {
             self.append_reference(child)?;
             self.name_child(child)?;
@@ -104,14 +104,14 @@ impl Owner {
     /// Makes the children be deleted with the owner.
     ///
     /// Kopf: `kopf.append_owner_reference`.
-    pub fn append_owner_reference<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn append_owner_reference<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         each(children, |child| self.append_reference(child))
     }
 
     /// Undoes [`append_owner_reference`](Owner::append_owner_reference).
     ///
     /// Kopf: `kopf.remove_owner_reference`.
-    pub fn remove_owner_reference<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn remove_owner_reference<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         let uid = self.body()?["metadata"]["uid"].clone();
         each(children, |child| {
             owners(child)?.retain(|reference| uid.is_null() || reference["uid"] != uid);
@@ -122,21 +122,21 @@ impl Owner {
     /// Adds labels that are not there yet.
     ///
     /// Kopf: `kopf.label`.
-    pub fn label<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn label<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         each(children, |child| self.label_child(child))
     }
 
     /// Gives names: the owner's name as a prefix, or as it is in strict mode.
     ///
     /// Kopf: `kopf.harmonize_naming`.
-    pub fn harmonize_naming<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn harmonize_naming<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         each(children, |child| self.name_child(child))
     }
 
     /// Puts the children into the namespace of the owner, which is null if it has none.
     ///
     /// Kopf: `kopf.adjust_namespace`.
-    pub fn adjust_namespace<T: Children>(&self, children: &mut T) -> Result<(), Failure> {
+    pub fn adjust_namespace<T: Children>(&self, children: &mut T) -> Result<(), Error> {
         each(children, |child| self.place_child(child))
     }
 
@@ -144,7 +144,7 @@ impl Owner {
     /// children that are made otherwise.
     ///
     /// Kopf: `kopf.build_owner_reference`.
-    pub fn reference(&self) -> Result<Value, Failure> {
+    pub fn reference(&self) -> Result<Value, Error> {
         let mut reference = self.identity(&["apiVersion", "kind", "name", "uid"], |value| !value.is_null())?;
         for (key, flag) in [("controller", self.how.controller), ("blockOwnerDeletion", self.how.block_owner_deletion)]
         {
@@ -159,12 +159,12 @@ impl Owner {
     /// `namespace`, as far as it has them.
     ///
     /// Kopf: `kopf.build_object_reference`.
-    pub fn object_reference(&self) -> Result<Value, Failure> {
+    pub fn object_reference(&self) -> Result<Value, Error> {
         self.identity(&["apiVersion", "kind", "name", "uid", "namespace"], is_set).map(Value::Object)
     }
 
     /// Those of the keys that tell who the owner is, as far as they are wanted.
-    fn identity(&self, keys: &[&str], wanted: fn(&Value) -> bool) -> Result<Object, Failure> {
+    fn identity(&self, keys: &[&str], wanted: fn(&Value) -> bool) -> Result<Object, Error> {
         let body = self.body()?;
         let mut identity = Object::new();
         for key in keys {
@@ -176,18 +176,18 @@ impl Owner {
         Ok(identity)
     }
 
-    fn body(&self) -> Result<&Value, Failure> {
+    fn body(&self) -> Result<&Value, Error> {
         match self.of.value() {
-            Value::Null => Err(Error::permanent("there is no owner: the handler has no object").into()),
+            Value::Null => Err(Error::permanent("there is no owner: the handler has no object")),
             body => Ok(body),
         }
     }
 
-    fn append_reference(&self, child: &mut Object) -> Result<(), Failure> {
+    fn append_reference(&self, child: &mut Object) -> Result<(), Error> {
         let reference = self.reference()?;
         let owners = owners(child)?;
         if !owners.is_empty() && reference.get("uid").is_none() {
-            return Err(Error::permanent("the owner has no uid: its references cannot be told from others").into());
+            return Err(Error::permanent("the owner has no uid: its references cannot be told from others"));
         }
         if !owners.iter().any(|other| other["uid"] == reference["uid"]) {
             owners.push(reference);
@@ -195,12 +195,12 @@ impl Owner {
         Ok(())
     }
 
-    fn name_child(&self, child: &mut Object) -> Result<(), Failure> {
+    fn name_child(&self, child: &mut Object) -> Result<(), Error> {
         let name = match &self.how.name {
             Some(name) => name.clone(),
             None => match self.body()?["metadata"]["name"].as_str() {
                 Some(name) => name.to_owned(),
-                None => return Err(Error::permanent("the owner has no name: set one").into()),
+                None => return Err(Error::permanent("the owner has no name: set one")),
             },
         };
         let meta = part(child, &["metadata"])?;
@@ -218,7 +218,7 @@ impl Owner {
         Ok(())
     }
 
-    fn place_child(&self, child: &mut Object) -> Result<(), Failure> {
+    fn place_child(&self, child: &mut Object) -> Result<(), Error> {
         let namespace = match &self.how.namespace {
             Some(namespace) => namespace.clone().into(),
             None => self.body()?["metadata"]["namespace"].clone(),
@@ -230,7 +230,7 @@ impl Owner {
         Ok(())
     }
 
-    fn label_child(&self, child: &mut Object) -> Result<(), Failure> {
+    fn label_child(&self, child: &mut Object) -> Result<(), Error> {
         let labels: Object = match &self.how.labels {
             Some(labels) => labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect(),
             None => self.body()?["metadata"]["labels"].as_object().cloned().unwrap_or_default(),
@@ -256,10 +256,7 @@ impl Owner {
 }
 
 /// Edits children in place, however they are given.
-fn each<T: Children>(
-    children: &mut T,
-    mut edit: impl FnMut(&mut Object) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn each<T: Children>(children: &mut T, mut edit: impl FnMut(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
     let mut value = serde_json::to_value(&*children)?;
     walk(&mut value, &mut edit)?;
     *children = serde_json::from_value(value)?;
@@ -267,17 +264,17 @@ fn each<T: Children>(
 }
 
 /// Walks over lists of any depth.
-fn walk(value: &mut Value, edit: &mut dyn FnMut(&mut Object) -> Result<(), Failure>) -> Result<(), Failure> {
+fn walk(value: &mut Value, edit: &mut dyn FnMut(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
     match value {
         Value::Null => Ok(()),
         Value::Array(items) => items.iter_mut().try_for_each(|item| walk(item, edit)),
         Value::Object(child) => edit(child),
-        other => Err(Error::permanent(format_args!("only objects can be children, not {other}")).into()),
+        other => Err(Error::permanent(format_args!("only objects can be children, not {other}"))),
     }
 }
 
 /// The map at a path of a child. It is made if it is absent or null.
-fn part<'a>(child: &'a mut Object, path: &[&str]) -> Result<&'a mut Object, Failure> {
+fn part<'a>(child: &'a mut Object, path: &[&str]) -> Result<&'a mut Object, Error> {
     let keys: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
     for end in 1..=path.len() {
         exists(child, &path[..end])?;
@@ -286,7 +283,7 @@ fn part<'a>(child: &'a mut Object, path: &[&str]) -> Result<&'a mut Object, Fail
 }
 
 /// Whether there is a map at a path of a child. Errors: something else is there.
-fn exists(child: &Object, path: &[&str]) -> Result<bool, Failure> {
+fn exists(child: &Object, path: &[&str]) -> Result<bool, Error> {
     let mut map = child;
     for (i, key) in path.iter().enumerate() {
         match map.get(*key) {
@@ -294,7 +291,7 @@ fn exists(child: &Object, path: &[&str]) -> Result<bool, Failure> {
             Some(Value::Object(inner)) => map = inner,
             Some(_) => {
                 let field = path[..=i].join(".");
-                return Err(Error::permanent(format_args!("{field} of the child is not an object")).into());
+                return Err(Error::permanent(format_args!("{field} of the child is not an object")));
             }
         }
     }
@@ -302,12 +299,12 @@ fn exists(child: &Object, path: &[&str]) -> Result<bool, Failure> {
 }
 
 /// The owner references of a child.
-fn owners(child: &mut Object) -> Result<&mut Vec<Value>, Failure> {
+fn owners(child: &mut Object) -> Result<&mut Vec<Value>, Error> {
     let list = part(child, &["metadata"])?.entry("ownerReferences").or_insert(Value::Null);
     if list.is_null() {
         *list = Value::Array(Vec::new());
     }
-    list.as_array_mut().ok_or_else(|| Error::permanent("metadata.ownerReferences of the child is not a list").into())
+    list.as_array_mut().ok_or_else(|| Error::permanent("metadata.ownerReferences of the child is not a list"))
 }
 
 fn is_set(value: &Value) -> bool {

@@ -1,6 +1,6 @@
 //! Indices of objects.
 
-use crate::error::{Error, Failure};
+use crate::error::Error;
 use crate::handler::Argument;
 use crate::object::{Object, Spec, deref};
 use crate::task::{Returned, Task};
@@ -31,7 +31,7 @@ pub struct Indexed<S = View> {
 deref!(Indexed<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Indexed<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         Ok(Indexed { object: Object::new(task)? })
     }
 }
@@ -84,7 +84,7 @@ pub trait Values {
 impl Values for Keyed {
     fn returned(self) -> Returned {
         match self.problem {
-            Some(problem) => Err(Error::permanent(problem).into()),
+            Some(problem) => Err(Error::permanent(problem)),
             None => Ok((Some(serde_json::to_value(&self.pairs)?), true)),
         }
     }
@@ -102,7 +102,7 @@ impl<T: Values> Values for Option<T> {
     }
 }
 
-impl<T: Values, E: Into<Failure>> Values for Result<T, E> {
+impl<T: Values, E: Into<Error>> Values for Result<T, E> {
     fn returned(self) -> Returned {
         self.map_err(Into::into)?.returned()
     }

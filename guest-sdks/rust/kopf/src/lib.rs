@@ -83,7 +83,7 @@ pub use call::Call;
 pub use change::{Change, DiffItem};
 pub use conversion::{Conversion, Converted};
 pub use daemon::{Background, Daemon, Timer};
-pub use error::{Cancelled, DecodeError, Delay, Error, Failure, Result};
+pub use error::{Cancelled, DecodeError, Delay, Error, HandlerError, Result};
 pub use event::Event;
 pub use filters::{ABSENT, Cause, Filter, PRESENT, all, any, none, not};
 pub use handler::{Argument, Handler, Lifecycle, Outcome, Verdict};

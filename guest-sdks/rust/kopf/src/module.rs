@@ -1,6 +1,6 @@
 //! The module as the host sees it: messages come and go as bytes.
 
-use crate::error::{Error, Failure};
+use crate::error::Error;
 use crate::handler::Handler;
 use crate::operator::Operator;
 use crate::task::{Done, Task, Transform};
@@ -53,7 +53,7 @@ impl Module {
             Err(err) => return failed(err),
         };
         let Some(handler) = self.find(call.handler, call.parent) else {
-            return failed(Error::permanent(format_args!("no such handler: {}", call.id)).into());
+            return failed(Error::permanent(format_args!("no such handler: {}", call.id)));
         };
         let run = handler.run.clone();
         let task = Task::new(id, call, body, self.host.clone());
@@ -67,8 +67,8 @@ impl Module {
     pub fn resume(&mut self, id: u32, answer: &[u8]) -> Vec<u8> {
         match (self.tasks.get(&id), abi::read(answer)) {
             (Some(entry), Ok(answer)) => entry.task.answered(answer),
-            (_, Err(err)) => return failed(Error::permanent(format_args!("the answer of kopf_resume: {err}")).into()),
-            (None, _) => return failed(Error::permanent("no such task to resume").into()),
+            (_, Err(err)) => return failed(Error::permanent(format_args!("the answer of kopf_resume: {err}"))),
+            (None, _) => return failed(Error::permanent("no such task to resume")),
         }
         self.advance(id)
     }
@@ -76,10 +76,10 @@ impl Module {
     /// Polls a task, and answers its next step.
     fn advance(&mut self, id: u32) -> Vec<u8> {
         let Some(entry) = self.tasks.get_mut(&id) else {
-            return failed(Error::permanent("no such task").into());
+            return failed(Error::permanent("no such task"));
         };
         let Some(running) = entry.running.as_mut() else {
-            return failed(Error::permanent("the task is done already").into());
+            return failed(Error::permanent("the task is done already"));
         };
         let done = match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(done) => done,
@@ -137,7 +137,7 @@ impl Module {
         let task = Task::new(id, asked.call, body, self.host.clone());
         let judge = |question: &abi::Question| match self.find(question.handler, question.parent) {
             Some(handler) => handler.judge(&task, &question.callbacks),
-            None => Err(Error::permanent("no such handler").into()),
+            None => Err(Error::permanent("no such handler")),
         };
         let answers = asked.questions.iter().map(|question| match judge(question) {
             Ok(value) => abi::Verdict { value: Some(value), error: None },
@@ -156,7 +156,7 @@ impl Module {
 }
 
 /// Applies functions to a body, in order.
-pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Failure> {
+pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Error> {
     let mut body: Value = serde_json::from_slice(body)?;
     for transform in transforms {
         transform(&mut body)?;
@@ -165,7 +165,7 @@ pub fn transformed(transforms: &[Transform], body: &[u8]) -> Result<Value, Failu
 }
 
 /// Decodes the header of a frame, and finds the body.
-fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Failure> {
+fn unframe<H: abi::Field>(frame: &[u8]) -> Result<(H, Option<View>), Error> {
     let header =
         abi::find_segment(frame, abi::tag::HEADER).ok_or_else(|| Error::permanent("a frame without a header"))?;
     let body = abi::find_segment(frame, abi::tag::BODY).map(View::of_text);
@@ -177,7 +177,7 @@ fn refused(error: String) -> abi::Registration {
 }
 
 /// The last step of a task that could not run.
-fn failed(err: Failure) -> Vec<u8> {
+fn failed(err: Error) -> Vec<u8> {
     abi::write(abi::Step { step: "done".into(), error: Some(err.wire()), ..abi::Step::default() })
 }
 

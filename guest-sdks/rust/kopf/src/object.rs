@@ -1,7 +1,7 @@
 //! What handlers get of the object that they are called for.
 
 use crate::call::Call;
-use crate::error::{DecodeError, Failure};
+use crate::error::{DecodeError, Error};
 use crate::hierarchy::Owner;
 use crate::task::Task;
 use crate::view::View;
@@ -61,7 +61,7 @@ pub(crate) fn decode<S: Spec>(spec: View) -> Result<S, DecodeError> {
 }
 
 impl<S: Spec> Object<S> {
-    pub(crate) fn new(task: &Rc<Task>) -> Result<Object<S>, Failure> {
+    pub(crate) fn new(task: &Rc<Task>) -> Result<Object<S>, Error> {
         let call = &task.call;
         let body = task.body.clone().unwrap_or_else(View::nothing);
         let meta = body.member("metadata");
@@ -81,7 +81,7 @@ impl<S: Spec> Object<S> {
     }
 
     /// Shows the newest known body from now on.
-    pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
+    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
         let old = self.body.clone();
         let task = self.call.task.clone();
         self.body = View::fetched("", move || {

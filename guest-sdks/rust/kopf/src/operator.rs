@@ -1,6 +1,6 @@
 //! The operator as a whole.
 
-use crate::error::Failure;
+use crate::error::Error;
 use crate::handler::{Handler, Lifecycle};
 use kopf_abi::{self as abi, Host};
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A function that is run at registration.
-type Setup = Box<dyn FnOnce(&mut Operator) -> Result<(), Failure>>;
+type Setup = Box<dyn FnOnce(&mut Operator) -> Result<(), Error>>;
 
 /// What an operator declares: see [`operator!`](crate::operator).
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Operator {
 
     /// Adds a function that is run at registration, when the configuration is known:
     /// see [`config`]. Its error refuses the configuration.
-    pub fn setup<E: Into<Failure>>(
+    pub fn setup<E: Into<Error>>(
         &mut self,
         setup: impl FnOnce(&mut Operator) -> Result<(), E> + 'static,
     ) -> &mut Operator {

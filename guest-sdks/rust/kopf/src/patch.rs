@@ -1,6 +1,6 @@
 //! Changes of the handled object.
 
-use crate::error::Failure;
+use crate::error::Error;
 use crate::task::Transform;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ pub struct Patch(Rc<State>);
 struct State {
     root: RefCell<Map<String, Value>>,
     edits: RefCell<Vec<Transform>>,
-    problem: Cell<Option<Failure>>,
+    problem: Cell<Option<Error>>,
 }
 
 impl Patch {
@@ -95,7 +95,7 @@ impl Patch {
     }
 
     /// The patch, its functions, and what was wrong with it.
-    pub(crate) fn take(&self) -> (Map<String, Value>, Vec<Transform>, Option<Failure>) {
+    pub(crate) fn take(&self) -> (Map<String, Value>, Vec<Transform>, Option<Error>) {
         (self.0.root.take(), self.0.edits.take(), self.0.problem.take())
     }
 
@@ -103,7 +103,7 @@ impl Patch {
         match serde_json::to_value(value) {
             Ok(value) => Some(value),
             Err(err) => {
-                self.0.problem.set(Some(Failure::from(crate::Error::permanent(err)).about("the patch")));
+                self.0.problem.set(Some(Error::permanent(err).about("the patch")));
                 None
             }
         }

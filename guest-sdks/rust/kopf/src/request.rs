@@ -246,7 +246,7 @@ impl Call {
     /// async fn create_fn(c: Change) -> kopf::Result<Value> {
     ///     let answer = c.fetch(Request::get("https://api.example.com/v1/things")).await?;
     ///     if answer.status != 200 {
-    ///         return Err(Error::temporary("the server is busy").into());
+    ///         return Err(Error::temporary("the server is busy"));
     ///     }
     ///     Ok(answer.json()["id"].clone())
     /// }

@@ -1,7 +1,7 @@
 //! Admission handlers.
 
 use crate::change::{DiffItem, diff};
-use crate::error::Failure;
+use crate::error::Error;
 use crate::handler::Argument;
 use crate::object::{Object, Spec, deref};
 use crate::patch::Patch;
@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// #[kopf::validate("kopfexamples", operation = "CREATE")]
 /// fn check(r: Review) -> kopf::Result {
 ///     if r.spec["field"] == "forbidden" {
-///         return Err(Error::admission("this value is forbidden").code(403).into());
+///         return Err(Error::admission("this value is forbidden").code(403));
 ///     }
 ///     Ok(())
 /// }
@@ -53,7 +53,7 @@ pub struct Review<S = View> {
 deref!(Review<S> => object: Object<S>);
 
 impl<S: Spec> Argument for Review<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Failure> {
+    fn make(task: &Rc<Task>) -> Result<Self, Error> {
         let admission = Admission::read(task.call.admission.clone().unwrap_or_default());
         Ok(Review {
             object: Object::new(task)?,

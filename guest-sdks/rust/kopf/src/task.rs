@@ -1,7 +1,7 @@
 //! A task: one attempt of a handler. It is a future, which is polled when the host
 //! starts or resumes it, and says what it waits for.
 
-use crate::error::{Error, Failure};
+use crate::error::{Error, HandlerError};
 use crate::handler::Handler;
 use crate::patch::Patch;
 use crate::view::View;
@@ -60,7 +60,7 @@ pub struct Done {
 }
 
 /// The result of a handler: a value, and whether it is pairs for an index.
-pub type Returned = Result<(Option<Value>, bool), Failure>;
+pub type Returned = Result<(Option<Value>, bool), Error>;
 
 impl Task {
     pub fn new(id: u32, call: Invocation, body: Option<View>, host: Rc<dyn Host>) -> Rc<Task> {
@@ -156,7 +156,7 @@ impl Task {
             returned = Err(problem);
         }
         if returned.is_ok() && self.left.pending.get() {
-            returned = Err(Error::ChildrenPending.into()); // to be repeated, even if the handler overlooked it
+            returned = Err(HandlerError::ChildrenPending.into()); // to be repeated, even if the handler overlooked it
         }
         let mut step = Step {
             step: "done".into(),

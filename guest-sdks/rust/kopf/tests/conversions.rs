@@ -7,7 +7,7 @@ use kopf::{Conversion, Error, Value, json};
 fn up(mut c: Conversion) -> kopf::Result<Value> {
     let size = c.object["spec"]["size"].take();
     if size == "unknown" {
-        return Err(Error::permanent("an unknown size").into());
+        return Err(Error::permanent("an unknown size"));
     }
     c.object["spec"] = json!({"replicas": size});
     c.object["metadata"] = json!({"name": "other", "annotations": {"was": c.from, "is": c.to}});

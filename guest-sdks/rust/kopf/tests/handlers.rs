@@ -68,7 +68,7 @@ fn differences() {
     let old = json!({"spec": {"size": 4, "gone": true, "zones": ["a"]}, "metadata": {"labels": {"app": "web"}}});
     let outcome = Fixture::new(body()).old(old).run(async |c: Change| {
         assert_eq!(c.reason, "update");
-        Ok::<_, Failure>(c.diff().into_iter().map(|d| (d.op, d.path.join("."), d.old, d.new)).collect::<Vec<_>>())
+        Ok::<_, Error>(c.diff().into_iter().map(|d| (d.op, d.path.join("."), d.old, d.new)).collect::<Vec<_>>())
     });
     assert_eq!(outcome.result, json!([["remove", "spec.gone", true, null], ["change", "spec.size", 4, 5]]));
 }
@@ -98,7 +98,7 @@ fn errors_keep_their_meaning() {
 #[test]
 fn sub_handlers_of_any_depth() {
     let outcome = Fixture::new(body()).run(async |c: Change| {
-        c.sub("a", async |c: Change| c.sub("b", async |c: Change| Ok::<_, Failure>(c.id.clone())));
+        c.sub("a", async |c: Change| c.sub("b", async |c: Change| Ok::<_, Error>(c.id.clone())));
     });
     assert_eq!(outcome.children["test/a"].children["test/a/b"].result, "test/a/b");
 
@@ -198,7 +198,7 @@ fn reviews_warn_refuse_and_change() {
         assert_eq!((&r.user_info["username"], &r.headers["A"]), (&json!("me"), &vec!["b".to_owned()]));
         r.warn("careful");
         r.patch.spec().set("size", 6);
-        Err(Error::admission("no").code(418).into())
+        Err(Error::admission("no").code(418))
     });
     assert_eq!(outcome.warnings, ["careful"]);
     let error = outcome.error.unwrap();

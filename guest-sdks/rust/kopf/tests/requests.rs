@@ -129,7 +129,7 @@ fn errors_of_the_api_have_types() {
             assert_eq!(status.retry_after, Some(Duration::from_secs(7)));
             said.push(format!("{name} {} {}", status.code, err));
         }
-        Ok::<_, Failure>(said)
+        Ok::<_, Error>(said)
     });
     assert_eq!(
         outcome.result,

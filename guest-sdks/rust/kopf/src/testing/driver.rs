@@ -88,7 +88,7 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
         });
         let unfinished = || abi::Error {
             kind: abi::ErrorKind::Children,
-            message: crate::Error::ChildrenPending.to_string(),
+            message: crate::HandlerError::ChildrenPending.to_string(),
             ..abi::Error::default()
         };
         Outcome {

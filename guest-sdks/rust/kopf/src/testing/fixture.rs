@@ -5,7 +5,7 @@ use super::host::TestHost;
 use super::requests::{Reply, Requested};
 use super::{Outcome, diff};
 use crate::conversion::{Conversion, Converted};
-use crate::error::Failure;
+use crate::error::Error;
 use crate::filters::Cause;
 use crate::handler::{self, Argument, Handler};
 use crate::index::Values;
@@ -226,7 +226,7 @@ impl Fixture {
     /// there is none.
     ///
     /// Errors: none here, as the spec has no type.
-    pub fn cause(&self, value: Option<Value>) -> Result<Cause, Failure> {
+    pub fn cause(&self, value: Option<Value>) -> Result<Cause, Error> {
         self.prepare();
         let task = Task::new(1, self.invocation(), self.body.clone().map(View::from), self.host.clone());
         let absent = value.is_none();

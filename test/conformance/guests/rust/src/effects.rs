@@ -5,7 +5,7 @@ use crate::edits::edit;
 use crate::hierarchies;
 use crate::script::ValueError;
 use crate::values::{list, sorted_by_repr, text};
-use kopf::{Error, Failure, Level, Map, Part, Value, json};
+use kopf::{Error, Level, Map, Part, Value, json};
 
 /// The key of the one document that scripts use as the memo.
 const MEMO: &str = "memo";
@@ -110,8 +110,8 @@ impl Call {
     }
 }
 
-fn misplaced(name: &str) -> Failure {
-    Error::permanent(format_args!("unknown op, or not for this kind of handlers: {name}")).into()
+fn misplaced(name: &str) -> Error {
+    Error::permanent(format_args!("unknown op, or not for this kind of handlers: {name}"))
 }
 
 fn level(name: &str) -> Level {

@@ -19,7 +19,7 @@ pub fn perform(call: &Call, arg: &Value) -> kopf::Result {
             "label" => owner.label(&mut objs)?,
             "harmonize_naming" => owner.harmonize_naming(&mut objs)?,
             "adjust_namespace" => owner.adjust_namespace(&mut objs)?,
-            _ => return Err(Error::permanent(format_args!("unknown function: {name}")).into()),
+            _ => return Err(Error::permanent(format_args!("unknown function: {name}"))),
         }
         names.push(name);
     }

@@ -39,7 +39,7 @@ fn setup(operator: &mut Operator) -> kopf::Result {
     let main = which.is_empty() || which == "main";
     let spec = if main { &case["operator"] } else { &case["operators"][&which] };
     if spec.is_null() && !main {
-        return Err(Error::permanent(format_args!("the case has no operator {which:?}")).into());
+        return Err(Error::permanent(format_args!("the case has no operator {which:?}")));
     }
     if let Some(lifecycle) = spec["lifecycle"].as_str() {
         operator.lifecycle(settings::lifecycle(lifecycle)?);

@@ -5,7 +5,7 @@ use crate::cases::Spec;
 use crate::filters;
 use crate::times::seconds;
 use crate::values::{list, text};
-use kopf::{EVERYTHING, Error, ErrorsMode, Failure, Handler, Indexed, Keyed, Review, Selector, Value};
+use kopf::{EVERYTHING, Error, ErrorsMode, Handler, Indexed, Keyed, Review, Selector, Value};
 use std::rc::Rc;
 
 /// The handler of one decorator.
@@ -29,7 +29,7 @@ pub fn handler(spec: &Rc<Spec>, decorator: &Value) -> kopf::Result<Handler> {
         "probe" => Handler::probe(run(spec, Argument::Activity)),
         "login" => Handler::login(run(spec, Argument::Activity)),
         kind => {
-            return Err(Error::permanent(format_args!("{}: unknown type of a handler: {kind:?}", spec.name)).into());
+            return Err(Error::permanent(format_args!("{}: unknown type of a handler: {kind:?}", spec.name)));
         }
     };
     options(spec, made.id(&spec.name), decorator)
@@ -97,7 +97,7 @@ fn selector(resource: &Value) -> kopf::Result<Selector> {
             };
             Ok(map.iter().fold(Selector::new(), named))
         }
-        other => Err(Error::permanent(format_args!("unknown notation of a resource: {other}")).into()),
+        other => Err(Error::permanent(format_args!("unknown notation of a resource: {other}"))),
     }
 }
 
@@ -110,7 +110,7 @@ pub fn options(spec: &Rc<Spec>, handler: Handler, given: &Value) -> kopf::Result
     Ok(handler)
 }
 
-fn option(spec: &Rc<Spec>, h: Handler, name: &str, value: &Value) -> Result<Handler, Failure> {
+fn option(spec: &Rc<Spec>, h: Handler, name: &str, value: &Value) -> Result<Handler, Error> {
     let yes = value == true;
     let word = value.as_str().unwrap_or_default();
     Ok(match name {

@@ -49,12 +49,12 @@ impl Call {
                 }
             }
             "temporary" => return Err(temporary(arg).into()),
-            "permanent" => return Err(Error::permanent(text(arg, "msg")).into()),
+            "permanent" => return Err(Error::permanent(text(arg, "msg"))),
             "arbitrary" => return Err(ValueError(text(arg, "msg").to_owned()).into()),
             "arbitrary_empty" => return Err(ValueError(String::new()).into()),
             "admission_error" => {
                 let code = arg["code"].as_u64().unwrap_or(500) as u16;
-                return Err(Error::admission(text(arg, "msg")).code(code).into());
+                return Err(Error::admission(text(arg, "msg")).code(code));
             }
             "sleep" | "loop" | "stubborn" | "immortal" | "subhandlers" => self.wait(name, arg).await?,
             "settings" => {

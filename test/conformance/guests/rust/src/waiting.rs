@@ -89,7 +89,7 @@ impl Call {
     /// Declares or executes sub-handlers.
     async fn subhandlers(&mut self, arg: &Value) -> kopf::Result {
         let Argument::Change(change) = &self.argument else {
-            return Err(Error::permanent("sub-handlers are for handlers of changes").into());
+            return Err(Error::permanent("sub-handlers are for handlers of changes"));
         };
         let via = text(arg, "via");
         let mut now = Vec::new();

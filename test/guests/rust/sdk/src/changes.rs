@@ -16,9 +16,9 @@ fn is_plain(c: &Cause) -> bool {
 pub async fn create_fn(c: Change) -> kopf::Result<Value> {
     kopf::info!(c, "doing {} for {}", c.spec["do"], c.name);
     match c.spec["do"].as_str().unwrap_or_default() {
-        "temporary" if c.retry == 0 => return Err(Error::temporary("not yet").delay(SECOND).into()),
-        "permanent" => return Err(Error::permanent("never").into()),
-        "chain" => return Err(Error::permanent("never").because("x".parse::<u8>().unwrap_err()).into()),
+        "temporary" if c.retry == 0 => return Err(Error::temporary("not yet").delay(SECOND)),
+        "permanent" => return Err(Error::permanent("never")),
+        "chain" => return Err(Error::permanent("never").because("x".parse::<u8>().unwrap_err())),
         "arbitrary" if c.retry == 0 => {
             "x".parse::<u8>()?;
         }
@@ -52,7 +52,7 @@ async fn subs(c: Change) -> kopf::Result<Value> {
         0 => Err(Error::temporary("a moment").delay(SECOND)),
         retry => Ok(retry),
     };
-    let nested = async |c: Change| c.sub("leaf", async |c: Change| Ok::<_, kopf::Failure>(c.id.clone()));
+    let nested = async |c: Change| c.sub("leaf", async |c: Change| Ok::<_, kopf::Error>(c.id.clone()));
     c.execute([Handler::sub("flaky", flaky).retries(5), Handler::sub("nested", nested)]).await?;
     kopf::info!(c, "after execute");
     c.sub("steady", async |_: Change| Ok::<_, Error>("done"));

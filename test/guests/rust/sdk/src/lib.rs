@@ -25,7 +25,7 @@ kopf::operator! {
 /// What the configuration asks for.
 fn setup(operator: &mut kopf::Operator) -> kopf::Result {
     match kopf::config("setup").as_deref() {
-        Some("refuse") => return Err(kopf::Error::permanent("the configuration is refused").into()),
+        Some("refuse") => return Err(kopf::Error::permanent("the configuration is refused")),
         Some("twins") => {
             operator.add(
                 kopf::Handler::create(("kopf.dev", "v1", "kopfexamples"), async |_: kopf::Change| ()).id("create_fn"),

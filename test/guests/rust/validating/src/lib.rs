@@ -5,7 +5,7 @@ use kopf::{Error, Review};
 #[kopf::validate("kopfexamples", id = "check")]
 fn check(r: Review) -> kopf::Result {
     if r.spec["field"].as_str().is_none_or(str::is_empty) {
-        return Err(Error::admission("the field is empty").code(422).into());
+        return Err(Error::admission("the field is empty").code(422));
     }
     Ok(())
 }
