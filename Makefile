@@ -15,7 +15,7 @@ GUESTS     := $(CACHE)/guests
 ENGINES    := bin/engines
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets cmd/kopf-sigstore test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/bench/peers/controller-runtime
+MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/bench/peers/controller-runtime
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
@@ -33,11 +33,10 @@ help: ## List these words
 .PHONY: kopf
 kopf: # without C, so that the process that compiles modules is confined: see docs/sandbox.md
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -o bin/kopf ./cmd/kopf
+	cd cmd/kopf && GOWORK=off CGO_ENABLED=0 go build -trimpath -o $(CURDIR)/bin/kopf .
 
 .PHONY: build
-build: kopf ## Build the host: bin/kopf, and bin/kopf-sigstore for signatures with certificates
-	cd cmd/kopf-sigstore && GOWORK=off go build -trimpath -o $(CURDIR)/bin/kopf-sigstore .
+build: kopf ## Build the host: bin/kopf
 
 .PHONY: engines
 engines: ## Build the engines that run scripts: bin/engines (a minute at the first time)
@@ -201,9 +200,9 @@ tidy: ## Check that go.mod and go.sum of all modules are complete
 .PHONY: cross
 cross: guests ## Build the host for all systems that it is released for
 	@for os in linux darwin; do for arch in amd64 arm64; do \
-		echo "building for $$os/$$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/kopf || exit 1; \
-		(cd cmd/kopf-sigstore && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOWORK=off go build -o /dev/null .) || exit 1; \
+		echo "building for $$os/$$arch"; (cd cmd/kopf && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOWORK=off go build -o /dev/null .) || exit 1; \
 	done; done
+	cd cmd/kopf && CGO_ENABLED=0 GOWORK=off go build -tags nosigstore -o /dev/null .
 
 .PHONY: vet
 vet: ## Run go vet in all modules

@@ -4,7 +4,7 @@
 # be checked: the script says so, and fails only with VULNCHECK=required.
 set -eu
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-for module in . cmd/kopf-sigstore; do
+for module in . artifacts/signatures/sigstore cmd/kopf; do
 	code=0
 	(cd "$module" && GOWORK=off "$program" ./...) || code=$?
 	case $code in

@@ -36,14 +36,15 @@ var rooms = []room{
 	{folder: "host", may: []string{"abi", "internal"}, never: []string{"k8s.io", "sigs.k8s.io"}},
 	// What fetches modules and what runs them do not know each other: an embedder who
 	// runs files gets no client of registries, and a tool that carries artifacts gets no engine.
-	{folder: "artifacts", may: []string{"abi", "internal"}, never: []string{"github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
+	{folder: "artifacts", may: []string{"abi", "internal"}, never: []string{"github.com/sigstore", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "artifacts/oci", may: []string{"internal"}, never: []string{"github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "artifacts/oci/layout", may: []string{"internal/bounded"}, never: []string{outside, "net", "os"}},
 	{folder: "artifacts/oci/sources", may: []string{"internal/bounded"}, never: []string{"oras.land"}},
 	{folder: "artifacts/oci/store", may: []string{"artifacts/oci/layout", "internal"}, never: []string{"oras.land", "net/http"}},
 	{folder: "artifacts/modules", may: []string{"abi", "artifacts/oci", "internal"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/prepare", may: []string{"internal", "host/internal"}, never: artifactsNever},
-	{folder: "artifacts/signatures", may: []string{"artifacts/oci", "internal/bounded", "internal/legible"}, never: []string{"oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
+	{folder: "artifacts/signatures", may: []string{"artifacts/oci", "internal/bounded", "internal/legible"}, never: []string{"github.com/sigstore", "oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
+	{folder: "artifacts/signatures/sigstore", may: []string{"artifacts/signatures", "internal/bounded"}, never: []string{module + "/artifacts/oci", "oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/declaration", may: []string{"abi", "host/sections", "internal"}, never: []string{outside, "net", "os"}},
 	{folder: "host/configuration", may: []string{"host/sections", "internal"}, never: []string{outside, "net", "os"}},
 	{folder: "host/sections", may: []string{"host/internal/wasm"}, never: []string{outside, "net", "os"}},
@@ -56,8 +57,7 @@ var rooms = []room{
 		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"},
 	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
-	{folder: "cmd/kopf-sigstore", never: []string{module + "/host", module + "/operator"}}, // a module of its own
-	{folder: "cmd", may: []string{"abi", "artifacts", "internal", "host", "operator"}},
+	{folder: "cmd/kopf", may: []string{"abi", "artifacts", "internal", "host", "operator"}},
 	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},
 	{folder: "examples", may: []string{"guest-sdks/go"}, never: []string{outside}},
 
@@ -83,12 +83,13 @@ var (
 func TestLayers(t *testing.T) {
 	for _, r := range rooms {
 		t.Run(r.folder, func(t *testing.T) {
-			files, err := goFiles(filepath.Join("..", filepath.FromSlash(r.folder)))
+			root := filepath.Join("..", filepath.FromSlash(r.folder))
+			files, err := goFiles(root)
 			if err != nil {
 				t.Fatal(err) // a rule for a room that is gone is stale
 			}
 			for _, file := range files {
-				if forTests(file) {
+				if forTests(file) || inNestedModule(root, file) {
 					continue
 				}
 				src, err := os.ReadFile(file)
@@ -100,6 +101,19 @@ func TestLayers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Embedders require what the root module requires, so it has no modules of Sigstore.
+func TestRootModuleIsFreeOfSigstore(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "sigstore") {
+			t.Errorf("%s names modules of Sigstore", name)
+		}
 	}
 }
 
@@ -210,6 +224,17 @@ func goFiles(root string) ([]string, error) {
 	return files, err
 }
 
+// inNestedModule reports whether a file belongs to a module below a folder. Such a module has
+// a room of its own.
+func inNestedModule(root, file string) bool {
+	for dir := filepath.Dir(file); dir != root; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // forTests tells the files that are not shipped: tests, and packages that only
 // tests import, named as httptest is.
 func forTests(file string) bool {
@@ -243,12 +268,14 @@ func TestViolations(t *testing.T) {
 		{"the engine where artifacts are carried", "artifacts/oci", "github.com/tetratelabs/wazero", false},
 		{"a client of registries in the store", "artifacts/oci/store", "oras.land/oras-go/v2", false},
 		{"the engine in the reactor", "reactor", "github.com/tetratelabs/wazero", false},
+		{"Sigstore for those who verify keys", "artifacts/signatures", "github.com/sigstore/sigstore-go/pkg/verify", false},
+		{"Sigstore in its module", "artifacts/signatures/sigstore", "github.com/sigstore/sigstore-go/pkg/verify", true},
 		{"the network in the stores", "stores", "net/http", false},
 		{"a name that begins like net", "stores", "netip", true},
 		{"a pure package in a server", "webhooks", module + "/reactor/filters", true},
 		{"the rest of the reactor in a server", "webhooks", module + "/reactor", false},
 		{"client-go in a pure package", "reactor/filters", "k8s.io/client-go/rest", false},
-		{"the reactor in the command", "cmd", module + "/reactor", false},
+		{"the reactor in the command", "cmd/kopf", module + "/reactor", false},
 		{"a room in a helper", "internal", module + "/abi", false},
 		{"a test's cluster in the SDK", "guest-sdks/go", module + "/test/clustertest", false},
 	}

@@ -124,7 +124,7 @@ func (a *AnyOf) signers(signers []*Signer) int {
 //
 // Errors: ErrUnverified, with the missing signatures and the fault of each signature; others
 // if certificates cannot be verified.
-func (c *Config) Verify(ctx context.Context, digest string, found []Signature, by *Sigstore) ([]*Signer, error) {
+func (c *Config) Verify(ctx context.Context, digest string, found []Signature, by CertificateVerifier) ([]*Signer, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: it has no signatures", ErrUnverified)
 	}
@@ -132,7 +132,7 @@ func (c *Config) Verify(ctx context.Context, digest string, found []Signature, b
 	if err := c.judge(signers); err == nil || !c.wantsCertificates() {
 		return signers, explained(err, problems)
 	}
-	certified, more, err := by.check(ctx, digest, slices.DeleteFunc(slices.Clone(found), func(s Signature) bool { return !s.byCertificate() }))
+	certified, more, err := byCertificates(ctx, by, digest, slices.DeleteFunc(slices.Clone(found), func(s Signature) bool { return !s.byCertificate() }))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, pr
 		switch {
 		case errors.Is(err, errOtherKey), certificates && errors.Is(err, errByCertificate):
 		case err != nil:
-			problems = append(problems, found[i].Where+": "+legible.Short(err.Error(), maxSaid))
+			problems = append(problems, found[i].Where+": "+legible.Short(err.Error(), maxFault))
 		default:
 			signers = append(signers, s)
 		}

@@ -11,15 +11,18 @@ import (
 
 // Verifier verifies artifacts.
 type Verifier struct {
-	Sources  []oci.Attachments // asked in this order, until the signatures suffice
-	Config   *Config
-	Sigstore Sigstore // verifies certificates
+	Sources []oci.Attachments // asked in this order, until the signatures suffice
+	Config  *Config
+
+	// Certificates verifies certificates. If it is nil, only signatures by keys count, and
+	// a configuration that requires certificates fails with ErrNoCertificates.
+	Certificates CertificateVerifier
 }
 
 // Verify returns the signers of an artifact, if they fulfil the configuration. The reference
 // must have a digest, so that a moving tag has no effect.
 //
-// Errors: ErrUnverified, or those of reading from a registry and of Sigstore.
+// Errors: ErrUnverified, ErrNoCertificates, or those of the registry and of Certificates.
 func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, error) {
 	var last error
 	for _, from := range v.Sources {
@@ -28,7 +31,7 @@ func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, erro
 			last = fmt.Errorf("%s: reading its signatures: %w", r, err)
 			continue
 		}
-		signers, err := v.Config.Verify(ctx, r.Digest, found, &v.Sigstore)
+		signers, err := v.Config.Verify(ctx, r.Digest, found, v.Certificates)
 		if err == nil {
 			return signers, nil
 		}
@@ -40,6 +43,10 @@ func (v *Verifier) Verify(ctx context.Context, r oci.Reference) ([]*Signer, erro
 // DefaultPath is kopf/verification.yml in the user's configuration directory, or empty
 // without such a directory.
 func DefaultPath() string { return configured("verification.yml") }
+
+// DefaultTrust is kopf/trusted_root.json in the user's configuration directory, or empty
+// without such a directory. It is the trusted root for certificates.
+func DefaultTrust() string { return configured("trusted_root.json") }
 
 // configured is the path of a file in kopf's part of the user's configuration directory.
 func configured(name string) string {

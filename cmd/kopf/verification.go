@@ -102,7 +102,7 @@ func (o *verificationOptions) guard(f *modules.Finder) error {
 	if err != nil {
 		return err
 	}
-	v := &signatures.Verifier{Sources: f.Attachments(), Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
+	v := &signatures.Verifier{Sources: f.Attachments(), Config: config, Certificates: newCertificateVerifier(o.trust)}
 	f.Verify = func(ctx context.Context, r oci.Reference) error {
 		_, err := v.Verify(ctx, r)
 		return err

@@ -43,7 +43,7 @@ what to run. The exit code is 3 if the signatures are not those that are demande
 			if r.Digest, err = finder.Resolve(cmd.Context(), r); err != nil {
 				return err
 			}
-			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Sigstore: signatures.Sigstore{Trust: o.trust}}
+			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: newCertificateVerifier(o.trust)}
 			signers, err := v.Verify(cmd.Context(), r)
 			if err != nil {
 				return err

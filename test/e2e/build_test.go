@@ -70,8 +70,9 @@ func commandLine(t *testing.T) string {
 	t.Helper()
 	watch(t, repository+"/cmd/kopf")
 	return once(t, "kopf", func(out string) *exec.Cmd {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, "./cmd/kopf")
-		cmd.Dir = repository
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, ".")
+		cmd.Dir = repository + "/cmd/kopf"
+		cmd.Env = append(os.Environ(), "GOWORK=off")
 		return cmd
 	})
 }

@@ -3,6 +3,7 @@ package oci_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -154,24 +155,36 @@ func TestRunCertified(t *testing.T) {
 
 	verify := []string{"verify", ref, "--github-owner", "me"}
 	b.refused(1, []string{"the trusted root", "missing.json"}, append(verify, "--sigstore-trust-config", "missing.json")...)
-	b.refused(1, []string{"the trusted root", "text.json is no JSON"}, append(verify, "--sigstore-trust-config", b.file("text.json", "text"))...)
+	b.refused(1, []string{"the trusted root", "text.json is not JSON"}, append(verify, "--sigstore-trust-config", b.file("text.json", "text"))...)
 	b.refused(1, []string{"the trusted root"}, append(verify, "--sigstore-trust-config", b.file("empty.json", "{}"))...)
 	b.env = append(b.env, "HTTPS_PROXY=http://127.0.0.1:1")
-	b.refused(1, []string{"the trusted root of Sigstore cannot be had from https://"}, verify...)
+	b.refused(1, []string{"fetching the trusted root of Sigstore from https://"}, verify...)
 	b.refused(2, []string{"belong together"}, "verify", ref, "--cert-subject", "me@example.com")
 	b.refused(2, []string{"--github-owner"}, "verify", ref, "--github-repo", "op")
+}
 
-	dir, _ := built()
-	if err := os.Link(filepath.Join(dir, "kopf"), filepath.Join(b.home, "alone")); err != nil {
-		t.Fatal(err)
+// A program that is built without the Sigstore library verifies keys, and says why it refuses
+// certificates.
+func TestBuiltWithoutSigstore(t *testing.T) {
+	b := newBench(t)
+	program := filepath.Join(b.home, "small")
+	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "nosigstore", "-o", program, ".")
+	build.Dir = repository + "/cmd/kopf"
+	build.Env = append(os.Environ(), "GOWORK=off")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
+	r := registrytest.Start(t, registrytest.Options{})
+	ref := "oci://" + r.Host + "/operator:v1"
+	pushed := b.must("push", b.module(), ref)
+	b.attach(pushed, b.forge(digestOf(pushed), byAction)...)
 	b.key("mine", "ECDSA")
 	b.must("sign", ref, "--key", "mine.key")
-	alone := b.run(filepath.Join(b.home, "alone"), append(verify, trusting...)...)
-	if alone.code != 1 || !strings.Contains(alone.stderr, "the program kopf-sigstore is required") {
-		t.Errorf("exit code %d\n%s", alone.code, alone.stderr)
+	certified := b.run(program, "verify", ref, "--github-owner", "me", "--sigstore-trust-config", "trust.json")
+	if certified.code != 1 || !strings.Contains(certified.stderr, "this program cannot verify certificates: it is built with the tag nosigstore") {
+		t.Errorf("exit code %d\n%s", certified.code, certified.stderr)
 	}
-	if byKey := b.run(filepath.Join(b.home, "alone"), "verify", ref, "-k", "mine.pub"); byKey.code != 0 { // nothing else is needed
-		t.Errorf("exit code %d\n%s", byKey.code, byKey.stderr)
+	if keyed := b.run(program, "verify", ref, "-k", "mine.pub"); keyed.code != 0 {
+		t.Errorf("exit code %d\n%s", keyed.code, keyed.stderr)
 	}
 }

@@ -25,8 +25,9 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	program := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kopf"), "./cmd/kopf")
-	program.Dir = repository
+	program := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "kopf"), ".")
+	program.Dir = repository + "/cmd/kopf"
+	program.Env = append(os.Environ(), "GOWORK=off")
 	if text, err := program.CombinedOutput(); err != nil {
 		return "", errors.New(string(text))
 	}
@@ -54,7 +55,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	// What other processes compile is looked at, so that a cached result is not taken for it.
-	for _, folder := range []string{"cmd/kopf", "test/guests/go", "guest-sdks/go", "abi", "host", "operator"} {
+	for _, folder := range []string{"cmd/kopf", "test/guests/go", "guest-sdks/go", "abi", "artifacts", "host", "operator"} {
 		if err := filepath.WalkDir(filepath.Join(repository, folder), func(_ string, _ os.DirEntry, err error) error { return err }); err != nil {
 			t.Fatal(err)
 		}

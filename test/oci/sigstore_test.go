@@ -14,23 +14,23 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 )
 
-// sigstore builds the program that looks at certificates, beside kopf, and the forge
-// of its tests.
-var sigstore = sync.OnceValues(func() (string, error) {
+// forge builds the command that makes certificates and signatures, and returns its path.
+var forge = sync.OnceValues(func() (string, error) {
 	dir, err := built()
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", ".", "./forge")
-	build.Dir = repository + "/cmd/kopf-sigstore"
+	path := filepath.Join(dir, "forge")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./forge")
+	build.Dir = repository + "/artifacts/signatures/sigstore"
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", errors.New(string(text))
 	}
-	return dir, nil
+	return path, nil
 })
 
-// wish is a signature that the forge makes; see cmd/kopf-sigstore/forge.
+// wish is a signature that the forge makes; see artifacts/signatures/sigstore/forge.
 type wish struct {
 	Digest      string            `json:"digest"`
 	Issuer      string            `json:"issuer"`
@@ -52,7 +52,7 @@ type forged struct {
 // forge makes signatures of an artifact, and writes the trusted root as trust.json.
 func (b *bench) forge(digest string, wishes ...wish) []forged {
 	b.t.Helper()
-	dir, err := sigstore()
+	program, err := forge()
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func (b *bench) forge(digest string, wishes ...wish) []forged {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "forge"))
+	cmd := exec.Command(program)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	output, err := cmd.Output()
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *bench) forge(digest string, wishes ...wish) []forged {
 	return made.Signatures
 }
 
-// attach puts signatures beside an artifact: all bundles as referrers, the others under cosign's tag.
+// attach adds signatures to an artifact: bundles as referrers, the others under cosign's tag.
 func (b *bench) attach(pushed string, signatures ...forged) {
 	b.t.Helper()
 	r, err := oci.Parse(pushed)

@@ -1,4 +1,4 @@
-package main
+package sigstore
 
 import (
 	"bytes"
@@ -10,12 +10,14 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
-// demands are what a signature needs besides its certificate: whatever the trusted
-// root can vouch for. A private Sigstore may have no logs; then it has an authority for
-// timestamps, since without a time that somebody vouches for no certificate is valid.
-func demands(trusted root.TrustedMaterial) (*verify.Verifier, error) {
+// newVerifier requires, besides the certificate, everything that the trusted root can vouch
+// for. A private Sigstore may have no logs. It then needs a timestamp authority, because a
+// certificate is valid only at a time that a trusted party confirms.
+func newVerifier(trusted root.TrustedMaterial) (*verify.Verifier, error) {
 	options := []verify.VerifierOption{verify.WithObserverTimestamps(1), verify.WithoutStatementPredicate()}
 	if len(trusted.RekorLogs()) > 0 {
 		options = append(options, verify.WithTransparencyLog(1))
@@ -26,28 +28,28 @@ func demands(trusted root.TrustedMaterial) (*verify.Verifier, error) {
 	return verify.NewVerifier(trusted, options...)
 }
 
-// check finds out who has signed. Whether it is somebody who was asked for is not
-// decided here.
-func check(verifier *verify.Verifier, digest string, s *signature) (finding, error) {
-	signed, artifact, err := opened(digest, s)
+// check verifies a signature, and returns its signer. It accepts every signer: the caller
+// compares it with the required ones.
+func check(verifier *verify.Verifier, digest string, s *signatures.Signature) (signatures.Finding, error) {
+	signed, artifact, err := open(digest, s)
 	if err != nil {
-		return finding{}, err
+		return signatures.Finding{}, err
 	}
 	result, err := verifier.Verify(signed, verify.NewPolicy(artifact, verify.WithoutIdentitiesUnsafe()))
 	if err != nil {
-		return finding{}, err
+		return signatures.Finding{}, err
 	}
 	if result.Signature == nil || result.Signature.Certificate == nil {
-		return finding{}, errors.New("it is signed without a certificate")
+		return signatures.Finding{}, errors.New("it is signed without a certificate")
 	}
 	payload := s.Payload
 	if s.Bundle != nil {
 		envelope, err := signed.Envelope()
 		if err != nil {
-			return finding{}, err
+			return signatures.Finding{}, err
 		}
 		if payload, err = envelope.DecodeB64Payload(); err != nil {
-			return finding{}, err
+			return signatures.Finding{}, err
 		}
 	}
 	about := result.Signature.Certificate
@@ -55,17 +57,18 @@ func check(verifier *verify.Verifier, digest string, s *signature) (finding, err
 	if repository == "" && about.GithubWorkflowRepository != "" {
 		repository = "https://github.com/" + about.GithubWorkflowRepository
 	}
-	return finding{Payload: payload, Issuer: about.Issuer, Subject: about.SubjectAlternativeName, Repository: repository}, nil
+	return signatures.Finding{Payload: payload, Issuer: about.Issuer, Subject: about.SubjectAlternativeName, Repository: repository}, nil
 }
 
-// opened reads a signature, and tells what it has to be of.
-func opened(digest string, s *signature) (*bundle.Bundle, verify.ArtifactPolicyOption, error) {
+// open decodes a signature, and returns what it has to sign: the payload that cosign stores
+// under a tag, or the artifact itself.
+func open(digest string, s *signatures.Signature) (*bundle.Bundle, verify.ArtifactPolicyOption, error) {
 	if s.Bundle == nil {
-		signed, err := assembled(s)
+		signed, err := assemble(s)
 		return signed, verify.WithArtifact(bytes.NewReader(s.Payload)), err
 	}
-	signed := &bundle.Bundle{}
-	if err := signed.UnmarshalJSON(s.Bundle); err != nil {
+	signed, err := readBundle(s.Bundle)
+	if err != nil {
 		return nil, nil, err
 	}
 	if signed.GetDsseEnvelope() == nil {

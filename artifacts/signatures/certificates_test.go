@@ -1,44 +1,53 @@
 package signatures
 
 import (
+	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// A program that fails or answers nonsense verifies nothing, and it is told which one.
-func TestBadProgram(t *testing.T) {
+// findings is a verifier of certificates with fixed results.
+type findings struct {
+	found []Finding
+	err   error
+}
+
+func (f *findings) VerifyCertificates(context.Context, string, []Signature) ([]Finding, error) {
+	return f.found, f.err
+}
+
+// A verifier of certificates that fails or returns nonsense verifies nothing.
+func TestFailingCertificateVerifier(t *testing.T) {
 	config, err := ParseConfig([]byte("apiVersion: v1\nallOf: [{kind: githubAction, owner: me}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	const workflow, repository = "https://github.com/me/op/x", "https://github.com/me/op"
 	found := []Signature{{Where: "here", Payload: []byte("{}"), Certificate: "x"}}
-	tests := []struct{ script, words string }{
-		{"echo 'cannot\nsee' >&2; exit 1", "kopf-sigstore: cannot\\nsee: exit status 1"},
-		{"echo nonsense", "the answer of kopf-sigstore: invalid character"},
-		{"echo '[]'", "answers about 0 signatures, not about 1"},
-		{`echo '[{"error":"bad"}]'`, "no signature by GitHub action of me (here: bad)"},
-		{`echo '[{"issuer":"` + githubIssuer + `","subject":"https://github.com/me/op/x","repository":"https://github.com/me/op"}]'`, "its payload cannot be read"},
+	failure := errors.New("cannot\nread")
+	tests := []struct {
+		name     string
+		verifier CertificateVerifier
+		is       error
+		words    string
+	}{
+		{"an error", &findings{err: failure}, failure, "verifying certificates: cannot"},
+		{"no result", &findings{}, nil, "0 results for 1 signatures"},
+		{"two results", &findings{found: make([]Finding, 2)}, nil, "2 results for 1 signatures"},
+		{"a bad signature", &findings{found: []Finding{{Err: failure}}}, ErrUnverified, "no signature by GitHub action of me (here: cannot\\nread)"},
+		{"no payload", &findings{found: []Finding{{Issuer: githubIssuer, Subject: workflow, Repository: repository}}}, ErrUnverified, "its payload cannot be read"},
+		{"no verifier", nil, ErrNoCertificates, "this program cannot verify certificates"},
 	}
 	for _, tt := range tests {
-		path := filepath.Join(t.TempDir(), "program")
-		if err := os.WriteFile(path, []byte("#!/bin/sh\ncat >/dev/null\n"+tt.script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		trust := filepath.Join(t.TempDir(), "root.json")
-		if err := os.WriteFile(trust, []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		signers, err := config.Verify(t.Context(), digest, found, &Sigstore{Program: path, Trust: trust})
-		if err == nil || signers != nil && !errors.Is(err, ErrUnverified) || !strings.Contains(err.Error(), tt.words) {
-			t.Errorf("%s: %v, error %v, want %q", tt.script, signers, err, tt.words)
+		signers, err := config.Verify(t.Context(), digest, found, tt.verifier)
+		if err == nil || signers != nil && !errors.Is(err, ErrUnverified) || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s: %v, error %v, want %q", tt.name, signers, err, tt.words)
 		}
 	}
 }
 
-// Who a certificate is for, by what it says.
+// The identity of a certificate decides for whom it signs.
 func TestIssued(t *testing.T) {
 	action := func(issuer, subject, repository string) *issued { return &issued{issuer, subject, repository} }
 	const sub, repo = "https://github.com/me/op/.github/workflows/a.yml@refs/heads/main", "https://github.com/me/op"

@@ -1,9 +1,12 @@
-package main
+package sigstore
 
 import (
+	"context"
 	"crypto"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,13 +18,15 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/tuf"
 	signing "github.com/sigstore/sigstore/pkg/signature"
 	"github.com/theupdateframework/go-tuf/v2/metadata"
+
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
 )
 
-// anything that is a trusted root, though nobody is trusted by it.
+// emptyRoot is a valid trusted root that trusts no authority.
 const emptyRoot = `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`
 
-// repository serves a file as a repository of The Update Framework does, and returns
-// its root.
+// repository serves a file as a repository of The Update Framework, and returns the root
+// metadata.
 func repository(t *testing.T, name, content string) (url string, root []byte) {
 	t.Helper()
 	tomorrow := time.Now().AddDate(0, 0, 1).UTC()
@@ -76,44 +81,60 @@ func repository(t *testing.T, name, content string) (url string, root []byte) {
 	return server.URL, files["/1.root.json"]
 }
 
-// The trusted root of the public Sigstore is fetched as its repository says, from one
-// that is signed as the root that is built in says, and kept for a day.
-func TestFetched(t *testing.T) {
+// The trusted root is fetched from a repository that the built-in root metadata signs, and
+// is cached.
+func TestFetchOfTrustedRoot(t *testing.T) {
 	url, root := repository(t, "trusted_root.json", emptyRoot)
 	other, _ := repository(t, "trusted_root.json", emptyRoot)
 	cache := t.TempDir()
 	from := func(url, cache string) *tuf.Options {
 		return tuf.DefaultOptions().WithCacheValidity(1).WithRoot(root).WithRepositoryBaseURL(url).WithCachePath(cache)
 	}
-	if _, err := fetched(from(url, cache)); err != nil {
+	if _, err := fetch(t.Context(), from(url, cache)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fetched(from("http://127.0.0.1:1", t.TempDir())); err == nil || !strings.Contains(err.Error(), "cannot be had from http://127.0.0.1:1") {
-		t.Errorf("error %v", err)
+	if files, err := filepath.Glob(filepath.Join(cache, "*", "targets", "trusted_root.json")); err != nil || len(files) != 1 {
+		t.Errorf("cached files %q, error %v", files, err)
 	}
-	if _, err := fetched(from(other, t.TempDir())); err == nil || !strings.Contains(err.Error(), "cannot be had") {
-		t.Errorf("a repository that somebody else has signed: error %v", err)
+	const words = "fetching the trusted root of Sigstore from "
+	if _, err := fetch(t.Context(), from("http://127.0.0.1:1", t.TempDir())); err == nil || !strings.Contains(err.Error(), words+"http://127.0.0.1:1") {
+		t.Errorf("an unreachable repository: error %v", err)
+	}
+	if _, err := fetch(t.Context(), from(other, t.TempDir())); err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("a repository with another signer: error %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := fetch(ended, from(url, t.TempDir())); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: error %v", err)
 	}
 }
 
-// What is asked for has to be understood.
-func TestRequests(t *testing.T) {
-	tests := []struct{ name, request, words, answer string }{
-		{"nothing", "", "this program is for kopf only", ""},
-		{"no root", `{"trust":[]}`, "the trusted root", ""},
-		{"a root of something", `{"trust":{"mediaType":"x"}}`, "the trusted root", ""},
-		{"no signatures", `{"trust":` + emptyRoot + `}`, "", "[]\n"},
-		{"a bundle of nothing", `{"trust":` + emptyRoot + `,"signatures":[{"bundle":{}}]}`, "", `[{"error":"`},
-		{"no certificate", `{"trust":` + emptyRoot + `,"signatures":[{"payload":"e30="}]}`, "", `[{"error":"its certificate is not in PEM"}]`},
-	}
-	for _, tt := range tests {
-		var answer strings.Builder
-		err := run(strings.NewReader(tt.request), &answer)
-		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+// A trusted root that cannot be read is an error of the whole verification.
+func TestTrustedRootFiles(t *testing.T) {
+	for _, tt := range []struct{ name, content, words string }{
+		{"text", "text", "is not JSON"},
+		{"a list", "[]", "the trusted root"},
+		{"another type", `{"mediaType":"x"}`, "the trusted root"},
+		{"too large", strings.Repeat(" ", maxRoot) + "{}", "larger than"},
+	} {
+		v := &Verifier{Trust: file(t, tt.content)}
+		if _, err := v.VerifyCertificates(t.Context(), digest, make([]signatures.Signature, 1)); err == nil || !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.words)
 		}
-		if !strings.HasPrefix(answer.String(), tt.answer) {
-			t.Errorf("%s: answer %s", tt.name, answer.String())
-		}
 	}
+	v := &Verifier{Trust: filepath.Join(t.TempDir(), "missing.json")}
+	if _, err := v.VerifyCertificates(t.Context(), digest, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: error %v", err)
+	}
+}
+
+// file writes a file, and returns its path.
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file.json")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

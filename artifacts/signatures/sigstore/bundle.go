@@ -1,9 +1,8 @@
-package main
+package sigstore
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -12,13 +11,40 @@ import (
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 	"github.com/sigstore/sigstore-go/pkg/bundle"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
+	"github.com/kopf-wasm/kopf/internal/bounded"
 )
 
-// assembled makes a bundle of what cosign puts under a tag, with its oldest version,
-// that needs no proof beside the promise of the log.
+// readBundle decodes a bundle.
+func readBundle(text []byte) (*bundle.Bundle, error) {
+	if err := bounded.JSON(text, maxValues); err != nil {
+		return nil, err
+	}
+	b := &protobundle.Bundle{}
+	if err := protojson.Unmarshal(text, b); err != nil {
+		return nil, err
+	}
+	return newBundle(b)
+}
+
+// newBundle checks the sizes of a bundle before the library parses its parts.
+func newBundle(b *protobundle.Bundle) (*bundle.Bundle, error) {
+	if err := checkSizes(b); err != nil {
+		return nil, err
+	}
+	return bundle.NewBundle(b)
+}
+
+// assemble makes a bundle of what cosign stores under a tag. Its version is the oldest one,
+// which needs the promise of the log only, and no proof.
 //
 // See https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
-func assembled(s *signature) (*bundle.Bundle, error) {
+func assemble(s *signatures.Signature) (*bundle.Bundle, error) {
+	if err := within("certificate", len(s.Certificate), maxPEM); err != nil {
+		return nil, err
+	}
 	block, _ := pem.Decode([]byte(s.Certificate))
 	if block == nil || block.Type != "CERTIFICATE" {
 		return nil, errors.New("its certificate is not in PEM")
@@ -30,7 +56,7 @@ func assembled(s *signature) (*bundle.Bundle, error) {
 		}},
 	}
 	if s.Log != "" {
-		entry, err := logged(s.Log)
+		entry, err := readEntry(s.Log)
 		if err != nil {
 			return nil, fmt.Errorf("its entry in the log: %w", err)
 		}
@@ -38,14 +64,14 @@ func assembled(s *signature) (*bundle.Bundle, error) {
 	}
 	if s.Timestamp != "" {
 		var stamped struct{ SignedRFC3161Timestamp []byte }
-		if err := json.Unmarshal([]byte(s.Timestamp), &stamped); err != nil {
+		if err := unmarshal([]byte(s.Timestamp), &stamped); err != nil {
 			return nil, fmt.Errorf("its timestamp: %w", err)
 		}
 		material.TimestampVerificationData = &protobundle.TimestampVerificationData{
 			Rfc3161Timestamps: []*protocommon.RFC3161SignedTimestamp{{SignedTimestamp: stamped.SignedRFC3161Timestamp}},
 		}
 	}
-	return bundle.NewBundle(&protobundle.Bundle{
+	return newBundle(&protobundle.Bundle{
 		MediaType:            "application/vnd.dev.sigstore.bundle+json;version=0.1",
 		VerificationMaterial: material,
 		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
@@ -55,9 +81,9 @@ func assembled(s *signature) (*bundle.Bundle, error) {
 	})
 }
 
-// logged reads the entry of a log as cosign keeps it.
-func logged(text string) (*protorekor.TransparencyLogEntry, error) {
-	var kept struct {
+// readEntry decodes the entry of a log as cosign stores it.
+func readEntry(text string) (*protorekor.TransparencyLogEntry, error) {
+	var stored struct {
 		SignedEntryTimestamp []byte
 		Payload              struct {
 			Body           []byte `json:"body"`
@@ -66,26 +92,29 @@ func logged(text string) (*protorekor.TransparencyLogEntry, error) {
 			LogID          string `json:"logID"`
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+	if err := unmarshal([]byte(text), &stored); err != nil {
 		return nil, err
 	}
-	id, err := hex.DecodeString(kept.Payload.LogID)
+	id, err := hex.DecodeString(stored.Payload.LogID)
 	if err != nil {
+		return nil, err
+	}
+	if err := within("body", len(stored.Payload.Body), maxEntry); err != nil {
 		return nil, err
 	}
 	var body struct {
 		Kind    string `json:"kind"`
 		Version string `json:"apiVersion"`
 	}
-	if err := json.Unmarshal(kept.Payload.Body, &body); err != nil {
+	if err := unmarshal(stored.Payload.Body, &body); err != nil {
 		return nil, err
 	}
 	return &protorekor.TransparencyLogEntry{
-		LogIndex:          kept.Payload.LogIndex,
+		LogIndex:          stored.Payload.LogIndex,
 		LogId:             &protocommon.LogId{KeyId: id},
 		KindVersion:       &protorekor.KindVersion{Kind: body.Kind, Version: body.Version},
-		IntegratedTime:    kept.Payload.IntegratedTime,
-		InclusionPromise:  &protorekor.InclusionPromise{SignedEntryTimestamp: kept.SignedEntryTimestamp},
-		CanonicalizedBody: kept.Payload.Body,
+		IntegratedTime:    stored.Payload.IntegratedTime,
+		InclusionPromise:  &protorekor.InclusionPromise{SignedEntryTimestamp: stored.SignedEntryTimestamp},
+		CanonicalizedBody: stored.Payload.Body,
 	}, nil
 }
