@@ -2,37 +2,29 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"runtime"
 	"time"
 
-	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/host/guests"
 )
 
-// call is one running call of an export.
+// call is one running call of an export. Its exported methods are what guests and their host
+// functions need: see guests.Call, and the callers of the kinds.
 type call struct {
+	budget
+	words
+
 	in     *instance
 	owner  *Task // nil: initialisation and registration
 	export string
-	ctx    context.Context // of the caller: its end ends the call
 	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
 
 	registering bool // initialisation and registration see no secrets
-
-	began   time.Time     // the call, or the step of a plugin
-	shared  time.Time     // when other calls last had a chance to get the core
-	now     time.Time     // the guest's clock
-	slept   time.Duration // not counted as computing
-	rested  time.Duration // the value of slept when began was set
-	stopAt  time.Time     // end of the grace, once the context is done
-	entered int           // number of host functions that were called
-	yields  int           // slices that were used up and are not counted yet
-
-	settled      time.Time     // the time up to which usage is counted
-	settledSleep time.Duration // the value of slept at settled
-
-	stderr    []byte // the beginning of what went to standard error
-	lastWords string // the last critical log line
 }
 
 // callKey finds the call in the context of a host function.
@@ -40,73 +32,199 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-func (c *call) memory() guestMemory { return guestMemory{c.in.mod.Memory()} }
+// newCall creates a call of an export. The task may be nil.
+func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
+	now := time.Now()
+	in.clock.Set(now)
+	c := &call{in: in, export: export, budget: newBudget(ctx, &in.m.options, now)}
+	if t != nil {
+		c.owner, c.woken = t, t.cancelled
+	}
+	return c
+}
 
-func (c *call) options() *Options { return &c.in.m.options }
+// exchange passes a message to the guest, and returns its answer. The answer is valid until
+// the next call.
+func (c *call) exchange(m guests.Message) ([]byte, error) {
+	if err := c.ready(); err != nil {
+		return nil, err
+	}
+	return c.in.guest.Exchange(c, m)
+}
 
-// task returns a task of the instance by its id, or nil.
-func (c *call) task(id uint32) *Task { return c.in.tasks[id] }
+// tell calls an export for a task, without an answer.
+func (c *call) tell(task uint32) error {
+	if err := c.ready(); err != nil {
+		return err
+	}
+	return c.in.guest.Tell(c, task)
+}
 
-// checkEvery is the number of host functions between two checks. The guest's budget does not
-// count the cost of host functions.
-const checkEvery = 32
+// ready returns the error of a call that must not begin.
+func (c *call) ready() error {
+	if c.in.dead != nil {
+		return c.in.lost(c.export)
+	}
+	if c.ctx.Err() != nil && !c.registering {
+		return fmt.Errorf("%s: %s is not called: %w", c.in.m.name, c.export, context.Cause(c.ctx))
+	}
+	return nil
+}
 
-// enter starts a host function.
-func (c *call) enter() {
-	if c.entered++; c.entered%checkEvery == 0 {
+// Run implements guests.Call.
+func (c *call) Run(export string, params ...uint64) (uint64, error) {
+	if err := c.ready(); err != nil {
+		return 0, err
+	}
+	c.in.unfold()
+	fn, stack := c.in.function(export, params)
+	if fn == nil {
+		return 0, c.Fail(fmt.Errorf("%w: %s", ErrExport, export))
+	}
+	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
+	if c.yields > 0 {
+		c.in.m.pool.stacks.revoke(c.in) // a long computation may have grown the stack
+	}
+	c.Settle()
+	if err != nil {
+		return 0, c.trapped(err)
+	}
+	return stack[0], nil
+}
+
+// Export implements guests.Call.
+func (c *call) Export() string { return c.export }
+
+// Context implements guests.Call.
+func (c *call) Context() context.Context { return c.ctx }
+
+// Exports implements guests.Call.
+func (c *call) Exports(name string) bool { return c.in.mod.ExportedFunction(name) != nil }
+
+// Memory implements guests.Call.
+func (c *call) Memory() api.Memory { return c.in.mod.Memory() }
+
+// Guest implements extism.Caller.
+func (c *call) Guest() guests.Guest { return c.in.guest }
+
+// Owner implements guests.Call.
+func (c *call) Owner() *functions.Task {
+	if c.owner == nil {
+		return nil
+	}
+	return &c.owner.functions
+}
+
+// Task implements functions.Guest.
+func (c *call) Task(id uint32) *functions.Task {
+	if t := c.in.tasks[id]; t != nil {
+		return &t.functions
+	}
+	return nil
+}
+
+// Config implements functions.Guest.
+func (c *call) Config(key string) (value string, found bool) {
+	value, found = c.in.m.options.Config[key]
+	if !found && !c.registering {
+		value, found = c.in.m.options.Secrets[key]
+	}
+	return value, found
+}
+
+// Log implements functions.Guest.
+func (c *call) Log(t *functions.Task, level int, line []byte) {
+	line = line[:min(len(line), functions.MaxLine)]
+	if t == nil || !c.in.m.output.allow(len(line)) {
+		return
+	}
+	text := functions.Text(line)
+	if level >= functions.LevelCritical {
+		c.lastCritical = text
+	}
+	t.Env.Log(level, text)
+}
+
+// Random implements standard.Caller. It fills the buffer in pieces, so that the call can be
+// stopped.
+func (c *call) Random(buf []byte) {
+	for len(buf) > 0 {
+		piece := buf[:min(len(buf), 64<<10)]
+		rand.Read(piece) // never fails, see its documentation
+		buf = buf[len(piece):]
 		c.check()
 	}
 }
 
-// yield is called by the guest's code when its budget is used up. It returns the next
-// budget, or ends the call.
-func (c *call) yield() int64 {
-	c.yields++
-	if now := c.check(); now.Sub(c.shared) > sliceOfCore {
-		c.slept += withoutCore(runtime.Gosched)
-		c.shared = time.Now()
+// Settle implements guests.Call.
+func (c *call) Settle() {
+	computing, yields := c.used()
+	c.in.m.meter.add(computing, yields)
+	if c.owner != nil {
+		c.owner.meter.add(computing, yields)
 	}
-	return prepare.Budget
 }
 
-// sliceOfCore is how long a call keeps its core while other calls wait for one.
-const sliceOfCore = time.Millisecond
+// pollEvery is how often Wait asks whether the wait is over.
+const pollEvery = 100 * time.Millisecond
 
-// check ends the call if it exceeds a limit, or if its context ended longer ago than the
-// grace. It returns the current time.
-func (c *call) check() time.Time {
-	now := time.Now()
-	if limit := c.options().ComputeLimit; now.Sub(c.began)-(c.slept-c.rested) > limit {
-		c.stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, limit))
+// Wait implements extism.Caller.
+func (c *call) Wait(d time.Duration, done func() bool) {
+	defer c.newStep()
+	for !done() && d > 0 && c.ctx.Err() == nil {
+		tick := min(d, pollEvery)
+		d -= tick
+		c.pause(tick)
+		c.check()
 	}
-	err := c.ctx.Err()
-	switch {
-	case err == nil:
-	case c.stopAt.IsZero():
-		c.stopAt = now.Add(c.options().StopGrace)
-	case now.After(c.stopAt):
-		c.stop(context.Cause(c.ctx))
-	}
-	return now
 }
 
-// newStep restarts the count of a plugin's computing time after a wait or a request. Other
-// guests start a new step instead.
-// as others do by a step.
-func (c *call) newStep() { c.began, c.rested = time.Now(), c.slept }
-
-// stopped is the panic value that ends a call.
-type stopped struct{ err error }
-
-func (s *stopped) Error() string { return s.err.Error() }
-func (s *stopped) Unwrap() error { return s.err }
-
-// exitError is the cause of a call that ended with proc_exit.
-func exitError(code uint32) error {
-	return fmt.Errorf("%w with code %d", ErrExit, code)
+// pause waits without a core, and moves the clock. It ends early when the context is done or
+// the task is cancelled, and reports that.
+func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	early = true
+	slept = c.away(func() {
+		select {
+		case <-timer.C:
+			early = false
+		case <-c.ctx.Done():
+		case <-c.woken:
+		}
+	})
+	c.slept += slept
+	c.in.clock.Set(time.Now())
+	return slept, early
 }
 
-// stop ends the call from inside a host function. It panics, because that is how the engine
-// unwinds machine code. The engine recovers the panic and returns it as an error, so the
-// panic never leaves this package.
-func (c *call) stop(err error) { panic(&stopped{err}) }
+// Request implements extism.Caller. Other guests compute meanwhile.
+func (c *call) Request(wanted *abi.Call) abi.Answer {
+	var r Requester
+	if c.owner != nil {
+		r, _ = c.owner.functions.Env.(Requester)
+	}
+	if r == nil {
+		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallNotReady, Message: "requests cannot be made here"}}
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	var answer abi.Answer
+	done := make(chan struct{})
+	c.slept += c.away(func() {
+		go func() { // Waited for below.
+			defer close(done)
+			answer = r.Call(ctx, wanted)
+		}()
+		select {
+		case <-done:
+		case <-c.woken:
+			cancel()
+		}
+		<-done
+	})
+	c.in.clock.Set(time.Now())
+	c.check()
+	c.newStep()
+	return answer
+}

@@ -110,6 +110,7 @@ func bare(tb testing.TB, wasm []byte) *Module {
 	m := &Module{name: "bare.wasm", options: Options{}.withDefaults()}
 	m.openOutput()
 	m.pool = newPool(&m.options)
+	m.newGuest = standardKind.guests(&m.options)
 	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
 	tb.Cleanup(func() {
 		if m.runtime != nil {

@@ -21,7 +21,7 @@ func leaveCore() { <-cores }
 // away runs a function that waits, without the core of the call.
 func (c *call) away(do func()) time.Duration {
 	if c.owner != nil {
-		waits(c.owner.env)
+		waits(c.owner.functions.Env)
 	}
 	return withoutCore(do)
 }

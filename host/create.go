@@ -14,10 +14,7 @@ import (
 
 // newInstance returns an instance that create has to prepare.
 func (m *Module) newInstance() *instance {
-	in := &instance{m: m, busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
-	if m.plugin {
-		in.kernel = &kernel{limit: 4*m.options.MessageLimit + m.options.PluginResponse, maxVars: m.options.PluginVariables}
-	}
+	in := &instance{m: m, guest: m.newGuest(), busy: make(chan struct{}, 1), tasks: map[uint32]*Task{}}
 	for i, to := range m.streams {
 		in.streams[i].out, in.streams[i].limit = to, m.output
 	}
@@ -68,7 +65,7 @@ func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) erro
 	return nil
 }
 
-// noRandom replaces the engine's source of random numbers, which is unused: see wasiRandom.
+// noRandom replaces the engine's source of random numbers, which is unused: see call.Random.
 // The default source would take 5 KB for each instance.
 type noRandom struct{}
 

@@ -31,17 +31,12 @@ func (c *culprits) add(key string) {
 	c.order = append(c.order, key)
 }
 
-// blame remembers the task of a call that has destroyed its instance, if other tasks shared
-// the instance.
-func (c *call) blame() {
-	if c.owner == nil {
-		return
-	}
-	p := c.in.m.pool
+// blame remembers a task that has destroyed its instance, if other tasks shared the instance.
+func (p *pool) blame(in *instance, t *Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.in.load > 0 {
-		p.culprits.add(c.owner.key)
+	if in.load > 0 {
+		p.culprits.add(t.key)
 	}
 }
 

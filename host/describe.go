@@ -25,7 +25,7 @@ type Description struct {
 func Describe(wasm []byte) (*Description, error) {
 	source, err := prepare.Parse(wasm)
 	if err == nil {
-		err = checkContract(source)
+		err = kindOf(source).check(source)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, legible.Error(err))

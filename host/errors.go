@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests"
 )
 
 // ErrModule is in all errors of Load that the file causes: it is not WebAssembly, it is not
@@ -16,9 +17,9 @@ var (
 	ErrCompute = errors.New("computed too long")
 	ErrExit    = errors.New("exited")
 	ErrTrap    = errors.New("trapped")
-	ErrMessage = errors.New("broken message")
-	ErrExport  = errors.New("missing export")
-	ErrMemory  = errors.New("out of memory")
+	ErrMessage = guests.ErrMessage
+	ErrExport  = guests.ErrExport
+	ErrMemory  = guests.ErrMemory
 )
 
 // GuestError is a failure of a guest: a breach of the contract or of a limit, not an error

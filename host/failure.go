@@ -6,53 +6,69 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// fail returns the error of a failed call, and marks the instance as dead.
-func (c *call) fail(err error) error {
-	e := &GuestError{Module: c.in.m.name, Export: c.export}
-	c.in.m.failed.Add(1)
-	trace := ""
-	var s *stopped
-	switch text := err.Error(); {
-	case errors.As(err, &s):
-		e.Err, e.Message = s.err, s.err.Error()
-		if !errors.Is(s.err, ErrExit) {
-			c.in.m.stopped.Add(1)
-		}
-		trace = traceOf(text)
-	case isOurs(err):
-		e.Err, e.Message = err, err.Error()
-	default:
+// Fail implements guests.Call.
+func (c *call) Fail(cause error) error {
+	e, _ := c.failure(cause)
+	var p *guests.Panic
+	if errors.As(cause, &p) { // the guest continues
+		e.Message, e.Stack, e.Err = p.Message, p.Stack, ErrTrap
+		return e
+	}
+	return c.end(e, "")
+}
+
+// trapped ends a call with an error of the engine.
+func (c *call) trapped(err error) error {
+	text := err.Error()
+	e, stopped := c.failure(err)
+	if !stopped {
 		reason, _, _ := strings.Cut(text, "\n")
-		reason = strings.TrimPrefix(reason, "wasm error: ")
-		e.Err = fmt.Errorf("%w: %s", ErrTrap, reason)
+		e.Err = fmt.Errorf("%w: %s", ErrTrap, strings.TrimPrefix(reason, "wasm error: "))
 		e.Message = e.Err.Error()
-		trace = traceOf(text)
 	}
 	if errors.Is(e.Err, ErrExit) || errors.Is(e.Err, ErrTrap) {
 		if words := c.ownWords(); words != "" {
 			e.Message = words
 		}
 	}
-	e.Stack = joinStacks(validText(string(c.stderr)), trace)
+	return c.end(e, traceOf(text))
+}
+
+// failure counts a failure, and returns its error. It reports whether the host stopped the
+// call.
+func (c *call) failure(cause error) (e *GuestError, stopped bool) {
+	c.in.m.failed.Add(1)
+	var s *guests.Stopped
+	if stopped = errors.As(cause, &s); stopped {
+		cause = s.Err
+		if !errors.Is(cause, ErrExit) {
+			c.in.m.stopped.Add(1)
+		}
+	}
+	return &GuestError{Module: c.in.m.name, Export: c.export, Message: cause.Error(), Err: cause}, stopped
+}
+
+// end marks the instance as dead.
+func (c *call) end(e *GuestError, trace string) error {
+	e.Stack = joinStacks(functions.Text(c.stderr), trace)
 	c.in.dead = e
-	c.blame()
+	if c.owner != nil {
+		c.in.m.pool.blame(c.in, c.owner)
+	}
 	return e
 }
 
-// isOurs reports whether an error comes from this package, and not from the engine.
-func isOurs(err error) bool {
-	return errors.Is(err, ErrMessage) || errors.Is(err, ErrExport) || errors.Is(err, ErrMemory) || errors.Is(err, errPlugin) || errors.Is(err, ErrProgram)
-}
-
-// dead is the error of a call on a dead instance.
-func (c *call) dead() error {
+// lost is the error of a call on a dead instance.
+func (in *instance) lost(export string) error {
 	return &GuestError{
-		Module: c.in.m.name, Export: c.export,
-		Message: fmt.Sprintf("%v: %v", abi.ErrInstanceLost, c.in.dead),
-		Err:     fmt.Errorf("%w: %w", abi.ErrInstanceLost, c.in.dead),
+		Module: in.m.name, Export: export,
+		Message: fmt.Sprintf("%v: %v", abi.ErrInstanceLost, in.dead),
+		Err:     fmt.Errorf("%w: %w", abi.ErrInstanceLost, in.dead),
 	}
 }
 
@@ -68,22 +84,4 @@ func joinStacks(stderr, trace string) string {
 		return stderr + trace
 	}
 	return strings.TrimRight(stderr, "\n") + "\n\n" + trace
-}
-
-// ownWords returns the guest's own message about its failure: the panic line on standard
-// error, or else the last critical log line.
-func (c *call) ownWords() string {
-	lines := strings.Split(validText(string(c.stderr)), "\n")
-	for i, line := range lines {
-		switch {
-		case strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "): // Go
-			return line
-		case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "): // Rust
-			if i+1 < len(lines) && lines[i+1] != "" {
-				return lines[i+1]
-			}
-			return line
-		}
-	}
-	return c.lastWords
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests/extism"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
 // FuzzDecodeStep feeds steps that may be anything.
@@ -43,7 +45,7 @@ func everyFunction(g asm.Module, modules ...string) (asm.Module, [][2]string) {
 	before := len(g.Imports)
 	slices.SortFunc(keys, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	for i, key := range keys {
-		params, results := wazeroTypes(hostFunctions[key].typ)
+		params, results := wazeroTypes(hostFunctions[key].Type)
 		g.Imports = append(g.Imports, asm.Import{Module: key[0], Name: key[1], Params: params, Results: results})
 		var code []byte
 		for p := range params {
@@ -57,7 +59,7 @@ func everyFunction(g asm.Module, modules ...string) (asm.Module, [][2]string) {
 // FuzzHostFunctions calls host functions with any arguments. The guest may fail,
 // the host may not.
 func FuzzHostFunctions(f *testing.F) {
-	guest, keys := everyFunction(asm.Guest(nil), abi.ImportModule, wasiModule)
+	guest, keys := everyFunction(asm.Guest(nil), abi.ImportModule, wasi.Module)
 	edges := []uint32{0, 1, 8, 65535, 65536, 1 << 31, 1<<32 - 8, 1<<32 - 1}
 	for i := range keys {
 		for _, e := range edges {
@@ -84,9 +86,9 @@ func FuzzHostFunctions(f *testing.F) {
 		task := in.newTask(&testEnv{})
 		defer delete(in.tasks, task.id)
 		key := keys[which%uint(len(keys))]
-		params, _ := wazeroTypes(hostFunctions[key].typ)
+		params, _ := wazeroTypes(hostFunctions[key].Type)
 		args := []uint64{uint64(a), uint64(b), uint64(c), uint64(d), uint64(e), uint64(g), uint64(h), uint64(i), 0, 0}
-		_, err = in.newCall(ctx, "fuzz", task).call(key[0]+"."+key[1], args[:len(params)]...)
+		_, err = in.newCall(ctx, "fuzz", task).Run(key[0]+"."+key[1], args[:len(params)]...)
 		if err != nil && !errors.Is(err, ErrExit) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", key, err)
 		}
@@ -96,7 +98,7 @@ func FuzzHostFunctions(f *testing.F) {
 // FuzzPluginFunctions does the same with the functions of plugins, whose
 // arguments are offsets of 64 bits.
 func FuzzPluginFunctions(f *testing.F) {
-	guest, keys := everyFunction(pluginModule(asm.I32Const(0)), pluginEnv, pluginUser)
+	guest, keys := everyFunction(pluginModule(asm.I32Const(0)), extism.EnvModule, extism.UserModule)
 	edges := []uint64{0, 1, 15, 16, 24, 1 << 20, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 8, 1<<64 - 1}
 	for i := range keys {
 		for _, e := range edges {
@@ -121,17 +123,14 @@ func FuzzPluginFunctions(f *testing.F) {
 		}
 		defer in.unlock()
 		defer m.pool.give(in)
-		in.kernel.reset([]byte(`{}`))
+		in.guest.Initializers(func(string) bool { return false }) // a fresh memory
 		task := in.newTask(&requestingEnv{})
 		defer delete(in.tasks, task.id)
 		key := keys[which%uint(len(keys))]
-		params, _ := wazeroTypes(hostFunctions[key].typ)
-		_, err = in.newCall(ctx, "fuzz", task).call(key[0]+"."+key[1], []uint64{a, b, c}[:len(params)]...)
+		params, _ := wazeroTypes(hostFunctions[key].Type)
+		_, err = in.newCall(ctx, "fuzz", task).Run(key[0]+"."+key[1], []uint64{a, b, c}[:len(params)]...)
 		if err != nil && !errors.Is(err, ErrMemory) && !errors.Is(err, ErrMessage) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", key, err)
-		}
-		if used := len(in.kernel.arena); used > in.kernel.limit+8 {
-			t.Errorf("%v: %d bytes of memory, the limit is %d", key, used, in.kernel.limit)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
@@ -17,18 +18,15 @@ func (in *instance) initialize(ctx context.Context) error {
 			return in.m.refuse(fmt.Errorf("data at %d lies outside of the memory", d.Offset))
 		}
 	}
-	first := []initializer{{name: abi.ExportInitialize}}
-	if in.kernel != nil {
-		first = initializers(func(name string) bool { return in.mod.ExportedFunction(name) != nil })
-		in.kernel.reset(nil)
-	}
-	for _, init := range append([]initializer{{name: prepare.Start}}, first...) {
-		if in.mod.ExportedFunction(init.name) == nil {
+	exported := func(name string) bool { return in.mod.ExportedFunction(name) != nil }
+	first := guests.Initializer{Name: prepare.Start}
+	for _, init := range append([]guests.Initializer{first}, in.guest.Initializers(exported)...) {
+		if !exported(init.Name) {
 			continue
 		}
-		c := in.newCall(ctx, init.name, nil)
+		c := in.newCall(ctx, init.Name, nil)
 		c.registering = true
-		if _, err := c.call(init.name, init.params...); err != nil {
+		if _, err := c.Run(init.Name, init.Params...); err != nil {
 			return err
 		}
 	}
@@ -44,19 +42,18 @@ func (in *instance) register(ctx context.Context) error {
 	}
 	c := in.newCall(ctx, abi.ExportRegister, nil)
 	c.registering = true
-	size, write := sendBytes(request)
-	data, err := c.exchange(size, write)
+	data, err := c.exchange(guests.Message{Text: request})
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil { // the context cut the guest's sleeps short, and the guest continued
-		return c.fail(&stopped{context.Cause(ctx)})
+		return c.Fail(&guests.Stopped{Err: context.Cause(ctx)})
 	}
 	switch {
 	case in.m.registered == nil:
 		in.m.registered = append([]byte{}, data...)
 	case string(in.m.registered) != string(data):
-		return c.fail(fmt.Errorf("%w: the registration differs from that of another instance: %s", ErrMessage, firstDifference(in.m.registered, data)))
+		return c.Fail(fmt.Errorf("%w: the registration differs from that of another instance: %s", ErrMessage, firstDifference(in.m.registered, data)))
 	}
 	return nil
 }

@@ -36,10 +36,11 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err != nil {
 		return nil, m.refuse(err)
 	}
-	if err := checkContract(source); err != nil {
+	kind := kindOf(source)
+	if err := kind.check(source); err != nil {
 		return nil, m.refuse(err)
 	}
-	m.plugin = isPlugin(source)
+	m.kind, m.newGuest = kind.name, kind.guests(&m.options)
 	m.imports, m.exports = functionsOf(source) // the source is not kept
 	m.entries = map[string]uint64{}
 	for i, name := range source.Entries() {

@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
@@ -18,10 +19,26 @@ import (
 type Module struct {
 	name    string
 	digest  string
+	kind    Kind
 	options Options
 	carried map[string]string // the configuration that is embedded in the module
-	plugin  bool              // an Extism plugin
-	program *program          // replaces all WebAssembly fields; nil for modules
+
+	code
+	newGuest func() guests.Guest // of an instance
+	program  connection
+	pool     *pool
+
+	streams [2]*lockedWriter
+	output  *outputLimit
+	warned  atomic.Bool // about sleeping
+	counts
+
+	registration *abi.Registration
+	registered   []byte // as the guest wrote it: equal in every instance
+}
+
+// code is a module in the engine; empty for a native program.
+type code struct {
 	imports []Function
 	exports []Function
 	entries map[string]uint64 // numbers for prepare.Enter
@@ -30,18 +47,7 @@ type Module struct {
 	cache    wazero.CompilationCache // nil: no cache
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
-	streams  [2]*lockedWriter
-	output   *outputLimit
-	pool     *pool
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
-
-	warned atomic.Bool // about sleeping
-
-	meter           meter
-	stopped, failed atomic.Int64
-
-	registration *abi.Registration
-	registered   []byte // as the guest wrote it: equal in every instance
 }
 
 // Name returns the name that was passed to Load.
@@ -55,8 +61,8 @@ func (m *Module) Digest() string { return m.digest }
 // for a script, its text and its name. The caller must not change it.
 func (m *Module) Carried() map[string]string { return m.carried }
 
-// IsPlugin reports whether the module was made with a development kit of Extism.
-func (m *Module) IsPlugin() bool { return m.plugin }
+// Kind returns the kind of guests that the module belongs to.
+func (m *Module) Kind() Kind { return m.kind }
 
 // Registration returns the registration of the guest. The caller must not change it.
 func (m *Module) Registration() *abi.Registration { return m.registration }
@@ -121,14 +127,13 @@ func (in *instance) ask(ctx context.Context, q *abi.Questions, body []byte, env 
 	t := in.newTask(env)
 	defer delete(in.tasks, t.id)
 	c := in.newCall(ctx, abi.ExportAsk, t)
-	size, write := sendFrame(frame(header, body)...)
-	data, err := c.exchange(size, write, uint64(t.id))
+	data, err := c.exchange(guests.Message{Task: t.id, Text: header, Framed: true, Body: body})
 	if err != nil {
 		return nil, err
 	}
 	answers, err := decodeAnswers(data, len(q.Questions))
 	if err != nil {
-		return nil, c.fail(err)
+		return nil, c.Fail(err)
 	}
 	return answers, nil
 }
@@ -149,10 +154,10 @@ func (m *Module) Close(ctx context.Context) error {
 	return m.free(ctx)
 }
 
-// free frees the runtime, the snapshot and the cache.
+// free frees the runtime, the snapshot and the cache, or ends the native program.
 func (m *Module) free(ctx context.Context) error {
-	if m.program != nil {
-		return m.program.hangUp()
+	if m.program.close != nil {
+		return m.program.close()
 	}
 	err := m.runtime.Close(ctx)
 	if s := m.snapshot.Swap(nil); s != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
 // talker is a guest that writes 30 lines of 100 bytes when it registers.
@@ -13,7 +14,7 @@ func talker() []byte {
 	line := asm.Cat(asm.I32Const(2), asm.I32Const(iovecAt), asm.I32Const(1), asm.I32Const(iovecAt+8), asm.Call(0), asm.Drop)
 	register := asm.Cat(asm.Repeat(30, line...), asm.Text(registrationAt, asm.Registration))
 	g := asm.Guest(nil).With(asm.Func{Export: "kopf_register", Params: []byte{asm.I32, asm.I32}, Results: []byte{asm.I64}, Code: register})
-	g.Imports = []asm.Import{{Module: wasiModule, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
+	g.Imports = []asm.Import{{Module: wasi.Module, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
 	iovec := string([]byte{lineAt & 0xff, lineAt >> 8, 0, 0, 100, 0, 0, 0})
 	g.Data = append(g.Data, asm.Data{Offset: registrationAt, Bytes: asm.Registration},
 		asm.Data{Offset: iovecAt, Bytes: iovec}, asm.Data{Offset: lineAt, Bytes: strings.Repeat("x", 99) + "\n"})

@@ -25,7 +25,7 @@ func (m *Module) permitsFor(kind abi.Kind) chan struct{} {
 // an instance gets an exclusive one.
 func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*instance, error) {
 	switch {
-	case m.program != nil:
+	case m.pool.only != nil:
 		return m.board(ctx, env)
 	case inv.Kind != abi.KindDaemon && inv.Kind != abi.KindBackground:
 		return m.acquire(ctx, m.permitsFor(inv.Kind), env)
@@ -40,7 +40,7 @@ func (m *Module) place(ctx context.Context, inv *abi.Invocation, env Env) (*inst
 	}
 }
 
-// board adds a task to a native program.
+// board adds a task to the only instance.
 func (m *Module) board(ctx context.Context, env Env) (*instance, error) {
 	in, err := m.acquire(ctx, nil, env)
 	if err == nil {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"math/rand"
 	"testing"
 	"time"
 
@@ -65,57 +64,6 @@ func TestDaemonsOfPluginsComputeInSteps(t *testing.T) {
 	step := livesOn(t, pluginDaemon(spin), Options{ComputeLimit: time.Hour}, steps) / steps
 	limit := 10*step + 200*time.Millisecond
 	livesOn(t, pluginDaemon(spin), Options{ComputeLimit: limit}, int(4*limit/step)) // four times the limit in all
-}
-
-// TestKernelMemory: blocks that are in use never overlap, are zero at first, and keep what is in them; what is freed
-// is used again.
-func TestKernelMemory(t *testing.T) {
-	for seed := range int64(20) {
-		rnd := rand.New(rand.NewSource(seed))
-		k := &kernel{limit: 1 << 16}
-		k.reset([]byte("the input"))
-		used := map[uint64]byte{}
-		for range 5000 {
-			if len(used) == 0 || rnd.Intn(2) == 0 && len(used) < 20 {
-				offset := k.alloc(nil, uint64(rnd.Intn(1000)+1))
-				mark := byte(rnd.Intn(255) + 1)
-				for _, b := range k.at(offset) {
-					if b != 0 {
-						t.Fatalf("seed %d: a new block is not zero", seed)
-					}
-				}
-				for i := range k.at(offset) {
-					k.at(offset)[i] = mark
-				}
-				used[offset] = mark
-				continue
-			}
-			for offset, mark := range used {
-				for _, b := range k.at(offset) {
-					if b != mark {
-						t.Fatalf("seed %d: a block was changed", seed)
-					}
-				}
-				k.free(offset)
-				k.free(offset + 1) // no block
-				delete(used, offset)
-				break
-			}
-		}
-		if string(k.at(kernelStart)) != "the input" {
-			t.Errorf("seed %d: the input is %q", seed, k.at(kernelStart))
-		}
-		for offset := range used {
-			k.free(offset)
-		}
-		if len(k.freed.free) != 0 || len(k.arena) != kernelStart+16 {
-			t.Errorf("seed %d: %d bytes and %d spans are left", seed, len(k.arena), len(k.freed.free))
-		}
-		k.free(kernelStart)
-		if k.input.size != 0 || len(k.arena) != kernelStart {
-			t.Errorf("seed %d: the input is not freed", seed)
-		}
-	}
 }
 
 // TestInitializersOfPlugins: those of Haskell have two, others one.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests/extism"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
@@ -51,9 +52,9 @@ func pluginModule(start []byte, imports ...asm.Import) asm.Module {
 	return asm.Module{
 		Memory: []uint32{1},
 		Imports: append([]asm.Import{
-			{Module: pluginEnv, Name: "alloc", Params: one, Results: one},
-			{Module: pluginEnv, Name: "store_u64", Params: two},
-			{Module: pluginEnv, Name: "output_set", Params: two},
+			{Module: extism.EnvModule, Name: "alloc", Params: one, Results: one},
+			{Module: extism.EnvModule, Name: "store_u64", Params: two},
+			{Module: extism.EnvModule, Name: "output_set", Params: two},
 		}, imports...),
 		Funcs: []asm.Func{
 			{Export: "kopf_register", Results: []byte{asm.I32}, Locals: local, Code: asm.Cat(output(asm.Registration), ok)},
@@ -63,11 +64,11 @@ func pluginModule(start []byte, imports ...asm.Import) asm.Module {
 }
 
 func env64(name string, params, results []byte) asm.Import {
-	return asm.Import{Module: pluginEnv, Name: name, Params: params, Results: results}
+	return asm.Import{Module: extism.EnvModule, Name: name, Params: params, Results: results}
 }
 
 func user64(name string, params []byte) asm.Import {
-	return asm.Import{Module: pluginUser, Name: name, Params: params, Results: one}
+	return asm.Import{Module: extism.UserModule, Name: name, Params: params, Results: one}
 }
 
 // TestPluginWithoutMemory: what a plugin needs may all be the host's.
@@ -200,27 +201,8 @@ func TestPluginRequests(t *testing.T) {
 	}
 }
 
-// TestDocuments: messages of plugins are one object.
-func TestDocuments(t *testing.T) {
-	tests := []struct {
-		text  string
-		parts []part
-		want  string
-	}{
-		{`{"a":1}`, []part{{"task", []byte("1")}, {"body", []byte(`{}`)}}, `{"task":1,"body":{},"a":1}`},
-		{`{}`, []part{{"task", []byte("1")}, {"old", nil}}, `{"task":1}`},
-		{``, []part{{"body", []byte("[]")}}, `{"body":[]}`},
-		{` {"a":1} `, nil, `{"a":1}`},
-	}
-	for _, tt := range tests {
-		if got := string(jsonObject([]byte(tt.text), tt.parts)); got != tt.want {
-			t.Errorf("%s with %v: %s, want %s", tt.text, tt.parts, got, tt.want)
-		}
-	}
-}
-
-// TestModulesThatAreNoPlugins: told apart before any code runs.
-func TestModulesThatAreNoPlugins(t *testing.T) {
+// TestOtherModulesAreNoPlugins: the host refuses them before any code runs.
+func TestOtherModulesAreNoPlugins(t *testing.T) {
 	good := pluginModule(asm.I32Const(0))
 	wrong := good.With(asm.Func{Export: "kopf_start", Params: one, Results: []byte{asm.I32}, Code: asm.I32Const(0)})
 	noMemory := good
@@ -246,36 +228,5 @@ func TestModulesThatAreNoPlugins(t *testing.T) {
 		if !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
-	}
-}
-
-// TestVariables: a plugin keeps some, but not everything.
-func TestVariables(t *testing.T) {
-	const limit = 1 << 20
-	k := &kernel{maxVars: limit}
-	half := make([]byte, limit/2)
-	steps := []struct {
-		name   string
-		value  []byte
-		exists bool
-		fits   bool
-	}{
-		{"a", half, true, true},
-		{"b", half, true, false},
-		{"a", half, true, true},
-		{"a", nil, false, true},
-		{"b", half, true, true},
-		{"c", nil, false, true},
-		{"d", half, true, false},
-		{"b", []byte("x"), true, true},
-		{"d", half, true, true},
-	}
-	for i, s := range steps {
-		if got := k.set(s.name, s.value, s.exists); got != s.fits {
-			t.Errorf("step %d: %v", i, got)
-		}
-	}
-	if k.stored != len("b")+len("x")+len("d")+len(half) || len(k.vars) != 2 {
-		t.Errorf("%d bytes in %d variables", k.stored, len(k.vars))
 	}
 }

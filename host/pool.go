@@ -36,6 +36,10 @@ type pool struct {
 
 	stacks *stacks
 
+	// only is the one instance of a guest that the engine cannot create or discard: a native
+	// program. It has all tasks and no permits. Nil: the pool has any number of instances.
+	only *instance
+
 	mu       sync.Mutex
 	idle     []*instance // the last used one is at the end, because its memory is warm
 	shared   []*instance // with daemons, and room for more
@@ -54,6 +58,12 @@ func newPool(o *Options) *pool {
 	}
 }
 
+// addOnly makes an instance the only one. The constant load keeps it from being given back.
+func (p *pool) addOnly(in *instance) {
+	in.load = 1
+	p.only, p.living[in], p.made = in, true, 1
+}
+
 // errClosed is the error of calls of a closed module.
 var errClosed = errors.New("the module is closed")
 
@@ -63,8 +73,8 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
 	}
-	if m.program != nil {
-		return m.program.in, m.program.in.lock(ctx, env)
+	if in := m.pool.only; in != nil {
+		return in, in.lock(ctx, env)
 	}
 	if err := seize(ctx, permits, env); err != nil {
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, err)
@@ -112,8 +122,8 @@ func (p *pool) take(m *Module) (in *instance, fresh bool, err error) {
 // give takes back an instance without tasks, which the caller holds. It closes an instance
 // that cannot be used again.
 func (p *pool) give(in *instance) {
-	if in.program != nil {
-		return // a native program always has exactly this instance
+	if in == p.only {
+		return
 	}
 	permits := in.permits
 	if !p.keep(in) {

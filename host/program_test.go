@@ -14,22 +14,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/guests/native"
 )
 
 const registered = `{"sdk": "test", "handlers": [{"kind": "create", "id": "fn", "fn": "fn", "resource": {"args": ["things"]}}]}`
 
-// played is a program at the other end of a connection, as a function of the calls:
-// it answers them, and may ask before.
-type played func(p *program, call message) (abi.MessageKind, string)
+// program is a program at the other end of a connection.
+type program struct{ conn net.Conn }
 
-// connect meets a program that a test plays.
+// played is what a program does, as a function of the calls: it answers them, and may ask
+// before.
+type played func(p *program, call native.Message) (abi.MessageKind, string)
+
+// connect connects to a program that a test plays.
 func connect(t *testing.T, o Options, play played) (*Module, error) {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	p := &program{conn: theirs, messages: make(chan message)}
+	p := &program{theirs}
 	go func() { // Ends with the connection.
 		for {
-			call, err := readMessage(theirs)
+			call, err := native.Read(theirs)
 			if err != nil {
 				return
 			}
@@ -41,7 +45,7 @@ func connect(t *testing.T, o Options, play played) (*Module, error) {
 				_ = theirs.Close()
 				return
 			}
-			if p.send(kind, call.Task, []byte(text)) != nil {
+			if native.Write(theirs, kind, call.Task, []byte(text)) != nil {
 				return
 			}
 		}
@@ -56,22 +60,22 @@ func connect(t *testing.T, o Options, play played) (*Module, error) {
 // asked asks the host in the name of a program.
 func (p *program) asked(t *testing.T, kind abi.MessageKind, task uint32, data ...[]byte) (int64, string) {
 	t.Helper()
-	if err := p.send(kind, task, data...); err != nil {
+	if err := native.Write(p.conn, kind, task, data...); err != nil {
 		t.Error(err)
 	}
-	m, err := readMessage(p.conn)
-	if err != nil || m.Kind != abi.MessageResult || len(m.data) < 8 {
+	m, err := native.Read(p.conn)
+	if err != nil || m.Kind != abi.MessageResult || len(m.Data) < 8 {
 		t.Errorf("got the result %v and the error %v", m, err)
 		return 0, ""
 	}
-	return int64(binary.LittleEndian.Uint64(m.data)), string(m.data[8:])
+	return int64(binary.LittleEndian.Uint64(m.Data)), string(m.Data[8:])
 }
 
 func u32Bytes(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 
 func TestProgramIsAsked(t *testing.T) {
 	t.Parallel()
-	m, err := connect(t, Options{}, func(_ *program, call message) (abi.MessageKind, string) {
+	m, err := connect(t, Options{}, func(_ *program, call native.Message) (abi.MessageKind, string) {
 		if call.Kind == abi.MessageStart {
 			return abi.MessageAnswer, `{"step": "wait", "seconds": 1}`
 		}
@@ -102,7 +106,7 @@ func TestProgramAsks(t *testing.T) {
 	const long = 5000
 	options := Options{Config: map[string]string{"a": "1"}, Secrets: map[string]string{"s": "2"}}
 	var got []string
-	m, err := connect(t, options, func(p *program, call message) (abi.MessageKind, string) {
+	m, err := connect(t, options, func(p *program, call native.Message) (abi.MessageKind, string) {
 		task := call.Task
 		note := func(n int64, out string) { got = append(got, strings.TrimSpace(strconv.FormatInt(n, 10)+" "+out)) }
 		note(p.asked(t, abi.MessageConfig, 0, []byte("a")))
@@ -134,7 +138,7 @@ func TestProgramAsks(t *testing.T) {
 
 func TestProgramPanics(t *testing.T) {
 	t.Parallel()
-	m, err := connect(t, Options{}, func(_ *program, call message) (abi.MessageKind, string) {
+	m, err := connect(t, Options{}, func(_ *program, call native.Message) (abi.MessageKind, string) {
 		return abi.MessagePanicked, "panicked: why not\nmain.rs:1"
 	})
 	if err != nil {
@@ -155,9 +159,9 @@ func TestProgramBreaksOff(t *testing.T) {
 		play played
 		says string
 	}{
-		"it ends":          {func(*program, message) (abi.MessageKind, string) { return 0, "" }, "the program is gone"},
-		"it answers trash": {func(*program, message) (abi.MessageKind, string) { return abi.MessageAnswer, "trash" }, "broken message"},
-		"it boasts": {func(p *program, _ message) (abi.MessageKind, string) {
+		"it ends":          {func(*program, native.Message) (abi.MessageKind, string) { return 0, "" }, "the program is gone"},
+		"it answers trash": {func(*program, native.Message) (abi.MessageKind, string) { return abi.MessageAnswer, "trash" }, "broken message"},
+		"it boasts": {func(p *program, _ native.Message) (abi.MessageKind, string) {
 			_, _ = p.conn.Write(abi.MessageHeader{Kind: abi.MessageAnswer, Size: 1 << 31}.Append(nil)) // the host has gone
 			return 0, ""
 		}, "the limit is 67108864"},
@@ -182,8 +186,8 @@ func TestProgramBreaksOff(t *testing.T) {
 // TestProgramAtABreakpoint: nothing limits it, until the operator ends.
 func TestProgramAtABreakpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, err := connect(t, Options{ComputeLimit: time.Second, StopGrace: time.Second}, func(p *program, _ message) (abi.MessageKind, string) {
-			_, _ = readMessage(p.conn) // until the host hangs up
+		m, err := connect(t, Options{ComputeLimit: time.Second, StopGrace: time.Second}, func(p *program, _ native.Message) (abi.MessageKind, string) {
+			_, _ = native.Read(p.conn) // until the host hangs up
 			return 0, ""
 		})
 		if err != nil {

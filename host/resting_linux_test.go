@@ -96,7 +96,7 @@ func TestStacks(t *testing.T) {
 	for range 2 {
 		have := 0
 		for _, task := range tasks {
-			if task.in.functions.Load() != nil {
+			if task.in.exports.Load() != nil {
 				have++
 			}
 			if _, err := task.Resume(t.Context(), abi.Answer{}); err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// functions are the exports of an instance that were called. For each of them, the engine
-// keeps a stack of ten kilobytes, or of the largest size that a call has needed.
-type functions struct {
+// exports are the exported functions of an instance that were called. For each of them, the
+// engine keeps a stack of ten kilobytes, or of the largest size that a call has needed.
+type exports struct {
 	enter  api.Function            // prepare.Enter
 	others map[string]api.Function // that prepare.Enter does not reach
 }
 
-// stacks are the recently called instances, which have functions. All other instances wait
+// stacks are the recently called instances, which have exports. All other instances wait
 // for time, requests or work. For a small instance, the stack would be most of its memory.
 type stacks struct {
 	limit int
@@ -24,32 +24,32 @@ type stacks struct {
 	all []*instance // the oldest grant is at the front
 }
 
-// leastStacks is the minimum number of instances that have functions: more than compute at
+// leastStacks is the minimum number of instances that have exports: more than compute at
 // once.
 const leastStacks = 8
 
 func newStacks() *stacks { return &stacks{limit: max(leastStacks, 2*runtime.GOMAXPROCS(0))} }
 
-// grant gives functions to an instance, and takes those of another instance for it. A
+// grant gives exports to an instance, and takes those of another instance for it. A
 // running call of the other instance keeps what it needs.
-func (s *stacks) grant(in *instance) *functions {
-	fns := &functions{others: map[string]api.Function{}}
-	in.functions.Store(fns)
+func (s *stacks) grant(in *instance) *exports {
+	fns := &exports{others: map[string]api.Function{}}
+	in.exports.Store(fns)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, in)
 	if len(s.all) > s.limit {
-		s.all[0].functions.Store(nil)
+		s.all[0].exports.Store(nil)
 		s.all = slices.Delete(s.all, 0, 1)
 	}
 	return fns
 }
 
-// revoke takes the functions of an instance that ends, or that may have a large stack. The
+// revoke takes the exports of an instance that ends, or that may have a large stack. The
 // engine lets stacks grow to some hundred megabytes, and never shrinks them. Code that has
 // used less than one budget cannot have grown its stack far.
 func (s *stacks) revoke(in *instance) {
-	in.functions.Store(nil)
+	in.exports.Store(nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = slices.DeleteFunc(s.all, func(other *instance) bool { return other == in })

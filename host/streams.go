@@ -3,18 +3,15 @@ package host
 import (
 	"bytes"
 	"io"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Limits of output, in bytes.
 const (
-	maxLine   = 64 << 10 // a longer line is split
-	maxStderr = 32 << 10 // of one call, kept for the stack of an error
-	lineCost  = 16       // cost of a line in addition to its length
+	maxLine  = 64 << 10 // a longer line is split
+	lineCost = 16       // cost of a line in addition to its length
 )
 
 // lineWriter collects the output of an instance to one stream, and passes on whole lines.
@@ -67,26 +64,4 @@ func (w *lockedWriter) Write(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, _ = w.to.Write(line)
-}
-
-// write receives the output of the guest.
-func (c *call) write(fd uint32, data []byte) {
-	if fd == 2 {
-		c.stderr = append(c.stderr, data[:min(len(data), maxStderr-len(c.stderr))]...)
-	}
-	c.in.streams[fd-1].write(data)
-}
-
-// Levels of log lines. See abi/SPEC.md, "Host functions".
-const (
-	levelWarning  = 30
-	levelCritical = 50
-)
-
-// validText replaces invalid UTF-8.
-func validText(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/host/guests"
 )
 
 // Task is one call of a handler. Its methods are safe for concurrent use: calls on one
@@ -19,8 +21,9 @@ import (
 type Task struct {
 	in  *instance
 	id  uint32
-	env Env
 	key string // see culprits; empty for questions
+
+	functions functions.Task
 
 	child bool // uses the place of its parent
 	meter meter
@@ -33,7 +36,6 @@ type Task struct {
 	lives    bool // the task is done, with children or transformations
 	changes  bool // the task is done, with transformations
 	released bool
-	cached   abi.Segment // the most recently requested segment
 }
 
 // Resume continues a waiting task, and returns its next step.
@@ -50,8 +52,7 @@ func (t *Task) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error)
 		return nil, fmt.Errorf("task %d of %s does not wait", t.id, t.in.m.name)
 	}
 	c := t.in.newCall(ctx, abi.ExportResume, t)
-	size, write := sendBytes(message)
-	data, err := c.exchange(size, write, uint64(t.id))
+	data, err := c.exchange(guests.Message{Task: t.id, Text: message})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (t *Task) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error)
 
 // hold takes the instance of a task that is not released.
 func (t *Task) hold(ctx context.Context) error {
-	if err := t.in.holdUntil(ctx, t.env); err != nil {
+	if err := t.in.holdUntil(ctx, t.functions.Env); err != nil {
 		return fmt.Errorf("task %d of %s: %w", t.id, t.in.m.name, err)
 	}
 	if t.released { // other tasks may own the instance: return without waiting for it
@@ -73,10 +74,11 @@ func (t *Task) hold(ctx context.Context) error {
 
 // step decodes the answer of start and resume, and records which calls may follow.
 func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
-	t.waits, t.lives, t.changes, t.cached = false, false, false, abi.Segment{}
+	t.waits, t.lives, t.changes = false, false, false
+	t.functions.Forget()
 	step, err := decodeStep(data)
 	if err != nil {
-		return nil, c.fail(err)
+		return nil, c.Fail(err)
 	}
 	t.waits = step.Step != abi.StepDone
 	if t.in.rests(step) {
@@ -113,22 +115,11 @@ func (t *Task) begin(ctx context.Context, inv *abi.Invocation, body []byte) (*ab
 		return nil, fmt.Errorf("invocation for %s: %w", abi.ExportStart, err)
 	}
 	c := t.in.newCall(ctx, abi.ExportStart, t)
-	size, write := sendFrame(frame(header, body)...)
-	data, err := c.exchange(size, write, uint64(t.id))
+	data, err := c.exchange(guests.Message{Task: t.id, Text: header, Framed: true, Body: body})
 	if err != nil {
 		return nil, err
 	}
 	return t.step(c, data)
-}
-
-// frame returns the message of start and ask: the header, and the body if there is an
-// object.
-func frame(header, body []byte) []abi.Segment {
-	segments := []abi.Segment{{Tag: abi.TagHeader, Data: header}}
-	if len(body) > 0 {
-		segments = append(segments, abi.Segment{Tag: abi.TagBody, Data: body})
-	}
-	return segments
 }
 
 // Ask calls callbacks of the task's children. It uses the task's own instance, because only
@@ -173,14 +164,13 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("task %d of %s has no transformations", t.id, t.in.m.name)
 	}
 	c := t.in.newCall(ctx, abi.ExportTransform, t)
-	size, write := sendBytes(body)
-	data, err := c.exchange(size, write, uint64(t.id))
+	data, err := c.exchange(guests.Message{Task: t.id, Text: body})
 	if err != nil {
 		return nil, err
 	}
 	result, err := decodeTransform(data)
 	if err != nil {
-		return nil, c.fail(err)
+		return nil, c.Fail(err)
 	}
 	if result.Error != nil {
 		return nil, &HandlerError{Module: t.in.m.name, Guest: *result.Error}
@@ -197,7 +187,7 @@ const releaseLimit = time.Second
 func (t *Task) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
-	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.env) // never fails; all running calls are bounded
+	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.functions.Env) // never fails; all running calls are bounded
 	defer t.in.release()
 	if t.released {
 		return
@@ -206,7 +196,7 @@ func (t *Task) Release(ctx context.Context) {
 	if t.waits {
 		t.in.tainted = true
 	}
-	isKept := t.lives || t.waits && t.in.program != nil
+	isKept := t.lives || t.waits && t.in.isOnly() // other instances are discarded with a waiting task
 	if isKept && t.in.dead == nil {
 		t.forget(ctx)
 	}
@@ -220,7 +210,7 @@ func (t *Task) Release(ctx context.Context) {
 func (t *Task) forget(ctx context.Context) {
 	takeCore()
 	defer leaveCore()
-	if t.in.program != nil { // it may have stopped at a breakpoint
+	if t.in.isOnly() { // it may have stopped at a breakpoint
 		ctx = context.WithoutCancel(ctx)
 	}
 	// An error makes the instance unusable, and has no other consequence.
@@ -234,13 +224,4 @@ func (in *instance) vacate(place bool) {
 	if in.m.pool.leave(in, place) && len(in.tasks) == 0 {
 		in.m.pool.give(in)
 	}
-}
-
-// segment fetches a segment, and keeps it for the next call, because guests ask for the
-// length first.
-func (t *Task) segment(tag uint32) []byte {
-	if t.cached.Data == nil || t.cached.Tag != tag {
-		t.cached = abi.Segment{Tag: tag, Data: t.env.Segment(tag)}
-	}
-	return t.cached.Data
 }

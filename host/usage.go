@@ -52,6 +52,12 @@ func (m *Module) Usage() Usage {
 // release.
 func (t *Task) Spent() Spent { return t.meter.spent() }
 
+// counts are the cost and the failures of a module.
+type counts struct {
+	meter           meter
+	stopped, failed atomic.Int64 // see Usage
+}
+
 // meter accumulates the cost.
 type meter struct {
 	calls, computing, fuel atomic.Int64
@@ -65,15 +71,4 @@ func (m *meter) add(computing time.Duration, yields int) {
 	m.calls.Add(1)
 	m.computing.Add(int64(computing))
 	m.fuel.Add(int64(yields) * prepare.Budget)
-}
-
-// settle adds the cost of the call since the last settle.
-func (c *call) settle() {
-	now := time.Now()
-	computing := max(0, now.Sub(c.settled)-(c.slept-c.settledSleep))
-	c.in.m.meter.add(computing, c.yields)
-	if c.owner != nil {
-		c.owner.meter.add(computing, c.yields)
-	}
-	c.settled, c.settledSleep, c.yields = now, c.slept, 0
 }

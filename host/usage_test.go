@@ -42,12 +42,12 @@ func TestUsage(t *testing.T) {
 
 func TestSleepIsNotSpent(t *testing.T) {
 	m := bare(t, nil)
-	c := &call{in: &instance{m: m}, settled: time.Now().Add(-time.Hour), slept: 59 * time.Minute}
-	c.settle()
+	c := &call{in: &instance{m: m}, budget: budget{settled: time.Now().Add(-time.Hour), slept: 59 * time.Minute}}
+	c.Settle()
 	if got := m.Usage().Computing; got < time.Minute || got > 30*time.Minute {
 		t.Errorf("%v of a minute of computing are counted", got)
 	}
-	c.settle()
+	c.Settle()
 	if got := m.Usage(); got.Calls != 2 || got.Computing > 30*time.Minute {
 		t.Errorf("what was counted is counted again: %+v", got)
 	}

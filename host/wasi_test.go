@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
+	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
 // writes remembers each write.
@@ -98,7 +99,7 @@ func TestOutputLimitReports(t *testing.T) {
 func TestOutputIsEscaped(t *testing.T) {
 	const text = "\x1b]0;title\a\x1b[2J\rforged\u202e\xff\n"
 	g := asm.Guest(asm.Cat(asm.I32Const(2), asm.I32Const(3000), asm.I32Const(1), asm.I32Const(3016), asm.Call(0), asm.Drop))
-	g.Imports = []asm.Import{{Module: wasiModule, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
+	g.Imports = []asm.Import{{Module: wasi.Module, Name: "fd_write", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}, Results: []byte{asm.I32}}}
 	iovec := string([]byte{0xd0, 0x0b, 0, 0, byte(len(text)), 0, 0, 0}) // 3024, the length
 	g.Data = append(g.Data, asm.Data{Offset: 3000, Bytes: iovec}, asm.Data{Offset: 3024, Bytes: text})
 	var out writes

@@ -49,6 +49,13 @@ var rooms = []room{
 	{folder: "host/configuration", may: []string{"host/sections", "internal"}, never: []string{outside, "net", "os"}},
 	{folder: "host/sections", may: []string{"host/internal/wasm"}, never: []string{outside, "net", "os"}},
 	{folder: "host/internal/wasm", never: []string{outside, "net", "os"}},
+	{folder: "host/imports", may: []string{"host/prepare"}, never: append([]string{"net", "os"}, artifactsNever...)},
+	{folder: "host/functions", may: []string{"abi", "internal"}, never: []string{outside, "net", "os"}},
+	{folder: "host/wasi", may: []string{"host/imports"}, never: append([]string{"net", "os"}, artifactsNever...)},
+	// The kinds of guests do not know each other, nor the engine.
+	{folder: "host/guests/standard", may: kindMay, never: []string{"net", "os", module + "/host/guests/extism", module + "/host/guests/native"}},
+	{folder: "host/guests/extism", may: kindMay, never: []string{"net", "os", module + "/host/guests/standard", module + "/host/guests/native"}},
+	{folder: "host/guests/native", may: kindMay, never: []string{module + "/host/guests/standard", module + "/host/guests/extism", module + "/host/wasi"}},
 	{folder: "host/registration", may: []string{"abi", "internal"}, never: artifactsNever},
 
 	{folder: "reactor", may: []string{"abi", "internal", "stores"}, never: []string{"github.com/tetratelabs", "github.com/extism", "oras.land"}},
@@ -74,6 +81,9 @@ var rooms = []room{
 
 // artifactsNever are the packages about artifacts, and what they stand on.
 var artifactsNever = []string{module + "/artifacts", "oras.land", "github.com/sigstore", "github.com/opencontainers"}
+
+// kindMay are the packages that kinds of guests stand on.
+var kindMay = []string{"abi", "internal", "host/functions", "host/guests", "host/imports", "host/prepare", "host/wasi"}
 
 var (
 	pureMay   = []string{"abi", "internal", "stores", "reactor/diffs"}
@@ -133,38 +143,96 @@ var reactorRooms = []string{
 	"", // the operator
 }
 
-func TestReactorWalksOneWay(t *testing.T) {
-	folders, err := os.ReadDir(filepath.Join("..", "reactor"))
+func TestReactorWalksOneWay(t *testing.T) { walksOneWay(t, "reactor", reactorRooms) }
+
+// hostRooms are the packages of the host in the same order: below what, above the engine.
+var hostRooms = []string{
+	// the file of a module
+	"internal/wasm", "internal/asm", "sections", "configuration", "declaration", "registration", "prepare", "compiler", "linear",
+	// what guests call
+	"imports", "functions", "wasi",
+	// the kinds of guests
+	"guests", "guests/standard", "guests/extism", "guests/native",
+	"", // the engine
+}
+
+func TestHostWalksOneWay(t *testing.T) { walksOneWay(t, "host", hostRooms) }
+
+// TestEngineKnowsNoKinds shows that only two files of the engine name a kind of guests.
+func TestEngineKnowsNoKinds(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "host", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range folders {
-		if folder.IsDir() && !slices.Contains(reactorRooms, folder.Name()) {
-			t.Errorf("reactor/%s has no place in the order of rooms", folder.Name())
+	named := map[string]bool{"kinds.go": true, "connect.go": true}
+	r := room{folder: "host", never: []string{module + "/host/guests/standard", module + "/host/guests/extism", module + "/host/guests/native"}}
+	for _, file := range files {
+		if forTests(file) {
+			continue
+		}
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range r.violations(t, src) {
+			if strings.HasPrefix(imp, module+"/host/guests/") && !named[filepath.Base(file)] {
+				t.Errorf("%s imports %s: let it ask the interface guests.Guest", file, imp)
+			}
 		}
 	}
-	for i, name := range reactorRooms {
-		files, err := filepath.Glob(filepath.Join("..", "reactor", name, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("reactor/%s: no files: %v", name, err)
+}
+
+// walksOneWay checks that each package below a folder imports only those before it.
+func walksOneWay(t *testing.T, root string, order []string) {
+	t.Helper()
+	all, err := goFiles(filepath.Join("..", root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]string{}
+	for _, file := range all {
+		folder, err := filepath.Rel(filepath.Join("..", root), filepath.Dir(file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		r := room{folder: "reactor/" + name}
-		for _, before := range reactorRooms[:i] {
-			r.may = append(r.may, "reactor/"+before)
+		if folder = filepath.ToSlash(folder); folder == "." {
+			folder = ""
 		}
-		for _, file := range files {
-			if forTests(file) {
-				continue
-			}
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, imp := range r.violations(t, src) {
-				if strings.HasPrefix(imp, module+"/reactor") {
-					t.Errorf("%s imports %s, which comes after it", file, imp)
-				}
-			}
+		files[folder] = append(files[folder], file)
+	}
+	for folder := range files {
+		if !slices.Contains(order, folder) {
+			t.Errorf("%s/%s has no place in the order of packages", root, folder)
+		}
+	}
+	for i, name := range order {
+		if len(files[name]) == 0 {
+			t.Fatalf("%s/%s: no files", root, name)
+		}
+		var before []string
+		for _, earlier := range order[:i] {
+			before = append(before, module+"/"+root+"/"+earlier)
+		}
+		for _, file := range files[name] {
+			checkOrder(t, file, module+"/"+root, before)
+		}
+	}
+}
+
+// checkOrder reports the imports of a file that come after its package.
+func checkOrder(t *testing.T, file, root string, before []string) {
+	t.Helper()
+	if forTests(file) {
+		return
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everything := room{folder: outside, never: []string{root}}
+	for _, imp := range everything.violations(t, src) {
+		if under(imp, root) && !slices.Contains(before, imp) {
+			t.Errorf("%s imports %s, which comes after it", file, imp)
 		}
 	}
 }
@@ -263,6 +331,10 @@ func TestViolations(t *testing.T) {
 		{"the root package", "host", module, false},
 		{"a room above", "host", module + "/reactor/filters", false},
 		{"Kubernetes in the host", "host", "k8s.io/apimachinery/pkg/types", false},
+		{"a kind of guests in another", "host/guests/extism", module + "/host/guests/standard", false},
+		{"the border in a kind of guests", "host/guests/extism", module + "/host/guests", true},
+		{"the engine in a kind of guests", "host/guests/extism", module + "/host", false},
+		{"the engine in WASI", "host/wasi", module + "/host", false},
 		{"the engine in the host", "host", "github.com/tetratelabs/wazero", true},
 		{"artifacts in the embedding API", "operator", module + "/artifacts/oci/store", false},
 		{"the engine where artifacts are carried", "artifacts/oci", "github.com/tetratelabs/wazero", false},

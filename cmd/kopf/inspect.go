@@ -96,7 +96,7 @@ func show(module *host.Module, path, engine string, stdout io.Writer) error {
 		}
 		fmt.Fprintf(table, "flavour\tscript, run by %s\n", cell(engine))
 	}
-	if module.IsPlugin() {
+	if module.Kind() == host.KindExtism {
 		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
 	}
 	showCarried(table, module.Carried())

@@ -1,10 +1,12 @@
-package host
+package extism
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/host/guests"
 )
 
 // kernel is the memory that a plugin shares with the host in one call: blocks in one array,
@@ -22,6 +24,8 @@ type kernel struct {
 	vars    map[string][]byte
 	stored  int // bytes in vars, names included
 	maxVars int // their limit
+
+	maxBody int // the limit of the body of a response, in bytes
 
 	answer  *abi.Response // to the most recent request
 	headers block
@@ -61,7 +65,7 @@ const kernelAlign = 8
 func aligned(size uint64) uint64 { return (size + kernelAlign - 1) / kernelAlign * kernelAlign }
 
 // alloc creates a block of zeros, or ends the call if the blocks exceed the limit.
-func (k *kernel) alloc(c *call, size uint64) uint64 {
+func (k *kernel) alloc(size uint64) uint64 {
 	if size == 0 {
 		return 0
 	}
@@ -71,7 +75,7 @@ func (k *kernel) alloc(c *call, size uint64) uint64 {
 			return offset
 		}
 	}
-	c.stop(fmt.Errorf("%w: more than %d bytes or %d blocks at the same time in one call of a plugin", ErrMemory, k.limit, maxBlocks))
+	guests.Stop(fmt.Errorf("%w: more than %d bytes or %d blocks at the same time in one call of a plugin", guests.ErrMemory, k.limit, maxBlocks))
 	return 0
 }
 
@@ -111,9 +115,17 @@ func (k *kernel) free(offset uint64) {
 // maxBlocks bounds the table of blocks.
 const maxBlocks = 1 << 18
 
+// found returns a block with the data of a function that found some, or 0.
+func (k *kernel) found(data []byte, code int64) uint64 {
+	if code != functions.OK {
+		return 0
+	}
+	return k.put(data)
+}
+
 // put creates a block with data.
-func (k *kernel) put(c *call, data []byte) uint64 {
-	offset := k.alloc(c, uint64(len(data)))
+func (k *kernel) put(data []byte) uint64 {
+	offset := k.alloc(uint64(len(data)))
 	copy(k.arena[offset:], data)
 	return offset
 }

@@ -1,14 +1,15 @@
-package host
+package standard
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/imports"
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
-// Types of exports and host functions, in the notation of prepare.
+// Types of exports, in the notation of package prepare.
 const (
 	typeNothing = "() -> ()"
 	typeTask    = "(i32) -> ()"
@@ -34,11 +35,11 @@ var contract = []struct {
 	{abi.ExportInitialize, typeNothing, false},
 }
 
-// checkContract refuses a module that is not a guest of this host, before its code runs.
-func checkContract(source *prepare.Source) error {
-	if isPlugin(source) {
-		return checkPlugin(source)
-	}
+// provided lists the functions that guests may import.
+var provided = imports.Add(imports.Add(imports.Types{}, abi.ImportModule, Functions), wasi.Module, wasi.Functions)
+
+// Check refuses a module that is not a guest of this host, before its code runs.
+func Check(source *prepare.Source) error {
 	exports := make(map[string]string, len(source.Exports()))
 	for _, e := range source.Exports() {
 		exports[e.Name] = e.Type
@@ -57,7 +58,7 @@ func checkContract(source *prepare.Source) error {
 			return fmt.Errorf("its export %s has the type %s instead of %s", c.name, found, c.typ)
 		}
 	}
-	return checkImports(source.Imports(), abi.ImportModule, wasiModule)
+	return provided.Check(source.Imports())
 }
 
 // checkVersion refuses a module without the export that marks the ABI version.
@@ -80,18 +81,4 @@ func checkVersion(exports []prepare.Export) error {
 		return fmt.Errorf("it speaks version %d of the ABI, this host only up to %d: a newer host is needed", newest, abi.Version)
 	}
 	return fmt.Errorf("it is no Kopf guest: it does not export %s%d, as all that is built with an SDK does (in Go: with GOOS=wasip1 and -buildmode=c-shared)", abi.ExportVersion, abi.Version)
-}
-
-// checkImports refuses imports that none of the modules provides.
-func checkImports(imports []prepare.Import, modules ...string) error {
-	for _, i := range imports {
-		f, ok := hostFunctions[[2]string{i.Module, i.Name}]
-		switch {
-		case !ok || !slices.Contains(modules, i.Module):
-			return fmt.Errorf("it imports %s.%s, which this host does not provide", i.Module, i.Name)
-		case f.typ != i.Type:
-			return fmt.Errorf("its import %s.%s has the type %s instead of %s", i.Module, i.Name, i.Type, f.typ)
-		}
-	}
-	return nil
 }

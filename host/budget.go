@@ -1,0 +1,87 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/kopf-wasm/kopf/host/guests"
+	"github.com/kopf-wasm/kopf/host/prepare"
+)
+
+// budget is the computing time of one call, and what was used of it.
+type budget struct {
+	ctx   context.Context // its end ends the call, after the grace
+	limit time.Duration   // of computing time
+	grace time.Duration
+
+	began   time.Time     // the call, or the step of a guest that waits inside of a call
+	shared  time.Time     // when other calls last had a chance to get the core
+	slept   time.Duration // not counted as computing
+	rested  time.Duration // the value of slept when began was set
+	stopAt  time.Time     // end of the grace, once the context is done
+	entered int           // number of host functions that were called
+	yields  int           // slices that were used up and are not counted yet
+
+	settled      time.Time     // the time up to which usage is counted
+	settledSleep time.Duration // the value of slept at settled
+}
+
+func newBudget(ctx context.Context, o *Options, now time.Time) budget {
+	return budget{ctx: ctx, limit: o.ComputeLimit, grace: o.StopGrace, began: now, shared: now, settled: now}
+}
+
+// checkEvery is the number of host functions between two checks. The guest's own count does
+// not include the cost of host functions.
+const checkEvery = 32
+
+// enter starts a host function.
+func (b *budget) enter() {
+	if b.entered++; b.entered%checkEvery == 0 {
+		b.check()
+	}
+}
+
+// yield is called by the guest's code when its slice is used up. It returns the next slice,
+// or ends the call.
+func (b *budget) yield() int64 {
+	b.yields++
+	if now := b.check(); now.Sub(b.shared) > sliceOfCore {
+		b.slept += withoutCore(runtime.Gosched)
+		b.shared = time.Now()
+	}
+	return prepare.Budget
+}
+
+// sliceOfCore is how long a call keeps its core while other calls wait for one.
+const sliceOfCore = time.Millisecond
+
+// check ends the call if it exceeds a limit, or if its context ended longer ago than the
+// grace. It returns the current time.
+func (b *budget) check() time.Time {
+	now := time.Now()
+	if now.Sub(b.began)-(b.slept-b.rested) > b.limit {
+		guests.Stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, b.limit))
+	}
+	err := b.ctx.Err()
+	switch {
+	case err == nil:
+	case b.stopAt.IsZero():
+		b.stopAt = now.Add(b.grace)
+	case now.After(b.stopAt):
+		guests.Stop(context.Cause(b.ctx))
+	}
+	return now
+}
+
+// newStep starts a new step inside of the call: the limit of computing time begins again.
+func (b *budget) newStep() { b.began, b.rested = time.Now(), b.slept }
+
+// used returns what was used since its last call.
+func (b *budget) used() (computing time.Duration, yields int) {
+	now := time.Now()
+	computing, yields = max(0, now.Sub(b.settled)-(b.slept-b.settledSleep)), b.yields
+	b.settled, b.settledSleep, b.yields = now, b.slept, 0
+	return computing, yields
+}

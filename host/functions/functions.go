@@ -1,0 +1,69 @@
+// Package functions holds the meaning of the host functions of the module kopf: limits,
+// errors, and what reaches the Env. Each kind of guests passes arguments in its own way
+// (addresses, messages, blocks of memory), and calls the same functions.
+//
+// See abi/SPEC.md, "Host functions".
+package functions
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// Limits of arguments, in bytes.
+const (
+	MaxKey   = 4 << 10  // of a name
+	MaxEvent = 64 << 10 // of an event
+	MaxMemo  = 1 << 20  // of a value in a memo, and of a key of an index
+	MaxLine  = 64 << 10 // of a log line; the rest is dropped
+)
+
+// OK is the result of functions that return no length.
+const OK = 0
+
+// Guest is the guest that calls a function, as the running call presents it.
+type Guest interface {
+	// Task returns a task of the instance; nil for an unknown one.
+	Task(id uint32) *Task
+
+	// Config returns a value of the configuration, or of the secrets. The registration
+	// cannot read secrets, because all instances share its outcome.
+	Config(key string) (value string, found bool)
+
+	// Log writes a line to the log of a task, unless the task is nil or the guest has
+	// exceeded its limit of output.
+	Log(t *Task, level int, line []byte)
+}
+
+// Config returns a value of the configuration as a result.
+func Config(g Guest, key string) (value []byte, code int64) {
+	text, found := g.Config(key)
+	if !found {
+		return nil, abi.ErrnoAbsent
+	}
+	return []byte(text), OK
+}
+
+// Key validates and copies a name.
+func Key(text []byte) (key string, code int64) {
+	switch {
+	case len(text) > MaxKey:
+		return "", abi.ErrnoTooLarge
+	case !utf8.Valid(text):
+		return "", abi.ErrnoInvalid
+	}
+	return string(text), OK
+}
+
+// Levels of log lines.
+const (
+	LevelWarning  = 30
+	LevelCritical = 50
+)
+
+// Text copies a text of a guest, and replaces invalid UTF-8.
+func Text(text []byte) string {
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
