@@ -41,7 +41,7 @@ func (s *StatusDiffBase) Build(body Object, extraFields []Path) (Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	return essence, dicts.Remove(essence, s.field)
+	return essence, removeField(essence, s.field)
 }
 
 // Fetch reads the field.

@@ -24,7 +24,8 @@ const kubectlAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 //   - less the ignored fields.
 //
 // Empty labels, annotations, metadata and status are left out. The result
-// shares nothing with the body.
+// shares fields with the body, but not the metadata and the status: callers change nothing
+// inside of other fields.
 //
 // Errors: dicts.ErrNotObject if the metadata or a parent of an extra field is not an object.
 //
@@ -32,10 +33,8 @@ const kubectlAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error) {
 	essence := Object{}
 	for key, value := range body {
-		switch key {
-		case "apiVersion", "kind", "metadata", "status":
-		default:
-			essence[key] = dicts.Clone(value)
+		if !isSystem(key) {
+			essence[key] = value
 		}
 	}
 	metadata := []Path{{"metadata", "labels"}, {"metadata", "annotations"}}
@@ -52,7 +51,7 @@ func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error
 		return nil, err
 	}
 	for _, path := range ignoredFields {
-		err := dicts.Remove(essence, path)
+		err := removeField(essence, path)
 		if err != nil && !errors.Is(err, dicts.ErrNotObject) {
 			return nil, fmt.Errorf("ignoring a field: %w", err)
 		}
@@ -60,11 +59,35 @@ func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error
 	return essence, nil
 }
 
-// copyFields copies the existing fields.
+// isSystem reports whether a field of the first level is no part of the essence as a whole.
+func isSystem(key string) bool {
+	switch key {
+	case "apiVersion", "kind", "metadata", "status":
+		return true
+	}
+	return false
+}
+
+// removeField removes a field from an essence. It copies the objects around the field,
+// because the essence shares them with the body.
+func removeField(essence Object, path Path) error {
+	inner := essence
+	for _, key := range path[:max(0, len(path)-1)] {
+		parent, ok := inner[key].(Object)
+		if !ok {
+			break
+		}
+		parent = maps.Clone(parent)
+		inner[key], inner = parent, parent
+	}
+	return dicts.Remove(essence, path)
+}
+
+// copyFields copies the existing fields that the essence does not share with the body.
 func copyFields(from, to Object, paths []Path) error {
 	for _, path := range paths {
 		value, ok, err := dicts.Resolve(from, path)
-		if err == nil && ok {
+		if err == nil && ok && (len(path) == 0 || isSystem(path[0])) {
 			err = dicts.Ensure(to, path, dicts.Clone(value))
 		}
 		if err != nil {

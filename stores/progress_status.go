@@ -85,7 +85,7 @@ func (s *StatusProgress) Touch(body Object, patch *Patch, value *string) error {
 // Clear removes the field of the records. It fails if the path of the field leads through a
 // value that is not an object.
 func (s *StatusProgress) Clear(essence Object) (Object, error) {
-	if err := dicts.Remove(essence, s.field); err != nil {
+	if err := removeField(essence, s.field); err != nil {
 		return nil, err
 	}
 	return essence, removeEmptyStanzas(essence)

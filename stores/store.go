@@ -69,7 +69,8 @@ type ProgressStorage interface {
 type DiffBaseStorage interface {
 	// Build extracts the essence from the body: everything that counts as a change of the
 	// object. Handlers watch the extra fields explicitly. See BuildEssence. The essence
-	// shares nothing with the body.
+	// may share fields with the body, but not the metadata and the status: the caller changes
+	// nothing inside of other fields.
 	Build(body Object, extraFields []Path) (Object, error)
 
 	// Fetch reads the stored essence. It returns nil if the object was never handled. The
