@@ -3,6 +3,7 @@ package stores
 import (
 	"errors"
 	"slices"
+	"sync"
 )
 
 // DefaultDiffBaseKey is the default name of the annotation with the essence.
@@ -74,7 +75,10 @@ func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 	annotations := annotationsOf(body)
 	for _, key := range s.naming.Keys(s.key, body) {
 		if value := annotations[key]; value != nil {
-			return value == essenceText(essence)
+			text := texts.Get().(*[]byte)
+			defer texts.Put(text)
+			*text = appendEssenceText((*text)[:0], essence)
+			return value == string(*text)
 		}
 	}
 	return false
@@ -88,8 +92,17 @@ func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) e
 	return storeMarker(s.naming.prefix, body, patch)
 }
 
-// essenceText is the value of the annotation. It ends with a line break, because kubectl
-// shows such annotations as blocks.
-func essenceText(essence Object) string { return encodeEssence(essence) + "\n" }
+// essenceText is the value of the annotation.
+func essenceText(essence Object) string { return string(appendEssenceText(nil, essence)) }
+
+// appendEssenceText appends the value of the annotation. It ends with a line break, because
+// kubectl shows such annotations as blocks.
+func appendEssenceText(out []byte, essence Object) []byte {
+	return append(appendEssence(out, essence), '\n')
+}
+
+// texts holds buffers for texts that are only compared. Operators that start compare one for
+// each object.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 var errNotEssence = errors.New("an essence must be an object")

@@ -67,5 +67,5 @@ func (s *StatusDiffBase) Fetch(body Object) (Object, error) {
 
 // Store writes the field.
 func (s *StatusDiffBase) Store(_ Object, patch *Patch, essence Object) error {
-	return patch.Set(s.field, encodeEssence(essence))
+	return patch.Set(s.field, string(appendEssence(nil, essence)))
 }

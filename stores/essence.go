@@ -158,16 +158,16 @@ func isEmpty(value any) bool {
 	}
 }
 
-// encodeEssence encodes the essence with the keys in the reference's order: first in the
+// appendEssence encodes the essence with the keys in the reference's order: first in the
 // order of the body, which API servers sort, then the fields from metadata and status.
-func encodeEssence(essence Object) string {
+func appendEssence(out []byte, essence Object) []byte {
 	members := orderedMembers(essence, nil, []string{"metadata", "status"})
 	for i, member := range members {
 		if metadata, ok := member.Value.(Object); ok && member.Key == "metadata" && !isWholeMetadata(metadata) {
 			members[i].Value = orderedMembers(metadata, []string{"labels", "annotations"}, nil)
 		}
 	}
-	return string(dicts.Encode(members))
+	return dicts.Append(out, members)
 }
 
 // isWholeMetadata reports whether the essence has all metadata, because a handler watches

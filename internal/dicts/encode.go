@@ -19,9 +19,10 @@ type Members []Member
 // spaces, escapes for all characters outside ASCII, and no escapes that JSON does not
 // require. It sorts keys, as API servers do for custom objects. Members keep their order.
 // Values that are not JSON become null.
-func Encode(doc any) []byte {
-	return appendValue(nil, doc)
-}
+func Encode(doc any) []byte { return Append(nil, doc) }
+
+// Append appends the text of Encode to a buffer.
+func Append(out []byte, doc any) []byte { return appendValue(out, doc) }
 
 func appendValue(out []byte, doc any) []byte {
 	switch doc := doc.(type) {
