@@ -78,7 +78,8 @@ func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 			text := texts.Get().(*[]byte)
 			defer texts.Put(text)
 			*text = appendEssenceText((*text)[:0], essence)
-			return value == string(*text)
+			held, ok := value.(string)
+			return ok && held == string(*text)
 		}
 	}
 	return false
