@@ -25,7 +25,7 @@ func Parse(t *testing.T, name string, input []byte, parse func(input []byte) err
 	err := parse(input)
 	took := time.Since(began)
 	runtime.ReadMemStats(&after)
-	allocated, limit := after.TotalAlloc-before.TotalAlloc, uint64(bytesPerByte*len(input)+bytesInAll)
+	allocated, limit := after.TotalAlloc-before.TotalAlloc, uint64(slack*(bytesPerByte*len(input)+bytesInAll))
 	if allocated > limit {
 		t.Errorf("%s: %d KiB allocate %d MiB, at most %d: error %.200v", name, len(input)>>10, allocated>>20, limit>>20, err)
 	}
