@@ -109,9 +109,10 @@ impl Runner {
     /// It does not end within 30 seconds.
     pub fn stop(mut self) -> i32 {
         if matches!(self.child.try_wait(), Ok(None)) {
-            let pid = self.child.id().to_string();
-            let sent = Command::new("kill").args(["-INT", &pid]).status();
-            assert!(sent.as_ref().is_ok_and(ExitStatus::success), "kill -INT {pid}: {sent:?}");
+            // The shell has this command built in; a program for it is not installed everywhere.
+            let command = format!("kill -INT {}", self.child.id());
+            let sent = Command::new("sh").args(["-c", &command]).status();
+            assert!(sent.as_ref().is_ok_and(ExitStatus::success), "{command}: {sent:?}");
         }
         self.wait(STOP_TIME)
     }
