@@ -91,7 +91,7 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 		return nil, err
 	}
 	if len(state.IDs()) == 0 && m.stateLoss.isEndless(c) {
-		return nil, nil
+		return m.stateLoss.pause(reason), nil
 	}
 	state = state.WithPurpose(string(reason)).WithHandlers(registries.IDs(selected), now)
 	if state, err = p.supersede(c, state, selected); err != nil {
@@ -113,7 +113,7 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 		return nil, err
 	}
 	if !state.Done() {
-		m.stateLoss.unfinished(c)
+		m.stateLoss.unfinished(c.Change())
 		return state.Delays(time.Now()), nil
 	}
 	counts := state.Counts()
@@ -182,9 +182,7 @@ func (p *Processor) conclude(m *memory, c *handling.Cause) error {
 	if k.Reason == causes.Delete && p.checkFits(c, progression.State{}) != nil {
 		return nil // the change would have no effect, and the object would never disappear
 	}
-	if k.Reason == causes.Create {
-		m.stateLoss.stored(essence)
-	}
+	m.stateLoss.concluded(k)
 	return p.Settings.Persistence.DiffBase.Store(c.Body, &c.Patch.Merge, essence)
 }
 

@@ -186,9 +186,7 @@ func (c *cycle) patchOrSleep(ctx context.Context, delays []time.Duration) (appli
 		}
 	}
 	done, err := c.p.Writer.Write(ctx, c.Target(), c.Patch, c.queue.Hooks(ctx))
-	if done.Dropped {
-		c.memory.stateLoss.dropped()
-	}
+	c.memory.stateLoss.written(done.Dropped, err)
 	c.starts.Release()
 	if err != nil || len(delays) == 0 {
 		return applied{done, !patched}, err

@@ -44,44 +44,50 @@ const (
 	lossTime  = time.Minute
 )
 
-// stateLoss detects that the stored state of an object is removed repeatedly.
+// stateLoss detects that the stored state of an object is removed repeatedly: the essence
+// of what was handled, or the progress of handlers. Causes are known by hashes of their
+// reasons and essences; zero is none.
 type stateLoss struct {
-	essence uint64 // hash of the last stored essence; zero: none
-	pending uint64 // hash of the last essence of an unfinished creation; zero: none
-	since   time.Time
-	count   int
+	lost      uint64 // the last cause whose state was stored, or was dropped: without it, the cause comes again
+	handled   uint64 // the cause that the next patch concludes
+	unsettled uint64 // the last cause whose handlers must be called again
+	since     time.Time
+	count     int
 }
 
-// stored remembers the essence that was stored for a new object.
-func (s *stateLoss) stored(essence dicts.Object) { s.essence, s.pending = hashOf(essence), 0 }
+// concluded remembers a cause whose essence the next patch stores.
+func (s *stateLoss) concluded(k *handling.Change) { s.handled, s.unsettled = hashOf(k), 0 }
 
-// unfinished remembers a new object whose handlers must be called again.
-func (s *stateLoss) unfinished(c *handling.Cause) {
-	if k := c.Change(); k.Reason == causes.Create {
-		s.pending = hashOf(k.New)
+// unfinished remembers a cause whose handlers must be called again.
+func (s *stateLoss) unfinished(k *handling.Change) { s.handled, s.unsettled = 0, hashOf(k) }
+
+// written records the patch of a cycle. If the server has dropped a part of it, that may be
+// the progress of handlers. Without progress, they would be called repeatedly without their
+// delays. A failed patch has stored nothing, so the state cannot be lost.
+func (s *stateLoss) written(dropped bool, err error) {
+	switch {
+	case err != nil:
+	case s.handled != 0:
+		s.lost = s.handled
+	case dropped && s.unsettled != 0:
+		s.lost = s.unsettled
 	}
+	s.handled = 0
 }
 
-// dropped records that the server has dropped a part of the patch of the object, perhaps
-// the progress of its handlers. Without progress, they would be called repeatedly without
-// their delays.
-func (s *stateLoss) dropped() {
-	if s.pending != 0 {
-		s.essence = s.pending
-	}
-}
-
-// hashOf returns a hash that is never zero.
-func hashOf(essence any) uint64 {
+// hashOf returns a hash of a cause that is never zero.
+func hashOf(k *handling.Change) uint64 {
 	hash := fnv.New64a()
-	hash.Write(dicts.Encode(essence)) // never fails
+	hash.Write([]byte(k.Reason))    // never fails
+	hash.Write(dicts.Encode(k.New)) // never fails
 	return hash.Sum64() | 1
 }
 
-// isEndless reports whether an object appears new only because its state is always
-// removed. It logs this once.
+// isEndless reports whether a cause comes again only because its state is always removed.
+// It logs this once.
 func (s *stateLoss) isEndless(c *handling.Cause) bool {
-	if k := c.Change(); k.Reason != causes.Create || s.essence == 0 || s.essence != hashOf(k.New) {
+	k := c.Change()
+	if s.lost == 0 || s.lost != hashOf(k) {
 		return false
 	}
 	if time.Since(s.since) > lossTime {
@@ -89,8 +95,29 @@ func (s *stateLoss) isEndless(c *handling.Cause) bool {
 	}
 	s.count++
 	if s.count == lossLimit+1 {
-		c.Log.Warn("Somebody always removes the last-handled state of the object. " +
-			"It will not be handled as a new one until it changes, or is left alone for a minute.")
+		c.Log.Warn(lossWarning(k.Reason))
 	}
 	return s.count > lossLimit
+}
+
+// lossWarning is the warning about a cause whose state is always removed.
+func lossWarning(reason causes.Reason) string {
+	switch reason {
+	case causes.Create:
+		return "Somebody always removes the last-handled state of the object. " +
+			"It will not be handled as a new one until it changes, or is left alone for a minute."
+	case causes.Delete:
+		return "The progress of the deletion handlers is always removed from the object. They will be called again in a minute."
+	}
+	return fmt.Sprintf("The progress of handlers is always removed from the object. "+
+		"Its %s will not be handled until the object changes, or is left alone for a minute.", reason.Title())
+}
+
+// pause returns when a cause that is endless is due again. An object that is being deleted
+// is kept until its handlers have succeeded. Others wait for an event.
+func (s *stateLoss) pause(reason causes.Reason) []time.Duration {
+	if reason != causes.Delete {
+		return nil
+	}
+	return []time.Duration{max(lossTime-time.Since(s.since), 0) + time.Second}
 }
