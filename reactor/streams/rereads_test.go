@@ -84,11 +84,12 @@ func TestBodiesCountWhileTheyAreHandled(t *testing.T) {
 	const delay = time.Hour
 	synctest.Test(t, func(t *testing.T) {
 		body := reactortest.NewObject(1)
+		second := strings.Replace(string(body), "uid-1", "uid-2", 1)
 		account := accounts.New(accounts.Limits{PendingMemory: len(body) + 1000})
 		var reads atomic.Int32
 		server := reactortest.Replying(func(*http.Request) (int, string) {
 			reads.Add(1)
-			return 200, string(body)
+			return 200, second // the first one has room
 		})
 		vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
 		client := clients.New(vault, func() clients.Options { return clients.Options{} }, func(string) {})
@@ -111,11 +112,10 @@ func TestBodiesCountWhileTheyAreHandled(t *testing.T) {
 		for _, name := range []string{"first", "second"} {
 			meta := watching.Meta{UID: "uid-1", Name: name, Namespace: "default"}
 			if name == "second" {
-				meta.UID = "uid-2"
+				meta.UID, body = "uid-2", []byte(second)
 			}
 			qs.Put(ctx, queueing.Item{Event: watching.Event{Type: watching.Modified, Object: body, Meta: meta}})
 			synctest.Wait()
-			body = []byte(strings.Replace(string(body), "uid-1", "uid-2", 1))
 		}
 		time.Sleep(2*delay + time.Minute)
 		synctest.Wait()
