@@ -66,7 +66,7 @@ host() {
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of
-# host/prepare: instructions, numbers and types of operands, of the specification's tests and of all guests.
+# host/prepare: instructions, numbers and types of operands, of the specification's tests and of guests of each compiler.
 engines() {
 	echo "comparing what the engine reads in function bodies with the grammar of host/prepare"
 	scripts/traced.sh test -timeout 30m -json -run 'Engines|^FuzzInstructions$' ./host/prepare | "$tally"
