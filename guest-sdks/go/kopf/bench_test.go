@@ -27,7 +27,7 @@ func BenchmarkStart(b *testing.B) {
 	for name, fn := range handlers {
 		b.Run(name, func(b *testing.B) {
 			m := &guest.Module{Host: guest.Noone{}}
-			m.Add(build(abi.KindCreate, nil, functionOf(fn, fn == nil), runChange(fn), []option{ID("fn")}))
+			m.Add(built([]CreateOption{ID("fn")}).build(abi.KindCreate, nil, functionOf(fn, fn == nil), runChange(fn)))
 			b.ReportAllocs()
 			for range b.N {
 				m.Start(1, frame)

@@ -32,8 +32,12 @@ type ConvertFunc = func(c *Conversion) error
 // Nothing may be lost on the way there and back; see kopftest.Host.RoundTrip.
 func OnConvert[T Target](resource T, from, to string, fn ConvertFunc, opts ...Option) {
 	selector := toSelector(resource)
-	versions := setter(func(d *declaration) { d.From, d.To = from, to })
-	declare(abi.KindConvert, &selector, functionOf(fn, fn == nil), runConversion(fn), append([]option{versions}, listed(opts)...))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	d.From, d.To = from, to
+	declare(abi.KindConvert, &selector, functionOf(fn, fn == nil), runConversion(fn), d)
 }
 
 // newConversion makes the argument of a handler of a task.

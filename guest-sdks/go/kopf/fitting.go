@@ -1,8 +1,9 @@
 package kopf
 
-// option is what all types of options have in common.
+// option is what all types of options have in common: each is a setter. The methods of the
+// interfaces are never called, so modules do not have them.
 type option interface {
-	apply(d *declaration)
+	isOption()
 }
 
 // Option is an option of handlers of all kinds: ID, Identity, Param.
@@ -25,7 +26,6 @@ type option interface {
 type Option interface {
 	AttemptOption
 	FilterOption
-	forConvert()
 }
 
 // AttemptOption is an option of handlers that are retried: of all kinds but those of events,
@@ -139,8 +139,7 @@ type ActivityOption interface {
 // one type is smaller in modules than one for each set of kinds.
 type setter func(d *declaration)
 
-func (s setter) apply(d *declaration) { s(d) }
-
+func (setter) isOption()    {}
 func (setter) forCreate()   {}
 func (setter) forUpdate()   {}
 func (setter) forDelete()   {}
@@ -150,30 +149,4 @@ func (setter) forTimer()    {}
 func (setter) forDaemon()   {}
 func (setter) forIndex()    {}
 func (setter) forReview()   {}
-func (setter) forConvert()  {}
 func (setter) forActivity() {}
-
-// Join makes one option of several, in their order: to share them between handlers, or to
-// choose them when the program runs. No options make one that changes nothing.
-//
-//	var patient = kopf.Join(kopf.Retries(10), kopf.Backoff(time.Minute))
-//
-// It fits where all of the options fit by their common type. For options of several types, name
-// the type: kopf.Join[kopf.CreateOption](kopf.Retries(3), kopf.Label("app", "web")).
-func Join[O option](opts ...O) O {
-	joined := setter(func(d *declaration) {
-		for _, opt := range opts {
-			opt.apply(d)
-		}
-	})
-	return any(joined).(O)
-}
-
-// listed are options without the type that says where they fit.
-func listed[O option](opts []O) []option {
-	list := make([]option, len(opts))
-	for i, opt := range opts {
-		list[i] = opt
-	}
-	return list
-}

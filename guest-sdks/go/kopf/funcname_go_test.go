@@ -24,23 +24,23 @@ func TestIDsAndIdentities(t *testing.T) {
 	tests := []struct {
 		name    string
 		fn      ChangeFunc
-		opts    []option
+		opts    []CreateOption
 		id, fun string
 		fails   error
 	}{
 		{"named", named, nil, "named", here + "named", nil},
-		{"named with an id", named, []option{ID("x")}, "x", here + "named", nil},
+		{"named with an id", named, []CreateOption{ID("x")}, "x", here + "named", nil},
 		{"closure", closure, nil, "", "", errNoName},
-		{"closure with an id", closure, []option{ID("x")}, "x", "", nil},
-		{"closure with an identity", closure, []option{ID("x"), Identity("y")}, "x", "y", nil},
+		{"closure with an id", closure, []CreateOption{ID("x")}, "x", "", nil},
+		{"closure with an identity", closure, []CreateOption{ID("x"), Identity("y")}, "x", "y", nil},
 		{"method", methods{}.handle, nil, "", "", errNoName},
-		{"pointer method", (&methods{}).pointer, []option{ID("x")}, "x", "", nil},
+		{"pointer method", (&methods{}).pointer, []CreateOption{ID("x")}, "x", "", nil},
 		{"generic", generic[int], nil, "", "", errNoName},
-		{"nil", nil, []option{ID("x")}, "x", "", errNoFunc},
+		{"nil", nil, []CreateOption{ID("x")}, "x", "", errNoFunc},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := build(abi.KindCreate, nil, functionOf(tt.fn, tt.fn == nil), runChange(tt.fn), tt.opts)
+			h, err := built(tt.opts).build(abi.KindCreate, nil, functionOf(tt.fn, tt.fn == nil), runChange(tt.fn))
 			if !errors.Is(err, tt.fails) {
 				t.Fatalf("error %v, want %v", err, tt.fails)
 			}

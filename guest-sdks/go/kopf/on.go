@@ -10,43 +10,71 @@ import (
 //
 // See https://docs.kopf.dev/en/latest/handlers/#state-changing-handlers
 func OnCreate[T Target](resource T, fn ChangeFunc, opts ...CreateOption) {
-	onChange(abi.KindCreate, resource, fn, listed(opts))
+	selector := toSelector(resource)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	onChange(abi.KindCreate, &selector, fn, d)
 }
 
 // OnUpdate registers a handler of objects that have been changed.
 func OnUpdate[T Target](resource T, fn ChangeFunc, opts ...UpdateOption) {
-	onChange(abi.KindUpdate, resource, fn, listed(opts))
+	selector := toSelector(resource)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	onChange(abi.KindUpdate, &selector, fn, d)
 }
 
 // OnDelete registers a handler of objects that are being deleted. The object
 // stays until the handler has succeeded or failed for good, see Optional.
 func OnDelete[T Target](resource T, fn ChangeFunc, opts ...DeleteOption) {
-	onChange(abi.KindDelete, resource, fn, listed(opts))
+	selector := toSelector(resource)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	onChange(abi.KindDelete, &selector, fn, d)
 }
 
 // OnResume registers a handler of objects that exist when the operator starts. It
 // is called once for each of them.
 func OnResume[T Target](resource T, fn ChangeFunc, opts ...ResumeOption) {
-	onChange(abi.KindResume, resource, fn, listed(opts))
+	selector := toSelector(resource)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	onChange(abi.KindResume, &selector, fn, d)
 }
 
 // OnField registers a handler of one field, which is given with the option Field.
 // It is called when the field appears, changes, or disappears; old, new and the
 // difference are those of the field.
 func OnField[T Target](resource T, fn ChangeFunc, opts ...UpdateOption) {
-	onChange(abi.KindField, resource, fn, listed(opts))
+	selector := toSelector(resource)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	onChange(abi.KindField, &selector, fn, d)
 }
 
-func onChange[T Target](kind abi.Kind, resource T, fn ChangeFunc, opts []option) {
-	selector := toSelector(resource)
-	declare(kind, &selector, functionOf(fn, fn == nil), runChange(fn), opts)
+func onChange(kind abi.Kind, selector *Selector, fn ChangeFunc, d *declaration) {
+	declare(kind, selector, functionOf(fn, fn == nil), runChange(fn), d)
 }
 
 // OnEvent registers a handler of all events of objects as they come: nothing is
 // kept about them, and errors are logged and ignored.
 func OnEvent[T Target](resource T, fn EventFunc, opts ...EventOption) {
 	selector := toSelector(resource)
-	declare(abi.KindEvent, &selector, functionOf(fn, fn == nil), runEvent(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindEvent, &selector, functionOf(fn, fn == nil), runEvent(fn), d)
 }
 
 // OnTimer registers a handler that is called again and again while an object
@@ -55,7 +83,11 @@ func OnEvent[T Target](resource T, fn EventFunc, opts ...EventOption) {
 // See https://docs.kopf.dev/en/latest/timers/
 func OnTimer[T Target](resource T, fn TimerFunc, opts ...TimerOption) {
 	selector := toSelector(resource)
-	declare(abi.KindTimer, &selector, functionOf(fn, fn == nil), runTimer(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindTimer, &selector, functionOf(fn, fn == nil), runTimer(fn), d)
 }
 
 // OnDaemon registers a handler that runs as long as an object exists.
@@ -63,7 +95,11 @@ func OnTimer[T Target](resource T, fn TimerFunc, opts ...TimerOption) {
 // See https://docs.kopf.dev/en/latest/daemons/
 func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...DaemonOption) {
 	selector := toSelector(resource)
-	declare(abi.KindDaemon, &selector, functionOf(fn, fn == nil), runDaemon(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindDaemon, &selector, functionOf(fn, fn == nil), runDaemon(fn), d)
 }
 
 // OnIndex registers a function that makes the values of an index of objects.
@@ -72,7 +108,11 @@ func OnDaemon[T Target](resource T, fn DaemonFunc, opts ...DaemonOption) {
 // See https://docs.kopf.dev/en/latest/indexing/
 func OnIndex[T Target](resource T, fn IndexFunc, opts ...IndexOption) {
 	selector := toSelector(resource)
-	declare(abi.KindIndex, &selector, functionOf(fn, fn == nil), runIndex(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindIndex, &selector, functionOf(fn, fn == nil), runIndex(fn), d)
 }
 
 // OnValidate registers a handler that allows or refuses changes of objects.
@@ -80,14 +120,22 @@ func OnIndex[T Target](resource T, fn IndexFunc, opts ...IndexOption) {
 // See https://docs.kopf.dev/en/latest/admission/
 func OnValidate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	selector := toSelector(resource)
-	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), d)
 }
 
 // OnMutate registers a handler that changes objects before they are stored, with
 // its patch.
 func OnMutate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	selector := toSelector(resource)
-	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), d)
 }
 
 // OnStartup registers a handler that is called before everything else. If it
@@ -95,12 +143,20 @@ func OnMutate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 //
 // See https://docs.kopf.dev/en/latest/startup/
 func OnStartup(fn ActivityFunc, opts ...ActivityOption) {
-	declare(abi.KindStartup, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindStartup, nil, functionOf(fn, fn == nil), runActivity(fn), d)
 }
 
 // OnCleanup registers a handler that is called after everything else.
 func OnCleanup(fn ActivityFunc, opts ...ActivityOption) {
-	declare(abi.KindCleanup, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindCleanup, nil, functionOf(fn, fn == nil), runActivity(fn), d)
 }
 
 // OnProbe registers a function whose result is shown by the liveness endpoint,
@@ -108,20 +164,32 @@ func OnCleanup(fn ActivityFunc, opts ...ActivityOption) {
 //
 // See https://docs.kopf.dev/en/latest/probing/
 func OnProbe(fn ActivityFunc, opts ...ActivityOption) {
-	declare(abi.KindProbe, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindProbe, nil, functionOf(fn, fn == nil), runActivity(fn), d)
 }
 
 // OnLogin registers a function whose result is a ConnectionInfo for the cluster.
 //
 // See https://docs.kopf.dev/en/latest/authentication/
 func OnLogin(fn ActivityFunc, opts ...ActivityOption) {
-	declare(abi.KindLogin, nil, functionOf(fn, fn == nil), runActivity(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindLogin, nil, functionOf(fn, fn == nil), runActivity(fn), d)
 }
 
 // OnBackground registers work that belongs to no object: it runs from after the
 // startup handlers until before the cleanup handlers.
 func OnBackground(fn BackgroundFunc, opts ...ActivityOption) {
-	declare(abi.KindBackground, nil, functionOf(fn, fn == nil), runBackground(fn), listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	declare(abi.KindBackground, nil, functionOf(fn, fn == nil), runBackground(fn), d)
 }
 
 // run is a handler that is called with its own kind of argument.

@@ -21,6 +21,22 @@ func (d *declaration) fail(err error) {
 	}
 }
 
+// Join makes one option of several, in their order: to share them between handlers, or to
+// choose them when the program runs. No options make one that changes nothing.
+//
+//	var patient = kopf.Join(kopf.Retries(10), kopf.Backoff(time.Minute))
+//
+// It fits where all of the options fit by their common type. For options of several types, name
+// the type: kopf.Join[kopf.CreateOption](kopf.Retries(3), kopf.Label("app", "web")).
+func Join[O option](opts ...O) O {
+	joined := setter(func(d *declaration) {
+		for _, opt := range opts {
+			d.set(opt)
+		}
+	})
+	return any(joined).(O)
+}
+
 // ID is the id of the handler: in logs, in results, and in the progress that is
 // kept on the object. By default it is the name of the function, which must be a
 // top-level one then. Handlers with the ids they had in Python take over their progress.

@@ -11,32 +11,42 @@ import (
 var errNoFunc = errors.New("the function is nil")
 
 // declare adds a handler to the registration of this module.
-func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []option) {
-	handler, err := build(kind, selector, fn, run, opts)
+func declare(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, d *declaration) {
+	handler, err := d.build(kind, selector, fn, run)
 	if err == nil {
 		err = ambiguous(handler)
 	}
 	guest.Default.Add(handler, err)
 }
 
+// set sets an option. An absent one changes nothing. Registrations call it in a loop of their own: one
+// generic function for all of them takes 1 KB more in modules.
+func (d *declaration) set(opt any) {
+	if set, ok := opt.(setter); ok {
+		set(d)
+	}
+}
+
 // build makes a handler of its options.
-func build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done, opts []option) (*guest.Handler, error) {
-	d := &declaration{Handler: abi.Handler{Kind: kind}}
+func (d *declaration) build(kind abi.Kind, selector *Selector, fn function, run func(*guest.Task) guest.Done) (*guest.Handler, error) {
+	d.Kind = kind
 	full := fn.name()
 	if name := plainName(full); name != "" {
-		d.ID, d.Fn = name, full
+		if d.ID == "" {
+			d.ID = name
+		}
+		if d.Fn == "" {
+			d.Fn = full
+		}
 	}
 	if fn.missing() {
 		d.fail(errNoFunc)
-	}
-	for _, opt := range opts {
-		opt.apply(d)
 	}
 	if d.ID == "" {
 		d.fail(errNoName)
 	}
 	if selector != nil {
-		d.selector(*selector)
+		d.selector(selector)
 	}
 	return &guest.Handler{Declaration: d.Handler, Run: run, Callbacks: d.callbacks}, describe(d)
 }
@@ -66,7 +76,7 @@ func (e *RegistrationError) Error() string { return e.Handler + ": " + e.Err.Err
 func (e *RegistrationError) Unwrap() error { return e.Err }
 
 // selector says what resources the handler is for.
-func (d *declaration) selector(s Selector) {
+func (d *declaration) selector(s *Selector) {
 	d.Resource = s.wire()
 	if s.asked != nil {
 		s.asked(d)

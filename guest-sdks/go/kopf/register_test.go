@@ -35,6 +35,20 @@ func TestPlainName(t *testing.T) {
 	}
 }
 
+// built is a declaration with options.
+func built[O option](opts []O) *declaration {
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	return d
+}
+
+// withOptions is a handler with options of any kinds.
+func withOptions(opts ...option) (*guest.Handler, error) {
+	return built(opts).build(abi.KindCreate, nil, functionOf(named, false), runChange(named))
+}
+
 func TestOptions(t *testing.T) {
 	yes := func(*Cause) bool { return true }
 	tests := []struct {
@@ -82,7 +96,7 @@ func TestOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), append([]option{ID("named")}, tt.opts...))
+			h, err := withOptions(append([]option{ID("named")}, tt.opts...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +123,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	for name, opt := range map[string]option{
 		"param": Param(func() {}), "value": Value(make(chan int)), "label": Label("a", complex(1, 2)),
 	} {
-		_, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []option{ID("named"), opt})
+		_, err := withOptions(ID("named"), opt)
 		var registration *RegistrationError
 		if !errors.As(err, &registration) || registration.Handler != "create named" {
 			t.Errorf("%s: %v", name, err)
@@ -178,7 +192,7 @@ func TestCombinedFilters(t *testing.T) {
 
 func TestJoinedOptionsApplyInTheirOrder(t *testing.T) {
 	joined := Join[CreateOption](Retries(1), Label("a", "x"), Join[CreateOption](), Join(Retries(2), Backoff(0)))
-	h, err := build(abi.KindCreate, nil, functionOf(named, false), runChange(named), []option{joined})
+	h, err := withOptions(ID("named"), joined)
 	if err != nil {
 		t.Fatal(err)
 	}

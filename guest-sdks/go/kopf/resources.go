@@ -60,7 +60,7 @@ func toSelector[T Target](target T) Selector {
 }
 
 // wire is the selector in a message.
-func (s Selector) wire() *abi.Selector {
+func (s *Selector) wire() *abi.Selector {
 	out := &abi.Selector{
 		Group: s.Group, Version: s.Version, Kind: s.Kind, Plural: s.Plural,
 		Singular: s.Singular, Shortcut: s.Shortcut, Category: s.Category,

@@ -17,11 +17,14 @@ type SubHandler struct {
 // Sub declares a sub-handler to be given to Execute. An empty id stands for the
 // name of the function.
 func Sub(id string, fn ChangeFunc, opts ...UpdateOption) SubHandler {
-	all := listed(opts)
-	if id != "" {
-		all = append([]option{ID(id)}, all...)
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
 	}
-	handler, err := build(abi.KindSub, nil, functionOf(fn, fn == nil), runChange(fn), all)
+	if d.ID == "" {
+		d.ID = id
+	}
+	handler, err := d.build(abi.KindSub, nil, functionOf(fn, fn == nil), runChange(fn))
 	return SubHandler{handler, err}
 }
 

@@ -65,83 +65,123 @@ type ReviewOf[S any] struct {
 
 // OnCreate registers a handler of new objects, as the function OnCreate does.
 func (r TypedResource[S]) OnCreate(fn func(*ChangeOf[S]) (any, error), opts ...CreateOption) {
-	r.onChange(abi.KindCreate, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onChange(abi.KindCreate, fn, d)
 }
 
 // OnUpdate registers a handler of objects that have been changed, as the function OnUpdate does.
 func (r TypedResource[S]) OnUpdate(fn func(*ChangeOf[S]) (any, error), opts ...UpdateOption) {
-	r.onChange(abi.KindUpdate, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onChange(abi.KindUpdate, fn, d)
 }
 
 // OnDelete registers a handler of objects that are being deleted, as the function OnDelete does.
 func (r TypedResource[S]) OnDelete(fn func(*ChangeOf[S]) (any, error), opts ...DeleteOption) {
-	r.onChange(abi.KindDelete, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onChange(abi.KindDelete, fn, d)
 }
 
 // OnResume registers a handler of objects that exist when the operator starts, as the function OnResume does.
 func (r TypedResource[S]) OnResume(fn func(*ChangeOf[S]) (any, error), opts ...ResumeOption) {
-	r.onChange(abi.KindResume, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onChange(abi.KindResume, fn, d)
 }
 
 // OnField registers a handler of one field, as the function OnField does.
 func (r TypedResource[S]) OnField(fn func(*ChangeOf[S]) (any, error), opts ...UpdateOption) {
-	r.onChange(abi.KindField, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onChange(abi.KindField, fn, d)
 }
 
-func (r TypedResource[S]) onChange(kind abi.Kind, fn func(*ChangeOf[S]) (any, error), opts []option) {
+func (r TypedResource[S]) onChange(kind abi.Kind, fn func(*ChangeOf[S]) (any, error), d *declaration) {
 	declare(kind, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
 		c := &ChangeOf[S]{Change: newChange(t)}
 		if unfit := specInto(t, c.Change.Spec, &c.Spec); unfit != nil {
 			return *unfit
 		}
 		return c.finish(func() (any, error) { return fn(c) })
-	}, opts)
+	}, d)
 }
 
 // OnEvent registers a handler of all events of objects, as the function OnEvent does.
 func (r TypedResource[S]) OnEvent(fn func(*EventOf[S]) (any, error), opts ...EventOption) {
+	handler := new(declaration)
+	for _, opt := range opts {
+		handler.set(opt)
+	}
 	declare(abi.KindEvent, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
 		e := &EventOf[S]{Event: newEvent(t)}
 		if unfit := specInto(t, e.Event.Spec, &e.Spec); unfit != nil {
 			return *unfit
 		}
 		return finish(e.Patch, func() (any, error) { return fn(e) })
-	}, listed(opts))
+	}, handler)
 }
 
 // OnTimer registers a handler that is called again and again, as the function OnTimer does.
 func (r TypedResource[S]) OnTimer(fn func(*TimerOf[S]) (any, error), opts ...TimerOption) {
+	handler := new(declaration)
+	for _, opt := range opts {
+		handler.set(opt)
+	}
 	declare(abi.KindTimer, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
 		timer := &TimerOf[S]{Timer: newTimer(t)}
 		if unfit := specInto(t, timer.Timer.Spec, &timer.Spec); unfit != nil {
 			return *unfit
 		}
 		return finish(timer.Patch, func() (any, error) { return fn(timer) })
-	}, listed(opts))
+	}, handler)
 }
 
 // OnDaemon registers a handler that runs as long as an object exists, as the function OnDaemon does.
 func (r TypedResource[S]) OnDaemon(fn func(*DaemonOf[S]) (any, error), opts ...DaemonOption) {
+	handler := new(declaration)
+	for _, opt := range opts {
+		handler.set(opt)
+	}
 	declare(abi.KindDaemon, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
 		d := &DaemonOf[S]{Daemon: newDaemon(t)}
 		if unfit := specInto(t, d.Daemon.Spec, &d.Spec); unfit != nil {
 			return *unfit
 		}
 		return finish(d.Patch, func() (any, error) { return fn(d) })
-	}, listed(opts))
+	}, handler)
 }
 
 // OnValidate registers a handler that allows or refuses changes of objects, as the function OnValidate does.
 func (r TypedResource[S]) OnValidate(fn func(*ReviewOf[S]) error, opts ...ReviewOption) {
-	r.onReview(abi.KindValidate, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onReview(abi.KindValidate, fn, d)
 }
 
 // OnMutate registers a handler that changes objects before they are stored, as the function OnMutate does.
 func (r TypedResource[S]) OnMutate(fn func(*ReviewOf[S]) error, opts ...ReviewOption) {
-	r.onReview(abi.KindMutate, fn, listed(opts))
+	d := new(declaration)
+	for _, opt := range opts {
+		d.set(opt)
+	}
+	r.onReview(abi.KindMutate, fn, d)
 }
 
-func (r TypedResource[S]) onReview(kind abi.Kind, fn func(*ReviewOf[S]) error, opts []option) {
+func (r TypedResource[S]) onReview(kind abi.Kind, fn func(*ReviewOf[S]) error, d *declaration) {
 	declare(kind, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
 		review := &ReviewOf[S]{Review: newReview(t)}
 		return review.finish(func() (any, error) {
@@ -150,7 +190,7 @@ func (r TypedResource[S]) onReview(kind abi.Kind, fn func(*ReviewOf[S]) error, o
 			}
 			return nil, fn(review)
 		})
-	}, opts)
+	}, d)
 }
 
 // Wait is Daemon.Wait, and decodes the spec again.
