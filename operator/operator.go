@@ -91,7 +91,7 @@ type Options struct {
 	// See https://docs.kopf.dev/en/latest/peering/
 	Peering Peering
 
-	// Calls say which requests the guests may make. The default is none.
+	// Calls say which requests the guests may make. By default, they may make none.
 	Calls Calls
 
 	// Limits bound the rate of the operator's requests. An unset limit has the default of

@@ -18,7 +18,7 @@ if [ "$status" = 3 ]; then
 	exit
 fi
 [ "$status" = 0 ] || exit "$status"
-# A copy is built: the folder of the sources stays as it is.
+# A copy is built: the folder of the sources does not change.
 work=$PWD/.cache/npm/$(basename "$folder")
 cp "$folder"/*.ts "$work"
 cd "$work"

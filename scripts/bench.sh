@@ -8,7 +8,7 @@
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
 #   LARGE=        any value: restarts over objects of 10 KB, too
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all or of those named beside it; admission: reviews; attacks: reviews under attack; sizes: sizes of modules
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; sizes: sizes of modules
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail

@@ -18,8 +18,8 @@ func TestProgressConfigErrors(t *testing.T) {
 		{"unknown field", `{"type": "annotations", "prefx": "p"}`, `progress storage: unknown field "prefx"`},
 		{"field of another type", `{"type": "status", "prefix": "p"}`, `unknown field "prefix"`},
 		{"empty prefix", `{"type": "annotations", "prefix": ""}`, `prefix: "" is not a non-empty string`},
-		{"flag that is none", `{"type": "smart", "v1": "no"}`, `v1: "no" is not true or false`},
-		{"field that is none", `{"type": "status", "field": 5}`, "field: 5 is not a field"},
+		{"a flag of another type", `{"type": "smart", "v1": "no"}`, `v1: "no" is not true or false`},
+		{"a field of another type", `{"type": "status", "field": 5}`, "field: 5 is not a field"},
 		{"root field", `{"type": "status", "field": []}`, "field: [] is not a field"},
 		{"empty field", `{"type": "status", "touch_field": ""}`, `touch_field: "" is not a field`},
 		{"empty list", `[]`, "progress storage: the list is empty"},
@@ -41,7 +41,7 @@ func TestDiffBaseConfigErrors(t *testing.T) {
 	tests := []struct{ name, config, want string }{
 		{"unknown type", `{"type": "smart"}`, `diff-base storage: unknown type "smart": want one of annotations, status`},
 		{"ignored fields are no list", `{"type": "status", "ignored_fields": "spec.x"}`, `ignored_fields: "spec.x" is not a list of fields`},
-		{"an ignored field is none", `{"type": "annotations", "ignored_fields": ["spec.x", {}]}`, "ignored_fields: {} is not a field"},
+		{"an ignored field of another type", `{"type": "annotations", "ignored_fields": ["spec.x", {}]}`, "ignored_fields: {} is not a field"},
 		{"first of a list", `[null]`, "diff-base storage 1: null is not an object with a type"},
 	}
 	for _, test := range tests {

@@ -79,8 +79,8 @@ func wantCorrupted(t *testing.T, err error, place, want string) {
 	}
 }
 
-// Somebody may put anything into any place of an object. Storages may refuse it,
-// but they must not panic.
+// Users may write any value to any place of an object. Storages may refuse it, but must
+// not panic.
 func TestStrangeBodiesDoNotPanic(t *testing.T) {
 	values := []any{nil, true, "text", []any{}, []any{nil, "x"}, stores.Object{}, stores.Object{"x": nil}}
 	places := []dicts.Path{

@@ -12,7 +12,7 @@ import (
 type pkg struct{ folder, name string }
 
 // Each package has exactly one package comment. Two of them would be shown one
-// after another, in an order that nobody chose.
+// after another, in an arbitrary order.
 func TestPackageComments(t *testing.T) {
 	files, err := goFiles("..")
 	if err != nil {

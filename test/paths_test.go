@@ -14,7 +14,7 @@ import (
 // pathMaker is the only package that makes paths of the API of Kubernetes.
 const pathMaker = "reactor/apipath"
 
-// TestOnePackageMakesPaths: guests name objects, so whoever makes a path by hand sends
+// TestOnePackageMakesPaths: guests name objects, so code that makes a path by hand sends
 // requests to where a guest wants.
 func TestOnePackageMakesPaths(t *testing.T) {
 	seen := 0

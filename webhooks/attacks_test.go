@@ -39,11 +39,11 @@ func (c *counting) Review(_ context.Context, in *reviews.Incoming) (*reviews.Ver
 	return &reviews.Verdict{}, nil
 }
 
-// TestAttackersLockNoneOut: the server has room for 200 connections, memory for 16 MiB of
+// TestAttackersLockOutNoClient: the server has room for 200 connections, memory for 16 MiB of
 // bodies, and one slot. More attackers than that hold connections, or open as many as they can.
 // Meanwhile each review of a well-behaved client is answered, over a connection that it
 // keeps and over fresh ones; attackers without a review never get a slot.
-func TestAttackersLockNoneOut(t *testing.T) {
+func TestAttackersLockOutNoClient(t *testing.T) {
 	for _, kind := range attackers.Kinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			count := 1000

@@ -11,10 +11,10 @@ import (
 	"testing/iotest"
 )
 
-// TestWhichBodyMakesRoom: there is memory for 10 MiB, and for what requests cost in
+// TestEvictionOfBodies: there is memory for 10 MiB, and for what requests cost in
 // addition. Each step is a new body of a client, or what happens to one, by its number: it
 // grows by so many MiB (+), is whole (!), or released (-).
-func TestWhichBodyMakesRoom(t *testing.T) {
+func TestEvictionOfBodies(t *testing.T) {
 	from := map[string]netip.Prefix{"a": netip.MustParsePrefix("10.0.0.1/32"), "b": netip.MustParsePrefix("10.0.0.2/32")}
 	for _, tt := range []struct {
 		name  string

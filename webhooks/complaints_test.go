@@ -12,9 +12,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// TestComplaintsAreFew: of a thousand lines a second, a few reach the log, which say how
+// TestRepeatedComplaintsAreCounted: of a thousand lines a second, a few reach the log, which say how
 // many there were. Other reasons have lines of their own.
-func TestComplaintsAreFew(t *testing.T) {
+func TestRepeatedComplaintsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		c := newComplaints(zerolog.New(&log))

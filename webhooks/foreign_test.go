@@ -263,9 +263,9 @@ func TestKeysWithBombs(t *testing.T) {
 	}
 }
 
-// TestTunnelsThatTalk: what a program prints is bounded in memory and in errors, and only a
+// TestOutputOfTunnelsIsBounded: what a program prints is bounded in memory and in errors, and only a
 // plain URL is announced.
-func TestTunnelsThatTalk(t *testing.T) {
+func TestOutputOfTunnelsIsBounded(t *testing.T) {
 	output := strings.Join([]string{
 		`{"msg":"started tunnel","url":"http://plain.example"}`,
 		`{"msg":"started tunnel","url":"https://"}`,

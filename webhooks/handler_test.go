@@ -125,8 +125,8 @@ func TestChecks(t *testing.T) {
 		{"the old object will do", `"userInfo":{},"oldObject":{},"object":null`, ""},
 		{"no user", `"object":{}`, "User info is missing from the admission request."},
 		{"no objects", `"userInfo":{},"object":null`, "Either old or new object is missing from the admission request."},
-		{"an object that is none", `"userInfo":{},"object":[]`, "The field object of the admission request is not an object."},
-		{"a user that is none", `"userInfo":1,"object":{}`, "The field userInfo of the admission request is not an object."},
+		{"an object of another type", `"userInfo":{},"object":[]`, "The field object of the admission request is not an object."},
+		{"a user of another type", `"userInfo":1,"object":{}`, "The field userInfo of the admission request is not an object."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := reviews.Decode([]byte(`{"request":{"resource":{},` + tt.request + `}}`))
@@ -203,8 +203,8 @@ func TestSlowHandlers(t *testing.T) {
 	}
 }
 
-// TestConcurrentReviews: 200 of them with a slow handler are answered, so many at a
-// time; those whose time is over before their turn are told so.
+// TestConcurrentReviews: 200 reviews with a slow handler are answered, a limited number at
+// a time; reviews whose time ends before they get a slot are refused with the reason.
 func TestConcurrentReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0
@@ -234,7 +234,7 @@ func TestConcurrentReviews(t *testing.T) {
 			got[<-codes]++
 		}
 		h.Wait()
-		if most != 20 || got[`{"a`] != 100 || got["500"] != 100 { // 5.4 seconds are five turns
+		if most != 20 || got[`{"a`] != 100 || got["500"] != 100 { // 5.4 seconds are five rounds
 			t.Errorf("%d at once, %v", most, got)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// handshake connects as a client that trusts what was announced, and nobody else.
+// handshake connects as a client that trusts only the announced authorities.
 func handshake(t *testing.T, conn net.Conn, announced ClientConfig) (*x509.Certificate, error) {
 	t.Helper()
 	defer conn.Close()

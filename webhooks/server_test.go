@@ -66,7 +66,7 @@ func (s *served) config(t *testing.T) webhooks.ClientConfig {
 	}
 }
 
-// client trusts what a client config says, and nobody else.
+// client trusts only the authorities in a client config.
 func client(t *testing.T, config webhooks.ClientConfig, own ...tls.Certificate) *http.Client {
 	t.Helper()
 	bundle, err := base64.StdEncoding.DecodeString(config.CABundle)
@@ -219,7 +219,7 @@ func write(t *testing.T, folder string, cert *tls.Certificate) (certFile, keyFil
 }
 
 // TestCertificateFiles: they are read again when they change, and a half-written
-// one harms nobody.
+// one is not used.
 func TestCertificateFiles(t *testing.T) {
 	folder := t.TempDir()
 	certFile, keyFile := write(t, folder, pair(t, "first", nil))
@@ -275,7 +275,7 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-// TestClientCertificates: who must have one, and what handlers are told of it.
+// TestClientCertificates: which clients need one, and what handlers know of it.
 func TestClientCertificates(t *testing.T) {
 	authority := pair(t, "clients", nil)
 	known, stranger := pair(t, "apiserver", authority), pair(t, "stranger", nil)
@@ -292,7 +292,7 @@ func TestClientCertificates(t *testing.T) {
 		refused bool
 		subject string
 	}{
-		{"nobody asks", webhooks.LocalServer{}, []tls.Certificate{*known}, false, ""},
+		{"not required", webhooks.LocalServer{}, []tls.Certificate{*known}, false, ""},
 		{"by data", webhooks.LocalServer{VerifyCAData: roots}, []tls.Certificate{*known}, false, "apiserver"},
 		{"by file", webhooks.LocalServer{VerifyCAFile: rootsFile}, []tls.Certificate{*known}, false, "apiserver"},
 		{"by folder", webhooks.LocalServer{VerifyCAPath: folder}, []tls.Certificate{*known}, false, "apiserver"},

@@ -64,8 +64,8 @@ func TestSlotsAreShared(t *testing.T) {
 	}
 }
 
-// TestSlotsUntilTheTimeIsOver: who gives up leaves no trace, and lets others pass.
-func TestSlotsUntilTheTimeIsOver(t *testing.T) {
+// TestWaitForSlotEndsWithContext: who gives up leaves no trace, and lets others pass.
+func TestWaitForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
 		give, err := s.take(t.Context(), netip.Prefix{}, 1)

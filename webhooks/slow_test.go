@@ -20,7 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
-// allowing allows everything, with a warning as long as it is told.
+// allowing allows everything, with a warning of a given length.
 type allowing struct {
 	Operator
 	warning string
@@ -37,7 +37,7 @@ func requestHead(path string, length int) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, length)
 }
 
-// trickle sends a text byte by byte, one a second, until nobody takes them.
+// trickle sends a text byte by byte, one a second, until the connection ends.
 func trickle(conn net.Conn, text string) {
 	for i := range len(text) {
 		if _, err := io.WriteString(conn, text[i:i+1]); err != nil {
@@ -182,7 +182,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// TestIdleConnections are closed, too: nobody keeps them for ever.
+// TestIdleConnections: idle connections are closed, too.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, _ := servePipes(t, &LocalServer{}, nil, http.NotFoundHandler())

@@ -178,7 +178,7 @@ func TestBrokenTransfers(t *testing.T) {
 }
 
 // Two pulls of the same module at once both succeed, also while it is removed.
-func TestAtOnce(t *testing.T) {
+func TestConcurrentPulls(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
 	module := wasm(strings.Repeat("module", 10_000))
 	digest := r.Pack(t, "v1", module)

@@ -36,7 +36,7 @@ type Follower struct {
 type followed struct {
 	name string        // as it was passed to Open
 	now  oci.Reference // with the digest that Open returns
-	told string        // the last problem
+	last string        // the last problem
 
 	tried string // the digest that was refused
 	pause time.Duration
@@ -140,7 +140,7 @@ func (f *Follower) look(ctx context.Context, t *followed) {
 		f.problem(ctx, t, fmt.Sprintf("Checking for a new version failed, and %s continues: %v", t.now.Digest, err))
 		return
 	case digest == t.now.Digest:
-		t.told, t.tried = "", ""
+		t.last, t.tried = "", ""
 		return
 	case digest != t.tried:
 		t.tried, t.pause, t.next = digest, f.Every, time.Time{}
@@ -157,7 +157,7 @@ func (f *Follower) look(ctx context.Context, t *followed) {
 		}
 		return
 	}
-	t.told, t.tried = "", ""
+	t.last, t.tried = "", ""
 	f.Info(fmt.Sprintf("Running %s.", next))
 }
 
@@ -184,8 +184,8 @@ func (f *Follower) set(t *followed, to oci.Reference) (before oci.Reference) {
 
 // problem reports a problem once.
 func (f *Follower) problem(ctx context.Context, t *followed, text string) {
-	if text != t.told && ctx.Err() == nil {
+	if text != t.last && ctx.Err() == nil {
 		f.Warn(text)
 	}
-	t.told = text
+	t.last = text
 }

@@ -23,7 +23,7 @@ type following struct {
 	mu     sync.Mutex
 	refuse error    // of what is reloaded
 	taken  []string // contents
-	told   []string
+	logged []string
 }
 
 func follow(t *testing.T, verify func(ctx context.Context, r oci.Reference) error) *following {
@@ -34,7 +34,7 @@ func follow(t *testing.T, verify func(ctx context.Context, r oci.Reference) erro
 	tell := func(text string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.told = append(f.told, text)
+		f.logged = append(f.logged, text)
 	}
 	f.Follower = &modules.Follower{Finder: finder, Every: 5 * time.Millisecond, Info: tell, Warn: tell}
 	f.Reload = func(ctx context.Context) error {
@@ -69,26 +69,26 @@ func (f *following) with(refuse error) {
 	f.refuse = refuse
 }
 
-// until waits until a version was taken, or something was told; it returns all of it.
+// until waits for a version that was taken, or for a logged text, and returns all of them.
 func (f *following) until(t *testing.T, what, words string) []string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		f.mu.Lock()
-		all := append([]string(nil), map[string][]string{"taken": f.taken, "told": f.told}[what]...)
+		all := append([]string(nil), map[string][]string{"taken": f.taken, "logged": f.logged}[what]...)
 		f.mu.Unlock()
 		if strings.Contains(strings.Join(all, "\n"), words) {
 			return all
 		}
 	}
-	t.Fatalf("%q is not %s: %q, %q", words, what, f.taken, f.told)
+	t.Fatalf("%q is not %s: %q, %q", words, what, f.taken, f.logged)
 	return nil
 }
 
-// A tag that moves is followed, once per version, and told.
+// A tag that moves is followed and logged, once per version.
 func TestFollow(t *testing.T) {
 	f := follow(t, nil)
 	second := f.Pack(t, "v1", wasm("second"))
-	f.until(t, "told", "Running "+f.name+"@"+second+".")
+	f.until(t, "logged", "Running "+f.name+"@"+second+".")
 	time.Sleep(50 * time.Millisecond)
 	f.Pack(t, "v1", wasm("third"))
 	if taken := f.until(t, "taken", "third"); strings.Join(taken, " ") != "second third" {
@@ -96,16 +96,16 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What cannot be taken is told once, and what was there goes on; when the tag moves on, or it
+// A version that cannot be taken is logged once, and the old one continues; when the tag moves on, or it
 // can be taken, it is.
 func TestFollowRefused(t *testing.T) {
 	f := follow(t, nil)
 	f.with(errors.New("it wants too much"))
 	bad := f.Pack(t, "v1", wasm("bad"))
-	f.until(t, "told", "A new version was refused")
+	f.until(t, "logged", "A new version was refused")
 	time.Sleep(100 * time.Millisecond)
-	if told := f.until(t, "told", bad+": it wants too much"); len(told) != 2 { // the first one is what runs
-		t.Errorf("told: %q", told)
+	if logged := f.until(t, "logged", bad+": it wants too much"); len(logged) != 2 { // the first one is what runs
+		t.Errorf("logged: %q", logged)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		found, err := f.Open(t.Context(), f.name)
@@ -120,7 +120,7 @@ func TestFollowRefused(t *testing.T) {
 	f.until(t, "taken", "bad") // it is tried again
 	f.with(errors.New("it wants too much"))
 	f.Pack(t, "v1", wasm("worse"))
-	f.until(t, "told", "it wants too much")
+	f.until(t, "logged", "it wants too much")
 	f.with(nil)
 	f.Pack(t, "v1", wasm("good"))
 	if taken := f.until(t, "taken", "good"); taken[0] != "bad" {
@@ -138,12 +138,12 @@ func TestFollowVerified(t *testing.T) {
 		defer mu.Unlock()
 		asked[r.Digest]++
 		if len(asked) > 1 && !signed[r.Digest] {
-			return errors.New("nobody has signed it")
+			return errors.New("it is not signed")
 		}
 		return nil
 	})
 	second := f.Pack(t, "v1", wasm("second"))
-	f.until(t, "told", "nobody has signed it")
+	f.until(t, "logged", "it is not signed")
 	mu.Lock()
 	signed[second] = true
 	mu.Unlock()
@@ -161,7 +161,7 @@ func TestFollowVerified(t *testing.T) {
 	}
 }
 
-// A registry that is gone for a while changes nothing, and is told once.
+// A registry that is unavailable for a while changes nothing, and is logged once.
 func TestFollowWithoutRegistry(t *testing.T) {
 	for name, how := range map[string]http.HandlerFunc{
 		"403": ocitest.Refuse(http.StatusForbidden), "404": ocitest.Refuse(http.StatusNotFound),
@@ -171,10 +171,10 @@ func TestFollowWithoutRegistry(t *testing.T) {
 			f := follow(t, nil)
 			f.Override(how)
 			f.Pack(t, "v1", wasm("second"))
-			f.until(t, "told", "Checking for a new version failed")
+			f.until(t, "logged", "Checking for a new version failed")
 			time.Sleep(50 * time.Millisecond)
-			if told := f.until(t, "told", f.name); len(told) != 2 {
-				t.Errorf("told: %q", told)
+			if logged := f.until(t, "logged", f.name); len(logged) != 2 {
+				t.Errorf("logged: %q", logged)
 			}
 			f.Override(func(http.ResponseWriter, *http.Request) {})
 			f.until(t, "taken", "second")

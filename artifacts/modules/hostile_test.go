@@ -36,7 +36,7 @@ func finder(t *testing.T) *modules.Finder {
 	return &modules.Finder{Client: client, Store: kept}
 }
 
-// noCredentials replaces the credentials of whoever runs the test.
+// noCredentials replaces the credentials of the user who runs the test.
 func noCredentials(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
@@ -77,8 +77,8 @@ func manifest(r *ocitest.Registry, change func(m *layout.Manifest)) []byte {
 	return text
 }
 
-// Whatever is wrong with an artifact, it is told with the reference and the reason,
-// and nothing of it is used.
+// The error of a bad artifact names the reference and the reason, and nothing of the artifact
+// is used.
 func TestBadArtifacts(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -111,7 +111,7 @@ func TestBadArtifacts(t *testing.T) {
 				m.Config = r.Put(layout.MediaConfig, []byte(`{"layerDigests":["a","b"]}`))
 			}))
 		}, oci.ErrLayout, "2 layers"},
-		{"a config that is no JSON", func(r *ocitest.Registry) {
+		{"a config that is not JSON", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Config = r.Put(layout.MediaConfig, []byte("{")) }))
 		}, oci.ErrLayout, "its config cannot be read"},
 		{"a config of 4 GB", func(r *ocitest.Registry) {
@@ -126,7 +126,7 @@ func TestBadArtifacts(t *testing.T) {
 		{"an image of Docker", func(r *ocitest.Registry) {
 			r.Tag("v1", "application/vnd.docker.distribution.manifest.v2+json", []byte(`{"schemaVersion":2}`))
 		}, oci.ErrLayout, "application/vnd.docker.distribution.manifest.v2+json"},
-		{"a manifest that is no JSON", func(r *ocitest.Registry) { r.Tag("v1", layout.MediaManifest, []byte("{")) }, oci.ErrLayout, "not JSON"},
+		{"a manifest that is not JSON", func(r *ocitest.Registry) { r.Tag("v1", layout.MediaManifest, []byte("{")) }, oci.ErrLayout, "not JSON"},
 		{"a manifest of 5 MB", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, bytes.Repeat([]byte(" "), 5<<20))
 		}, oci.ErrLayout, "its manifest is larger than"},
@@ -148,7 +148,7 @@ func TestBadArtifacts(t *testing.T) {
 		{"a layer with another kind of digest", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { m.Layers[0].Digest = "md5:../../../../etc/passwd" }))
 		}, oci.ErrLayout, "not of sha256"},
-		{"a layer that is no WebAssembly", func(r *ocitest.Registry) {
+		{"a layer that is not WebAssembly", func(r *ocitest.Registry) {
 			r.Tag("v1", layout.MediaManifest, manifest(r, func(m *layout.Manifest) { replaceLayer(r, m, []byte("#!/bin/sh\necho")) }))
 		}, oci.ErrLayout, "its layer is not WebAssembly"},
 		{"10,000 layers", func(r *ocitest.Registry) {
@@ -288,7 +288,7 @@ func TestBadRegistries(t *testing.T) {
 			w.Header().Set("Docker-Content-Digest", layout.Digest([]byte("something else")))
 			fmt.Fprint(w, "{}")
 		}), oci.ErrTampered, "the manifest should be sha256:"},
-		{"a digest that is none", manifests(func(w http.ResponseWriter, r *http.Request) {
+		{"a malformed digest", manifests(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", layout.MediaManifest)
 			w.Header().Set("Docker-Content-Digest", "sha256:../../etc/passwd")
 			fmt.Fprint(w, "{}")

@@ -171,7 +171,7 @@ func TestRegistryThatWasDownAtFirst(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if n := len(first); n == 0 {
-				t.Error("nobody asked")
+				t.Error("no request arrived")
 			}
 			for range len(first) {
 				if b := <-first; b[0] != 0x16 { // a record of TLS

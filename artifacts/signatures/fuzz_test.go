@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// FuzzBundle: whatever a bundle says that the key has not signed, it is no signature.
+// FuzzBundle: content that the key has not signed is never accepted as signed.
 func FuzzBundle(f *testing.F) {
 	key, _ := newKey(f)
 	other, _ := newKey(f)

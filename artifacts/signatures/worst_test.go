@@ -46,8 +46,8 @@ func TestWorstSignatures(t *testing.T) {
 	}
 }
 
-// TestWorstConfigs: the worst files of demands have as many equal keys as possible, which are quadratic in
-// the decoder of YAML.
+// The worst configurations have as many equal keys as possible, for which the decoder of YAML takes quadratic
+// time.
 func TestWorstConfigs(t *testing.T) {
 	repeated := func(head, part, tail string) []byte {
 		return []byte(head + strings.Repeat(part, (maxConfig-len(head)-len(tail))/len(part)) + tail)
@@ -72,7 +72,7 @@ func TestWorstConfigs(t *testing.T) {
 	}
 }
 
-// worstPEM are files of keys that cost most: beginnings without the right end, which the decoder of PEM looks for to the end of the
+// worstPEM are the most expensive files of keys: beginnings without the right end, for which the decoder of PEM searches the rest of the
 // file each time, and many or large blocks.
 func worstPEM(size int) map[string][]byte {
 	block := func(kind string, content []byte) string {
@@ -114,7 +114,7 @@ func publicRSA(size int) []byte {
 	return der
 }
 
-// privateRSA is a private key with primes, which are none, of so many bytes.
+// privateRSA is a private key with two factors of so many bytes, which are not prime.
 func privateRSA(size int) []byte {
 	prime := odd(size)
 	n := new(big.Int).Mul(prime, prime)
@@ -148,7 +148,7 @@ func nestedDER(size int) []byte {
 	return out
 }
 
-// TestWorstKeys also of the parameters that a key says itself: see TestPrivateKeys.
+// The worst keys that were found take memory in proportion to their size.
 func TestWorstKeys(t *testing.T) {
 	for name, text := range worstPEM(4 << 20) {
 		boundedtest.Parse(t, name, text, func(text []byte) error {

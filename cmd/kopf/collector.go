@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// elbowRoom is the amount of garbage that may accumulate before a collection, in bytes.
-const elbowRoom = 12 << 20
+// garbageRoom is the amount of garbage that may accumulate before a collection, in bytes.
+const garbageRoom = 12 << 20
 
-// leastHeap is the minimum heap size of the collector, in bytes.
-const leastHeap = 4 << 20
+// minHeap is the minimum heap size of the collector, in bytes.
+const minHeap = 4 << 20
 
 // usualPercent is Go's default for garbage between collections, in per cent of the memory in
 // use.
@@ -46,7 +46,7 @@ func relaxCollector(ctx context.Context) (end func()) {
 
 // percentFor returns the garbage percentage for an amount of memory in use, in bytes.
 func percentFor(live uint64) int {
-	return int(max(usualPercent, elbowRoom*100/max(live, leastHeap)))
+	return int(max(usualPercent, garbageRoom*100/max(live, minHeap)))
 }
 
 // inUse is the memory in use according to the collector, in bytes: the heap after the latest

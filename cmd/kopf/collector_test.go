@@ -18,31 +18,31 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// The percentage follows what is in use, and is the usual one in the end.
-func TestGiveRoom(t *testing.T) {
+// The percentage follows the memory in use, and is the default at the end.
+func TestCollectorFollowsMemoryInUse(t *testing.T) {
 	t.Setenv("GOGC", "")
 	end := relaxCollector(t.Context())
 	t.Cleanup(end)
 	for deadline := time.Now().Add(time.Minute); percent() == usualPercent; runtime.Gosched() {
 		if runtime.GC(); time.Now().After(deadline) {
-			t.Fatal("the percentage stays")
+			t.Fatal("the percentage does not change")
 		}
 	}
 	if end(); percent() != usualPercent {
-		t.Errorf("in the end, it is %d", percent())
+		t.Errorf("at the end, the percentage is %d", percent())
 	}
 }
 
-func TestGiveRoomUnlessToldOtherwise(t *testing.T) {
+func TestCollectorRespectsGOGC(t *testing.T) {
 	t.Setenv("GOGC", "150")
 	defer relaxCollector(t.Context())()
 	runtime.GC()
 	if percent() != usualPercent {
-		t.Errorf("it is %d", percent())
+		t.Errorf("the percentage is %d", percent())
 	}
 }
 
-// percent is the present one.
+// percent is the current percentage.
 func percent() int {
 	now := debug.SetGCPercent(usualPercent)
 	debug.SetGCPercent(now)

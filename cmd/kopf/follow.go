@@ -15,16 +15,16 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// leastFollow is the minimum interval between two checks of a tag. It protects the registry.
-const leastFollow = time.Second
+// minFollow is the minimum interval between two checks of a tag. It protects the registry.
+const minFollow = time.Second
 
 // checkFollow validates --follow and its conflicts with other flags.
 func (o *runOptions) checkFollow() error {
 	switch {
 	case !o.flags.Changed("follow"):
 		return nil
-	case o.follow < leastFollow:
-		return usageError{fmt.Errorf("--follow %v: want at least %v", o.follow, leastFollow)}
+	case o.follow < minFollow:
+		return usageError{fmt.Errorf("--follow %v: want at least %v", o.follow, minFollow)}
 	case o.dev:
 		return usageError{errors.New("--dev follows files, --follow follows tags: they cannot be used together")}
 	case o.once:

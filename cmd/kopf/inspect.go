@@ -50,7 +50,7 @@ Of an artifact it shows what the registry tells, and runs nothing of it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print the registration as it is")
+	flags.BoolVar(&asJSON, "json", false, "print the registration as JSON")
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	o.registryOptions.addFlags(flags)

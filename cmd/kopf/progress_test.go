@@ -15,7 +15,7 @@ func TestProgress(t *testing.T) {
 	defer reader.Close()
 	defer writer.Close()
 	if progress(writer) != nil || progress(&bytes.Buffer{}) != nil {
-		t.Error("progress is drawn where nobody looks")
+		t.Error("progress is drawn, although the output is not a terminal")
 	}
 	var drawn bytes.Buffer
 	draw := bar(&drawn)

@@ -126,7 +126,7 @@ func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 
 // addEngineFlag adds the flag for scripts.
 func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm beside this program, or in kopf in the folder of the user's data)")
+	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm in the directory of this program, or in kopf in the user's data directory)")
 }
 
 // run starts the operator and waits for its end.

@@ -20,7 +20,7 @@ func newSignCmd(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign oci://REFERENCE --key FILE",
 		Short: "Sign an artifact with a key",
-		Long: `Sign signs the digest that a reference stands for, puts the signature beside the artifact,
+		Long: `Sign signs the digest that a reference stands for, pushes the signature next to the artifact,
 and prints the reference with the digest. The key is one of cosign, whose password comes from
 $COSIGN_PASSWORD or the terminal, or one in PKCS #8 without encryption. Signatures by
 certificates, without a key, are made by cosign; kopf verifies them.`,

@@ -1,5 +1,5 @@
-// Command 14-daemons keeps a daemon beside each object: plain code that waits, sees
-// its object live, and ends when it is told to.
+// Command 14-daemons keeps a daemon for each object: plain code that waits, sees
+// the changes of its object, and ends when it is stopped.
 package main
 
 import (
@@ -21,7 +21,7 @@ func monitor(d *kopf.Daemon) (any, error) {
 	return nil, nil
 }
 
-// poll belongs to no object: it runs beside the operator.
+// poll belongs to no object: it runs as long as the operator.
 func poll(b *kopf.Background) (any, error) {
 	for !b.Wait(5 * time.Second) {
 		b.Log.Info("the operator is there, too")

@@ -10,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
-func TestEnter(t *testing.T) {
+func TestEntryFunctions(t *testing.T) {
 	i32, i64 := []byte{asm.I32}, []byte{asm.I64}
 	m := asm.Module{
 		Memory: []uint32{1},
@@ -51,8 +51,8 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// TestEnterIsForFew: modules with very many exports have no entries.
-func TestEnterIsForFew(t *testing.T) {
+// TestManyExportsHaveNoEntries: modules with very many exports have no entries.
+func TestManyExportsHaveNoEntries(t *testing.T) {
 	for _, n := range []int{maxEntries, maxEntries + 1} {
 		m := asm.Module{Memory: []uint32{1}}
 		for i := range n {

@@ -8,9 +8,9 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
-// TestMemoryBesideTheMemory: what the engine keeps for each instance is bounded, too. A few
+// TestHostMemoryOfModules: what the engine keeps for each instance is bounded, too. A few
 // bytes of a module can ask for a lot of it.
-func TestMemoryBesideTheMemory(t *testing.T) {
+func TestHostMemoryOfModules(t *testing.T) {
 	segment := func(n int) []byte { return asm.Cat([]byte{1, 0}, asm.U32(uint32(n)), make([]byte, n)) } // passive
 	zero := asm.Cat([]byte{asm.I32, 0}, asm.I32Const(0), asm.End)
 	table := func(n uint32) []byte { return asm.Cat([]byte{asm.FuncRef, 0}, asm.U32(n)) }

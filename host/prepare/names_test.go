@@ -53,7 +53,7 @@ func TestTracesShowHelpers(t *testing.T) {
 	}
 }
 
-func TestNameSectionsThatLie(t *testing.T) {
+func TestWrongNameSections(t *testing.T) {
 	many := make([]string, 100)
 	for _, test := range []struct {
 		name    string

@@ -140,8 +140,8 @@ func TestNoAccountRefusesNothing(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCalledOutSeldom: once in a minute for each kind.
-func TestRefusalsAreCalledOutSeldom(t *testing.T) {
+// TestRefusalsAreLoggedRarely: once in a minute for each kind.
+func TestRefusalsAreLoggedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(Limits{MemoMemory: 1, IndexMemory: 1})
 		said := 0

@@ -28,7 +28,7 @@ func TestJSON(t *testing.T) {
 		{"a string without an end", `"\`, 1, true},
 		{"deep", strings.Repeat("[", 500), 1000, true},
 		{"too deep", strings.Repeat("[", 501), 1000, false},
-		{"many beside each other", "[" + strings.Repeat("[],", 600) + "[]]", 2000, true},
+		{"many on one level", "[" + strings.Repeat("[],", 600) + "[]]", 2000, true},
 	} {
 		if err := bounded.JSON([]byte(tt.document), tt.max); (err == nil) != tt.good || err != nil && !errors.Is(err, bounded.ErrTooMuch) {
 			t.Errorf("%s: error %v", tt.name, err)

@@ -30,7 +30,7 @@ var spinning = []byte("\x00asm\x01\x00\x00\x00" + "\x01\x04\x01\x60\x00\x00" + "
 // getStuck runs machine code that Go cannot interrupt, and collects garbage.
 func getStuck() {
 	ctx := context.Background()
-	go func() { // nobody waits: the process ends
+	go func() { // no goroutine waits for it: the process ends
 		if err := run(ctx, 500*time.Millisecond); err != nil {
 			panic(err)
 		}

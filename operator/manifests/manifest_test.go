@@ -74,12 +74,12 @@ func TestModule(t *testing.T) {
 		module Module
 		fails  string
 	}{
-		"beside the manifest": {Module{Path: "op.wasm", Hash: hash}, ""},
-		"absolute":            {Module{Path: "/op.wasm", Hash: strings.ToUpper(hash)}, ""},
-		"data":                {Module{Data: data, Hash: hash}, ""},
-		"wrong hash":          {Module{Path: "op.wasm", Hash: "ab"}, "hash: the module has " + hash + ", not ab"},
-		"missing":             {Module{Path: "other.wasm"}, "wasm: file does not exist"},
-		"no base64":           {Module{Data: "*"}, "wasm: illegal base64"},
+		"next to the manifest": {Module{Path: "op.wasm", Hash: hash}, ""},
+		"absolute":             {Module{Path: "/op.wasm", Hash: strings.ToUpper(hash)}, ""},
+		"data":                 {Module{Data: data, Hash: hash}, ""},
+		"wrong hash":           {Module{Path: "op.wasm", Hash: "ab"}, "hash: the module has " + hash + ", not ab"},
+		"missing":              {Module{Path: "other.wasm"}, "wasm: file does not exist"},
+		"no base64":            {Module{Data: "*"}, "wasm: illegal base64"},
 	} {
 		m := &Manifest{Wasm: []Module{tt.module}}
 		wasm, err := m.Module("/etc/ops/op.yaml", read)

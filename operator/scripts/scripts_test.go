@@ -11,7 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
-func TestIs(t *testing.T) {
+func TestIsScript(t *testing.T) {
 	for name, want := range map[string]bool{
 		"op.js": true, "dir/OP.JS": true, "op.mjs": true, "op.ts": true, "op.py": true,
 		"op.wasm": false, "op.json": false, "js": false, "op": false,
@@ -53,12 +53,12 @@ func TestEngineIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := places("x.wasm")[0]; filepath.Dir(filepath.Dir(got)) != filepath.Dir(program) {
-		t.Errorf("not first beside the program: %s", got)
+		t.Errorf("the directory of the program is not the first one: %s", got)
 	}
 }
 
 // Languages without an engine say what to do, whatever engine is given.
-func TestEngineOfOthers(t *testing.T) {
+func TestLanguagesWithoutEngine(t *testing.T) {
 	for name, want := range map[string]string{"op.ts": "esbuild", "op.py": "Python"} {
 		if got, err := Engine(name, "given.wasm"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", name, got, err)

@@ -36,8 +36,8 @@ func codeOf(answer abi.Answer) string {
 	return answer.Error.Type
 }
 
-// TestCallsThatAreNone checks calls from which no request can be made.
-func TestCallsThatAreNone(t *testing.T) {
+// TestMalformedCalls checks calls from which no request can be made.
+func TestMalformedCalls(t *testing.T) {
 	c := caller(t, Options{Grants: grantsOf(t, "*", "*:*:*"), MaxRequest: 10})
 	negative := -1.0
 	tests := []struct {

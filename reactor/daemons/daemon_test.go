@@ -48,7 +48,7 @@ func TestEndsOfDaemons(t *testing.T) {
 				if options != "" {
 					options = "," + options
 				}
-				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}`+options+`}`)
+				b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}`+options+`}`)
 				killed := false
 				b.kill = func() { killed = true }
 				var steps []string
@@ -103,7 +103,7 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: test.attempts}, `{"metadata":{"name":"obj1"}}`)
-				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				b.start(t.Context())
 				time.Sleep(100 * time.Second)
 				b.signal(abi.StopResourceDeleted)
@@ -128,7 +128,7 @@ func TestWaitingDaemonsHoldLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{`{"step":"wait","stoppable":true}`}}, `{"metadata":{"name":"obj1"}}`)
 		before := runtime.NumGoroutine()
-		b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+		b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 		b.start(t.Context())
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
@@ -181,7 +181,7 @@ func TestWaitsOfDaemons(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{test.wait}}, `{"metadata":{"name":"obj1"}}`)
-				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.Force() }
 				b.talk = &handling.Conversation{Execution: s.x, Handler: b.handler, Task: &reactortest.ScriptedTask{Guest: s.guest, ID: "fn"}}

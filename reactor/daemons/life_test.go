@@ -24,7 +24,7 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{tt.script}}, string(reactortest.NewObject(1)))
-				b := s.beside(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
+				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},`+tt.declaration+`}`)
 				b.engine.Handlers = []*registries.Handler{b.handler}
 				b.start(t.Context())
 				<-b.done

@@ -147,7 +147,7 @@ func TestExitLetsCallsFinish(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guest := &reactortest.Scripted{Begin: time.Now(), Attempts: []string{fmt.Sprintf(`{"step":"wait","seconds":%d}`, tt.seconds)}}
 				s := newScene(t, guest, `{"metadata":{"name":"obj1"}}`)
-				b := s.beside(t, tt.declaration)
+				b := s.newLife(t, tt.declaration)
 				ctx, cancel := context.WithCancel(t.Context())
 				b.kill = func() { cancel(); b.stopper.Force() }
 				b.start(ctx)

@@ -32,7 +32,7 @@ func TestDaemonsBeginInOrder(t *testing.T) {
 		all := map[string]*life{}
 		want := []string{"patches", "sleeps", "ends", "waits", "fails"}
 		for _, id := range want {
-			b := s.beside(t, `{"kind":"daemon","id":"`+id+`","resource":{"args":["x"]}}`)
+			b := s.newLife(t, `{"kind":"daemon","id":"`+id+`","resource":{"args":["x"]}}`)
 			b.patching = group.add(b.daemon, func() { go b.live(ctx, b.begin) })
 			all[id] = b
 		}
@@ -74,7 +74,7 @@ func TestInstantExits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, &reactortest.Scripted{Attempts: []string{test.script}, Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
-				b := s.beside(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
 				b.start(t.Context())
 				synctest.Wait()
 				b.signal(abi.StopOperatorExiting)

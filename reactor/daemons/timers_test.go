@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
-// beside makes a daemon or a timer of one object without starting it.
-func (s *scene) beside(t *testing.T, declaration string) *life {
+// newLife makes a daemon or a timer of one object without starting it.
+func (s *scene) newLife(t *testing.T, declaration string) *life {
 	t.Helper()
 	h := s.handler(t, declaration)
 	stopper := stoppers.New()
@@ -88,7 +88,7 @@ func TestTimers(t *testing.T) {
 				if options != "" {
 					options = "," + options
 				}
-				b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]}`+options+`}`)
+				b := s.newLife(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]}`+options+`}`)
 				b.start(t.Context())
 				if test.change > 0 {
 					time.Sleep(settings.Seconds(test.change))
@@ -111,7 +111,7 @@ func TestIdleBeginsWithTheObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, &reactortest.Scripted{Begin: time.Now()}, `{"metadata":{"name":"obj1"}}`)
 		time.Sleep(5 * time.Second)
-		b := s.beside(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"interval":100,"idle":7}`)
+		b := s.newLife(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"interval":100,"idle":7}`)
 		b.start(t.Context())
 		time.Sleep(20 * time.Second)
 		b.signal(abi.StopOperatorExiting)

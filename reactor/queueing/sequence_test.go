@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestTurns checks that objects that arrive together begin in order, whenever they are
+// TestObjectsBeginInOrder checks that objects that arrive together begin in order, whenever they are
 // ready.
-func TestTurns(t *testing.T) {
+func TestObjectsBeginInOrder(t *testing.T) {
 	const n = maxPlaces
 	tests := []struct {
 		name string

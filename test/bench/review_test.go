@@ -79,7 +79,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// inside is a webhook server that is no server: its handler is called directly.
+// inside is a webhook server without connections: its handler is called directly.
 type inside struct{ handler chan http.Handler }
 
 func (s inside) Serve(ctx context.Context, handler http.Handler, announce func(webhooks.ClientConfig)) error {
@@ -141,7 +141,7 @@ func emptyAPI(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, answer)
 	case r.URL.Query().Get("watch") != "":
 		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush() // whoever watches may be gone
+		_ = http.NewResponseController(w).Flush() // the client may have disconnected
 		<-r.Context().Done()
 	default:
 		fmt.Fprint(w, `{"kind":"List","metadata":{"resourceVersion":"1"},"items":[]}`)

@@ -35,7 +35,7 @@ func apiServerArgs(dir *datadir.Folder, audit bool) []string {
 		"--etcd-servers=unix:" + etcdSocket,
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",   // the default looks for a network, which may be missing
-		"--endpoint-reconciler-type=none", // nobody reaches the server by its service
+		"--endpoint-reconciler-type=none", // no client reaches the server by its service
 		"--tls-cert-file=" + dir.Path(datadir.CertFile),
 		"--tls-private-key-file=" + dir.Path(datadir.KeyFile),
 		"--token-auth-file=" + dir.Path(datadir.TokensFile),

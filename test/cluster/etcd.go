@@ -74,7 +74,7 @@ func serveEtcd(ctx context.Context, noFsync bool) error {
 }
 
 func etcdConfig(noFsync bool) *embed.Config {
-	// One member: nobody ever connects to what it advertises.
+	// There is one member, so no other one connects to the advertised address.
 	nowhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	cfg := embed.NewConfig()
 	cfg.Name = "devcluster"

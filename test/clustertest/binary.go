@@ -58,7 +58,7 @@ func findRoot(folder string) (string, error) {
 	}
 }
 
-// inCI tells whether the tests run where nobody reads about skipped ones.
+// inCI reports whether the tests run in CI, where skipped tests go unnoticed.
 func inCI() bool {
 	value := os.Getenv(ciVar)
 	return value != "" && value != "0" && value != "false"

@@ -19,7 +19,7 @@ const maxPrefix = 40
 // Namespace makes a namespace for the test and returns its name, which
 // resembles that of the test. It is deleted when the test ends, but not
 // awaited: the controller takes five seconds at least, and for ever if
-// something in it has a finalizer that nobody removes any more.
+// something in it has a finalizer whose operator has ended.
 func (c *ControlPlane) Namespace(tb testing.TB) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), requestTimeout)

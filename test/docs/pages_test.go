@@ -27,7 +27,7 @@ type block struct {
 	text string
 }
 
-// pages are the manual, and the texts beside it that lead into it.
+// pages are the manual, and the other texts that link to it.
 func pages(t *testing.T) []page {
 	t.Helper()
 	paths := []string{"README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", "RATIONALE.md"}

@@ -88,7 +88,8 @@ func normal(output string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// skip skips a test loudly; where nobody would see it, it fails.
+// skip skips a test with a message. In CI, where the message would go unnoticed, the test
+// fails.
 func skip(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -84,7 +84,7 @@ func hasRow(text, name string) bool {
 	return regexp.MustCompile("(?m)^\\| [^|]*`" + regexp.QuoteMeta(name) + "[` ][^|]*\\|").MatchString(text)
 }
 
-// buildProgram builds bin/kopf as it is now.
+// buildProgram builds kopf from the current sources.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	for _, path := range files(t, "cmd/kopf", ".go") {

@@ -109,7 +109,7 @@ func TestProbesThatFail(t *testing.T) {
 	}
 }
 
-// TestProbesThatBlock hold up nobody but those who ask, and not the exit.
+// TestProbesThatBlock: they delay only the clients that ask, and not the exit.
 func TestProbesThatBlock(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

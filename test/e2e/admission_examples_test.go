@@ -87,7 +87,7 @@ func TestConversionExample(t *testing.T) {
 
 func conversionExample(t *testing.T, language string) {
 	s := newSpace(t)
-	t.Cleanup(func() { // after the operator's end; nobody else answers there
+	t.Cleanup(func() { // after the operator's end, no other server answers there
 		none := []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
 		_, err := s.Dynamic().Resource(definitionsResource).Patch(
 			context.Background(), "databases.data.example.com", types.MergePatchType, none, metav1.PatchOptions{})

@@ -118,7 +118,7 @@ func TestOddRequests(t *testing.T) {
 	_, err = w.client().Patch(t.Context(), "applied", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/do","value":"deny"}]`), metav1.PatchOptions{})
 	refusal(t, err, 422, "the widget is bad")
 	if _, err := w.client().Patch(t.Context(), "applied", types.MergePatchType, []byte(`{"status":{"x":1}}`), metav1.PatchOptions{}, "status"); err != nil {
-		t.Errorf("a subresource that nobody reviews: %v", err)
+		t.Errorf("a subresource without handlers: %v", err)
 	}
 	if err := w.client().Delete(t.Context(), "applied", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Error(err)

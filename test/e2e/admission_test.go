@@ -120,7 +120,7 @@ func TestReviewsWarn(t *testing.T) {
 	}
 }
 
-// TestReviewsKwargs: what handlers are told.
+// TestReviewsKwargs: the arguments of admission handlers.
 func TestReviewsKwargs(t *testing.T) {
 	t.Parallel()
 	w := newSpace(t).admit(t, options{config: map[string]string{"handlers": "check names"}})
@@ -197,7 +197,7 @@ func TestReviewsAreFiltered(t *testing.T) {
 }
 
 // TestAutomaticServer: what the cluster is like is found out of the real API server, and
-// this one is none of those that have a name for this machine.
+// this one has no name for this machine.
 func TestAutomaticServer(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -307,7 +307,7 @@ func requestIsAbandoned(t *testing.T, caller chosen) {
 	s.held(t, "waits")
 	s.remove(t, "waits")
 	<-left
-	r.says(t, "waits", "the daemon was told code=Cancelled cancelled=true")
+	r.says(t, "waits", "the request of the daemon was cancelled code=Cancelled cancelled=true")
 	s.gone(t, "waits")
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 )
 
-// beside runs the guest "living" with some of its handlers.
-func (s space) beside(t *testing.T, handlers string, o options) *running {
+// startLiving runs the guest "living" with some of its handlers.
+func (s space) startLiving(t *testing.T, handlers string, o options) *running {
 	t.Helper()
 	o.guest = "living"
 	if o.config == nil {
@@ -24,11 +24,11 @@ func (s space) beside(t *testing.T, handlers string, o options) *running {
 func (r *running) lines(texts ...string) int { return len(r.stdout.with(texts...)) }
 
 // TestNeighboursOfRunawayDaemon: one daemon of a shared instance spins. The others
-// are started again, uncharged; from then on it harms nobody but itself.
+// are started again, uncharged; from then on it harms only itself.
 func TestNeighboursOfRunawayDaemon(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{host: host.Options{ComputeLimit: time.Second}})
+	op := s.startLiving(t, "daemon", options{host: host.Options{ComputeLimit: time.Second}})
 	for i := range 5 {
 		s.create(t, fmt.Sprint("good", i), "{}")
 	}
@@ -56,7 +56,7 @@ func TestNeighboursOfRunawayDaemon(t *testing.T) {
 func TestDaemonsThatPanic(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{})
+	op := s.startLiving(t, "daemon", options{})
 	s.create(t, "bad", "{do: panic}")
 	s.create(t, "good", "{}")
 	op.until(t, "it is retried", func() bool { return op.lines(`"name":"bad"`, `"retry":3`) > 0 })
@@ -70,11 +70,11 @@ func TestDaemonsThatPanic(t *testing.T) {
 }
 
 // TestDaemonsThatSpin from the first moment are stopped by the limit, again and
-// again; whoever deletes the object does not wait for them.
+// again; a deletion of the object does not wait for them.
 func TestDaemonsThatSpin(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{host: host.Options{ComputeLimit: time.Second}, config: map[string]string{"options": `{"retries":3}`}})
+	op := s.startLiving(t, "daemon", options{host: host.Options{ComputeLimit: time.Second}, config: map[string]string{"options": `{"retries":3}`}})
 	s.create(t, "obj1", "{do: spin}")
 	op.until(t, "it is retried", func() bool { return op.lines(`"name":"obj1"`, `"retry":2`) > 0 })
 	op.says(t, "obj1", "Daemon 'daemonFn' failed with an exception and will stop now")
@@ -82,12 +82,12 @@ func TestDaemonsThatSpin(t *testing.T) {
 	s.gone(t, "obj1")
 }
 
-// TestDaemonsThatIgnoreTheirEnd: the object stays as long as nobody may end them;
+// TestDaemonsThatIgnoreTheirEnd: the object stays as long as they may not be ended by force;
 // when the operator exits, they are ended by force.
 func TestDaemonsThatIgnoreTheirEnd(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{config: map[string]string{"options": `{"polling":0.2}`}})
+	op := s.startLiving(t, "daemon", options{config: map[string]string{"options": `{"polling":0.2}`}})
 	s.create(t, "obj1", "{do: immortal}")
 	op.until(t, "it runs", func() bool { return op.lines(`"name":"obj1"`) == 1 })
 	s.held(t, "obj1")
@@ -105,7 +105,7 @@ func TestDaemonsThatIgnoreTheirEnd(t *testing.T) {
 func TestDaemonsAreCancelled(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon", options{config: map[string]string{"options": `{"backoff":0.3,"timeout":5}`}})
+	op := s.startLiving(t, "daemon", options{config: map[string]string{"options": `{"backoff":0.3,"timeout":5}`}})
 	s.create(t, "obj1", "{do: ignore, period: 60}")
 	op.until(t, "it runs", func() bool { return op.lines(`"name":"obj1"`) == 1 })
 	s.held(t, "obj1")

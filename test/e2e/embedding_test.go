@@ -70,7 +70,7 @@ func (s space) embedded(t *testing.T, o operator.Options) (*operator.Operator, f
 		op.Stop()
 		return <-ended
 	})
-	t.Cleanup(func() { _ = stop() }) // whoever wants to know has asked
+	t.Cleanup(func() { _ = stop() }) // tests that need the error have asked for it
 	return op, stop
 }
 

@@ -45,7 +45,7 @@ func TestExitWhenIdle(t *testing.T) {
 	}
 }
 
-// TestExitWhileStarting: a stop is no failure, however early it comes.
+// TestExitWhileStarting: an early stop is not a failure.
 func TestExitWhileStarting(t *testing.T) {
 	t.Parallel()
 	t.Run("loading", func(t *testing.T) {

@@ -44,7 +44,7 @@ func throttlingOf(op *running, name string) time.Duration {
 	return 0
 }
 
-// TestRejectedPatch: a patch that the API server refuses is told, and nothing is
+// TestRejectedPatch: a patch that the API server refuses is logged, and nothing is
 // tried again until the object changes.
 func TestRejectedPatch(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestDeletedDuringHandler(t *testing.T) {
 	}
 }
 
-// TestGarbageInAnnotations: what somebody has broken is told by its name, and not
+// TestGarbageInAnnotations: the error names the annotation that a user has broken, and does not
 // overwritten; when it is mended, the object is handled.
 func TestGarbageInAnnotations(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func (g *gate) pass(ctx context.Context, conn net.Conn) {
 	_, _ = io.Copy(server, conn) // however it ends
 }
 
-// closedPort is an address that nobody listens at.
+// closedPort is an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,10 +23,10 @@ var held = host.HeldLimits{
 	MaxChildren: 100, PatchMemory: 1500 << 10,
 }
 
-// TestGreedyOperatorHurtsItselfOnly: a module that lets the host keep ever more for it gets
+// TestGreedyOperatorAffectsOnlyItself: a module that lets the host keep ever more for it gets
 // errors that name the limits. An operator in the same process handles the same objects, and
 // notices nothing.
-func TestGreedyOperatorHurtsItselfOnly(t *testing.T) {
+func TestGreedyOperatorAffectsOnlyItself(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

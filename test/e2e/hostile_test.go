@@ -63,8 +63,8 @@ func TestHostileHandlers(t *testing.T) {
 	}
 }
 
-// TestBreaches: what breaks the contract is an error of the handler, too.
-func TestBreaches(t *testing.T) {
+// TestBrokenContractIsHandlerError: what breaks the contract is an error of the handler, too.
+func TestBrokenContractIsHandlerError(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op := s.start(t, options{guest: "raw", host: limits})
@@ -97,9 +97,9 @@ func TestBreaches(t *testing.T) {
 	})
 }
 
-// TestSpinningDisturbsNobody: other objects are handled while a handler computes
+// TestSpinningHandlerBlocksNoOther: other objects are handled while a handler computes
 // for ever, and the operator can exit.
-func TestSpinningDisturbsNobody(t *testing.T) {
+func TestSpinningHandlerBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op := s.start(t, options{host: host.Options{ComputeLimit: time.Hour}, settings: func(s *settings.Settings) {

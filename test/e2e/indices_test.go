@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestIndicesOfBadObjects: objects that cannot be indexed are told of, and missing in
+// TestIndicesOfBadObjects: objects that cannot be indexed are logged, and missing in
 // the index; all others are there, and handlers see them.
 func TestIndicesOfBadObjects(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestIndicesOfBadObjects(t *testing.T) {
 			s := newSpace(t)
 			s.create(t, "good1", "{key: a}")
 			s.create(t, "bad", test.spec)
-			op := s.beside(t, "index create", options{})
+			op := s.startLiving(t, "index create", options{})
 			op.says(t, "bad", test.says)
 			s.create(t, "good2", "{key: a}")
 			s.handled(t, "good2")
@@ -43,7 +43,7 @@ func TestIndicesOfBadObjects(t *testing.T) {
 func TestIndicesFollowTheirObjects(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "index create", options{config: map[string]string{"options": `{"label":"x"}`}})
+	op := s.startLiving(t, "index create", options{config: map[string]string{"options": `{"label":"x"}`}})
 	for i := range 3 {
 		s.ApplyIn(t, s.namespace, fmt.Sprintf("{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: obj%d, labels: {x: a}}, spec: {key: k%d}}", i, i))
 	}
@@ -72,7 +72,7 @@ func TestIndexOfAMillionKeys(t *testing.T) {
 	for i := range objects {
 		s.create(t, fmt.Sprintf("large-%d", i), fmt.Sprintf("{do: keys, number: %d, first: %d}", keys, i*keys))
 	}
-	op := s.beside(t, "index create", options{})
+	op := s.startLiving(t, "index create", options{})
 	began := time.Now()
 	op.until(t, "all are indexed", func() bool { return op.counts().Indexed == objects*keys })
 	t.Logf("%d keys are indexed after %v", objects*keys, time.Since(began).Round(10*time.Millisecond))

@@ -24,14 +24,14 @@ var busyInstances = regexp.MustCompile(`kopf_module_instances\{[^}]*state="busy"
 // TestNothingLeaks: a thousand objects with daemons, timers and index entries are
 // created and deleted in a burst. After that, the operator holds nothing of them.
 //
-// It does not run beside other tests, as it counts the goroutines of the process.
+// It does not run in parallel with other tests, as it counts the goroutines of the process.
 func TestNothingLeaks(t *testing.T) { //nolint:paralleltest // see above
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
 	s := newSpace(t)
 	listen := closedPort(t)
-	op := s.beside(t, "daemon timer index", options{
+	op := s.startLiving(t, "daemon timer index", options{
 		change:   func(o *operator.Options) { o.Listen = listen },
 		config:   map[string]string{"options": `{"interval":0.5}`},
 		settings: func(s *settings.Settings) { s.Queueing.IdleTimeout = 100 * time.Millisecond },

@@ -24,9 +24,9 @@ func (s space) behind(p *porter, config map[string]string) options {
 	}}
 }
 
-// TestLoginsAgain: refused credentials are replaced by those of the next login, and
+// TestRefusedCredentialsAreReplaced: refused credentials are replaced by those of the next login, and
 // nothing is lost meanwhile; when there are no others, the operator ends.
-func TestLoginsAgain(t *testing.T) {
+func TestRefusedCredentialsAreReplaced(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	p := s.porter(t, "Bearer one")
@@ -103,7 +103,7 @@ func TestBadLogins(t *testing.T) {
 	}
 }
 
-// TestChosenServers: whoever runs the operator may allow login handlers to choose.
+// TestChosenServers: the administrator may allow login handlers to choose the server.
 func TestChosenServers(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

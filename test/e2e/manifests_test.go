@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestManifest: a manifest of Extism beside the module, and what is wrong with some.
+// TestManifest: a manifest of Extism next to the module, and the errors of bad manifests.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	wasm, err := os.ReadFile(plugin(t, "c", "c-wasm.sh"))

@@ -10,7 +10,7 @@ import (
 func TestMemosLoseNoUpdates(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "daemon timer create", options{config: map[string]string{"options": `{"interval":0.01}`}})
+	op := s.startLiving(t, "daemon timer create", options{config: map[string]string{"options": `{"interval":0.01}`}})
 	s.create(t, "obj1", "{do: count}")
 	s.create(t, "obj2", "{}")
 	for _, id := range []string{"daemonFn", "createFn"} {
@@ -31,7 +31,7 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 func TestMemosHoldJSON(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	op := s.beside(t, "create", options{config: map[string]string{"options": `{"retries":1}`}})
+	op := s.startLiving(t, "create", options{config: map[string]string{"options": `{"retries":1}`}})
 	s.create(t, "obj1", "{do: memo garbage}")
 	op.says(t, "obj1", `failed with an exception and will stop now (it would exceed 1 retries on the next attempt): the memo's key "x": the value is not JSON`)
 	s.handled(t, "obj1")

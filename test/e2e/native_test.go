@@ -172,9 +172,9 @@ func TestNativeRefusals(t *testing.T) {
 		args []string
 		says string
 	}{
-		"a terminal":     {[]string{"run", "-", "-A"}, "standard input is no connection"},
-		"beside modules": {[]string{"run", "-", "a.wasm", "-A"}, "- is the whole operator"},
-		"verified":       {[]string{"run", "-", "-A", "-k", "x.pub"}, "which cannot be verified"},
+		"a terminal":            {[]string{"run", "-", "-A"}, "standard input is no connection"},
+		"together with modules": {[]string{"run", "-", "a.wasm", "-A"}, "- is the whole operator"},
+		"verified":              {[]string{"run", "-", "-A", "-k", "x.pub"}, "which cannot be verified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -197,7 +197,7 @@ func metric(address, name string) string {
 	return ""
 }
 
-// waitFor waits until something holds that nobody else can tell about.
+// waitFor waits until a condition holds that no event announces.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * patience); !holds(); time.Sleep(50 * time.Millisecond) {
@@ -207,8 +207,8 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestExcuses: what TestFaultsOfTheNetwork demands of a second call.
-func TestExcuses(t *testing.T) {
+// TestToleratedSecondCalls: what TestFaultsOfTheNetwork demands of a second call.
+func TestToleratedSecondCalls(t *testing.T) {
 	t.Parallel()
 	second := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	outcome := `{"metadata":{"annotations":{"` + lastHandled + `":"{}"}}}`

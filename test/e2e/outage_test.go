@@ -23,7 +23,7 @@ import (
 
 var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// TestFaultsOfOutages: what is created and deleted while nobody can watch is noticed afterwards.
+// TestFaultsOfOutages: objects that are created and deleted during an outage are noticed afterwards.
 func TestFaultsOfOutages(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -165,7 +165,7 @@ func TestResourceThatGoesAwayUnseen(t *testing.T) {
 }
 
 // TestFaultsOfTheOperator: killed again and again at any moment under load, an operator
-// still handles each object; it does it twice only where it had not told the server.
+// still handles each object; it does so twice only if the server did not know about the first time.
 func TestFaultsOfTheOperator(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // credentialPlugin writes a program that gives credentials, and a kubeconfig with it. The
-// program notes each of its calls in the file calls beside it.
+// program notes each of its calls in the file calls in its directory.
 func credentialPlugin(t *testing.T, server, script string) (env []string, dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -79,7 +79,7 @@ func TestPluginReachesKubernetes(t *testing.T) {
 	op.says(t, "denied", "failed permanently: the operator is not granted to patch configmaps in "+alone.namespace+": --allow-kubernetes patch:configmaps")
 }
 
-// TestPluginIsRefused: a plugin with other exports is told apart from a module that is none at all.
+// TestPluginIsRefused: the error of a plugin with other exports differs from that of a module that is not a plugin.
 func TestPluginIsRefused(t *testing.T) {
 	t.Parallel()
 	c := plugin(t, "c", "c-wasm.sh")

@@ -29,7 +29,7 @@ const (
 	cut       fault = "cut"       // connections break in the middle of a line
 	failing   fault = "500"       // an error of the server
 	busy      fault = "429"       // with Retry-After
-	unknown   fault = "401"       // whoever asks
+	unknown   fault = "401"       // for all clients
 	forbidden fault = "403"       // as in upgrades of the control plane
 	expired   fault = "410"       // to watches: their versions are too old
 	truncated fault = "truncated" // answers end too early, in order
@@ -176,7 +176,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if r.Method == http.MethodPatch {
-		ctx = context.WithoutCancel(ctx) // whoever has sent it may be dead, but what the server does counts
+		ctx = context.WithoutCancel(ctx) // the client may have ended, but what the server does counts
 	}
 	out := r.Clone(ctx)
 	out.URL.Scheme, out.URL.Host, out.Host, out.RequestURI = p.server.Scheme, p.server.Host, "", ""
@@ -238,7 +238,7 @@ func (p *proxy) refuse(w http.ResponseWriter, r *http.Request) bool {
 // pass copies an answer as far as the faults let it.
 func (p *proxy) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	buffer := make([]byte, 32<<10)
-	_ = http.NewResponseController(w).Flush() // whoever has asked may be gone
+	_ = http.NewResponseController(w).Flush() // the client may have disconnected
 	for {
 		n, err := body.Read(buffer)
 		switch half := n / 2; p.present() {

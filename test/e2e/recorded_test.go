@@ -26,9 +26,9 @@ type write struct {
 	Code int `json:"code"`
 }
 
-// TestAsRecorded does the steps of a recorded case: the handlers must get, and the
+// TestRecordedCase does the steps of a recorded case: the handlers must get, and the
 // API server must be sent, what was recorded of the reference.
-func TestAsRecorded(t *testing.T) {
+func TestRecordedCase(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	text, err := os.ReadFile("../conformance/cases/002-create-update-delete/expected.json")

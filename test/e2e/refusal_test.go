@@ -103,9 +103,9 @@ func TestModuleIsRefused(t *testing.T) {
 	}
 }
 
-// TestModulesMeet: several modules are one operator, so their handlers must not
+// TestModulesWithOneHandlerID: several modules are one operator, so their handlers must not
 // share an id, and with it the progress.
-func TestModulesMeet(t *testing.T) {
+func TestModulesWithOneHandlerID(t *testing.T) {
 	t.Parallel()
 	raw := guest(t, "raw")
 	copied := filepath.Join(t.TempDir(), "other.wasm")

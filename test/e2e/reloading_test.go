@@ -218,7 +218,7 @@ func TestReloadOfOtherResources(t *testing.T) {
 	op := s.developed(t, version(t, "resource=widgets.example.com"), nil)
 	s.create(t, "obj", "{field: one}")
 	op.replace(t, version(t, "version=2"))
-	op.said(t, 2, "create", "obj") // it was there before, but nobody has handled it
+	op.said(t, 2, "create", "obj") // it existed before, but no handler had matched it
 	s.handled(t, "obj")
 	op.replace(t, version(t, "version=3", "resource=widgets.example.com"))
 	op.until(t, "the stream has stopped", func() bool { return len(op.log.with("Stopping the watch-stream for kopfexamples")) == 1 })
@@ -253,7 +253,7 @@ func TestReloadOfRunningHandlers(t *testing.T) {
 }
 
 // TestReloadOfBackground: daemons, timers and background handlers of the old version are
-// stopped, and started anew; those that have ended by themselves too.
+// stopped, and started again; those that have ended by themselves too.
 func TestReloadOfBackground(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -270,7 +270,7 @@ func TestReloadOfBackground(t *testing.T) {
 	}
 	op.said(t, 2, "background", "")
 	if len(op.stdout.with(`"handler":"stopped"`, `"version":"1"`, "operator_exiting")) != 2 {
-		t.Errorf("the daemons were not told why they are stopped: %s", op.stdout)
+		t.Errorf("the daemons do not know why they are stopped: %s", op.stdout)
 	}
 	ticks := func(version int) int { return op.count(version, "timer", "good") }
 	old, now := ticks(1), ticks(2)
@@ -280,7 +280,7 @@ func TestReloadOfBackground(t *testing.T) {
 	}
 	for _, line := range []string{`"handler":"daemon"`, `"handler":"background"`} {
 		if n := len(op.stdout.with(line, `"version":"2"`)); n != len(op.stdout.with(line, `"version":"1"`)) {
-			t.Errorf("%d times started anew: %s", n, line)
+			t.Errorf("%d times started again: %s", n, line)
 		}
 	}
 	op.stop(t)
@@ -289,7 +289,7 @@ func TestReloadOfBackground(t *testing.T) {
 	}
 }
 
-// TestReloadOfIndices: they are filled anew before handlers of the new version run.
+// TestReloadOfIndices: they are filled again before handlers of the new version run.
 func TestReloadOfIndices(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -322,7 +322,7 @@ func TestReloadOfManyObjects(t *testing.T) {
 	began := time.Now()
 	s.create(t, "new", "{field: one}")
 	op.said(t, 2, "create", "new")
-	t.Logf("a new object is handled %v later, beside %d old ones", time.Since(began).Round(time.Millisecond), objects)
+	t.Logf("a new object is handled %v later, with %d old ones", time.Since(began).Round(time.Millisecond), objects)
 	op.replace(t, version(t, "version=3"))
 	s.create(t, "newer", "{field: one}")
 	s.handled(t, "newer")

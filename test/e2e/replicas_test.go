@@ -95,7 +95,7 @@ func (s space) replica(t *testing.T, group string) replica {
 	return replica{p, address}
 }
 
-// serves connects as somebody who trusts the authorities, and returns the number of the
+// serves connects as a client that trusts the authorities, and returns the number of the
 // certificate.
 func (r replica) serves(t *testing.T, authorities []byte) string {
 	t.Helper()
@@ -141,7 +141,7 @@ func TestReplicasInProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The first one adds an authority, and nobody uses it yet.
+	// The first one adds an authority that no replica uses yet.
 	first, second := s.replica(t, o.config["group"]), s.replica(t, o.config["group"])
 	if n := len(certificates(authorities())); n != 2 {
 		t.Fatalf("the secret has %d authorities, want the old one and a new one", n)
@@ -165,7 +165,7 @@ func TestReplicasInProcesses(t *testing.T) {
 	}
 	named := authorities()
 	for _, r := range []replica{first, second, third} {
-		r.serves(t, named) // whoever trusts what is named now trusts all of them
+		r.serves(t, named) // a client that trusts the named authorities trusts all replicas
 	}
 
 	// One is killed: the others answer, and one that starts again takes what there is.

@@ -33,7 +33,7 @@ func (s space) createLabelled(t *testing.T, name, label, spec string) {
 		`{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: %s, labels: {%s: "yes"}}, spec: %s}`, name, label, spec))
 }
 
-// eachTarget runs a test with the guest of the SDK for Rust, as it is built for each target.
+// eachTarget runs a test with the guest of the SDK for Rust, built for each target.
 func eachTarget(t *testing.T, test func(t *testing.T, module string)) {
 	t.Parallel()
 	for target, module := range map[string]string{"unknown": "rust-sdk", "wasip1": "rust-sdk-wasip1"} {

@@ -59,7 +59,7 @@ func TestRustGuest(t *testing.T) {
 
 	message := op.says(t, "panic", "failed with an exception and will try again in 1 seconds")
 	if !strings.Contains(message, "the spec of panic wants a panic") || !strings.Contains(message, "create_fn") {
-		t.Errorf("the panic is told as %q", message)
+		t.Errorf("the panic is logged as %q", message)
 	}
 	retried := s.progress(t, "panic", "create_fn", func(p progress) bool { return p.Retries >= 2 })
 	if !strings.Contains(retried.Message, "the spec of panic wants a panic") {

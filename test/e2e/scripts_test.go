@@ -44,7 +44,7 @@ func (s space) runs(t *testing.T, path string, o options) *running {
 	return s.start(t, o)
 }
 
-// TestScript: the first example in JavaScript is run as it is, with the engine where users put it.
+// TestScript: the first example in JavaScript runs without a build, with the engine where users put it.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -88,7 +88,7 @@ func TestExampleOfScripts(t *testing.T) {
 	op.says(t, "a", "good-bye because of filters_mismatch")
 }
 
-// TestInspectOfScript: a script is inspected by running it, and the engine is told.
+// TestInspectOfScript: a script is inspected by running it, and the output names the engine.
 func TestInspectOfScript(t *testing.T) {
 	t.Parallel()
 	by := engine(t)

@@ -41,7 +41,7 @@ func text1(object map[string]any, key string) string {
 	return value
 }
 
-// TestWrongSettings: whoever said them is told all of them at once, before anything is asked of the cluster.
+// TestWrongSettings: one error names all of them, before any request to the cluster.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "settings.yaml")
@@ -98,7 +98,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestScanningDisabled: what appears later is not served, and nobody may be asked for it.
+// TestScanningDisabled: resources that appear later are not served, and there are no requests for them.
 func TestScanningDisabled(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

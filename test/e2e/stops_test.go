@@ -11,10 +11,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// TestStopInTheMiddle: whatever an operator is doing when it is told to stop, it ends
+// TestStopInTheMiddle: whatever an operator is doing when it is stopped, it ends
 // in order, soon, and nothing of it goes on.
 //
-// It does not run beside other tests, as it looks at the goroutines of the process.
+// It does not run in parallel with other tests, as it looks at the goroutines of the process.
 func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 	tests := []struct {
 		handlers, do string

@@ -14,7 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
-// TestBrokenGroup: an aggregated API that nobody answers for is warned about, and blocks nothing.
+// TestBrokenGroup: an aggregated API without a server causes a warning, and blocks nothing.
 func TestBrokenGroup(t *testing.T) {
 	t.Parallel()
 	s := space{clustertest.Start(t, clustertest.Options{NoControllers: true}), "default"}

@@ -106,7 +106,7 @@ func (w widgets) asked(t *testing.T) {
 			return err
 		}
 		if len(w.reviews(t, "probe")) == 0 {
-			return errors.New("nobody is asked")
+			return errors.New("no handler is called")
 		}
 		return nil
 	})

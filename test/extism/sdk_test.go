@@ -3,7 +3,7 @@
 // RATIONALE.md): both must lead to the same messages. A probe, which is compiled in the test, compares the kernels themselves: blocks of memory,
 // variables, configuration, and daemons.
 //
-// It is a module of its own, so that nobody else inherits the SDK.
+// It is a module of its own, so that no other module requires the SDK.
 package extism_test
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/test/registrytest"
 )
 
-// Those who have signed in the tests.
+// The signers of the tests.
 var (
 	actions  = "https://token.actions.githubusercontent.com"
 	byMail   = wish{Issuer: "https://accounts.example.com", Subject: "me@example.com", Annotations: map[string]string{"env": "prod"}}
@@ -54,7 +54,7 @@ func TestCertificates(t *testing.T) {
 		{"any GitHub action of the owner", byAction, nil, []string{"--github-owner", "Me"}, ""},
 		{"of another owner", byAction, nil, []string{"--github-owner", "m"}, "no signature by GitHub action of m"},
 		{"of another repository", byAction, nil, []string{"--github-owner", "me", "--github-repo", "o"}, "no signature by GitHub action of me/o"},
-		{"an action that runs for somebody else", borrowed, nil, []string{"--github-owner", "me"}, "no signature by GitHub action of me"},
+		{"an action that runs for another repository", borrowed, nil, []string{"--github-owner", "me"}, "no signature by GitHub action of me"},
 		{"no GitHub action", byMail, nil, []string{"--github-owner", "me"}, "no signature by GitHub action of me"},
 		{"an expired certificate", expired, nil, mail, "outside certificate validity"},
 		{"a certificate in no log", unlogged, nil, mail, "signed certificate timestamp"},

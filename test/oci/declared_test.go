@@ -24,11 +24,11 @@ func TestDeclaredRights(t *testing.T) {
 			t.Errorf("inspect does not tell %s:\n%s", want, shown)
 		}
 	}
-	var told struct {
+	var inspected struct {
 		Declared declaration.Declaration `json:"declared"`
 	}
-	if err := json.Unmarshal([]byte(b.must("inspect", ref, "--json")), &told); err != nil || len(told.Declared.Registration) == 0 {
-		t.Errorf("%+v, %v", told, err)
+	if err := json.Unmarshal([]byte(b.must("inspect", ref, "--json")), &inspected); err != nil || len(inspected.Declared.Registration) == 0 {
+		t.Errorf("%+v, %v", inspected, err)
 	}
 	wasm, err := os.ReadFile(filepath.Join(b.home, "annotated.wasm"))
 	if err != nil {

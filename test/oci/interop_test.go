@@ -97,7 +97,7 @@ func TestInteropSkopeo(t *testing.T) {
 }
 
 // What the forge of these tests makes is what the real cosign takes for signatures with
-// certificates, and refuses for the same reasons: expired, of somebody else, not of this Sigstore.
+// certificates, and refuses for the same reasons: expired, of another subject, not of this Sigstore.
 func TestInteropCertificates(t *testing.T) {
 	expired := byMail
 	expired.Expired = true

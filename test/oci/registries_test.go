@@ -93,7 +93,7 @@ func (b *bench) roundTrip(ref string) {
 }
 
 // Processes that pull the same at once all get it, also while others remove it.
-func TestPulledAtOnce(t *testing.T) {
+func TestConcurrentPullsOfProcesses(t *testing.T) {
 	b := newBench(t)
 	r := registrytest.Start(t, registrytest.Options{})
 	ref := "oci://" + r.Host + "/operator:v1"
@@ -112,7 +112,7 @@ func TestPulledAtOnce(t *testing.T) {
 				t.Errorf("another module came (%v)", err)
 			}
 			if i%3 == 0 {
-				b.kopf("rm", digest) // or somebody else did
+				b.kopf("rm", digest) // or another process did
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestPulledAtOnce(t *testing.T) {
 	}
 }
 
-// What a registry may not be is told by the reference and the reason.
+// The error of a bad registry names the reference and the reason.
 func TestAccess(t *testing.T) {
 	b := newBench(t)
 	guarded := registrytest.Start(t, registrytest.Options{TLS: true, User: "me", Password: "secret"})
@@ -198,7 +198,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // A module that cannot be written is not there afterwards, and the error tells which one.
-func TestNoRoom(t *testing.T) {
+func TestFullDiskDuringPull(t *testing.T) {
 	b := newBench(t)
 	r := registrytest.Start(t, registrytest.Options{})
 	ref := "oci://" + r.Host + "/operator:v1"

@@ -45,7 +45,7 @@ func (b *bench) key(name, kind string) {
 }
 
 // Artifacts are signed with keys of all kinds, under cosign's tag and as bundles,
-// in registries with and without referrers; others and nobody are refused.
+// in registries with and without referrers; artifacts with other signatures or none are refused.
 func TestSignatures(t *testing.T) {
 	for _, referrers := range []bool{false, true} {
 		for _, kind := range []string{"ECDSA", "RSA", "Ed25519"} {

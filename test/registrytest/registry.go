@@ -27,7 +27,7 @@ import (
 // Options say what a registry is like.
 type Options struct {
 	Referrers bool // the one with the referrers of OCI 1.1, without authentication
-	TLS       bool // with a certificate that nobody trusts, see Registry.CA
+	TLS       bool // with a certificate of its own authority, see Registry.CA
 	User      string
 	Password  string // both empty: everybody may do anything
 }

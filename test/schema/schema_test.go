@@ -55,7 +55,7 @@ func TestGoldenMessagesAreValid(t *testing.T) {
 	}
 }
 
-func TestBrokenMessagesAreNot(t *testing.T) {
+func TestBrokenMessagesAreInvalid(t *testing.T) {
 	tests := []struct{ name, message, text string }{
 		{"a step without its kind", "Step", `{"result":1}`},
 		{"seconds as text", "Step", `{"step":"wait","seconds":"1"}`},

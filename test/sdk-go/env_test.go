@@ -15,7 +15,7 @@ type env struct {
 	segments map[uint32]string
 	memo     map[string]string
 	stopped  int
-	conflict int // how often memos are changed by somebody else
+	conflict int // how often memos are changed by another writer
 }
 
 func (e *env) Log(level int, message string) {

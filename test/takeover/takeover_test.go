@@ -53,7 +53,7 @@ func newSetup(t *testing.T) (*setup, *clustertest.ControlPlane) {
 	return s, cluster
 }
 
-func TestThereAndBack(t *testing.T) {
+func TestTakeoverAndReturn(t *testing.T) {
 	s, cluster := newSetup(t)
 	objects := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfExample"}, s.namespace)
 	create := func(name, ease string) {

@@ -176,7 +176,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a tampered module", blob(func([]byte) []byte { return []byte("\x00asm\x01\x00\x00\x01") }), "was tampered with"},
 		{"a missing module", blob(func([]byte) []byte { return nil }), "not in the store"},
 		{"a missing signature", part("signature", nil), "not in the store"},
-		{"an index that is no JSON", index("{", ""), "index.json"},
+		{"an index that is not JSON", index("{", ""), "index.json"},
 		{"no name", index("example.com/op:v1", ""), "has no good name"},
 		{"a name that leads elsewhere", index("example.com/op:v1", "../../op:v1"), "has no good name"},
 		{"another size", index(`"size":`, `"size":1`), "instead of the announced"},

@@ -31,7 +31,7 @@ func certificate(t *testing.T) []byte {
 	return der
 }
 
-// The file of the reference page of kwctl is read as it is, in YAML and JSON.
+// The example file of the reference page of kwctl is read unchanged, in YAML and JSON.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	der, pemFile := certificate(t), filepath.Join(dir, "ca.pem")
@@ -92,7 +92,7 @@ proxies:
 	}
 }
 
-func TestReadNothing(t *testing.T) {
+func TestReadWithoutFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	s, err := sources.Read("")

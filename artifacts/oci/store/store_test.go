@@ -157,7 +157,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-func TestOpenWhereItCannotBe(t *testing.T) {
+func TestOpenBelowAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)

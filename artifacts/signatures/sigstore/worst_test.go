@@ -150,8 +150,8 @@ func beginnings(size int) []byte {
 	return bytes.Repeat([]byte(line), size/len(line))
 }
 
-// nested is a response with a timestamp that has as many levels as possible. The library encodes them anew, the
-// inner levels once for each outer one.
+// nested is a response with a timestamp that has as many levels as possible. The library encodes each of
+// them again for each outer level.
 func nested(t *testing.T, size int) []byte {
 	t.Helper()
 	levels := make([]byte, 0, size)

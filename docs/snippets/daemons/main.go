@@ -1,4 +1,4 @@
-// Command daemons shows handlers that run beside an object.
+// Command daemons shows handlers that run as long as an object exists.
 package main
 
 import (

@@ -55,7 +55,7 @@ func remove(c *kopf.Change) (any, error) {
 	case errors.Is(err, kopf.ErrNotFound):
 		return nil, nil // as well
 	case errors.Is(err, kopf.ErrConflict):
-		return nil, kopf.Temporary("somebody changes it just now", kopf.Delay(time.Second))
+		return nil, kopf.Temporary("another writer has just changed it", kopf.Delay(time.Second))
 	}
 	return nil, err
 }

@@ -125,7 +125,7 @@ func (a *api) createSized(ctx context.Context, name, field string, variables int
 	return a.do(ctx, http.MethodPost, examples, plainJSON, manifest(name, field, variables), nil)
 }
 
-// multiply makes copies of an object, as whoever has handled it has left it.
+// multiply makes copies of an object, in the state after its handling.
 func (a *api) multiply(ctx context.Context, name string, copies int) error {
 	var handled map[string]any
 	if err := a.do(ctx, http.MethodGet, examples+"/"+name, "", nil, &handled); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// daemons is one daemon beside each of many objects, waiting with a period of ten
+// daemons is one daemon for each of many objects, waiting with a period of ten
 // seconds.
 const daemons scenario = "daemons"
 
@@ -78,7 +78,7 @@ func (s *session) daemons(ctx context.Context, objects int) (err error) {
 	if err := s.start(ctx, ""); err != nil {
 		return err
 	}
-	// Whatever happens, nobody else would take away the finalizers.
+	// No other process would remove the finalizers.
 	defer func() { err = errors.Join(err, s.cluster.api.abandon(context.WithoutCancel(ctx), objects)) }()
 	if err := s.quiet(ctx); err != nil {
 		return err

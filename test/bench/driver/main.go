@@ -1,7 +1,7 @@
 // Command driver compares operators that do the same work: it starts a fresh
 // cluster, lets the operators take turns in rounds, loads each of them, measures it
 // from outside, and prints tables with the medians, the ratios and all values.
-// What is measured, and how, is told in the README of test/bench.
+// The README of test/bench describes what is measured, and how.
 package main
 
 import (

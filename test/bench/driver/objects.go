@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// definition is the resource that the operators serve. Its status is no subresource,
+// definition is the resource that the operators serve. Its status is not a subresource,
 // so that one patch per object is enough for everybody.
 const definition = `{
 	"apiVersion": "apiextensions.k8s.io/v1",

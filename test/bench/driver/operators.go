@@ -108,7 +108,7 @@ func (o *options) restartsAlone() bool {
 	return slices.Contains(strings.Split(o.Only, ","), restartOnly)
 }
 
-// missing is a file that the operator needs and does not have; "" if there is none.
+// missing is a file that the operator needs and does not have. It is empty if all exist.
 func (p *program) missing() string {
 	for _, file := range []string{p.Command[0], p.Needs} {
 		if _, err := os.Stat(file); file != "" && err != nil {

@@ -49,7 +49,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-func TestAlso(t *testing.T) {
+func TestAdditionalOperators(t *testing.T) {
 	for _, value := range []string{"", "x", "x=", "=x", "x= "} {
 		if err := new(options).also(value); err == nil {
 			t.Errorf("%q: no error", value)

@@ -34,7 +34,7 @@ var restartColumns = []column{
 }
 
 // restartOnly is a word of the flag -only: restarts alone, of all operators or of those
-// that are named beside it.
+// that are named as well.
 const restartOnly = "restart"
 
 // restartAll gives each operator its turn.

@@ -30,7 +30,7 @@ func (o *options) check() error {
 		return errors.New("the flags -rounds, -objects and -trickle must be positive, -daemons and -restarts not negative")
 	}
 	if o.Posting != "on" && o.Posting != "off" && o.Posting != "both" {
-		return fmt.Errorf("flag -posting: %q is none of: on, off, both", o.Posting)
+		return fmt.Errorf("invalid value %q of -posting: must be on, off or both", o.Posting)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ type turn func(ctx context.Context, round, index int, p program) error
 func (b *bench) rounds(ctx context.Context, operators []program, turn turn) error {
 	for round := range b.Rounds {
 		for n := range operators {
-			index := (n + round) % len(operators) // nobody is always the first
+			index := (n + round) % len(operators) // another one is the first in each round
 			if err := turn(ctx, round, index, operators[index]); err != nil {
 				return fmt.Errorf("%s: %w", operators[index].Name, err)
 			}

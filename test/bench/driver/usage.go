@@ -127,7 +127,7 @@ func memoryOf(root int) memory {
 	return m
 }
 
-// resetPeak makes the peak of resident memory begin anew.
+// resetPeak restarts the measurement of the peak of resident memory.
 //
 // See https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
 func resetPeak(root int) {

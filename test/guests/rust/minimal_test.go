@@ -129,7 +129,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A panic is an error with the guest's own words, and harms nobody else.
+// A panic is an error with the guest's own words, and harms no other call.
 func TestPanic(t *testing.T) {
 	m, e := load(t), &env{}
 	_, _, err := create(t, m, e, 0, `{"fail":"panic"}`)

@@ -25,7 +25,7 @@ async fn patched(c: Change) {
 #[kopf::timer("kopfexamples", interval = 60)]
 async fn counted(t: Timer) -> kopf::Result<u32> {
     let ticks = t.memo.update("ticks", |old: Option<u32>| old.unwrap_or(0) + 1)?;
-    t.memo.set("latest", &t.spec["size"])?; // whoever writes last wins
+    t.memo.set("latest", &t.spec["size"])?; // the last write wins
     Ok(ticks)
 }
 

@@ -63,7 +63,7 @@ async fn remove(c: Change) -> kopf::Result {
     match c.api("v1", "configmaps").delete(&archive).await {
         Err(ApiError::NotFound(_)) => Ok(()), // as well
         Err(ApiError::Conflict(_)) => {
-            let later = Error::temporary("somebody changes it just now");
+            let later = Error::temporary("another writer has just changed it");
             Err(later.delay(Duration::from_secs(1)))
         }
         other => Ok(other?),

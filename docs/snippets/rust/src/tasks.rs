@@ -21,7 +21,7 @@ async fn tick(t: Timer) -> kopf::Result<Value> {
 async fn watch(mut d: Daemon) -> kopf::Result {
     while !d.stopped() {
         kopf::info!(d, "the size is {}", d.spec["size"]);
-        d.wait(Duration::from_secs(60)).await?; // shorter if it is to stop; then d shows the object as it is
+        d.wait(Duration::from_secs(60)).await?; // shorter if it is to stop; then d shows the newest object
     }
     kopf::info!(d, "stopped: {:?}", d.stop_reasons());
     Ok(())

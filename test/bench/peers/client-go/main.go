@@ -1,6 +1,6 @@
 // Command client-go is the bare peer of the benchmarks: a list, a watch, and a JSON
 // merge patch per object from a pool of workers. There is no cache, no queue and no
-// retry: nobody would write an operator so, but it is the least that does the work.
+// retry: it is not how operators are written, but the least that does the work.
 package main
 
 import (

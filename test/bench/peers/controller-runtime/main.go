@@ -1,7 +1,7 @@
 // Command controller-runtime is the peer of the benchmarks that most Go operators look
 // like: a manager with its cache of unstructured objects, one controller with 16
 // concurrent reconciliations, and a JSON merge patch per object. It is a module of its
-// own, so that nobody else inherits controller-runtime.
+// own, so that no other module requires controller-runtime.
 package main
 
 import (

@@ -49,7 +49,7 @@ objects and, if it is free, the same port; so a client needs no new kubeconfig.
 
 Besides the administrator there are the users operator0a, operator0b … up to
 operator15b with the tokens operatortoken0a and so on, for programs which are
-to be told apart in the audit log.`,
+to be distinguished in the audit log.`,
 		Example: `  devcluster run --dir /tmp/dev
   devcluster run --dir /tmp/dev --audit --no-fsync --port 18443`,
 		Args: cobra.NoArgs,

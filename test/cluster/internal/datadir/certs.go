@@ -28,7 +28,7 @@ const (
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // EnsureKeys makes the certificates and keys that are missing. The key of the
-// authority is thrown away: nobody can issue another certificate with it.
+// authority is thrown away, so no other certificate can be issued with it.
 func (f *Folder) EnsureKeys() error {
 	if !f.has(CACertFile, CertFile, KeyFile) {
 		if err := f.makeServingCert(); err != nil {

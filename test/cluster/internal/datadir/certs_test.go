@@ -53,7 +53,7 @@ func TestEnsureKeysKeepsWhatIsThere(t *testing.T) {
 	}
 	for _, name := range names {
 		if !bytes.Equal(read(t, folder, name), before[name]) {
-			t.Errorf("%s was made anew", name)
+			t.Errorf("%s was made again", name)
 		}
 	}
 }

@@ -78,8 +78,8 @@ func (f *Folder) SetPort(port int) error {
 	return os.WriteFile(f.Path("port"), []byte(strconv.Itoa(port)+"\n"), 0o600)
 }
 
-// recordHolder leaves the id of this process in the lock, for the message of
-// whoever tries next.
+// recordHolder writes the id of this process into the lock, for the error of the
+// next process that tries.
 func recordHolder(lock *os.File) error {
 	if err := lock.Truncate(0); err != nil {
 		return fmt.Errorf("data folder: lock: %w", err)

@@ -76,7 +76,7 @@ func (c *Component) wait() {
 // which has ended already.
 func (c *Component) Release() error {
 	if _, err := c.leash.Write([]byte{'\n'}); err != nil {
-		<-c.exited // nobody else has the other end of the pipe
+		<-c.exited // no other process has the other end of the pipe
 		return c.err
 	}
 	return nil

@@ -97,7 +97,7 @@ func TestGivesUpWithReasons(t *testing.T) {
 	}
 }
 
-func TestStrangerIsNotTrusted(t *testing.T) {
+func TestForeignServerIsNotTrusted(t *testing.T) {
 	one := newProber(t, func(http.ResponseWriter, *http.Request) {})
 	_, err := New(one.server, []byte("no certificate"), "")
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package socket binds the port of the API server in the parent, so that nobody
-// can take it in between; and clients that come early wait in the socket's queue
+// Package socket binds the port of the API server in the parent, so that no other
+// process can take it in between; and clients that come early wait in the socket's queue
 // instead of being refused.
 package socket
 

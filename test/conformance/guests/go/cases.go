@@ -34,7 +34,7 @@ type handlerSpec struct {
 	options object // of a sub-handler
 }
 
-// UnmarshalJSON also keeps the options, which sub-handlers have beside the script.
+// UnmarshalJSON also keeps the options, which sub-handlers have in addition to the script.
 func (h *handlerSpec) UnmarshalJSON(data []byte) error {
 	type plain handlerSpec
 	if err := json.Unmarshal(data, (*plain)(h)); err != nil {

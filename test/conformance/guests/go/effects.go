@@ -53,7 +53,7 @@ func edit(body kopf.Map, ops []object) error {
 	return nil
 }
 
-// effectOps do something beside the object.
+// effectOps have effects outside of the object.
 var effectOps = map[string]operation{
 	"event": func(c *call, arg any) error {
 		a := argsOf(arg)

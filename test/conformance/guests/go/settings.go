@@ -19,7 +19,7 @@ func configure(settings *kopf.Settings, values object) error {
 	for name, value := range values {
 		switch name {
 		case "admission.server", "admission.managed":
-			continue // these are up to whoever runs a guest: the runner gives them to the host
+			continue // the administrator decides these: the runner gives them to the host
 		case "persistence.progress_storage", "persistence.diffbase_storage":
 			storage, err := toStorage(value)
 			if err != nil {

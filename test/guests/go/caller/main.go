@@ -54,7 +54,7 @@ func daemon(d *kopf.Daemon) (any, error) {
 	_, err := request(&d.Call, d.Spec.Get("do", 0))
 	var failure *kopf.RequestError
 	if errors.As(err, &failure) {
-		d.Log.Info("the daemon was told", "code", failure.Code, "cancelled", d.Context().Err() != nil)
+		d.Log.Info("the request of the daemon was cancelled", "code", failure.Code, "cancelled", d.Context().Err() != nil)
 	}
 	return nil, err
 }

@@ -1,5 +1,5 @@
 // Command living is an operator for KopfExamples with everything that lives
-// beside handlers of changes: daemons, timers, indices, memos and activities. The
+// other than handlers of changes: daemons, timers, indices, memos and activities. The
 // configuration chooses what is registered, and what it does:
 //
 //	handlers  some of: daemon timer index create startup cleanup login probe background

@@ -1,4 +1,4 @@
-// Command plain is a WebAssembly module that is no guest: it lacks the marker.
+// Command plain is a WebAssembly module that is not a guest: it lacks the marker.
 package main
 
 func main() {}

@@ -19,7 +19,7 @@ func do(what string) uint64 {
 		return answer(`{"step":"dance"}`)
 	case "list patch":
 		return answer(`{"step":"done","patch":[1]}`)
-	case "no resume": // a wish that nobody can answer: there is no kopf_resume
+	case "no resume": // a step that cannot be answered: there is no kopf_resume
 		return answer(`{"step":"wait","seconds":0}`)
 	}
 	return answer(`{"step":"done","result":"well-behaved"}`)

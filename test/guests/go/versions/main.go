@@ -48,7 +48,7 @@ func register() error {
 			kopf.OnStartup(startupFn)
 		case "cleanup":
 			kopf.OnCleanup(cleanupFn)
-		case "pods": // which nobody has granted
+		case "pods": // which is not granted
 			kopf.Want(kopf.Capabilities{Kubernetes: []kopf.KubernetesRule{{Groups: []string{""}, Verbs: []string{"list"}, Resources: []string{"pods"}}}})
 		case "trap":
 			panic("it wants a trap")

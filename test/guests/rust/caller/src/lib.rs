@@ -65,7 +65,7 @@ async fn daemon(d: Daemon) -> kopf::Result<Value> {
     kopf::info!(d, "the daemon asks");
     let outcome = requests::make(&d, &d.spec["do"][0]).await;
     if let Err(requests::Failed::Request(err)) = &outcome {
-        kopf::info!(d, "the daemon was told code={} cancelled={}", err.code(), d.stopped());
+        kopf::info!(d, "the request of the daemon was cancelled code={} cancelled={}", err.code(), d.stopped());
     }
     Ok(requests::outcome(outcome))
 }
