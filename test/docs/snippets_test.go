@@ -27,7 +27,7 @@ func TestSnippets(t *testing.T) {
 				}
 			}
 			if !found {
-				t.Errorf("%s:%d: this is no region of a compiled file:\n%s", p.path, b.line, b.text)
+				t.Errorf("%s:%d: this is not a region of a compiled file:\n%s", p.path, b.line, b.text)
 			}
 		}
 	}
