@@ -44,7 +44,7 @@ func appendVector(out []byte, id byte, n int, item func(out []byte, i int) []byt
 	if n == 0 {
 		return out
 	}
-	const room = 5 // for the size, which is known at the end
+	const room = 5 // for the size, which is written last
 	out = append(append(out, id), make([]byte, room)...)
 	begin := len(out)
 	out = wasm.AppendU32(out, uint32(n))
@@ -57,7 +57,7 @@ func appendVector(out []byte, id byte, n int, item func(out []byte, i int) []byt
 	return out[:len(out)-room+len(size)]
 }
 
-// appendJoined is appendVector for items that are encoded already.
+// appendJoined is appendVector for encoded items.
 func appendJoined(out []byte, id byte, n int, items []byte) []byte {
 	if n == 0 {
 		return out
@@ -67,7 +67,7 @@ func appendJoined(out []byte, id byte, n int, items []byte) []byte {
 	return append(append(out, count...), items...)
 }
 
-// appendImport appends an import of the original, or yield behind all of them.
+// appendImport appends an import of the original, or yield after the last one.
 func (w *rewriter) appendImport(out []byte, i int) []byte {
 	if i == len(w.m.imports) {
 		return appendImport(out, HostModule, Yield, w.addType(yieldType))
@@ -75,7 +75,7 @@ func (w *rewriter) appendImport(out []byte, i int) []byte {
 	return w.m.appendImport(out, i)
 }
 
-// appendFunction appends the type of a function of the original, or of a helper behind all of them.
+// appendFunction appends the type index of a function of the original, or of a helper after the last one.
 func (w *rewriter) appendFunction(out []byte, i int) []byte {
 	if i < len(w.m.funcs) {
 		return wasm.AppendU32(out, w.m.funcs[i])
@@ -89,7 +89,7 @@ func (w *rewriter) appendTable(out []byte, i int) []byte {
 	return appendLimits(append(out, byte(t.elemType)), t.atMost(w.m.maxElements()))
 }
 
-// appendGlobal appends a global of the original, or the counter behind all of them.
+// appendGlobal appends a global of the original, or the counter after the last one.
 func (w *rewriter) appendGlobal(out []byte, i int) []byte {
 	if i == len(w.m.globals) {
 		return appendGlobal(out, &global{valType: typeI64, mutable: true, init: instruction{op: opI64Const, value: Budget}})
@@ -131,8 +131,8 @@ func (w *rewriter) appendExports(out []byte, globals []uint32, enter uint32) []b
 	})
 }
 
-// appendData appends a data segment; an active one without its content, so
-// that the indices of the passive ones stay. It is only needed if instructions use them.
+// appendData appends a data segment. It appends an active one without its content, so
+// that the indices of the passive ones do not change. Only modules with instructions that use segments need it.
 func (w *rewriter) appendData(out []byte, i int) []byte {
 	d := w.m.data[i]
 	if !d.passive {

@@ -6,14 +6,14 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// canonicalCode are the bodies of functions in the one encoding that they have: written from decoded
-// instructions, not copied. The rewriter knows no others.
+// canonicalCode holds the bodies of functions in their canonical encoding: written from decoded
+// instructions, not copied. The rewriter reads only these.
 type canonicalCode struct {
 	buf  []byte
 	ends []uint32
 }
 
-// body is the one of an own function: the declarations of its locals, then its code.
+// body returns the body of a function of the module itself: the declarations of its locals, then its code.
 func (c *canonicalCode) body(i int) []byte {
 	begin := uint32(0)
 	if i > 0 {
@@ -40,15 +40,15 @@ func (s *Source) canonicalCode() (*canonicalCode, error) {
 	return c, nil
 }
 
-// decoder reads the functions of a module, and refuses indices of what does not exist.
+// decoder reads the functions of a module, and refuses indices of missing items.
 type decoder struct {
 	reader
 	m      *module
 	locals uint64 // of the function, parameters included
-	blocks []byte // opcodes of those that are open; at first that of the function
+	blocks []byte // opcodes of the open blocks; the first one is the function
 }
 
-// function reads the body of a function of a type, and appends it.
+// function reads the body of a function of the given type, and appends it.
 func (d *decoder) function(out []byte, t *funcType) []byte {
 	out = d.declarations(out, uint64(len(t.params)))
 	d.blocks = append(d.blocks[:0], opBlock)
@@ -68,7 +68,7 @@ func (d *decoder) function(out []byte, t *funcType) []byte {
 	return out
 }
 
-// declarations reads those of local variables.
+// declarations reads the declarations of local variables.
 func (d *decoder) declarations(out []byte, params uint64) []byte {
 	n := d.Count()
 	out = wasm.AppendU32(out, n)
@@ -86,7 +86,7 @@ func (d *decoder) declarations(out []byte, params uint64) []byte {
 	return out
 }
 
-// check refuses an instruction that stands at a position if it refers to what does not exist, or is out of place.
+// check refuses the instruction at a position if it refers to a missing item, or is misplaced.
 func (d *decoder) check(in *instruction, at int) {
 	fault := d.fault(in)
 	if fault == "" {
@@ -98,7 +98,7 @@ func (d *decoder) check(in *instruction, at int) {
 	}
 }
 
-// fault is what is wrong with the indices of an instruction; nothing if they exist.
+// fault describes a wrong index in an instruction. It is empty if all indices exist.
 func (d *decoder) fault(in *instruction) string {
 	m := d.m
 	switch in.form().imm {
@@ -134,7 +134,7 @@ func (d *decoder) fault(in *instruction) string {
 	return ""
 }
 
-// unknown is the fault of an index of something of which there are so many.
+// unknown describes an index that is not below the count. It is empty otherwise.
 func unknown(what string, index uint32, count uint64) string {
 	if uint64(index) < count {
 		return ""
@@ -149,7 +149,7 @@ func either(a, b string) string {
 	return b
 }
 
-// misplaced tracks blocks, and returns the fault of a label or of the end of a part.
+// misplaced tracks blocks, and describes a wrong label or block end. It returns an empty text otherwise.
 func (d *decoder) misplaced(in *instruction) string {
 	switch in.op {
 	case opBlock, opLoop, opIf:
@@ -174,7 +174,7 @@ func (d *decoder) misplaced(in *instruction) string {
 	return ""
 }
 
-// appendCanonical appends all of the module, in the one encoding that it has, without custom sections.
+// appendCanonical appends the module in its canonical encoding, without custom sections.
 func (m *module) appendCanonical(out []byte, code *canonicalCode) []byte {
 	out = append(out, wasm.Magic...)
 	out = appendVector(out, wasm.SectionType, len(m.types), func(out []byte, i int) []byte { return appendFuncType(out, m.types[i]) })

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrLimit is in the errors about modules that ask for too much.
+// ErrLimit says that a module exceeds a limit.
 var ErrLimit = errors.New("over a limit")
 
-// Static bounds. They are far beyond what compilers make, and keep parsing, the engine's compiler and the instances
+// Static limits. The output of compilers stays far below. They keep parsing, the engine's compiler and the instances
 // small.
 const (
 	maxModule     = 1 << 30 // bytes
@@ -17,20 +17,20 @@ const (
 	maxImports    = 1_000
 	maxTables     = 8
 	maxElements   = 1 << 20 // of all tables
-	maxReferences = 1 << 18 // in all element segments: each takes 40 bytes of each instance
+	maxReferences = 1 << 18 // in all element segments: each takes 40 bytes in each instance
 	maxGlobals    = 10_000
 	maxExports    = 20_000
 	maxExportable = 1_000   // globals of a module that can be cloned
-	maxData       = 100_000 // data segments: what the linker of Go makes at most
+	maxData       = 100_000 // data segments: the maximum of Go's linker
 	maxSegments   = 1 << 16 // of data, if instructions use them
 	maxLocals     = 50_000  // of one function
 	maxLabels     = 65_520  // of one br_table, as in browsers
 	maxHelpers    = 10_000
-	maxGrowth     = 3       // how many times longer code becomes at most, besides minGrowth
+	maxGrowth     = 3       // factor by which code may grow, in addition to minGrowth
 	minGrowth     = 1 << 20 // bytes
 )
 
-// check refuses what the rewriter cannot bound, before any code is looked at.
+// check refuses a module that the rewriter cannot bound. It does not look at code.
 func (m *module) check(limits Limits) error {
 	for _, e := range m.exports {
 		if isReserved(e.Name) {
@@ -55,7 +55,7 @@ func (m *module) checkTables() error {
 	return nil
 }
 
-// maxElements is what a table may have: all of them share the limit.
+// maxElements is the maximum number of elements of a table. All tables share the limit.
 func (m *module) maxElements() uint32 { return maxElements / uint32(max(1, len(m.tables))) }
 
 func (m *module) checkMemory(limits Limits) error {

@@ -1,15 +1,15 @@
 package prepare
 
-// Budget is what a guest may spend between two calls of yield. With the costs
+// Budget is the cost that a guest may spend between two calls of yield. With the costs
 // below that is 0.01 ms of a tight loop, 0.1 ms of most code, and some milliseconds of
-// the worst code that we could think of, which misses all caches: `make bench-engine`
-// measures it. What the system takes to provide memory at its first touch comes on top; package
-// linear bounds it. A smaller budget would be felt: yielding takes 0.15 microseconds,
+// the worst known code, which misses all caches: `make bench-engine`
+// measures it. The time in which the system provides memory at its first touch comes on top; package
+// linear bounds it. A smaller budget would cost too much: yielding takes 0.15 microseconds,
 // 1 % of the time of a tight loop.
 const Budget = 100_000
 
-// Costs are in units of about one nanosecond. An instruction is charged what it
-// may cost if an attacker writes it, a call what the caller and a small callee cost.
+// Costs are in units of about one nanosecond. The cost of an instruction is that in
+// code of an attacker; that of a call includes the caller and a small callee.
 const (
 	costPlain    = 1
 	costCheck    = 4  // a check itself
@@ -28,10 +28,10 @@ const (
 	elemsShift = 0       // bulk tables: one element a unit
 	chunk      = 1 << 20 // bulk memory: bytes between two checks
 
-	minCleared  = 64 << 10 // memory.fill with zero: more than so many bytes are looked at before they are written
-	clearedPart = 4 << 10  // so many at once
-	lookedAt    = 64       // and so many in one iteration of a loop,
-	costLook    = 16       // which costs so much
+	minCleared  = 64 << 10 // memory.fill with zero: larger ranges are read before they are written
+	clearedPart = 4 << 10  // bytes that are read and written at once
+	lookedAt    = 64       // bytes that one iteration of the reading loop reads
+	costLook    = 16       // cost of such an iteration
 )
 
 // maxRegion is the cost of the longest path between two checks. A Go guest of

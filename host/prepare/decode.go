@@ -6,10 +6,10 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// reader reads instructions, and all else that modules consist of.
+// reader reads instructions and all other parts of modules.
 type reader struct {
 	*wasm.Reader
-	in instruction // the one that was read last
+	in instruction // the latest one
 }
 
 func newReader(buf []byte) *reader { return &reader{Reader: &wasm.Reader{Buf: buf}} }
@@ -47,7 +47,7 @@ func (r *reader) instruction() *instruction {
 	return in
 }
 
-// rare reads the immediates that few instructions have.
+// rare reads the rarer immediates.
 func (r *reader) rare(f *form) {
 	in := &r.in
 	switch f.imm {
@@ -84,7 +84,7 @@ func (r *reader) rare(f *form) {
 	}
 }
 
-// prefixed reads an opcode behind a prefix. All that are accepted have eight bits.
+// prefixed reads an opcode after a prefix. All accepted ones have eight bits.
 func (r *reader) prefixed(table *[256]form) *form {
 	sub := r.U32()
 	if r.Err == nil && (sub > 0xff || table[sub].imm == immUnknown) {
@@ -101,7 +101,7 @@ func (r *reader) prefixed(table *[256]form) *form {
 	return &table[sub]
 }
 
-// access reads where an instruction reads or writes memory.
+// access reads the alignment and the offset of a memory access.
 func (r *reader) access(f *form) {
 	r.in.a = r.U32()
 	if r.in.a > uint32(f.align) {
@@ -130,7 +130,7 @@ func (r *reader) memory() uint32 {
 	return 0
 }
 
-// constant reads bytes whatever they are. There are as many even after the end.
+// constant reads bytes of any content. It returns zeros after the end.
 func (r *reader) constant(n uint32) []byte {
 	if b := r.Take(n); b != nil {
 		return b
@@ -138,7 +138,7 @@ func (r *reader) constant(n uint32) []byte {
 	return make([]byte, n)
 }
 
-// labels reads those of br_table.
+// labels reads the labels of br_table.
 func (r *reader) labels() {
 	in := &r.in
 	in.labels = in.labels[:0]

@@ -1,5 +1,5 @@
 // Package prepare rewrites a WebAssembly module so that a host can interrupt
-// it, bound it and clone it, whatever its code does. It is pure: bytes in, bytes out.
+// it, bound it and clone it, for any code. It is pure: bytes in, bytes out.
 //
 // # Why
 //
@@ -17,25 +17,25 @@
 // # What is changed
 //
 //   - A private global counts down at the beginning of functions and of loops, by
-//     what the code behind costs at most (see costs.go); functions that are a loop as a whole
-//     have one check, not two, and short loops one for several iterations. When it is spent, the
-//     host function yield is called and gives a new budget.
+//     the maximum cost of the code after it (see costs.go); functions that are a single loop
+//     have one check, not two, and short loops one for several iterations. When the budget is spent, the
+//     host function yield is called and returns a new budget.
 //   - Instructions that work on ranges of memory or of tables, and memory.grow,
-//     become calls of functions that charge for the length, and split what is long.
+//     become calls of functions that charge for the length, and split long ranges.
 //   - Tables get an upper bound.
-//   - Active data segments and the start function are taken out, and mutable
+//   - Active data segments and the start function are removed, and mutable
 //     globals are exported: the host does the initialisation, or maps the memory of
-//     an instance that is initialised already, and sets the globals.
-//   - One more export calls the others: the host needs a stack for one function only.
-//   - Names of functions stay right, for stack traces. Other custom sections go.
+//     an initialised instance, and sets the globals.
+//   - A further export calls the others, so the host needs a stack for one function only.
+//   - Names of functions are kept for stack traces. Other custom sections are dropped.
 //
 // # What is refused
 //
-// Whatever the grammar does not have, and indices of what does not exist. The error names the feature or
+// Everything outside of the grammar, and indices of missing items. The error names the feature or
 // the fault, and the offset. Types of operands are not checked: Prepared.Canonical and Prepared.Wasm must be
 // validated by the engine.
 //
-// # What it takes
+// # Resources
 //
 // Memory and time are linear in the size of the module: see TestWorstModulesAreBounded.
 package prepare

@@ -6,14 +6,14 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// appendInstruction appends the one encoding that an instruction has: the shortest of each number.
+// appendInstruction appends the canonical encoding of an instruction, with the shortest form of each number.
 func appendInstruction(out []byte, in *instruction) []byte {
 	out = append(out, in.op)
 	f := &core[in.op]
 	switch in.op {
 	case opPrefixBulk:
 		f = &bulk[in.sub]
-		out = append(out, in.sub) // all are below 0x80
+		out = append(out, in.sub) // always below 0x80
 	case opPrefixSIMD:
 		f = &simd[in.sub]
 		out = wasm.AppendU32(out, uint32(in.sub))
@@ -39,7 +39,7 @@ func appendNumber(out []byte, in *instruction, f *form) []byte {
 	return wasm.AppendSigned(out, int64(in.value))
 }
 
-// appendRare appends the immediates that few instructions have.
+// appendRare appends the rarer immediates.
 func appendRare(out []byte, in *instruction, f *form) []byte {
 	switch f.imm {
 	case immLabels:
@@ -61,7 +61,7 @@ func appendRare(out []byte, in *instruction, f *form) []byte {
 		out = append(out, in.vector[:]...)
 	case immLane:
 		out = append(out, in.lane)
-	default: // no such instruction was read
+	default: // the decoder refuses all other instructions
 		out[len(out)-1] = opUnreachable
 	}
 	return out

@@ -6,7 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// maxEntries bounds the functions that Enter reaches: modules with more exports have no Enter.
+// maxEntries bounds the functions that Enter can call. Modules with more exports have no Enter.
 const maxEntries = 256
 
 // Entries are the exported functions that Enter calls, by their numbers: those of up
@@ -39,7 +39,7 @@ func isEntry(t funcType) bool {
 	return len(t.results) == 0 || len(t.results) == 1 && (t.results[0] == typeI32 || t.results[0] == typeI64)
 }
 
-// enterParams are the number of an entry, and what it gets.
+// enterParams are the number of an entry and its arguments.
 const enterParams = 4
 
 // addEnter adds the function that calls the others, and returns its index. The engine

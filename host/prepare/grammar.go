@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// form is how an instruction is written: its name and what follows its opcode.
+// form describes the encoding of an instruction: its name and the immediates after its opcode.
 type form struct {
 	name  string
 	imm   immediates
@@ -13,11 +13,11 @@ type form struct {
 	lanes byte // how many lanes its vector has, if the instruction has the number of a lane
 }
 
-// immediates say what follows an opcode.
+// immediates are the kinds of immediates after an opcode.
 type immediates byte
 
 const (
-	immUnknown    immediates = iota // no instruction that is accepted
+	immUnknown    immediates = iota // the instruction is not accepted
 	immNone                         //
 	immBlock                        // a block type
 	immLabel                        // the number of a label
@@ -47,8 +47,8 @@ const (
 	immTables                       // of two tables
 )
 
-// row is a part of the grammar: instructions with the same immediates, from an opcode on. A name may be followed by
-// a number: the largest alignment of an access, or how many lanes there are. A dash is an opcode without an instruction.
+// row is a part of the grammar: consecutive instructions with the same immediates. A name may be followed by
+// a number: the largest alignment of an access, or the number of lanes. A dash is an opcode without an instruction.
 type row struct {
 	first byte
 	imm   immediates
@@ -104,7 +104,7 @@ var (
 		{0xd2, immFunction, "ref.func"},
 	})
 
-	// bulk is behind opPrefixBulk.
+	// bulk has the opcodes after opPrefixBulk.
 	bulk = grammar([]row{
 		{0, immNone, `i32.trunc_sat_f32_s i32.trunc_sat_f32_u i32.trunc_sat_f64_s i32.trunc_sat_f64_u
 			i64.trunc_sat_f32_s i64.trunc_sat_f32_u i64.trunc_sat_f64_s i64.trunc_sat_f64_u`},
@@ -118,7 +118,7 @@ var (
 		{15, immTable, "table.grow table.size table.fill"},
 	})
 
-	// simd is behind opPrefixSIMD.
+	// simd has the opcodes after opPrefixSIMD.
 	simd = grammar([]row{
 		{0, immAccess, `v128.load/4 v128.load8x8_s/3 v128.load8x8_u/3 v128.load16x4_s/3 v128.load16x4_u/3 v128.load32x2_s/3 v128.load32x2_u/3
 			v128.load8_splat/0 v128.load16_splat/1 v128.load32_splat/2 v128.load64_splat/3 v128.store/4`},
@@ -163,7 +163,7 @@ var (
 	})
 )
 
-// grammar makes the rows into a table by opcode.
+// grammar converts rows to a table by opcode.
 func grammar(rows []row) *[256]form {
 	table := &[256]form{}
 	for _, r := range rows {

@@ -25,7 +25,7 @@ const (
 	opI64ExtendI32 = 0xad // unsigned
 )
 
-// helper is a function of the new module that stands for an instruction.
+// helper is a function of the new module that replaces an instruction.
 type helper struct {
 	name string
 	typ  uint32
@@ -51,7 +51,7 @@ func needsHelper(in *instruction) bool {
 	return in.op == opMemoryGrow
 }
 
-// helper returns the index of the function that stands for the instruction.
+// helper returns the index of the function that replaces the instruction.
 func (w *rewriter) helper(in *instruction) uint32 {
 	key := helperKey{in.op, in.sub, in.a, in.b}
 	index, ok := w.helperIndex[key]
@@ -89,8 +89,8 @@ func (w *rewriter) newHelper(in *instruction) helper {
 	}
 }
 
-// charged is a helper that charges once: for the number of elements in a
-// parameter, or else flatly.
+// charged returns a helper that charges once: for the number of elements in a
+// parameter, or a fixed cost.
 func (w *rewriter) charged(name string, t funcType, length []byte, code []byte) helper {
 	out := []byte{0} // no locals
 	if length == nil {
@@ -115,9 +115,9 @@ func (w *rewriter) appendLengthCheck(out []byte, local, shift byte) []byte {
 // Local variables of the helpers for memory: destination, source or value, length.
 const dst, src, length = 0, 1, 2
 
-const partEnd = 3 // another one of memory.fill
+const partEnd = 3 // a further one of memory.fill
 
-// appendWholeChunk appends the test whether more than a chunk is left.
+// appendWholeChunk appends a test whether more than one chunk remains.
 func appendWholeChunk(out []byte) []byte {
 	out = append(out, opLocalGet, length)
 	out = wasm.AppendSigned(append(out, opI32Const), chunk)
@@ -138,7 +138,7 @@ func appendChunk(out, at, code []byte) []byte {
 	return append(out, code...)
 }
 
-// appendForward works from the lowest address upwards while more than a chunk is left.
+// appendForward appends a loop from the lowest address upwards while more than one chunk remains.
 func (w *rewriter) appendForward(out, code []byte, moveSource bool) []byte {
 	out = appendWholeChunk(out)
 	out = append(out, opIf, typeEmpty, opLoop, typeEmpty)
@@ -153,7 +153,7 @@ func (w *rewriter) appendForward(out, code []byte, moveSource bool) []byte {
 	return append(out, opBrIf, 0, opEnd, opEnd)
 }
 
-// appendRest works on what is left, at most a chunk.
+// appendRest appends the instruction for the rest, at most one chunk.
 func (w *rewriter) appendRest(out, code []byte) []byte {
 	out = w.appendLengthCheck(out, length, bytesShift)
 	out = append(out, opLocalGet, dst, opLocalGet, src, opLocalGet, length)
@@ -165,12 +165,12 @@ func (w *rewriter) forwardBody(code []byte, moveSource bool) []byte {
 	return w.appendRest(w.appendForward([]byte{0}, code, moveSource), code)
 }
 
-// fillBody is the helper for memory.fill. Large ranges that are to be zero are looked at
-// first, part by part: what is zero already is not written, so that the system need not provide
-// it. Go's runtime, among others, clears what it never used.
+// fillBody is the helper for memory.fill. Before large ranges are filled with zero, they are read
+// part by part: parts that are zero already are not written, so the system need not provide
+// them. Go's runtime, among others, clears memory that it has never used.
 func (w *rewriter) fillBody(code []byte) []byte {
 	whole := wasm.AppendSigned([]byte{opLocalGet, length, opI32Const}, clearedPart)
-	out := []byte{1, 1, byte(typeI32)} // the end of the part, from the beginning of which src goes through it
+	out := []byte{1, 1, byte(typeI32)} // the end of the part; src runs from its beginning to its end
 	out = append(out, opLocalGet, src)
 	out = wasm.AppendSigned(append(out, opI32Const), 0xff)
 	out = append(out, opI32And, opI32Eqz, opLocalGet, length)
@@ -195,7 +195,7 @@ func (w *rewriter) fillBody(code []byte) []byte {
 	return w.appendRest(w.appendForward(out, code, false), code)
 }
 
-// appendLook appends whether one of the bytes behind src is not zero.
+// appendLook appends a test whether one of the bytes after src is not zero.
 func appendLook(out []byte) []byte {
 	for at := byte(0); at < lookedAt; at += 8 {
 		out = append(out, opLocalGet, src, opI64Load, 3, at)
@@ -206,8 +206,8 @@ func appendLook(out []byte) []byte {
 	return append(out, opI64Eqz, opI32Eqz)
 }
 
-// copyBody is the helper for memory.copy. Where the ranges may overlap upwards it
-// works from the highest address downwards.
+// copyBody is the helper for memory.copy. If the ranges may overlap upwards, it
+// copies from the highest address downwards.
 func (w *rewriter) copyBody(code []byte) []byte {
 	end := []byte{
 		opLocalGet, dst, opLocalGet, length, opI32Add,

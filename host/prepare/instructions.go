@@ -1,6 +1,6 @@
 package prepare
 
-// Opcodes that the rewriter looks at.
+// Opcodes that the rewriter treats specially.
 //
 // See https://www.w3.org/TR/wasm-core-2/#a7-index-of-instructions
 const (
@@ -34,7 +34,7 @@ const (
 	opPrefixSIMD   = 0xfd
 )
 
-// Instructions behind opPrefixBulk.
+// Instructions after opPrefixBulk.
 const (
 	bulkMemoryInit = 8
 	bulkDataDrop   = 9
@@ -48,12 +48,12 @@ const (
 	bulkTableFill  = 17
 )
 
-// simdConst is v128.const, behind opPrefixSIMD.
+// simdConst is v128.const, after opPrefixSIMD.
 const simdConst = 12
 
-// instruction is one decoded instruction: values, without a trace of how they were encoded.
+// instruction is a decoded instruction: values, independent of their encoding.
 type instruction struct {
-	op, sub   byte      // sub is behind a prefix
+	op, sub   byte      // sub is the opcode after a prefix
 	lane      byte      // the number of a lane
 	typ       valueType // of select with a type, and of ref.null
 	a, b      uint32    // indices, in their order; of an access to memory: alignment and offset
@@ -63,7 +63,7 @@ type instruction struct {
 	labels    []uint32  // of br_table, the default one at the end; valid until the next instruction is read
 }
 
-// form is the grammar of the instruction.
+// form returns the encoding of the instruction.
 func (in *instruction) form() *form {
 	switch in.op {
 	case opPrefixBulk:

@@ -43,10 +43,10 @@ type table struct {
 type global struct {
 	valType valueType
 	mutable bool
-	init    instruction // a constant one
+	init    instruction // a constant instruction
 }
 
-// importItem reads an import. Only functions are imported: what else there is belongs to one instance.
+// importItem reads an import. Only functions can be imported: all other items belong to one instance.
 func (m *module) importItem(r *reader) {
 	i := Import{Module: r.Name(), Name: r.Name()}
 	switch kind := r.Byte(); {
@@ -93,7 +93,7 @@ func (m *module) exportItem(r *reader) {
 	m.exports = append(m.exports, e)
 }
 
-// twiceExported returns a name that two exports have, if any.
+// twiceExported returns a name of two exports, if any.
 func (m *module) twiceExported() (string, bool) {
 	names := make([]string, len(m.exports))
 	for i, e := range m.exports {
@@ -116,7 +116,7 @@ func (m *module) globalItem(r *reader) {
 	m.count[kindGlobal]++
 }
 
-// constant reads an expression of one constant instruction with a result of a type.
+// constant reads an expression of one constant instruction with a result of the given type.
 func (m *module) constant(r *reader, want valueType) instruction {
 	in := *r.instruction()
 	in.labels = nil
@@ -205,5 +205,5 @@ func appendExport(out []byte, name string, kind byte, index uint32) []byte {
 	return wasm.AppendU32(append(wasm.AppendName(out, name), kind), index)
 }
 
-// isReserved reports whether a name is one that Prepare gives.
+// isReserved reports whether Prepare uses a name for its own exports.
 func isReserved(name string) bool { return strings.HasPrefix(name, reserved) }

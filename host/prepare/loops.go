@@ -2,8 +2,8 @@ package prepare
 
 import "github.com/kopf-wasm/kopf/host/internal/wasm"
 
-// A loop that is short costs little more than its check. So the code of such a loop is
-// written several times, and one check is for all of them:
+// A short loop costs little more than its check. Therefore, the code of such a loop is
+// written several times, with one check for all copies:
 //
 //	block               ;; to leave the loop
 //	  loop
@@ -17,26 +17,26 @@ import "github.com/kopf-wasm/kopf/host/internal/wasm"
 //	  end
 //	end
 //
-// Branches to the loop, which begin the next iteration, lead to the end of the block, but for the
+// Branches to the loop, which begin the next iteration, lead to the end of the block, except in the
 // last iteration. A loop that ends early has been charged for more iterations than it has made.
 
 // Bounds of loops that are written several times.
 const (
-	iterationsOfLoop = 4   // how often
+	iterationsOfLoop = 4   // copies of the code
 	shortLoop        = 48  // the cost of one iteration
 	shortCode        = 256 // the bytes of its code
 )
 
-// inner is what is known of a loop.
+// inner describes a loop.
 type inner struct {
-	begin, end int   // where its code begins, and where the instruction is that ends it
+	begin, end int   // positions of the beginning of its code and of its end instruction
 	shape      shape // of its code
-	loops      bool  // there are loops in it
-	params     bool  // something is on the stack where it begins, or may be
-	iterations int   // of one check
+	loops      bool  // it contains loops
+	params     bool  // the stack may have operands at its beginning
+	iterations int   // per check
 }
 
-// locate notes where loops begin and end.
+// locate records where loops begin and end.
 func (t *tracer) locate(in *instruction, at, next int) {
 	switch {
 	case in.op == opLoop:
@@ -50,9 +50,9 @@ func (t *tracer) locate(in *instruction, at, next int) {
 	}
 }
 
-// chooseTurns finds the loops that are written several times, as long as compiling them
+// chooseLoops finds the loops that are written several times, as long as compiling them
 // takes little.
-func (w *rewriter) chooseTurns(regions []region, s shape) {
+func (w *rewriter) chooseLoops(regions []region, s shape) {
 	longer, code := s, 0
 	for _, g := range regions[1:] {
 		if g.isShort() {
@@ -72,13 +72,13 @@ func (w *rewriter) chooseTurns(regions []region, s shape) {
 	}
 }
 
-// isShort reports whether the region is a loop whose check costs much of a iteration.
+// isShort reports whether the region is a loop whose check costs much of an iteration.
 func (g region) isShort() bool {
 	return !g.loop.loops && !g.loop.params && g.cost <= shortLoop && g.loop.end-g.loop.begin <= shortCode
 }
 
-// unroll writes a loop of several iterations. The reader stands behind its beginning, which is
-// at the position; then behind its end.
+// unroll writes a loop of several iterations. The reader stands after its beginning, which is
+// at the position; then after its end.
 func (w *rewriter) unroll(out []byte, r *reader, at int, g region) []byte {
 	begin := r.Buf[at:r.Pos]
 	out = append(append(out, opBlock), begin[1:]...)
@@ -96,7 +96,7 @@ func (w *rewriter) unroll(out []byte, r *reader, at int, g region) []byte {
 	return append(out, opEnd, opEnd)
 }
 
-// iteration rewrites the code of a loop without loops, so many blocks deeper below the one around all iterations.
+// iteration rewrites the code of a loop without inner loops, at the given depth below the block around all iterations.
 func (w *rewriter) iteration(out []byte, r *reader, deeper uint32) []byte {
 	depth := uint32(0)
 	label := func(to uint32) uint32 {

@@ -8,17 +8,17 @@ import (
 
 // Errors of modules, see also ErrLimit.
 var (
-	// ErrMalformed is in the errors about bytes that are no WebAssembly.
+	// ErrMalformed says that bytes are not WebAssembly.
 	ErrMalformed = wasm.ErrMalformed
 
-	// ErrFeature is in the errors about WebAssembly features that are not supported.
+	// ErrFeature says that a module uses an unsupported feature of WebAssembly.
 	ErrFeature = wasm.ErrFeature
 )
 
 // maxPages is the size of the largest memory.
 const maxPages = 1 << 16
 
-// module is a module taken apart, but for its code: decoded values only. Indices are those of the original.
+// module is a decoded module, except for its code. Indices are those of the original.
 type module struct {
 	types        []funcType
 	imports      []Import
@@ -31,11 +31,11 @@ type module struct {
 	elements     []byte // the segments, in their canonical encoding
 	elementTypes []valueType
 	data         []dataSegment
-	names        []byte // the content of the name section: it is read whenever it is used
+	names        []byte // the content of the name section, which is decoded at each use
 
-	count      [4]uint32 // of the items of each kind so far, imported ones included
+	count      [4]uint32 // items of each kind so far, including imported ones
 	references uint64    // in element segments
-	dataCount  *uint32   // what the section says
+	dataCount  *uint32   // of the data count section; nil without it
 }
 
 // span is a part of the original module.
@@ -47,7 +47,7 @@ func (m *module) importedFuncs() uint32 { return uint32(len(m.imports)) }
 // funcCount is the number of all functions, imported ones included.
 func (m *module) funcCount() uint32 { return m.count[kindFunc] }
 
-// typeOf is the type of a function that exists.
+// typeOf returns the type of an existing function.
 func (m *module) typeOf(fn uint32) uint32 {
 	if fn < m.importedFuncs() {
 		return m.imports[fn].typ
@@ -55,7 +55,7 @@ func (m *module) typeOf(fn uint32) uint32 {
 	return m.funcs[fn-m.importedFuncs()]
 }
 
-// parse takes a module apart. What it returns about the code is where the bodies are.
+// parse decodes a module, except for its code. It returns the positions of the bodies.
 func parse(bin []byte) (*module, []span, error) {
 	if uint64(len(bin)) > maxModule {
 		return nil, nil, fmt.Errorf("%w: a module of %d MiB; at most %d", ErrLimit, len(bin)>>20, maxModule>>20)
@@ -75,7 +75,7 @@ func parse(bin []byte) (*module, []span, error) {
 	return m, code, err
 }
 
-// complete checks what needs all sections.
+// complete checks the conditions between sections.
 func (m *module) complete(bodies int) error {
 	if len(m.funcs) != bodies {
 		return fmt.Errorf("%w: %d functions, but %d bodies", ErrMalformed, len(m.funcs), bodies)
@@ -107,7 +107,7 @@ func (m *module) section(s wasm.Section, r *reader) error {
 	return nil
 }
 
-// bounds are how many items sections may have. They bound what parsing takes, and what engines make of it.
+// bounds are the maximum numbers of items in sections. They bound the memory of the parser and of engines.
 var bounds = map[byte]struct {
 	what string
 	most int
@@ -139,7 +139,7 @@ func (m *module) vector(id byte, r *reader) error {
 	return nil
 }
 
-// expect makes room for the items of sections that are long. Each item takes a byte at least.
+// expect allocates room for the items of long sections. Each item takes at least a byte.
 func (m *module) expect(id byte, n int) {
 	switch id {
 	case wasm.SectionType:
@@ -180,7 +180,7 @@ func (m *module) item(id byte, r *reader) {
 	}
 }
 
-// startItem reads which function is called first.
+// startItem reads the index of the start function.
 func (m *module) startItem(r *reader) {
 	index := m.index(r, kindFunc)
 	if r.Err != nil {

@@ -14,8 +14,8 @@ import (
 // See https://www.w3.org/TR/wasm-core-2/#name-section%E2%91%A0
 const subFunctions = 1
 
-// functionNames calls each for the names of functions, in their order, until it returns false. A name section that is
-// broken, or names what does not exist, is no error of the module: it has no names then.
+// functionNames calls each for the names of functions, in their order, until it returns false. A broken name section,
+// or one with unknown indices, is not an error: the module then has no names.
 func (m *module) functionNames(each func(fn uint32, name []byte) bool) {
 	content := subsection(m.names, subFunctions)
 	if m.readNames(content, func(uint32, []byte) bool { return true }) {
@@ -23,7 +23,7 @@ func (m *module) functionNames(each func(fn uint32, name []byte) bool) {
 	}
 }
 
-// subsection finds a part of the name section.
+// subsection returns a subsection of the name section.
 func subsection(names []byte, id byte) []byte {
 	r := &wasm.Reader{Buf: names}
 	for r.More() {
@@ -56,12 +56,12 @@ func (m *module) readNames(content []byte, each func(fn uint32, name []byte) boo
 // maxName bounds the names of functions in stack traces, in bytes. Compilers make them long.
 const maxName = 500
 
-// shown is a name of the module as it may be in a line of a log, and in a stack trace, where tabs tell lines apart.
+// shown returns a name for log lines and stack traces. It has no tabs, because these mark lines of stack traces.
 func shown(name string) string {
 	return strings.ReplaceAll(legible.Short(name, maxName), "\t", `\t`)
 }
 
-// plain is a name in as many bytes as it has, or less.
+// plain returns a name that is not longer than the original one.
 func plain(name string) string {
 	text := []byte(name[:min(len(name), maxName)])
 	for i, c := range text {
@@ -72,12 +72,12 @@ func plain(name string) string {
 	return string(text)
 }
 
-// maxEscapes bounds what escapes add to all names of a module, in bytes. They make a text up to six times as
-// long, and no compiler makes names that need them.
+// maxEscapes bounds the bytes that escapes add to all names of a module. A text becomes up to six times as
+// long, and compilers make no names that need escapes.
 const maxEscapes = 64 << 10
 
-// funcName is the name of a function for error messages: that of the name
-// section or of an export, or else its index.
+// funcName returns the name of a function for error messages: from the name
+// section or an export, or its index without them.
 func (m *module) funcName(fn uint32) string {
 	found := ""
 	m.functionNames(func(of uint32, name []byte) bool {
@@ -97,8 +97,8 @@ func (m *module) funcName(fn uint32) string {
 	return fmt.Sprintf("%d (%s)", fn, found)
 }
 
-// appendNames writes the name section of the new module: the functions of the
-// original, and those that are new.
+// appendNames appends the name section of the new module: the functions of the
+// original, and the new ones.
 func (w *rewriter) appendNames(out []byte) []byte {
 	var items []byte
 	n, escapes := uint32(0), 0

@@ -2,31 +2,31 @@ package prepare
 
 import "slices"
 
-// region is the code behind one check: that of a function without its loops, or
-// of one iteration of a loop without inner loops. All ways back lead over a loop header,
+// region is the code after one check: that of a function without its loops, or
+// of one iteration of a loop without inner loops. All backward branches lead to a loop header,
 // so each instruction in it runs at most once, and its cost is that of the longest path.
 type region struct {
 	cost int
 
-	loop inner // nothing for the first region
+	loop inner // zero for the first region
 
 	// Of the whole function; only in the first region:
 	calls bool
-	loops bool // every call of it enters a loop before anything else happens
+	loops bool // every call enters a loop first
 }
 
-// checked reports whether the function needs a check at its entry. That of a loop that it
-// always enters is enough: most functions of Go's compiler are such a loop.
+// checked reports whether the function needs a check at its entry. The check of a loop that it
+// always enters first suffices: most functions of Go's compiler are such a loop.
 func (g region) checked() bool { return g.cost > smallFunction || g.calls && !g.loops }
 
-// unreachable is the cost of a path that does not exist.
+// unreachable stands for the cost of a missing path.
 const unreachable = -1
 
 // frame is an open block.
 type frame struct {
 	op     byte // opBlock, opLoop, opIf, opElse; 0: the function
-	region int  // that it belongs to; of a loop: its own
-	arrive int  // the most that branches to its end cost
+	region int  // the region of the block; of a loop: its own
+	arrive int  // the highest cost of a path that branches to its end
 	before int  // of opIf: the cost of the path to it; of opLoop: the same, in the outer region
 }
 
@@ -36,18 +36,18 @@ type tracer struct {
 	regions []region
 	frames  []frame
 	loops   []int // the positions of the loops among the frames
-	path    int   // the cost of the longest path to here
-	turned  bool  // something else than straight code came before
-	shape   shape // so far, but for the locals
-	opened  inner // the loop that was opened last
+	path    int   // the cost of the longest path to the current instruction
+	turned  bool  // the code before is not straight
+	shape   shape // so far, without the locals
+	opened  inner // the latest opened loop
 }
 
-// measure finds the regions of a function: its own at first, then those of its
-// loops in order of appearance; and its shape, but for the locals. The reader stands behind them, in
-// canonical code, so there is nothing wrong with it.
+// measure finds the regions of a function: first its own, then those of its
+// loops in order of appearance; and its shape, without the locals. The reader stands after the locals, in
+// canonical code, which has no faults.
 func measure(r *reader) ([]region, shape) { return (&tracer{}).measure(r) }
 
-// measure is measure in the memory of the tracer: what it returned before is not valid any more.
+// measure reuses the memory of the tracer: earlier results are no longer valid.
 func (t *tracer) measure(r *reader) ([]region, shape) {
 	*t = tracer{
 		regions: append(t.regions[:0], region{}), loops: t.loops[:0],
@@ -63,7 +63,7 @@ func (t *tracer) measure(r *reader) ([]region, shape) {
 	return t.regions, t.shape
 }
 
-// step takes one instruction.
+// step follows one instruction.
 func (t *tracer) step(in *instruction) {
 	if t.path != unreachable {
 		t.path += cost(in)
@@ -101,10 +101,10 @@ func (t *tracer) step(in *instruction) {
 
 func (t *tracer) top() *frame { return &t.frames[len(t.frames)-1] }
 
-// region is the one that the current instruction belongs to.
+// region returns the region of the current instruction.
 func (t *tracer) region() int { return t.top().region }
 
-// reach notes that a path of the current region gets to here.
+// reach records that a path of the current region reaches the current instruction.
 func (t *tracer) reach() {
 	r := &t.regions[t.region()]
 	r.cost = max(r.cost, t.path)

@@ -11,11 +11,11 @@ const (
 	HostModule = "kopf:host"
 	Yield      = "yield"
 
-	// Start is the export that holds the start function, if there is one.
+	// Start is the export of the start function, if the module has one.
 	Start = "kopf:start"
 
 	// Enter is the export that calls one of Source.Entries, by its number and up to three i32:
-	// (i32, i32, i32, i32) -> i64. Results that are missing are zero.
+	// (i32, i32, i32, i32) -> i64. Missing results are zero.
 	Enter = "kopf:enter"
 
 	// GlobalPrefix and a number name the exported mutable globals.
@@ -24,15 +24,15 @@ const (
 	reserved = "kopf:"
 )
 
-// Limits bound what a module may ask for.
+// Limits bound the resources that a module may declare.
 type Limits struct {
-	MemoryPages uint32 // of 64 KiB; also what the memory may grow to
+	MemoryPages uint32 // of 64 KiB; also the maximum after growth
 }
 
 // Prepared is a rewritten module.
 type Prepared struct {
 	Wasm  []byte // the rewritten module; nil if it was restored
-	Shell []byte // of it, for those who have its machine code
+	Shell []byte // the module without its code, for engines that have its machine code
 
 	// Canonical is the original, decoded and encoded again, to be validated by the engine; nil if it was restored.
 	Canonical []byte
@@ -43,7 +43,7 @@ type Prepared struct {
 	// Globals is the number of exported mutable globals: GlobalPrefix and 0 … Globals-1.
 	Globals int
 
-	// Cloneable says that memory and these globals are the whole state of an
+	// Cloneable reports whether memory and these globals are the whole state of an
 	// instance: tables and passive segments never change.
 	Cloneable bool
 
@@ -61,15 +61,15 @@ type Data struct {
 //
 // # Guarantees
 //
-//   - Between two calls of yield, or of other host functions, code of cost Budget
-//     runs at most, twice that after a long straight piece.
-//   - A valid module stays valid, and does the same, but that long bulk instructions
+//   - Between two calls of yield, or of other host functions, at most code of cost Budget
+//     runs, or twice that after a long straight piece.
+//   - A valid module stays valid and keeps its behaviour, except that long bulk instructions
 //     may write a part before they trap.
-//   - The counter is out of the guest's reach.
+//   - The guest cannot access the counter.
 //
 // # Assumptions
 //
-//   - The module is valid. If it is not, the result may be.
+//   - The module is valid. The result of an invalid module may be valid.
 //
 // # Errors
 //
@@ -102,7 +102,7 @@ func (s *Source) Prepare(limits Limits) (*Prepared, error) {
 	return p, err
 }
 
-// begin checks the module against the limits, and finds what needs no look at the code.
+// begin checks the module against the limits, and collects everything that does not depend on its code.
 func (s *Source) begin(limits Limits) (*Prepared, error) {
 	if err := s.m.check(limits); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (m *module) exportable() []uint32 {
 	return indices
 }
 
-// otherGlobals reports whether there are mutable globals that hold no numbers.
+// otherGlobals reports whether the module has mutable globals that are not numbers.
 func (m *module) otherGlobals() bool {
 	return slices.ContainsFunc(m.globals, func(g global) bool { return g.mutable && !g.valType.number() })
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/kopf-wasm/kopf/host/internal/wasm"
 )
 
-// rewriter holds what the new module has beyond the original, of which it only knows decoded values and canonical code.
+// rewriter holds the parts that the new module adds to the original. It knows only decoded values and canonical code of the original.
 type rewriter struct {
 	m       *module
 	code    *canonicalCode
 	yield   uint32 // index of the imported function in the new module
 	counter uint32 // index of the private global
 
-	types     []funcType // those of the original and new ones
+	types     []funcType // of the original, then new ones
 	typeIndex map[string]uint32
 
-	reader     reader // of one function after the other
+	reader     reader // of the current function
 	tracer     tracer
-	iterations reader // of one loop after the other
+	iterations reader // of the current loop
 
 	helpers     []helper
 	helperIndex map[helperKey]uint32
 
-	effort    uint64 // of compiling, so far
+	effort    uint64 // of the compilation of the functions so far
 	unrolled  uint64 // the additional effort for short loops that are written several times
-	locals    uint64 // of all functions, so far
+	locals    uint64 // of all functions so far
 	usesData  bool   // an instruction refers to data segments
-	cloneable bool   // until an instruction is found that changes more than memory and globals
+	cloneable bool   // no instruction so far changes more than memory and globals
 }
 
 func newRewriter(m *module, code *canonicalCode) *rewriter {
@@ -71,7 +71,7 @@ func (w *rewriter) shift(fn uint32) uint32 {
 	return fn
 }
 
-// bodies rewrites all functions, each with its length before it.
+// bodies rewrites all functions, each after its length.
 func (w *rewriter) bodies() ([]byte, error) {
 	out := make([]byte, 0, 2*len(w.code.buf))
 	most := maxGrowth*len(w.code.buf) + minGrowth
@@ -88,7 +88,7 @@ func (w *rewriter) bodies() ([]byte, error) {
 	return out, nil
 }
 
-// body rewrites the own function of an index.
+// body rewrites the function with an index of the module itself.
 func (w *rewriter) body(out []byte, index int) ([]byte, error) {
 	body := w.code.body(index)
 	r := &w.reader
@@ -100,7 +100,7 @@ func (w *rewriter) body(out []byte, index int) ([]byte, error) {
 	if err := w.charge(s); err != nil {
 		return nil, err
 	}
-	w.chooseTurns(regions, s)
+	w.chooseLoops(regions, s)
 	regions[0].cost += int(locals >> localsShift)
 	for _, g := range regions {
 		if g.cost > maxRegion {
@@ -125,9 +125,9 @@ func (r *reader) locals() uint64 {
 	return total
 }
 
-// instructions rewrites those of a function.
+// instructions rewrites the instructions of a function.
 func (w *rewriter) instructions(out []byte, r *reader, loops []region) []byte {
-	copied := r.Pos // everything before it is in out
+	copied := r.Pos // out has everything before it
 	for r.More() {
 		at := r.Pos
 		in := r.instruction()
@@ -156,7 +156,7 @@ func (w *rewriter) replaced(in *instruction) bool {
 	return in.op == opCall || in.op == opRefFunc || needsHelper(in)
 }
 
-// appendReplaced appends what stands for the instruction.
+// appendReplaced appends the replacement of the instruction.
 func (w *rewriter) appendReplaced(out []byte, in *instruction) []byte {
 	if needsHelper(in) {
 		return wasm.AppendU32(append(out, opCall), w.helper(in))
@@ -164,7 +164,7 @@ func (w *rewriter) appendReplaced(out []byte, in *instruction) []byte {
 	return wasm.AppendU32(append(out, in.op), w.shift(in.a))
 }
 
-// notice finds the instructions that a clone could not follow, and those that need data segments.
+// notice finds instructions that prevent clones, and those that need data segments.
 func (w *rewriter) notice(in *instruction) {
 	switch in.op {
 	case opTableSet:
@@ -178,7 +178,7 @@ func (w *rewriter) notice(in *instruction) {
 	}
 }
 
-// appendCheck appends: charge so much, and yield if the budget is spent.
+// appendCheck appends code that charges a cost, and yields if the budget is spent.
 func (w *rewriter) appendCheck(out []byte, cost int) []byte {
 	out = wasm.AppendU32(append(out, opGlobalGet), w.counter)
 	out = wasm.AppendSigned(append(out, opI64Const), int64(cost+costCheck))
@@ -187,7 +187,7 @@ func (w *rewriter) appendCheck(out []byte, cost int) []byte {
 	return w.appendYield(out)
 }
 
-// appendYield appends: if the counter is negative, call yield and add what it gives.
+// appendYield appends code that calls yield and adds the result if the counter is negative.
 func (w *rewriter) appendYield(out []byte) []byte {
 	out = wasm.AppendU32(append(out, opGlobalGet), w.counter)
 	out = append(out, opI64Const, 0, opI64LtS, opIf, typeEmpty)

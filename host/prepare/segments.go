@@ -30,7 +30,7 @@ func (m *module) dataItem(r *reader) {
 	m.data = append(m.data, d)
 }
 
-// offset reads where an active segment goes.
+// offset reads the offset of an active segment.
 func (m *module) offset(r *reader) uint32 {
 	in := m.constant(r, typeI32)
 	return uint32(in.value)
@@ -52,14 +52,14 @@ const (
 	elemExpressions             // the elements are expressions
 )
 
-// element is an element segment, but for its elements.
+// element is an element segment without its elements.
 type element struct {
 	flags   uint32
 	table   uint32 // of an active one
 	offset  uint32
 	typ     valueType
 	count   uint32 // of the elements
-	written bool   // its type is written
+	written bool   // the encoding has its type
 }
 
 // active reports whether the segment is copied into a table at the start.
@@ -89,7 +89,7 @@ func (m *module) element(r *reader) element {
 	return e
 }
 
-// elementType reads the type of elements: that of references, or the only kind of indices.
+// elementType reads the type of elements: a reference type, or the only kind of indices.
 func (r *reader) elementType(expressions bool) valueType {
 	if expressions {
 		return r.refType()
@@ -100,7 +100,7 @@ func (r *reader) elementType(expressions bool) valueType {
 	return typeFuncRef
 }
 
-// fitsTable refuses an active segment for a table that does not exist or has another type.
+// fitsTable refuses an active segment for a missing table, or for one of another type.
 func (m *module) fitsTable(r *reader, e element) {
 	switch {
 	case e.table >= m.count[kindTable]:
@@ -147,10 +147,10 @@ func appendReference(out []byte, e *element, in *instruction) []byte {
 	return wasm.AppendU32(out, in.a)
 }
 
-// elementItem reads a segment, and keeps its canonical encoding: there may be very many elements.
+// elementItem reads a segment, and keeps its canonical encoding, because segments may have very many elements.
 func (m *module) elementItem(r *reader) {
 	e := m.element(r)
-	if m.references += uint64(e.count) + 1; m.references > maxReferences { // an empty segment takes something, too
+	if m.references += uint64(e.count) + 1; m.references > maxReferences { // an empty segment takes memory, too
 		r.Stop(ErrLimit, "more than %d references in element segments", maxReferences)
 		return
 	}
@@ -169,7 +169,7 @@ func (m *module) elementItem(r *reader) {
 	m.elementTypes = append(m.elementTypes, e.typ)
 }
 
-// shiftedElements are the element segments with other indices of functions.
+// shiftedElements returns the element segments with the indices of functions in the new module.
 func (m *module) shiftedElements(shift func(fn uint32) uint32) []byte {
 	r := newReader(m.elements)
 	out := make([]byte, 0, len(m.elements)+len(m.elements)/8)

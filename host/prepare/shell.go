@@ -10,8 +10,8 @@ import (
 // codeSection is the custom section of a shell with the digest of its module.
 const codeSection = reserved + "code"
 
-// Shell is a prepared module without its code: all that an engine needs to look at if it
-// has machine code of the module. Its functions trap. Shells of different modules differ.
+// Shell returns a prepared module without its code: the part that an engine needs if it
+// has the machine code of the module. Its functions trap. Shells of different modules differ.
 //
 // Errors: ErrMalformed.
 func Shell(prepared []byte) ([]byte, error) {

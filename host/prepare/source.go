@@ -1,13 +1,13 @@
 package prepare
 
-// Source is a module that is taken apart.
+// Source is a decoded module, except for its code.
 type Source struct {
 	m    *module
 	bin  []byte
 	code []span // the bodies of the functions; they are decoded by Prepare
 }
 
-// Parse takes a module apart by a strict grammar, without a look at the code. The module keeps a
+// Parse decodes a module, except for its code, by a strict grammar. The module keeps a
 // reference to the bytes.
 //
 // Errors: ErrMalformed, ErrFeature, ErrLimit.
@@ -40,8 +40,8 @@ func Parse(bin []byte) (*Source, error) {
 	return &Source{m: m, bin: bin, code: code}, nil
 }
 
-// Imports lists what the module imports, in its order. It must not be changed.
+// Imports returns the imports of the module, in its order. Do not change the result.
 func (s *Source) Imports() []Import { return s.m.imports }
 
-// Exports lists what the module exports, in its order. It must not be changed.
+// Exports returns the exports of the module, in its order. Do not change the result.
 func (s *Source) Exports() []Export { return s.m.exports }

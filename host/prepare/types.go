@@ -3,7 +3,7 @@ package prepare
 // valueType is the type of a value.
 type valueType byte
 
-// Value types, and what stands for no value in the type of a block.
+// Value types, and the code of a block type without a value.
 //
 // See https://www.w3.org/TR/wasm-core-2/#types%E2%91%A2
 const (
@@ -48,7 +48,7 @@ func (v valueType) String() string {
 // funcType is the type of a function.
 type funcType struct{ params, results []valueType }
 
-// shownTypes is how many parameters, and results, the text of a type shows. Such long types are of no interest.
+// shownTypes is the maximum number of parameters, and of results, in the text of a type.
 const shownTypes = 16
 
 // String writes a type as "(i32, i32) -> i64", and no results as "()".
@@ -77,10 +77,10 @@ func appendListed(out []byte, types []valueType) []byte {
 // limits bound the size of a table or of a memory.
 type limits struct {
 	min, max uint32
-	bounded  bool // there is a max
+	bounded  bool // max is set
 }
 
-// atMost is the limits with an upper bound.
+// atMost returns the limits with an upper bound.
 func (l limits) atMost(most uint32) limits {
 	if l.bounded {
 		most = min(most, l.max)
@@ -88,7 +88,7 @@ func (l limits) atMost(most uint32) limits {
 	return limits{min: l.min, max: most, bounded: true}
 }
 
-// valueType reads one.
+// valueType reads a value type.
 func (r *reader) valueType() valueType {
 	t := valueType(r.Byte())
 	if r.Err == nil && !t.known() {
@@ -98,7 +98,7 @@ func (r *reader) valueType() valueType {
 	return t
 }
 
-// refType reads the type of a reference.
+// refType reads a reference type.
 func (r *reader) refType() valueType {
 	t := valueType(r.Byte())
 	if r.Err == nil && !t.reference() {
@@ -142,7 +142,7 @@ func (r *reader) valueTypes() []valueType {
 	return types
 }
 
-// limits reads those of a table or of a memory. What they bound has at most so many elements.
+// limits reads the limits of a table or of a memory. Both are at most the given maximum.
 func (r *reader) limits(most uint64) limits {
 	l := limits{}
 	switch flags := r.Byte(); {

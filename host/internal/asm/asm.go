@@ -1,5 +1,5 @@
 // Package asm writes small WebAssembly modules for tests, by hand and without a
-// toolchain: also broken and hostile ones, so nothing is checked.
+// toolchain: also broken and hostile ones, so it checks nothing.
 package asm
 
 import "encoding/binary"

@@ -12,7 +12,7 @@ const (
 )
 
 // Attacks are modules whose export f tries to stay in machine code for as long as
-// possible, for ever, each with something else that is slow.
+// possible, each with another slow instruction.
 func Attacks() map[string]Module {
 	table := forever(I32Const(0), []byte{0xd0, 0x70}, I32Const(1<<20), Bulk(17, 0))
 	table.Tables = [][]byte{Cat([]byte{0x70, 0}, U32(1<<20))}
@@ -41,13 +41,13 @@ func Attacks() map[string]Module {
 	return all
 }
 
-// attackParams is the most that a function may have.
+// attackParams is the maximum number of parameters of a function.
 const attackParams = 256
 
 // forever is a module that repeats the code.
 func forever(parts ...[]byte) Module { return after(nil, parts...) }
 
-// after is a module that runs some code first, and then repeats the other.
+// after is a module that runs the first code once, and then repeats the second one.
 func after(first []byte, parts ...[]byte) Module {
 	code := Cat(first, Loop, Cat(parts...), Br(0), End, I32Const(0))
 	return Module{

@@ -1,17 +1,17 @@
 package asm
 
 // hidden is `select (ref null 34); nop` to the engine's validator, and `select; local.tee 1` to its
-// compilers: the heap type's bytes run, and no validator has seen them.
+// compilers: the heap type's bytes run without validation.
 var hidden = []byte{0x1c, 1, 0x63, 0x22, 0x01}
 
-// Blocks that the engine's validator does not see as the rest of the engine does, and the other way round.
+// Blocks that the engine's validator reads differently from the rest of the engine.
 var (
 	hiddenEnd  = []byte{0x02, 0x63, 0x28, 0x00, 0x0b}
 	hiddenLoop = []byte{0x02, 0x63, 0x28, 0x03, 0x40}
 )
 
-// Divergent lists guests that parts of the engine read differently, by what is wrong with them. Whatever accepts
-// one of them runs code that no validator has seen: they read addresses of the host, use numbers as addresses,
+// Divergent lists guests that parts of the engine read differently, by their fault. A host that accepts
+// one of them runs code that no validator has checked: they read addresses of the host, use numbers as addresses,
 // and loop without a check.
 func Divergent() map[string]Module {
 	v128 := Cat([]byte{0xfd, 12}, make([]byte, 16))

@@ -1,13 +1,13 @@
 package asm
 
-// Where a Guest keeps its registration and its answer, and where it takes messages.
+// Addresses of the registration, of the answer and of incoming messages in the memory of a Guest.
 const (
 	registrationAt = 16
 	stepAt         = 2048
 	inputAt        = 4096
 )
 
-// Registration and Done are what a Guest answers.
+// Registration and Done are the answers of a Guest.
 const (
 	Registration = `{"handlers":[{"kind":"create","id":"fn","resource":{"args":["pods"]}}]}`
 	Done         = `{"step":"done","result":1}`
@@ -17,7 +17,7 @@ const (
 func Text(at int, text string) []byte { return I64Const(int64(at)<<32 | int64(len(text))) }
 
 // Guest is the smallest guest: kopf_start runs the code and then answers Done.
-// Its exports can be changed with With and Without. Other functions come behind those four.
+// With and Without change its exports. Other functions follow those four.
 func Guest(start []byte, more ...Func) Module {
 	return Module{
 		Memory: []uint32{1},
@@ -34,7 +34,7 @@ func Guest(start []byte, more ...Func) Module {
 // FirstMore is the index of the first function that was given to Guest.
 const FirstMore = 4
 
-// Without removes an export; its function stays.
+// Without removes an export, but not its function.
 func (m Module) Without(export string) Module {
 	m.Funcs = append([]Func(nil), m.Funcs...)
 	for i := range m.Funcs {

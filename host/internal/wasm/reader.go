@@ -1,5 +1,5 @@
 // Package wasm reads and writes the parts that everything in a WebAssembly module consists of: numbers, names and
-// sections. It is the only reader of foreign modules: strict, without an allocation but for names.
+// sections. It is the only reader of foreign modules: strict, and without allocations except for names.
 //
 // # Numbers
 //
@@ -20,19 +20,19 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of everything that is read.
+// Errors of all reading functions.
 var (
-	// ErrMalformed is in the errors about bytes that are no WebAssembly.
+	// ErrMalformed says that bytes are not WebAssembly.
 	ErrMalformed = errors.New("malformed module")
 
-	// ErrFeature is in the errors about WebAssembly features that are not supported.
+	// ErrFeature says that a module uses an unsupported feature of WebAssembly.
 	ErrFeature = errors.New("unsupported WebAssembly feature")
 )
 
 // padded is the length of the encodings in which linkers leave room.
 const padded = 5
 
-// Reader reads Buf from Pos on. The first error stays: after it, all reads give zero, and Pos is at the end, so
+// Reader reads Buf from Pos. After the first error, all reads return zero, and Pos is at the end, so
 // that loops over the rest end.
 type Reader struct {
 	Buf []byte
@@ -40,13 +40,13 @@ type Reader struct {
 	Err error
 }
 
-// Fail notes that the bytes at the position are malformed.
+// Fail records that the bytes at the position are malformed.
 func (r *Reader) Fail(format string, args ...any) { r.Stop(ErrMalformed, format, args...) }
 
-// Feature notes that the bytes at the position use a feature that is not supported.
+// Feature records that the bytes at the position use an unsupported feature.
 func (r *Reader) Feature(format string, args ...any) { r.Stop(ErrFeature, format, args...) }
 
-// Stop notes an error that wraps another one.
+// Stop records an error that wraps another one.
 func (r *Reader) Stop(kind error, format string, args ...any) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("%w: %s (offset %#x)", kind, fmt.Sprintf(format, args...), r.Pos)
@@ -62,7 +62,7 @@ func (r *Reader) failAt(pos int, text string) {
 	r.Fail("%s", text)
 }
 
-// More reports whether there are bytes left.
+// More reports whether unread bytes remain.
 func (r *Reader) More() bool { return r.Err == nil && r.Pos < len(r.Buf) }
 
 // Byte reads one byte.
@@ -87,7 +87,7 @@ func (r *Reader) Take(n uint32) []byte {
 	return b
 }
 
-// Forms of unsigned numbers, besides the shortest one.
+// Forms of unsigned numbers, in addition to the shortest one.
 type form int
 
 const (
@@ -174,7 +174,7 @@ func (r *Reader) signed(bits int, linked bool) int64 {
 	return 0
 }
 
-// fits reports whether the last possible byte of a signed number has no bits beyond its range but copies of the sign.
+// fits reports whether all bits beyond the range in the last possible byte of a signed number are copies of the sign.
 func fits(b byte, bits int) bool {
 	v := int8(b<<1) >> 1 // of seven bits
 	return b < 0x80 && v>>(bits-1) == v>>7

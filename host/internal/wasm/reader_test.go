@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNumbersHaveOneEncoding: the shortest, but where linkers leave room.
+// TestNumbersHaveOneEncoding: the shortest one, except where linkers leave room.
 func TestNumbersHaveOneEncoding(t *testing.T) {
 	const long, large = "over-long encoding of a number", "number of more than"
 	read := map[string]func(r *Reader) int64{

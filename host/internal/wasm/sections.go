@@ -26,7 +26,7 @@ const (
 	sectionTag // of the exceptions proposal
 )
 
-// sections are the names of the sections, and their places in a module.
+// sections are the names of the sections, and their order in a module.
 var sections = [...]struct {
 	name  string
 	place int
@@ -37,7 +37,7 @@ var sections = [...]struct {
 	SectionData: {"data", 12},
 }
 
-// Magic is what a core module begins with, its version included.
+// Magic is the beginning of a core module, including its version.
 const Magic = "\x00asm\x01\x00\x00\x00"
 
 const magicComponent = "\x00asm\x0d\x00\x01\x00"
@@ -50,7 +50,7 @@ type Section struct {
 }
 
 // Sections reads the sections of a module in their order. The reader stands at the content of the section, for
-// custom sections behind the name, and must stand at its end afterwards, except for custom sections. It is valid until
+// custom sections after the name, and must stand at its end afterwards, except for custom sections. It is valid until
 // read returns.
 //
 // Errors: ErrMalformed, ErrFeature, and those of read.
@@ -91,7 +91,7 @@ func Sections(bin []byte, read func(s Section, r *Reader) error) error {
 	return r.Err
 }
 
-// check refuses a section that is unknown, or not behind all others so far.
+// check refuses an unknown section, and one that is out of order.
 func (s Section) check(last *int) error {
 	switch {
 	case s.ID == sectionTag:
@@ -109,7 +109,7 @@ func (s Section) check(last *int) error {
 	return nil
 }
 
-// checkMagic refuses what is no core module.
+// checkMagic refuses content that is not a core module.
 func checkMagic(bin []byte) error {
 	begins := func(magic string) bool { return bytes.HasPrefix(bin, []byte(magic)) }
 	switch {
@@ -123,7 +123,7 @@ func checkMagic(bin []byte) error {
 	return fmt.Errorf("%w: not a WebAssembly file%s", ErrMalformed, insteadOf(bin))
 }
 
-// insteadOf says what may have been taken for a module; nothing if that is unknown.
+// insteadOf describes a known format that is not a core module. It is empty for others.
 func insteadOf(bin []byte) string {
 	for _, known := range []struct{ begin, what string }{
 		{"\x7fELF", ", but a native program (in Go: GOOS=wasip1 GOARCH=wasm)"},
