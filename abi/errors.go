@@ -5,7 +5,7 @@ import "errors"
 // Sentinel errors of calls between host and guest. Errors of handlers are messages: see
 // Error.
 var (
-	// ErrFrame is a frame whose lengths do not add up.
+	// ErrFrame says that the lengths in a frame are inconsistent.
 	ErrFrame = errors.New("malformed frame")
 
 	// ErrGuest says that a guest has violated the contract or a limit: a trap, a malformed

@@ -9,7 +9,7 @@ type Segment struct {
 // segmentHeader is the size of the tag and the length before the data.
 const segmentHeader = 8
 
-// AppendFrame appends the segments to a buffer: for each the tag and the length
+// AppendFrame appends the segments to a buffer: of each, the tag and the length
 // as little-endian 32-bit numbers, then the data.
 func AppendFrame(buf []byte, segments ...Segment) []byte {
 	for _, s := range segments {
@@ -20,7 +20,7 @@ func AppendFrame(buf []byte, segments ...Segment) []byte {
 	return buf
 }
 
-// FrameSize is the number of bytes that AppendFrame appends.
+// FrameSize returns the number of bytes that AppendFrame appends.
 func FrameSize(segments ...Segment) int {
 	size := 0
 	for _, s := range segments {
@@ -29,8 +29,8 @@ func FrameSize(segments ...Segment) int {
 	return size
 }
 
-// FindSegment finds the first segment with the tag. It returns nil if there is
-// none, and ErrFrame if the frame is cut before it.
+// FindSegment returns the first segment with the tag. It returns nil without such a
+// segment, and ErrFrame if the frame is cut before it.
 func FindSegment(frame []byte, tag uint32) ([]byte, error) {
 	for len(frame) > 0 {
 		if len(frame) < segmentHeader {

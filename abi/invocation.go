@@ -11,8 +11,8 @@ const (
 	TagFresh  = 7 // the newest known body: for daemons and timers
 )
 
-// Invocation is the header of the frame that start gets: the kwargs of one
-// handler for one attempt, but for what is in the body.
+// Invocation is the header of the frame for start: the kwargs of one
+// handler for one attempt, except for values in the body.
 //
 // See https://docs.kopf.dev/en/latest/kwargs/
 type Invocation struct {
@@ -27,9 +27,9 @@ type Invocation struct {
 	ID   string `json:"id"` // the full id: fn, fn/spec.field, parent/child
 
 	Param    Raw           `json:"param,omitempty"`
-	Retry    int           `json:"retry"`             // 0 at the first attempt
-	Started  string        `json:"started,omitempty"` // RFC 3339; the first attempt
-	Runtime  float64       `json:"runtime"`           // seconds since then
+	Retry    int           `json:"retry"`             // 0 for the first attempt
+	Started  string        `json:"started,omitempty"` // time of the first attempt, in RFC 3339
+	Runtime  float64       `json:"runtime"`           // seconds since the first attempt
 	Resource *ResourceInfo `json:"resource,omitempty"`
 
 	Name      string `json:"name,omitempty"`      // of the object, if it has one
@@ -37,7 +37,7 @@ type Invocation struct {
 	UID       string `json:"uid,omitempty"`       // of the object, if it has one
 
 	Reason string   `json:"reason,omitempty"` // create, update, delete, resume
-	Field  []string `json:"field,omitempty"`  // what old, new and diff are about
+	Field  []string `json:"field,omitempty"`  // the path of the field in old, new and diff
 
 	// EventType is the type of a watch event; null in the initial listing.
 	EventType *string `json:"type,omitempty"`
@@ -51,8 +51,8 @@ type Invocation struct {
 
 	Admission *Admission `json:"admission,omitempty"`
 
-	// Conversion is the step that a convert handler is to make: the object is in the
-	// body, and the result is the whole object afterwards.
+	// Conversion is the step of a convert handler: the object is in the
+	// body, and the result is the whole converted object.
 	Conversion *Conversion `json:"conversion,omitempty"`
 
 	Indices []string `json:"indices,omitempty"` // names of the indices of the operator
@@ -92,10 +92,10 @@ type Admission struct {
 // See https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion
 type Conversion struct {
 	From string `json:"from"` // the version of the object, without the group
-	To   string `json:"to"`   // the version that is wanted
+	To   string `json:"to"`   // the requested version
 }
 
-// Questions is the header of the frame that ask gets: the filters and the
+// Questions is the header of the frame for ask: the filters and the
 // options of handlers that are functions, for one object.
 type Questions struct {
 	Invocation            // the kwargs of the cause; Handler is not used
@@ -110,8 +110,8 @@ type Question struct {
 	Callbacks []Callback `json:"callbacks"`
 }
 
-// Callback is one function of a handler and the values to call it for; one
-// value that it holds for is enough.
+// Callback is one function of a handler and the values to call it with; one
+// value for which it is true is enough.
 type Callback struct {
 	Option string  `json:"option"`        // labels, annotations, value, old, new, when, initial_delay, resource
 	Key    string  `json:"key,omitempty"` // the label or the annotation
@@ -124,12 +124,12 @@ type Value struct {
 	Absent bool `json:"absent,omitempty"`
 }
 
-// Answers are what ask answers: one for each question, in order.
+// Answers is the result of ask: one verdict for each question, in order.
 type Answers struct {
 	Answers []Verdict `json:"answers"`
 }
 
-// Verdict is the value of the last callback that was evaluated, or its error.
+// Verdict is the value of the last evaluated callback, or its error.
 type Verdict struct {
 	Value Raw    `json:"value,omitempty"`
 	Error *Error `json:"error,omitempty"`

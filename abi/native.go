@@ -1,12 +1,12 @@
 package abi
 
 // Messages between a host and a guest that runs natively, see SPEC.md, "Native guests".
-// Each is a MessageHeader and as many bytes of data as it says.
+// Each is a MessageHeader and the data, whose size is in the header.
 
 // MessageKind is the kind of a message.
 type MessageKind byte
 
-// From the host: calls, named as the exports, and the results of functions.
+// From the host: calls, named like the exports, and the results of functions.
 const (
 	MessageRegister MessageKind = iota + 1
 	MessageStart
@@ -18,7 +18,7 @@ const (
 	MessageResult // data: the result as a number of 8 bytes, then the output
 )
 
-// From the guest: the ends of calls, and functions, named as the imports. Data are
+// From the guest: the ends of calls, and functions, named like the imports. The data are
 // their arguments in order: numbers little-endian, the last text or output without a length.
 const (
 	MessageAnswer   MessageKind = iota + 0x10 // of the call
@@ -41,7 +41,7 @@ type MessageHeader struct {
 	Size uint32 // of the data
 }
 
-// MessageHeaderSize is how many bytes a header has.
+// MessageHeaderSize is the size of a header, in bytes.
 const MessageHeaderSize = 9
 
 // MaxMessage bounds the data of a message, in bytes.

@@ -26,20 +26,20 @@ func (r *Raw) UnmarshalJSON(data []byte) error {
 // IsNull reports whether the value is absent or null.
 func (r Raw) IsNull() bool { return len(r) == 0 || string(r) == "null" }
 
-// Delay is a number of seconds where "not said" and "none" differ: an absent
-// delay of an error means the default of 60 seconds, a null one means at once.
+// Delay is a number of seconds for which "absent" and "null" differ: an absent
+// delay of an error means the default of 60 seconds, and null means at once.
 //
 // See https://docs.kopf.dev/en/latest/errors/
 type Delay struct {
-	Said    bool    // whether there was such a field at all
-	None    bool    // whether it was null
-	Seconds float64 // the number, if it was one
+	Said    bool    // the field is present
+	None    bool    // the field is null
+	Seconds float64 // the value, if it is a number
 }
 
-// DelayOf is a delay of this many seconds.
+// DelayOf returns a delay of this many seconds.
 func DelayOf(seconds float64) Delay { return Delay{Said: true, Seconds: seconds} }
 
-// errDelay is the error of a delay with another type.
+// errDelay is the error of a delay of another type.
 var errDelay = errors.New("a delay must be a number of seconds or null")
 
 // IsZero reports whether the delay is absent, for the option omitzero.

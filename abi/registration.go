@@ -1,20 +1,20 @@
 package abi
 
-// RegisterRequest is what register gets.
+// RegisterRequest is the argument of register.
 type RegisterRequest struct {
 	ABI  int    `json:"abi"`            // the version that the host speaks with this guest
 	Host string `json:"host,omitempty"` // name and version of the host, for logs
 
 	// Config is the configuration that the guest may read at registration:
-	// everything but secrets. The registration may depend on it and on nothing else.
+	// everything except secrets. The registration may depend on it and on nothing else.
 	Config map[string]string `json:"config,omitempty"`
 }
 
-// Registration is what register answers: a pure function of the module and its
+// Registration is the result of register: a pure function of the module and its
 // configuration, byte-equal from every instance.
 type Registration struct {
 	SDK      string       `json:"sdk,omitempty"`     // name and version of the SDK, for logs
-	Operator OperatorInfo `json:"operator,omitzero"` // who this is
+	Operator OperatorInfo `json:"operator,omitzero"` // name and version of the operator
 	Handlers []Handler    `json:"handlers"`          // in the order of declaration
 
 	// Lifecycle is the default order of handlers: asap (default), one_by_one,
@@ -23,7 +23,7 @@ type Registration struct {
 	// See https://docs.kopf.dev/en/latest/configuration/ (lifecycles)
 	Lifecycle string `json:"lifecycle,omitempty"`
 
-	// SharedTasks says that daemons may share an instance while they wait: each of
+	// SharedTasks allows daemons to share an instance while they wait: each of
 	// them is a coroutine of the guest.
 	SharedTasks bool `json:"shared_tasks,omitempty"`
 
@@ -31,7 +31,7 @@ type Registration struct {
 	// grants them.
 	Capabilities *Capabilities `json:"capabilities,omitempty"`
 
-	// Error refuses the configuration: the operator does not start.
+	// Error refuses the configuration: the operator then does not start.
 	Error string `json:"error,omitempty"`
 }
 
@@ -45,10 +45,10 @@ type OperatorInfo struct {
 type Capabilities struct {
 	Kubernetes []KubernetesRule `json:"kubernetes,omitempty"`
 	HTTP       []string         `json:"http,omitempty"`   // [scheme://]name[:port]; the first label may be *
-	Config     []string         `json:"config,omitempty"` // the keys that are read, secrets included; empty: all
+	Config     []string         `json:"config,omitempty"` // the keys that the guest reads, including secrets; empty: all
 }
 
-// KubernetesRule is one rule in the sense of RBAC.
+// KubernetesRule is a rule as in RBAC.
 //
 // See https://kubernetes.io/docs/reference/access-authn-authz/rbac/
 type KubernetesRule struct {
@@ -56,11 +56,11 @@ type KubernetesRule struct {
 	Resources []string `json:"resources"`
 	Verbs     []string `json:"verbs"`
 
-	// Namespaces are globs; absent: those that the operator serves.
+	// Namespaces are globs; absent: the namespaces that the operator serves.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Kind is a kind of handlers: the decorator of the reference by its name.
+// Kind is a kind of handlers: the name of the decorator in the reference.
 type Kind string
 
 // All kinds of handlers. Convert and Background are not in the reference.
@@ -98,16 +98,16 @@ type Handler struct {
 	ID string `json:"id"`
 
 	// Fn identifies the function: registrations with equal Fn and ID are called
-	// once per cause. Empty means that the function is used nowhere else.
+	// once per cause. Empty means that no other handler uses the function.
 	Fn string `json:"fn,omitempty"`
 
 	Resource *Selector `json:"resource,omitempty"` // absent for activities and sub-handlers
 	Param    Raw       `json:"param,omitempty"`    // passed back with each invocation
 
-	// Errors says what an arbitrary error means: TEMPORARY, PERMANENT, IGNORED.
+	// Errors is the meaning of an arbitrary error: TEMPORARY, PERMANENT, IGNORED.
 	Errors  string   `json:"errors,omitempty"`
-	Timeout *float64 `json:"timeout,omitempty"` // from the first attempt on
-	Retries *int     `json:"retries,omitempty"` // attempts, the first one included
+	Timeout *float64 `json:"timeout,omitempty"` // since the first attempt
+	Retries *int     `json:"retries,omitempty"` // attempts, including the first one
 	Backoff *float64 `json:"backoff,omitempty"` // after an arbitrary error; 60 by default
 
 	Labels      map[string]Raw `json:"labels,omitempty"`      // filters by label
@@ -137,10 +137,10 @@ type Handler struct {
 	IgnoreFailures bool     `json:"ignore_failures,omitempty"` // validate, mutate
 
 	From string `json:"from,omitempty"` // convert: the version of the object
-	To   string `json:"to,omitempty"`   // convert: the version that is wanted
+	To   string `json:"to,omitempty"`   // convert: the requested version
 }
 
-// Selector selects the resources that a handler is for, with the notations of
+// Selector selects the resources of a handler, with the notations of
 // the reference: up to three positional arguments, or parts by their names.
 //
 // See https://docs.kopf.dev/en/latest/resources/
@@ -156,15 +156,15 @@ type Selector struct {
 	Shortcut string `json:"shortcut,omitempty"`
 	Category string `json:"category,omitempty"`
 
-	// Function says that the guest is asked for each discovered resource.
+	// Function means that the host asks the guest for each discovered resource.
 	Function bool `json:"function,omitempty"`
 }
 
 // Markers stand for filter values that are not JSON. A literal value that is
 // an object with the key "$" is written as {"$":"VALUE","value":…}.
 const (
-	Present    = `{"$":"PRESENT"}`    // any value, but some
+	Present    = `{"$":"PRESENT"}`    // any value
 	Absent     = `{"$":"ABSENT"}`     // no value
-	Function   = `{"$":"FUNCTION"}`   // the guest is asked
+	Function   = `{"$":"FUNCTION"}`   // the host asks the guest
 	Everything = `{"$":"EVERYTHING"}` // in selectors: all resources
 )

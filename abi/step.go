@@ -2,41 +2,41 @@ package abi
 
 import "strings"
 
-// StepKind says what a guest wants next.
+// StepKind is the kind of a step.
 type StepKind string
 
 // Kinds of steps.
 const (
 	StepDone    StepKind = "done"    // the handler ended
-	StepWait    StepKind = "wait"    // let time pass
-	StepExecute StepKind = "execute" // run the children now
+	StepWait    StepKind = "wait"    // the task waits
+	StepExecute StepKind = "execute" // the host runs the children now
 	StepCall    StepKind = "call"    // a request to Kubernetes or to an HTTP server
 )
 
-// Step is what start and resume answer.
+// Step is the result of start and resume.
 type Step struct {
 	Step StepKind `json:"step"`
 
 	Outcome // StepDone
 
-	// Seconds to wait: StepWait. Absent: for ever. The wait ends earlier if the task
+	// Seconds to wait: StepWait. Absent: indefinitely. The wait ends earlier if the task
 	// is cancelled.
 	Seconds *float64 `json:"seconds,omitempty"`
 
-	// Stoppable ends the wait when the daemon has to stop, or at once if it already has to.
+	// Stoppable ends the wait when the daemon has to stop, or at once if it has to stop already.
 	Stoppable bool `json:"stoppable,omitempty"`
 
 	// Children are the sub-handlers. In StepExecute, they are run now; in
 	// StepDone, after the parent. Their Kind is KindSub.
 	Children []Handler `json:"children,omitempty"`
 
-	// Lifecycle of the children; that of the operator by default.
+	// Lifecycle of the children. By default, that of the operator.
 	Lifecycle string `json:"lifecycle,omitempty"`
 
 	Call *Call `json:"call,omitempty"` // StepCall
 }
 
-// Outcome is how a handler ended. The zero Outcome is a success without a
+// Outcome is the end of a handler. The zero Outcome is a success without a
 // result and without a patch.
 //
 // Kopf: kopf._core.actions.execution.Outcome (v1.45).
@@ -53,7 +53,7 @@ type Outcome struct {
 	Patch Raw `json:"patch,omitempty"`
 
 	// Transforms is the number of transformation functions of the patch. If it is
-	// not zero, the task lives on until it is released, and answers transform.
+	// not zero, the task exists until it is released, and answers transform.
 	Transforms int `json:"transforms,omitempty"`
 
 	Error *Error `json:"error,omitempty"`
@@ -63,19 +63,19 @@ type Outcome struct {
 	// Settings are changes of the settings by their dotted names: startup only.
 	Settings map[string]Raw `json:"settings,omitempty"`
 
-	// Keyed says that the result of an index handler is a list of pairs
+	// Keyed means that the result of an index handler is a list of pairs
 	// [key, value], not a value.
 	Keyed bool `json:"keyed,omitempty"`
 }
 
-// ErrorKind says what an error means for the handler.
+// ErrorKind is the meaning of an error for the handler.
 type ErrorKind string
 
 // Kinds of errors.
 const (
 	ErrorTemporary ErrorKind = "temporary" // retried after its delay
 	ErrorPermanent ErrorKind = "permanent" // never retried
-	ErrorArbitrary ErrorKind = "arbitrary" // as the option errors says
+	ErrorArbitrary ErrorKind = "arbitrary" // the option errors decides
 	ErrorAdmission ErrorKind = "admission" // refuses a review; permanent elsewhere
 	ErrorChildren  ErrorKind = "children"  // execute could not continue: see Answer.Pending
 )
@@ -86,13 +86,13 @@ const (
 type Error struct {
 	Kind    ErrorKind `json:"kind"`
 	Message string    `json:"message"`
-	Type    string    `json:"type,omitempty"`  // as the language names it; shown where the message is empty
+	Type    string    `json:"type,omitempty"`  // the name in the language; shown if the message is empty
 	Stack   string    `json:"stack,omitempty"` // for the log
 	Delay   Delay     `json:"delay,omitzero"`  // temporary: 60 seconds by default
 	Code    int       `json:"code,omitempty"`  // admission: the HTTP status; 500 by default
 }
 
-// Text is the error as people see it: its message; without one, the error as the
+// Text is the error for users: its message; without one, the error as the
 // reference represents it, without package and parameters of its type.
 func (e *Error) Text() string {
 	switch {
@@ -109,21 +109,21 @@ func (e *Error) Text() string {
 	return name[strings.LastIndexByte(name, '.')+1:] + "()"
 }
 
-// Answer is what resume gets: the wish is fulfilled.
+// Answer is the argument of resume: the request is fulfilled.
 type Answer struct {
-	// Stopped says that a wait ended since the daemon must stop, and why: names
+	// Stopped means that a wait ended because the daemon must stop. It has the names
 	// of reasons, as in SPEC.md, "Stop reasons".
 	Stopped []string `json:"stopped,omitempty"`
 
-	// Cancelled says that the task is to end: waits end at once from now on.
+	// Cancelled means that the task must end: all further waits end at once.
 	Cancelled bool `json:"cancelled,omitempty"`
 
-	// Pending says that children are unfinished: the handler must return with
-	// ErrorChildren, and is called again from its beginning.
+	// Pending means that children are unfinished: the handler must return with
+	// ErrorChildren, and is then called again from its beginning.
 	Pending bool `json:"pending,omitempty"`
 
 	Response *Response `json:"response,omitempty"` // to StepCall
-	Error    *Error    `json:"error,omitempty"`    // to StepCall: there is no response
+	Error    *Error    `json:"error,omitempty"`    // to StepCall, without a response
 }
 
 // Targets of calls.
@@ -132,15 +132,15 @@ const (
 	TargetHTTP       = "http"       // any other server
 )
 
-// EncodingBase64 says that a body is a JSON string with its bytes in base64.
+// EncodingBase64 means that a body is a JSON string with its bytes in base64.
 const EncodingBase64 = "base64"
 
-// Codes of calls that have no response: the types of their errors.
+// Codes of calls without a response: the types of their errors.
 const (
 	CallNotGranted  = "NotGranted"  // the administrator of the operator has not granted it
-	CallInvalid     = "Invalid"     // no request can be made of it
-	CallReadOnly    = "ReadOnly"    // nothing may be written now
-	CallTooLarge    = "TooLarge"    // the request or the response is over a limit
+	CallInvalid     = "Invalid"     // the call is malformed
+	CallReadOnly    = "ReadOnly"    // the handler may not write now
+	CallTooLarge    = "TooLarge"    // the request or the response exceeds a limit
 	CallNotReady    = "NotReady"    // the operator is not connected yet
 	CallTimeout     = "Timeout"     // no response in time
 	CallUnreachable = "Unreachable" // no connection, or a broken one
@@ -149,13 +149,13 @@ const (
 
 // Call is a request that the host makes for the guest, within its capabilities.
 type Call struct {
-	// Target is kubernetes (Path is that of the API) or http (Path is a URL).
+	// Target is kubernetes (Path is a path of the API) or http (Path is a URL).
 	Target   string              `json:"target"`
 	Method   string              `json:"method"`
 	Path     string              `json:"path"`
 	Headers  map[string][]string `json:"headers,omitempty"`
 	Body     Raw                 `json:"body,omitempty"`     // JSON, or a JSON string for other bodies
-	Encoding string              `json:"encoding,omitempty"` // of a body that is a string: none, or base64
+	Encoding string              `json:"encoding,omitempty"` // of a string body: empty, or base64
 	Timeout  *float64            `json:"timeout,omitempty"`  // seconds; the host has a limit of its own
 }
 
@@ -164,22 +164,22 @@ type Response struct {
 	Status   int                 `json:"status"`
 	Headers  map[string][]string `json:"headers,omitempty"`
 	Body     Raw                 `json:"body,omitempty"`     // JSON, or a JSON string for other bodies
-	Encoding string              `json:"encoding,omitempty"` // of a body that is a string: none, or base64
+	Encoding string              `json:"encoding,omitempty"` // of a string body: empty, or base64
 }
 
-// TransformResult is what transform answers: the whole body after all
+// TransformResult is the result of transform: the whole body after all
 // transformation functions, or an error.
 type TransformResult struct {
 	Body  Raw    `json:"body,omitempty"`
 	Error *Error `json:"error,omitempty"`
 }
 
-// Event is what the host function event gets: a Kubernetes event about an object.
+// Event is the argument of the host function event: a Kubernetes event about an object.
 //
 // See https://docs.kopf.dev/en/latest/events/
 type Event struct {
-	// Level is that of the call: 20 info, 30 warn, 40 exception. Events below
-	// posting.level are not posted; 0 are those without a level.
+	// Level is the level of the event: 20 info, 30 warn, 40 exception. Events below
+	// posting.level are not posted; 0 means no level.
 	Level   int    `json:"level,omitempty"`
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`

@@ -5,7 +5,7 @@ package abi
 // Kopf: kopf.DaemonStoppingReason (v1.45).
 const (
 	StopDone            = 1 << iota // the daemon ended by itself
-	StopFiltersMismatch             // the object matches the filters no more
+	StopFiltersMismatch             // the object does not match the filters any more
 	StopResourceDeleted             // the object is being deleted
 	StopOperatorPausing             // another operator took over
 	StopOperatorExiting             // the operator exits

@@ -44,16 +44,16 @@ const (
 // Results of host functions that return a length or a version: negative
 // numbers are errors.
 const (
-	ErrnoAbsent   = -1 // there is no such segment, key or value
+	ErrnoAbsent   = -1 // the segment, the key or the value is absent
 	ErrnoConflict = -2 // the version is not the current one
-	ErrnoFault    = -3 // a pointer or a length reaches outside of the memory
-	ErrnoDenied   = -4 // the operator is not granted that
-	ErrnoTooLarge = -5 // over a limit of the host
-	ErrnoInvalid  = -6 // not what the specification says: not JSON, unknown task
+	ErrnoFault    = -3 // a pointer or a length exceeds the memory
+	ErrnoDenied   = -4 // not granted to the operator
+	ErrnoTooLarge = -5 // a limit of the host is exceeded
+	ErrnoInvalid  = -6 // against the specification: not JSON, unknown task
 )
 
 // VersionOfExport returns the ABI version that an export's name declares; false if it
-// declares none.
+// declares no version.
 func VersionOfExport(name string) (version int, ok bool) {
 	if len(name) <= len(ExportVersion) || name[:len(ExportVersion)] != ExportVersion {
 		return 0, false

@@ -1,5 +1,5 @@
-// Package options is the one table of the options of handlers: which kinds of handlers have
-// them, with their types and defaults. The host refuses what is not in it. The SDKs, the
+// Package options has the table of the options of handlers: which kinds of handlers have
+// them, with their types and defaults. The host refuses options outside of it. The SDKs, the
 // schema, SPEC.md and the manual are generated from it, or checked against it by the tests.
 //
 // Kopf: the arguments of the decorators kopf.on.*, kopf.daemon, kopf.timer, kopf.index (v1.45).
@@ -16,10 +16,10 @@ import (
 // Option is an option of handlers.
 type Option struct {
 	Name    string     // in registrations
-	Type    string     // as SPEC.md names it
-	Default string     // what holds without the option; empty: it has no effect then
+	Type    string     // the name of the type in SPEC.md
+	Default string     // the value without the option; empty: no effect
 	Kinds   []abi.Kind // of the handlers that have it
-	Go      string     // the function of the Go SDK; empty: the arguments or the function of the handler say it
+	Go      string     // the function of the Go SDK; empty: an argument or the type of the handler
 	Page    string     // of Kopf's documentation; empty: Kopf does not have the option
 }
 
@@ -46,7 +46,7 @@ const (
 	admission = pages + "admission/"
 )
 
-// Table holds all options, in the order in which people read them.
+// Table holds all options, in the order of the documentation.
 var Table = []Option{
 	{Name: "kind", Type: "string", Kinds: all},
 	{Name: "id", Type: "string", Default: "the name of the function", Kinds: all, Go: "ID", Page: handlers},
@@ -88,7 +88,7 @@ var Table = []Option{
 	{Name: "ignore_failures", Type: "bool", Default: "false", Kinds: reviews, Go: "IgnoreFailures", Page: admission},
 }
 
-// Find finds an option by its name; ok is false if there is none.
+// Find returns the option of a name; ok is false without such an option.
 func Find(name string) (o Option, ok bool) {
 	for _, o := range Table {
 		if o.Name == name {

@@ -1,5 +1,5 @@
-// Command schema writes the JSON Schema of all messages of the ABI, made of the
-// Go types and of their comments.
+// Command schema writes the JSON Schema of all messages of the ABI, made from the
+// Go types and their comments.
 //
 //	go generate ./...
 package main
@@ -18,7 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-// messages are the documents that cross the border, by their names in the schema.
+// messages are the messages between host and guest, by their names in the schema.
 var messages = map[string]any{
 	"RegisterRequest": abi.RegisterRequest{},
 	"Registration":    abi.Registration{},
@@ -55,7 +55,7 @@ func generate(folder string) ([]byte, error) {
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "Kopf ABI, version 1",
-		"description": "Each message is one of the definitions. Unknown fields are ignored, but for options of handlers. See SPEC.md.",
+		"description": "Each message is one of the definitions. Unknown fields are ignored, except for options of handlers. See SPEC.md.",
 		"$defs":       g.definitions,
 	}, "", "  ")
 	return append(text, '\n'), err
