@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// recordings are what testdata/record.py has got from the real Kopf.
+// recordings are the results of testdata/record.py with the real Kopf.
 type recordings struct {
 	Blake2b    map[string]string
 	Objects    map[string]json.RawMessage

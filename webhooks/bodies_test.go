@@ -12,8 +12,8 @@ import (
 )
 
 // TestEvictionOfBodies: there is memory for 10 MiB, and for what requests cost in
-// addition. Each step is a new body of a client, or what happens to one, by its number: it
-// grows by so many MiB (+), is whole (!), or released (-).
+// addition. Each step is a new body of a client, or an event of one, by its number: it
+// grows by a number of MiB (+), is complete (!), or is released (-).
 func TestEvictionOfBodies(t *testing.T) {
 	from := map[string]netip.Prefix{"a": netip.MustParsePrefix("10.0.0.1/32"), "b": netip.MustParsePrefix("10.0.0.2/32")}
 	for _, tt := range []struct {
@@ -78,7 +78,7 @@ func TestEvictionOfBodies(t *testing.T) {
 	}
 }
 
-// TestReadingBodies: what was sent is read, however it comes and whatever was announced.
+// TestReadingBodies: bodies are read completely, in any pieces and with any announced size.
 func TestReadingBodies(t *testing.T) {
 	for _, size := range []int{0, 1, 511, 512, 513, believed - 1, believed, believed + 1, 1 << 20} {
 		for _, announced := range []int64{-1, 0, int64(size), 1 << 40} {

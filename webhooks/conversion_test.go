@@ -56,7 +56,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestRefusedDefinitions: what is missing is said.
+// TestRefusedDefinitions: the error names the missing part.
 func TestRefusedDefinitions(t *testing.T) {
 	resource := schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	for _, tt := range []struct {

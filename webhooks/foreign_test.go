@@ -36,7 +36,7 @@ func allocated(do func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// What may be allocated for each byte of a certificate: by reading and showing it.
+// Limits of the memory for each byte of a certificate: of reading and of showing it.
 const (
 	perByteOfCertificate = 100
 	allocatedElse        = 1 << 20
@@ -263,7 +263,7 @@ func TestKeysWithBombs(t *testing.T) {
 	}
 }
 
-// TestOutputOfTunnelsIsBounded: what a program prints is bounded in memory and in errors, and only a
+// TestOutputOfTunnelsIsBounded: the output of a program is bounded in memory and in errors, and only a
 // plain URL is announced.
 func TestOutputOfTunnelsIsBounded(t *testing.T) {
 	output := strings.Join([]string{

@@ -118,7 +118,7 @@ func TestBadRequestsOfTheOperator(t *testing.T) {
 	}
 }
 
-// TestChecks: what must be in a request, whatever the API server sends.
+// TestChecks: the required parts of a request, whatever the API server sends.
 func TestChecks(t *testing.T) {
 	for _, tt := range []struct{ name, request, want string }{
 		{"good", `"userInfo":{},"object":{}`, ""},

@@ -14,7 +14,7 @@ import (
 	"github.com/youmark/pkcs8"
 )
 
-// TestEncryptedKeys: both forms that openssl writes, and what goes wrong with them.
+// TestEncryptedKeys: both forms that openssl writes, and their errors.
 func TestEncryptedKeys(t *testing.T) {
 	made, err := defaultSchedule.next(nil, []string{"op.ns.svc"}, time.Now())
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *pipes) dial() net.Conn {
 }
 
 // servePipes runs a server with a source of certificates, nil for HTTP, until the end
-// of the test. It tells what was announced last.
+// of the test. It returns the latest announcement.
 func servePipes(t *testing.T, s *LocalServer, from source, handler http.Handler) (listener *pipes, announced func() ClientConfig) {
 	t.Helper()
 	s.env.Log = zerolog.Nop()

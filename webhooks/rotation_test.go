@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trusts tells whether clients of one bundle trust the certificate of another one.
+// trusts reports whether clients of one bundle trust the certificate of another one.
 func trusts(client, server *bundle, name string, now time.Time) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(client.keyPair().bundle)
@@ -71,7 +71,7 @@ func TestRotationAfterALongPause(t *testing.T) {
 	}
 }
 
-// TestNamesOfReplicas: those of all replicas are in the certificate.
+// TestNamesOfReplicas: the certificate has the names of all replicas.
 func TestNamesOfReplicas(t *testing.T) {
 	now := time.Now()
 	first, err := defaultSchedule.next(nil, []string{"x", "0.0.0.0", ""}, now)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestSlotsAreShared: slots become free one after the other, and who gets them depends on
+// TestSlotsAreShared: slots become free one after the other, and the next owner depends on
 // how many a client has. Each client takes those that its text says, in this order.
 func TestSlotsAreShared(t *testing.T) {
 	clients := map[byte]netip.Prefix{'a': netip.MustParsePrefix("10.0.0.1/32"), 'b': netip.MustParsePrefix("10.0.0.2/32"), 'c': netip.MustParsePrefix("10.0.0.3/32")}
@@ -64,7 +64,7 @@ func TestSlotsAreShared(t *testing.T) {
 	}
 }
 
-// TestWaitForSlotEndsWithContext: who gives up leaves no trace, and lets others pass.
+// TestWaitForSlotEndsWithContext: a request that gives up leaves the queue, and others pass.
 func TestWaitForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)

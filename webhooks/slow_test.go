@@ -47,7 +47,7 @@ func trickle(conn net.Conn, text string) {
 	}
 }
 
-// TestSlowClients: who sends slowly, or does not read, is got rid of in bounded time, and
+// TestSlowClients: clients that send slowly or do not read are disconnected in bounded time, and
 // others are served again: here, one at a time.
 func TestSlowClients(t *testing.T) {
 	body := smallReview + strings.Repeat(" ", 1000)

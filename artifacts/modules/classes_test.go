@@ -41,7 +41,7 @@ func inClass(t *testing.T, err, class error, words ...string) {
 	}
 }
 
-// Without a registry, the error says what is true of the store, again and again: what is absent
+// Without a registry, the error describes the store at each call: what is absent
 // and what is corrupted, with both digests, and how to get it.
 func TestBrokenStoreWithoutRegistry(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
@@ -84,7 +84,7 @@ func TestBrokenStoreWithoutRegistry(t *testing.T) {
 	inClass(t, err, store.ErrAbsent, r.Ref("v2").String())
 }
 
-// What others can write to in the store is not believed: it is fetched again.
+// Files of the store that other users can write to are fetched again.
 func TestSharedFilesOfTheStore(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
 	var warned []string

@@ -138,7 +138,7 @@ func TestCorruptedStore(t *testing.T) {
 	fetched(t, f, ref, wasm("module"))
 }
 
-// A transfer that breaks off goes on where it ended, or begins again where the
+// A transfer that breaks off continues where it ended, or begins again where the
 // registry cannot do that.
 func TestBrokenTransfers(t *testing.T) {
 	module := wasm(strings.Repeat("module", 50_000))
@@ -205,7 +205,7 @@ func TestConcurrentPulls(t *testing.T) {
 	sound(t, f.Store)
 }
 
-// What others have pushed runs too: with an empty config, or with older types.
+// Artifacts of other tools run, too: with an empty config, or with older types.
 func TestOtherLayouts(t *testing.T) {
 	for _, mediaType := range []string{"application/wasm", "application/vnd.wasm.content.layer.v1+wasm", "application/vnd.module.wasm.content.layer.v1+wasm"} {
 		f, r := finder(t), ocitest.New(t)

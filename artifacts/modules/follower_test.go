@@ -14,7 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
 )
 
-// following is a follower of a tag, and what has come of it.
+// following is a follower of a tag, with its results.
 type following struct {
 	*modules.Follower
 	*ocitest.Registry
@@ -62,7 +62,7 @@ func follow(t *testing.T, verify func(ctx context.Context, r oci.Reference) erro
 	return f
 }
 
-// with changes what is refused.
+// with changes the error of reloads.
 func (f *following) with(refuse error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

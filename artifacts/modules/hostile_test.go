@@ -46,7 +46,7 @@ func noCredentials(t *testing.T) string {
 	return path
 }
 
-// sound checks that everything in the store is what it says.
+// sound checks that all contents of the store match their digests.
 func sound(t *testing.T, s *store.Store) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.Dir(), "blobs", "sha256", "*"))
@@ -325,7 +325,7 @@ func TestBadRegistries(t *testing.T) {
 	}
 }
 
-// What belongs to an artifact does not fill the disk when it is saved.
+// Attachments of an artifact cannot fill the disk when it is saved.
 func TestSaveBoundsAttachments(t *testing.T) {
 	f, r := finder(t), ocitest.New(t)
 	digest := r.Pack(t, "v1", wasm("module"))

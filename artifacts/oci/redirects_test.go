@@ -17,7 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 )
 
-// basic is what a request with the right credentials has.
+// basic is the authorization header of the right credentials.
 var basic = "Basic " + base64.StdEncoding.EncodeToString([]byte("me:secret"))
 
 // client makes a client with credentials for a registry; what is listed as insecure may be nil.

@@ -20,12 +20,12 @@ import (
 
 const mediaIndex = "application/vnd.oci.image.index.v1+json"
 
-// answer is what a hostile registry sends: so much of it as is allowed, and more.
+// answer is a response of a hostile registry, which exceeds the limit.
 type answer struct {
 	name, head, part, tail string
 }
 
-// worstAnswers are those that cost the decoders of the library most. Nothing counted what they decode: 4 MiB of the first one
+// worstAnswers are the most expensive responses for the decoders of the library. Uncounted, 4 MiB of the first one
 // allocated 1.4 GiB.
 var worstAnswers = []answer{
 	{"descriptors", `{"manifests":[{}`, `,{}`, `]}`},
@@ -39,7 +39,7 @@ var worstAnswers = []answer{
 	{"unknown members", `{"":[]`, `,"":[]`, `}`},
 }
 
-// write sends an answer of so many bytes, in pieces.
+// write sends a response of this many bytes, in pieces.
 func (a answer) write(w http.ResponseWriter, size int) {
 	piece := strings.Repeat(a.part, 64<<10/len(a.part))
 	w.Header().Set("Content-Type", mediaIndex)
@@ -53,7 +53,7 @@ func (a answer) write(w http.ResponseWriter, size int) {
 	}
 }
 
-// maxAnswer is more than what is read of an answer.
+// maxAnswer is larger than the part of a response that is read.
 const maxAnswer = layout.MaxManifest + 1<<20
 
 // TestWorstReferrers: lists of referrers, under their own path and under a tag, are refused before a decoder makes anything of them.

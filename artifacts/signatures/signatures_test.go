@@ -57,7 +57,7 @@ func signed(t *testing.T, key *PrivateKey, digest string, asBundle bool, annotat
 	return Signature{Where: "here", Payload: payload, Raw: raw}
 }
 
-// Signatures that are not what they should be are refused, with the reason.
+// Bad signatures are refused, with the reason.
 func TestBadSignatures(t *testing.T) {
 	key, _ := newKey(t)
 	other, _ := newKey(t)

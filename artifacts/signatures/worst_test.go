@@ -102,10 +102,10 @@ func worstPEM(size int) map[string][]byte {
 	}
 }
 
-// odd is a number of so many bytes.
+// odd is a number of this many bytes.
 func odd(size int) *big.Int { return new(big.Int).SetBytes(bytes.Repeat([]byte{0x7b}, size)) }
 
-// publicRSA is a public key with a modulus of so many bytes.
+// publicRSA is a public key with a modulus of this many bytes.
 func publicRSA(size int) []byte {
 	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: odd(size), E: 65537})
 	if err != nil {
@@ -114,7 +114,7 @@ func publicRSA(size int) []byte {
 	return der
 }
 
-// privateRSA is a private key with two factors of so many bytes, which are not prime.
+// privateRSA is a private key with two factors of this many bytes, which are not prime.
 func privateRSA(size int) []byte {
 	prime := odd(size)
 	n := new(big.Int).Mul(prime, prime)

@@ -14,7 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 )
 
-// announced is what a command line has announced.
+// announced holds the announcements of a command line.
 type announced struct {
 	Namespaces     []string
 	Name, Identity string

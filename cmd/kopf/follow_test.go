@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What --follow contradicts is refused before anything is looked for.
+// Options that contradict --follow are refused before any module is read.
 func TestFollowFlag(t *testing.T) {
 	const tag, digest = "oci://registry.test/op:v1", "oci://registry.test/op@sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	tests := []struct {

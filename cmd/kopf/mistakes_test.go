@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMistakes: what newcomers do is answered in one line that says what to do.
+// TestMistakes: the error of each common mistake is one line that says what to do.
 func TestMistakes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -40,7 +40,7 @@ func file(kind byte, name, content string) []byte {
 	return append(out, make([]byte, (512-len(content)%512)%512)...)
 }
 
-// pax are so many bytes of records, all different.
+// pax returns this many bytes of different records.
 func pax(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -50,7 +50,7 @@ func pax(size int) string {
 	return b.String()
 }
 
-// holey is the header of a sparse file with so many blocks that say where its holes are.
+// holey is the header of a sparse file with this many blocks that describe its holes.
 func holey(blocks int) []byte {
 	h := header(tar.TypeGNUSparse, "index.json", 0)
 	copy(h[386:], strings.Repeat("00000000000\x00", 8))

@@ -31,7 +31,7 @@ import (
 // signatureSize is the size of the largest signatures that are collected, in bytes.
 const signatureSize = 1 << 20
 
-// maxSmall is a size that the library gets for sure: less than all limits.
+// maxSmall is a size of parts below all limits, so the library gets these parts.
 const maxSmall = 14 << 10
 
 // The worst signatures that were found take memory in proportion to their size, and little
@@ -107,7 +107,7 @@ func repeated(head, part string, n int) string {
 // leaf stands for a certificate.
 var leaf = []byte("the certificate")
 
-// bundled is a bundle with further material.
+// bundled is a bundle with additional material.
 func bundled(material string) signatures.Signature {
 	if material != "" {
 		material = "," + material
@@ -144,7 +144,7 @@ func certificate(der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// beginnings are blocks of PEM without an end, which its decoder looks for to the end of the text each time.
+// beginnings returns blocks of PEM without an end. The decoder searches the whole rest of the text for each end.
 func beginnings(size int) []byte {
 	const line = "-----BEGIN -----\n"
 	return bytes.Repeat([]byte(line), size/len(line))
@@ -177,12 +177,12 @@ func nested(t *testing.T, size int) []byte {
 	return response
 }
 
-// stamps are timestamps of authorities.
+// stamps returns timestamps as a part of a bundle.
 func stamps(content []byte, n int) string {
 	return `"timestampVerificationData":{` + repeated(`"rfc3161Timestamps":[`, `{"signedTimestamp":"`+base64Of(content)+`"}`, n) + `}`
 }
 
-// hugeKey signs with a key that has a modulus of so many bytes. Its signatures are not valid.
+// hugeKey is a signer with a modulus of this many bytes. Its signatures are not valid.
 type hugeKey int
 
 func (k hugeKey) Public() crypto.PublicKey {
@@ -193,7 +193,7 @@ func (k hugeKey) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 	return bytes.Repeat([]byte{0x55}, int(k)), nil
 }
 
-// hugeCertificate has a modulus of so many bytes, at least a few hundred.
+// hugeCertificate returns a certificate of about this many bytes, most of them for a modulus.
 func hugeCertificate(t *testing.T, size int) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -211,8 +211,8 @@ func hugeCertificate(t *testing.T, size int) []byte {
 	return der
 }
 
-// hugeTimestamp is a response of an authority whose key has a modulus of so many bytes: the library verifies
-// its signature before it looks whether the authority is trusted.
+// hugeTimestamp returns a response of an authority whose key has a modulus of this many bytes. The library
+// verifies its signature before it checks whether the authority is trusted.
 func hugeTimestamp(t *testing.T, size int) []byte {
 	t.Helper()
 	signer, err := x509.ParseCertificate(hugeCertificate(t, size+500))

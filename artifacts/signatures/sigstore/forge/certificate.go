@@ -18,13 +18,13 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 )
 
-// oldIssuer is where certificates of Fulcio had the issuer first.
+// oldIssuer is the first extension of Fulcio for the issuer.
 //
 // See https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md
 var oldIssuer = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}
 
-// certified makes a certificate for a wish, with its key. It is valid for ten
-// minutes, now or long ago, and has the signature of the log of certificates.
+// certified returns a certificate for a wish, and its key. The certificate is valid for ten
+// minutes, now or in the past, and has the signature of the log of certificates.
 func (f *forge) certified(w *wish) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *forge) certified(w *wish) (*x509.Certificate, *ecdsa.PrivateKey, error)
 	} else {
 		template.EmailAddresses = []string{w.Subject}
 	}
-	template.ExtraExtensions = []pkix.Extension{{Id: oldIssuer, Value: []byte(w.Issuer)}} // which older programs read
+	template.ExtraExtensions = []pkix.Extension{{Id: oldIssuer, Value: []byte(w.Issuer)}} // for older programs
 	if err := extend(template, certificate.OIDIssuerV2, w.Issuer); err != nil {
 		return nil, nil, err
 	}
@@ -79,8 +79,8 @@ func (f *forge) issue(template *x509.Certificate, key *ecdsa.PrivateKey) (*x509.
 	return x509.ParseCertificate(der)
 }
 
-// log adds the signature of the log of certificates, of what the certificate is
-// without it.
+// log adds the signature of the log of certificates. It signs the certificate without this
+// signature.
 //
 // See https://datatracker.ietf.org/doc/html/rfc6962#section-3.2
 func (f *forge) log(template *x509.Certificate, key *ecdsa.PrivateKey) error {
@@ -111,7 +111,7 @@ func (f *forge) log(template *x509.Certificate, key *ecdsa.PrivateKey) error {
 		return err
 	}
 	var list []byte
-	for _, n := range []int{len(one) + 2, len(one)} { // the length of the list, and that of its one element
+	for _, n := range []int{len(one) + 2, len(one)} { // the lengths of the list and of its single element
 		list = append(list, byte(n>>8), byte(n))
 	}
 	value, err := asn1.Marshal(append(list, one...))

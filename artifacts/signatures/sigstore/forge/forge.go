@@ -15,8 +15,8 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/testing/ca"
 )
 
-// forge has the logs of the library's own tests, and an authority whose certificates
-// can be what tests need.
+// forge has the logs of the library's own tests, and an authority for certificates with
+// arbitrary content.
 type forge struct {
 	*ca.VirtualSigstore
 	authority    *x509.Certificate
@@ -42,7 +42,7 @@ func newForge() (*forge, error) {
 	return f, err
 }
 
-// trusted is what has to be trusted for what is made here.
+// trusted returns the trusted root for all signatures of the forge.
 func (f *forge) trusted() (json.RawMessage, error) {
 	rekor := f.RekorLogs()
 	for id, log := range rekor {
@@ -72,7 +72,7 @@ func (f *forge) trusted() (json.RawMessage, error) {
 	return trusted.MarshalJSON()
 }
 
-// logID is how a log is known: by its key.
+// logID returns the id of a log, which is derived from its key.
 func logID(key *ecdsa.PrivateKey) ([32]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	return sha256.Sum256(der), err

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// wish is a signature to be made.
+// wish describes a signature to make.
 type wish struct {
 	Digest      string            `json:"digest"`
 	Issuer      string            `json:"issuer"`
@@ -18,9 +18,9 @@ type wish struct {
 	Repository  string            `json:"repository"` // of GitHub: OWNER/NAME
 	Annotations map[string]string `json:"annotations"`
 
-	Tagged   bool `json:"tagged"`   // as cosign puts it under a tag, not as a bundle
-	Expired  bool `json:"expired"`  // the certificate, when the log saw the signature
-	Unlogged bool `json:"unlogged"` // no log has seen the certificate
+	Tagged   bool `json:"tagged"`   // as cosign stores it under a tag, not as a bundle
+	Expired  bool `json:"expired"`  // the certificate has expired when the log sees the signature
+	Unlogged bool `json:"unlogged"` // the certificate is in no log
 }
 
 // made is a signature: a bundle, or a layer with its annotations.

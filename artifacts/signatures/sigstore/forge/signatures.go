@@ -22,7 +22,7 @@ import (
 
 const statementMedia = "application/vnd.in-toto+json"
 
-// bundle signs as cosign does since its version 3.
+// bundle signs as cosign does from version 3.
 func (f *forge) bundle(w *wish) (made, error) {
 	leaf, key, err := f.certified(w)
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *forge) bundle(w *wish) (made, error) {
 	return made{Bundle: text}, err
 }
 
-// promise completes an entry of the log: the library keeps the promise to itself.
+// promise adds the promise of the log to an entry, because the library does not return it.
 func (f *forge) promise(entry *protorekor.TransparencyLogEntry) error {
 	id, err := f.RekorLogID()
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *forge) promise(entry *protorekor.TransparencyLogEntry) error {
 	return err
 }
 
-// tagged signs as cosign did before.
+// tagged signs as cosign did before version 3.
 func (f *forge) tagged(w *wish) (made, error) {
 	leaf, key, err := f.certified(w)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *forge) tagged(w *wish) (made, error) {
 	}}, nil
 }
 
-// logged is the entry of a log in cosign's own form.
+// logged returns the entry of a log in cosign's own format.
 func (f *forge) logged(payload, raw, certificate []byte) (string, error) {
 	sum := sha256.Sum256(payload)
 	body, err := json.Marshal(map[string]any{"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": map[string]any{
