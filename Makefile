@@ -1,4 +1,4 @@
-# Everything that people do with this repository. `make help` lists the words.
+# The tasks of this repository. `make help` lists the targets.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION   := v1.8.0
@@ -25,7 +25,7 @@ JOBS  ?= 6
 .DELETE_ON_ERROR:
 
 .PHONY: help
-help: ## List these words
+help: ## List these targets
 	@awk -F ':.*## ' '/^##@ / { print substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 ##@ Building
