@@ -40,7 +40,8 @@ func TestBrokenSignatures(t *testing.T) {
 
 // A panic of the library is an error.
 func TestPanicsOfLibrary(t *testing.T) {
-	_, err := recovered(func() (int, error) { return []int{}[len(t.Name())-len(t.Name())], nil })
+	var list []int
+	_, err := recovered(func() (int, error) { return list[0], nil })
 	if err == nil || !strings.Contains(err.Error(), "the Sigstore library has panicked: runtime error: index out of range") {
 		t.Errorf("error %v", err)
 	}
