@@ -81,11 +81,11 @@ type Options struct {
 	MessageLimit int
 
 	// PluginVariables bounds the variables of one instance of an Extism plugin, in bytes.
-	// Default: 1 MiB.
+	// Default: 1 MiB. Negative: the plugin cannot set variables.
 	PluginVariables int
 
 	// PluginResponse bounds the body of a response to an Extism plugin, in bytes, in
-	// addition to the limit for requests. Default: 4 MiB.
+	// addition to the limit for requests. Default: 4 MiB. Negative: only empty bodies.
 	PluginResponse int
 
 	// LogLimit bounds the log lines and the standard streams of all instances of the module

@@ -168,10 +168,10 @@ func fromManifest(ctx context.Context, open Opener, path string, text []byte, o 
 	}
 	maps.Copy(config, o.Config)
 	o.Config, o.WantsHosts = config, m.AllowedHosts
-	narrow(&o.MaxMemory, int(m.Memory.MaxPages<<16))
-	narrow(&o.PluginVariables, int(m.Memory.MaxVarBytes))
-	narrow(&o.PluginResponse, int(m.Memory.MaxHTTPResponseBytes))
-	narrow(&o.ComputeLimit, time.Duration(m.TimeoutMS)*time.Millisecond)
+	narrow(&o.MaxMemory, int(m.Memory.MaxPages)<<16)
+	narrowBytes(&o.PluginVariables, m.Memory.MaxVarBytes)
+	narrowBytes(&o.PluginResponse, m.Memory.MaxHttpResponseBytes)
+	narrow(&o.ComputeLimit, time.Duration(min(m.Timeout, maxTimeout))*time.Millisecond)
 	return m.Module(path, func(path string) ([]byte, error) {
 		_, wasm, err := open(ctx, path)
 		return wasm, err
@@ -185,3 +185,15 @@ func narrow[N int | time.Duration](limit *N, to N) {
 		*limit = to
 	}
 }
+
+// narrowBytes lowers a limit of bytes, for which a manifest says -1 where it has none, and 0
+// for nothing at all. See host.Options.PluginVariables for what the options mean.
+func narrowBytes(limit *int, to int64) {
+	if to == 0 {
+		*limit = -1
+	}
+	narrow(limit, int(to))
+}
+
+// maxTimeout is the longest timeout of a manifest, in milliseconds: about a hundred years.
+const maxTimeout = 100 * 365 * 24 * 60 * 60 * 1000

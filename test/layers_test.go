@@ -182,6 +182,33 @@ func TestEngineKnowsNoKinds(t *testing.T) {
 	}
 }
 
+// alone are modules of others that only one package of ours may use, because they bring many
+// more, or because what they are good at is small.
+var alone = map[string]string{"github.com/extism": "operator/manifests"}
+
+func TestAloneInTheirPackage(t *testing.T) {
+	for _, root := range []string{"artifacts", "cmd", "host", "internal", "operator", "reactor", "stores", "webhooks"} {
+		files, err := goFiles(filepath.Join("..", root))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for imp, folder := range alone {
+				where := room{folder: outside, may: []string{""}, never: []string{imp}}
+				for _, bad := range where.violations(t, src) {
+					if under(bad, imp) && !forTests(file) && filepath.ToSlash(filepath.Dir(file)) != "../"+folder {
+						t.Errorf("%s imports %s, which only %s uses", file, bad, folder)
+					}
+				}
+			}
+		}
+	}
+}
+
 // walksOneWay checks that each package below a folder imports only those before it.
 func walksOneWay(t *testing.T, root string, order []string) {
 	t.Helper()

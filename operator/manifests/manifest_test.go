@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	extism "github.com/extism/go-sdk"
 	"github.com/google/go-cmp/cmp"
 )
 
 // The same manifest in all formats.
 func TestParse(t *testing.T) {
-	want := &Manifest{
-		Wasm:   []Module{{Path: "op.wasm", Hash: "ab", Name: "main"}},
-		Memory: Memory{MaxPages: 100, MaxHTTPResponseBytes: 5, MaxVarBytes: 6},
-		Config: map[string]string{"a": "b"}, AllowedHosts: []string{"example.com"}, TimeoutMS: 1000,
-	}
+	want := &Manifest{extism.Manifest{
+		Wasm:   []extism.Wasm{extism.WasmFile{Path: "op.wasm", Hash: "ab", Name: "main"}},
+		Memory: &extism.ManifestMemory{MaxPages: 100, MaxHttpResponseBytes: 5, MaxVarBytes: 6},
+		Config: map[string]string{"a": "b"}, AllowedHosts: []string{"example.com"}, Timeout: 1000,
+	}}
 	for path, text := range map[string]string{
 		"m.json": `{"wasm":[{"path":"op.wasm","hash":"ab","name":"main"}],"memory":{"max_pages":100,"max_http_response_bytes":5,"max_var_bytes":6},
 			"config":{"a":"b"},"allowed_hosts":["example.com"],"timeout_ms":1000}`,
@@ -28,6 +29,21 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		} else if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestZeroIsNoDefault: 0 bytes of variables are none, and an absent limit is the default.
+func TestZeroIsNoDefault(t *testing.T) {
+	for text, want := range map[string]extism.ManifestMemory{
+		``:                              {MaxHttpResponseBytes: -1, MaxVarBytes: -1},
+		`,"memory":{}`:                  {MaxHttpResponseBytes: -1, MaxVarBytes: -1},
+		`,"memory":{"max_var_bytes":0}`: {MaxHttpResponseBytes: -1},
+		`,"memory":{"max_http_response_bytes":0}`: {MaxVarBytes: -1},
+	} {
+		m, err := Parse("m.json", []byte(`{"wasm":[{"path":"op.wasm"}]`+text+`}`))
+		if err != nil || *m.Memory != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, m, err, want)
 		}
 	}
 }
@@ -50,6 +66,15 @@ func TestParseRefuses(t *testing.T) {
 		{"URL", "m.json", `{"wasm":[{"url":"https://x/op.wasm"}]}`, "downloads are not supported"},
 		{"paths", "m.json", `{` + module + `,"allowed_paths":{"/":"/"}}`, "modules cannot access files"},
 		{"negative", "m.json", `{` + module + `,"timeout_ms":-1}`, "negative"},
+		{"negative memory", "m.json", `{` + module + `,"memory":{"max_var_bytes":-1}}`, "negative"},
+		{"more pages than numbers", "m.json", `{` + module + `,"memory":{"max_pages":8589934592}}`, "max_pages: at most 65536"},
+		{"a part of a page", "m.json", `{` + module + `,"memory":{"max_var_bytes":1.5}}`, "memory.max_var_bytes: invalid value: number 1.5: want a whole number"},
+		{"unknown limit", "m.json", `{` + module + `,"memory":{"pages":1}}`, `unknown field "pages"`},
+		{"another case", "m.json", `{` + module + `,"Config":{}}`, `unknown field "Config"`},
+		{"a list", "m.json", `[]`, "invalid value: array: want an object"},
+		{"a text as memory", "m.json", `{` + module + `,"memory":"1"}`, "memory: invalid value: string: want an object"},
+		{"headers of a file", "m.json", `{"wasm":[{"path":"x","headers":{}}]}`, `unknown field "headers"`},
+		{"no base64", "m.json", `{"wasm":[{"data":"*"}]}`, "wasm: data: illegal base64"},
 		{"too many pages", "m.json", `{` + module + `,"memory":{"max_pages":65537}}`, "max_pages: at most 65536"},
 	}
 	for _, tt := range tests {
@@ -70,18 +95,17 @@ func TestModule(t *testing.T) {
 		return nil, os.ErrNotExist
 	}
 	data := base64.StdEncoding.EncodeToString([]byte("abc"))
-	for name, tt := range map[string]struct {
-		module Module
-		fails  string
-	}{
-		"next to the manifest": {Module{Path: "op.wasm", Hash: hash}, ""},
-		"absolute":             {Module{Path: "/op.wasm", Hash: strings.ToUpper(hash)}, ""},
-		"data":                 {Module{Data: data, Hash: hash}, ""},
-		"wrong hash":           {Module{Path: "op.wasm", Hash: "ab"}, "hash: the module has " + hash + ", not ab"},
-		"missing":              {Module{Path: "other.wasm"}, "wasm: file does not exist"},
-		"no base64":            {Module{Data: "*"}, "wasm: illegal base64"},
+	for name, tt := range map[string]struct{ module, fails string }{
+		"next to the manifest": {`"path":"op.wasm","hash":"` + hash + `"`, ""},
+		"absolute":             {`"path":"/op.wasm","hash":"` + strings.ToUpper(hash) + `"`, ""},
+		"data":                 {`"data":"` + data + `","hash":"` + hash + `"`, ""},
+		"wrong hash":           {`"path":"op.wasm","hash":"ab"`, "hash: the module has " + hash + ", not ab"},
+		"missing":              {`"path":"other.wasm"`, "wasm: file does not exist"},
 	} {
-		m := &Manifest{Wasm: []Module{tt.module}}
+		m, err := Parse("m.json", []byte(`{"wasm":[{`+tt.module+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
 		wasm, err := m.Module("/etc/ops/op.yaml", read)
 		if tt.fails == "" && (err != nil || string(wasm) != "abc") || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %q, %v", name, wasm, err)

@@ -52,6 +52,7 @@ var EnvFunctions = map[string]imports.Function[Caller]{
 // Causes for the end of a plugin's call.
 var (
 	errOutside = fmt.Errorf("%w: outside of the memory of the call", guests.ErrMemory)
+	errNoVars  = fmt.Errorf("%w: variables are disabled (max_var_bytes: 0)", guests.ErrMemory)
 	errVars    = fmt.Errorf("%w: too much in variables", guests.ErrMemory)
 	errRequest = fmt.Errorf("%w: the request is no JSON", guests.ErrMessage)
 )
@@ -112,6 +113,9 @@ func varGet(k *kernel, c Caller, s []uint64) {
 
 // varSet is var_set(name, value). The value 0 deletes the variable.
 func varSet(k *kernel, c Caller, s []uint64) {
+	if k.maxVars < 0 {
+		guests.Stop(errNoVars)
+	}
 	if !k.set(string(k.at(s[0])), k.at(s[1]), s[1] != 0) {
 		guests.Stop(errVars)
 	}

@@ -20,8 +20,8 @@ import (
 // Limits bound what a plugin uses in the memory of the host, in bytes.
 type Limits struct {
 	Message   int // one answer
-	Variables int // all variables of an instance
-	Response  int // the body of a response
+	Variables int // all variables of an instance; negative: none can be set
+	Response  int // the body of a response; negative: only empty bodies
 }
 
 // plugin is one instance of a plugin.
@@ -32,6 +32,7 @@ type plugin struct {
 
 // New returns the guest of one instance.
 func New(limits Limits) guests.Guest {
+	limits.Response = max(0, limits.Response)
 	return &plugin{limits: limits, kernel: kernel{limit: 4*limits.Message + limits.Response, maxVars: limits.Variables, maxBody: limits.Response}}
 }
 
