@@ -52,8 +52,8 @@ func runOnce(b *testing.B, m *Module, what string) {
 	task.Release(b.Context())
 }
 
-// BenchmarkLoad measures what it takes to load the Go guest: compiled, and with its machine code in the cache. It tells what
-// share of that decoding and writing anew has (in the cache is what was written), and what the cache is good for.
+// BenchmarkLoad measures the time to load the Go guest, with and without its machine code in the cache. It reports which
+// share of that is decoding and encoding the module, and how much the cache saves.
 func BenchmarkLoad(b *testing.B) {
 	wasm := guestBytes(b)
 	var each [2]float64 // nanoseconds of a load, cold and warm
@@ -92,7 +92,7 @@ func loadOnce(b *testing.B, wasm []byte, o Options) {
 	}
 }
 
-// decoding is how long a module takes to be decoded and written anew: the least of some times.
+// decoding is the time to decode and encode a module: the shortest of several runs.
 func decoding(b *testing.B, wasm []byte) time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for range 10 {

@@ -2,19 +2,17 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 )
 
-// call is one running call of an export. Its exported methods are what guests and their host
-// functions need: see guests.Call, and the callers of the kinds.
+// call is one running call of an export. Its exported methods are guests.Call. The types
+// process and waiter add what host functions need.
 type call struct {
 	budget
 	words
@@ -104,9 +102,6 @@ func (c *call) Exports(name string) bool { return c.in.mod.ExportedFunction(name
 // Memory implements guests.Call.
 func (c *call) Memory() api.Memory { return c.in.mod.Memory() }
 
-// Guest implements extism.Caller.
-func (c *call) Guest() guests.Guest { return c.in.guest }
-
 // Owner implements guests.Call.
 func (c *call) Owner() *functions.Task {
 	if c.owner == nil {
@@ -145,37 +140,12 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 	t.Env.Log(level, text)
 }
 
-// Random implements standard.Caller. It fills the buffer in pieces, so that the call can be
-// stopped.
-func (c *call) Random(buf []byte) {
-	for len(buf) > 0 {
-		piece := buf[:min(len(buf), 64<<10)]
-		rand.Read(piece) // never fails, see its documentation
-		buf = buf[len(piece):]
-		c.check()
-	}
-}
-
 // Settle implements guests.Call.
 func (c *call) Settle() {
 	computing, yields := c.used()
 	c.in.m.meter.add(computing, yields)
 	if c.owner != nil {
 		c.owner.meter.add(computing, yields)
-	}
-}
-
-// pollEvery is how often Wait asks whether the wait is over.
-const pollEvery = 100 * time.Millisecond
-
-// Wait implements extism.Caller.
-func (c *call) Wait(d time.Duration, done func() bool) {
-	defer c.newStep()
-	for !done() && d > 0 && c.ctx.Err() == nil {
-		tick := min(d, pollEvery)
-		d -= tick
-		c.pause(tick)
-		c.check()
 	}
 }
 
@@ -196,35 +166,4 @@ func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
 	c.slept += slept
 	c.in.clock.Set(time.Now())
 	return slept, early
-}
-
-// Request implements extism.Caller. Other guests compute meanwhile.
-func (c *call) Request(wanted *abi.Call) abi.Answer {
-	var r Requester
-	if c.owner != nil {
-		r, _ = c.owner.functions.Env.(Requester)
-	}
-	if r == nil {
-		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallNotReady, Message: "requests cannot be made here"}}
-	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	var answer abi.Answer
-	done := make(chan struct{})
-	c.slept += c.away(func() {
-		go func() { // Waited for below.
-			defer close(done)
-			answer = r.Call(ctx, wanted)
-		}()
-		select {
-		case <-done:
-		case <-c.woken:
-			cancel()
-		}
-		<-done
-	})
-	c.in.clock.Set(time.Now())
-	c.check()
-	c.newStep()
-	return answer
 }

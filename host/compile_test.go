@@ -87,8 +87,8 @@ func TestCompilerWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestNothingCanBeWritten: then the module is compiled in this process.
-func TestNothingCanBeWritten(t *testing.T) {
+// TestCompilingWithoutWritableFiles shows that the host compiles a module in its own process if no file can be written.
+func TestCompilingWithoutWritableFiles(t *testing.T) {
 	wasm := asm.Guest(nil).Encode()
 	m := bare(t, wasm)
 	if err := m.translateHere(t.Context(), compiler.Job{Original: wasm, MemoryPages: 16}); err != nil {
@@ -104,7 +104,7 @@ func TestNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-// bare is a module that is still to be compiled, as it is.
+// bare returns a module that is not prepared and not compiled yet.
 func bare(tb testing.TB, wasm []byte) *Module {
 	tb.Helper()
 	m := &Module{name: "bare.wasm", options: Options{}.withDefaults()}

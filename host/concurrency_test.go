@@ -82,8 +82,8 @@ func TestCloseDuringUse(t *testing.T) {
 	}
 }
 
-// TestGivingBackNeedsNoCore: else it would wait behind those who are about to make
-// another instance.
+// TestGivingBackNeedsNoCore shows that a release does not wait for a core. It would otherwise wait behind goroutines that
+// are about to create another instance.
 func TestGivingBackNeedsNoCore(t *testing.T) {
 	m := loadGo(t, Options{})
 	task, _, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})

@@ -47,9 +47,9 @@ func privateDir(t *testing.T) string {
 	return dir
 }
 
-// TestOldCachesAreNotBelieved: what a former version saved is not used, though its machine code is there and its
-// sums are right. That version accepted modules that this one refuses.
-func TestOldCachesAreNotBelieved(t *testing.T) {
+// TestOldCachesAreRebuilt shows that the cache of an older version is not used, even if its checksums are right: that
+// version accepted modules that this one refuses.
+func TestOldCachesAreRebuilt(t *testing.T) {
 	dir := privateDir(t)
 	wasm := asm.Guest(nil).Encode()
 	if _, err := load(t, wasm, Options{CacheDir: dir}); err != nil {

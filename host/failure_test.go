@@ -58,7 +58,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestTheDeadStayDead(t *testing.T) {
+func TestDeadInstancesStayDead(t *testing.T) {
 	m := loadGo(t, Options{})
 	parent, _, err := m.Start(t.Context(), invoke("children"), nil, &testEnv{})
 	if err != nil {

@@ -36,7 +36,7 @@ func neighbourFigures(t *testing.T, f *figures, _ map[string][]byte) {
 		neighbourTimes(t, f, neighbour, "alone", 0)
 		for _, h := range hostile {
 			stop := spinOnAllCores(t, h.wasm)
-			neighbourTimes(t, f, neighbour, "beside "+h.name, 5)
+			neighbourTimes(t, f, neighbour, "next to "+h.name, 5)
 			stop()
 		}
 		done := make(chan struct{})
@@ -44,12 +44,12 @@ func neighbourFigures(t *testing.T, f *figures, _ map[string][]byte) {
 			defer close(done)
 			_, _ = Load(t.Context(), "bomb", compilesFor(), Options{CacheDir: CacheOff, CompileTime: time.Second})
 		}()
-		neighbourTimes(t, f, neighbour, "beside a compile bomb", 5)
+		neighbourTimes(t, f, neighbour, "next to a compile bomb", 5)
 		<-done
 	}
 }
 
-// spinOnAllCores runs a guest that does not end, once for each core, until it is told to stop.
+// spinOnAllCores runs a guest that does not end, once for each core, until stop is called.
 func spinOnAllCores(t *testing.T, wasm []byte) (stop func()) {
 	t.Helper()
 	m := loaded(t, "hostile", wasm, Options{ComputeLimit: time.Hour, StopGrace: time.Nanosecond})

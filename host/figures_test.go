@@ -12,7 +12,7 @@ import (
 )
 
 // The figures of the engine, for `make bench-engine`: each is the median of rounds in
-// which all variants take turns, beside its goal. No test asserts them.
+// which all variants alternate, next to its goal. No test asserts them.
 
 // guestsFolder is where `make guests` builds the guests.
 const guestsFolder = "../.cache/guests"

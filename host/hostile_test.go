@@ -107,9 +107,8 @@ func TestHostileCode(t *testing.T) {
 	}
 }
 
-// spinsBeside: a guest that never gives back control disturbs nobody, and is
-// stopped when its caller wants that. It has all the time of the world: if it kept the
-// process from anything else, this would not end well.
+// spinsBeside shows that a guest that never gives back control does not disturb other guests, and that its caller can stop
+// it. The guest has a long limit: if it blocked the process, the test would fail.
 func spinsBeside(t *testing.T, guest []byte, neighbour *Module) {
 	t.Helper()
 	m, err := load(t, guest, Options{ComputeLimit: time.Minute, StopGrace: time.Millisecond})

@@ -25,9 +25,9 @@ const (
 // What the kinds need of a call.
 var (
 	_ guests.Call     = (*call)(nil)
-	_ standard.Caller = (*call)(nil)
-	_ extism.Caller   = (*call)(nil)
 	_ wasi.Process    = process{}
+	_ standard.Caller = process{}
+	_ extism.Caller   = waiter{}
 )
 
 // kind is what the engine uses of a kind of modules.
@@ -73,13 +73,13 @@ func buildHostFunctions() map[[2]string]hostFunction {
 		all[[2]string{wasi.Module, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(process{c}, stack) })
 	}
 	for name, f := range standard.Functions {
-		all[[2]string{abi.ImportModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(c, stack) })
+		all[[2]string{abi.ImportModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(process{c}, stack) })
 	}
 	for name, f := range extism.EnvFunctions {
-		all[[2]string{extism.EnvModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(c, stack) })
+		all[[2]string{extism.EnvModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(waiter{c}, stack) })
 	}
 	for name, f := range extism.UserFunctions {
-		all[[2]string{extism.UserModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(c, stack) })
+		all[[2]string{extism.UserModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(waiter{c}, stack) })
 	}
 	return all
 }

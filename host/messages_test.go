@@ -44,7 +44,7 @@ func TestPlainStep(t *testing.T) {
 	}
 }
 
-// TestPlainStepIsACopy: the guest goes on to use its memory.
+// TestPlainStepIsACopy shows that a step does not change with the memory of the guest.
 func TestPlainStepIsACopy(t *testing.T) {
 	text := []byte(`{"step":"done","result":"a","patch":{"b":1}}`)
 	step, _ := plainStep(text)

@@ -69,8 +69,8 @@ func TestDaemonsOfOtherGuestsDoNotShare(t *testing.T) {
 	}
 }
 
-// TestNeighboursOfFailedDaemon: who only waits on an instance that dies is told
-// so, and new daemons go elsewhere.
+// TestNeighboursOfFailedDaemon shows that tasks on a destroyed instance get an error, and that new daemons get another
+// instance.
 func TestNeighboursOfFailedDaemon(t *testing.T) {
 	m := loadGo(t, Options{SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
 	tasks := startDaemons(t, m, 3)
@@ -110,8 +110,8 @@ func TestRetiredInstancesGetNoMoreDaemons(t *testing.T) {
 	}
 }
 
-// TestCulpritsRunAlone: who has killed a shared instance does not get another one,
-// and harms nobody any more.
+// TestCulpritsRunAlone shows that a task that has destroyed a shared instance gets an exclusive one, and cannot harm other
+// tasks again.
 func TestCulpritsRunAlone(t *testing.T) {
 	m := loadGo(t, Options{SharedTasks: 10, Config: map[string]string{"shared": "yes"}})
 	startDaemons(t, m, 2)
@@ -197,9 +197,9 @@ func TestChildrenOutliveTheirParentOnASharedInstance(t *testing.T) {
 	}
 }
 
-// TestPlacesOfJoinersThatGiveUp: a daemon that gives up waiting for a shared instance gives its place back,
+// TestPlacesAreFreedWhenAWaitEnds: a daemon that gives up waiting for a shared instance gives its place back,
 // and the instance with it if all others have gone.
-func TestPlacesOfJoinersThatGiveUp(t *testing.T) {
+func TestPlacesAreFreedWhenAWaitEnds(t *testing.T) {
 	for _, isLast := range []bool{false, true} {
 		m := loadGo(t, Options{Config: map[string]string{"shared": "yes"}})
 		task := startDaemons(t, m, 1)[0]

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
-// process is a call as the functions of WASI use it.
+// process is a call as the functions of WASI and of the module kopf use it.
 type process struct{ *call }
 
 // Clock implements wasi.Process.
@@ -38,6 +39,17 @@ func (p process) warnOfSleep(slept time.Duration) {
 }
 
 const longSleep = time.Second
+
+// Random implements wasi.Process and standard.Caller. It fills the buffer in pieces, so that the call can be
+// stopped.
+func (p process) Random(buf []byte) {
+	for len(buf) > 0 {
+		piece := buf[:min(len(buf), 64<<10)]
+		rand.Read(piece) // never fails, see its documentation
+		buf = buf[len(piece):]
+		p.check()
+	}
+}
 
 // Write implements wasi.Process.
 func (p process) Write(stream uint32, data []byte) {

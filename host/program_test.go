@@ -153,7 +153,7 @@ func TestProgramPanics(t *testing.T) {
 	}
 }
 
-func TestProgramBreaksOff(t *testing.T) {
+func TestProgramFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		play played

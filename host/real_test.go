@@ -14,9 +14,9 @@ import (
 	"github.com/kopf-wasm/kopf/host/compiler"
 )
 
-// TestPreparedGuestsDoTheSame: guests as compilers make them answer as they did before they
+// TestPreparedGuestsBehaveAsBefore: guests as compilers make them answer as they did before they
 // were rewritten. Generated modules are compared by the fuzz tests of package prepare.
-func TestPreparedGuestsDoTheSame(t *testing.T) {
+func TestPreparedGuestsBehaveAsBefore(t *testing.T) {
 	original, prepared := unprepared(t, guestBytes(t), false), loadGo(t, Options{})
 	for _, what := range []string{"count", "body", "garbage", "children", "questions", "wait", "nothing of that name"} {
 		var got [2]outcome

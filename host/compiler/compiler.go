@@ -28,7 +28,7 @@ import (
 type Job struct {
 	Dir         string // the engine's cache; absolute
 	Original    []byte // is validated, in its canonical form: the prepared module of an invalid one may be valid
-	Prepared    []byte // is compiled; who has its shell finds the machine code in Dir
+	Prepared    []byte // is compiled; the machine code in Dir is found by its shell
 	MemoryPages uint32 // of 64 KiB: what a memory may grow to
 
 	// Time and Memory are what Apart grants: time of all processors, in whole seconds,

@@ -163,7 +163,7 @@ func TestContextEndsTheCompiler(t *testing.T) {
 	}
 }
 
-func TestContextThatIsOver(t *testing.T) {
+func TestEndedContext(t *testing.T) {
 	if !Offered() {
 		t.Skip("no limits for processes on this system")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 )
 
-// module has a type section, a custom section of somebody else, and what is appended.
+// module returns a module with a type section, a foreign custom section, and the given bytes.
 func module(more ...byte) []byte {
 	return append([]byte("\x00asm\x01\x00\x00\x00\x01\x01\x00\x00\x06\x04namex"), more...)
 }

@@ -17,8 +17,8 @@ import (
 // the field is harmless, or that its new value asks for less. A field that is added
 // to the registration therefore counts by default.
 //
-// A handler wants no more if one handler of the same kind and resource was there that had
-// all its rights. Capabilities are compared as sets.
+// A handler wants no more if an earlier handler of the same kind and resource had all its
+// rights. Capabilities are compared as sets.
 func More(than, r *abi.Registration) []string {
 	has, err := fieldsOf(than)
 	if err != nil {

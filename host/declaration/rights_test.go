@@ -115,8 +115,8 @@ func TestMoreOfAModule(t *testing.T) {
 	}
 }
 
-// harmless are the fields of the registration that may change without being a right. Whoever adds
-// one here decides that it gives a module nothing: not to see, change, delay, or refuse more.
+// harmless are the fields of the registration that may change without being a right. An
+// entry here is a decision that the field lets a module see, change, delay and refuse nothing more.
 var harmless = map[string]bool{
 	"Registration.sdk": true, "Registration.lifecycle": true, "Registration.shared_tasks": true, "Registration.error": true,
 	"OperatorInfo.name": true, "OperatorInfo.version": true,

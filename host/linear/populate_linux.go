@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// populateChunk is how much is asked for at once: who changes the address space
-// of the process, for another instance, waits for it.
+// populateChunk is how much is requested at once, in bytes. A goroutine that changes the address
+// space of the process, for another instance, waits for the request.
 const populateChunk = 1 << 20
 
 // populate lets the system provide memory now. Kernels before 5.14 cannot do that,

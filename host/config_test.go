@@ -22,7 +22,7 @@ func registers(keys string) map[string]string {
 
 // A module that says which keys of the configuration it wants gets these and its own, at its
 // registration and later. One that does not say it gets all.
-func TestConfigurationThatIsWanted(t *testing.T) {
+func TestModulesSeeOnlyDeclaredKeys(t *testing.T) {
 	for _, test := range []struct {
 		name, keys  string
 		key, secret string // what the guest reads; -1: nothing
@@ -55,7 +55,7 @@ func readConfig(t *testing.T, m *Module) map[string]any {
 }
 
 // What a module registers must not depend on keys that it does not say it wants.
-func TestRegistrationByConfigurationThatIsNotWanted(t *testing.T) {
+func TestRegistrationsFromUndeclaredKeysAreRefused(t *testing.T) {
 	_, err := load(t, guestBytes(t), Options{Config: registers(`"key"`)})
 	if err == nil || !strings.Contains(err.Error(), "with the keys of the configuration that it wants (capabilities.config), and no others") {
 		t.Errorf("error = %v", err)

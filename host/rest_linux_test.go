@@ -13,8 +13,8 @@ import (
 // scatteredPages is how many pages of its memory a scatterer changes.
 const scatteredPages = 20
 
-// scatterer is a guest that waits for so long, with something on each of many pages, and
-// traps if that is not there afterwards, or if what its memory then grows by is not zero.
+// scatterer is a guest that writes to many pages and waits. It then traps if a page has changed, or if the memory by which
+// it grows is not zero.
 func scatterer(seconds int) asm.Module {
 	const first = 2 << 16
 	step := fmt.Sprintf(`{"step":"wait","seconds":%d}`, seconds)
@@ -44,8 +44,9 @@ func scatterer(seconds int) asm.Module {
 		With(asm.Func{Export: "kopf_cancel", Params: []byte{asm.I32}})
 }
 
-// TestInstancesThatRest take little memory while their task waits for long, and are what they were when it goes on.
-func TestInstancesThatRest(t *testing.T) {
+// TestWaitingInstancesAreFolded shows that an instance takes little memory while its task waits for long, and has the same
+// contents when the task continues.
+func TestWaitingInstancesAreFolded(t *testing.T) {
 	if !linear.Supported {
 		t.Skip("no images on this system")
 	}

@@ -1,0 +1,114 @@
+package functions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+)
+
+// env is an Env whose answers are set by a test. It counts what reaches it.
+type env struct {
+	Env
+	err     error
+	reached int
+}
+
+func (e *env) Event(abi.Event) error { e.reached++; return e.err }
+
+func (e *env) MemoGet(_ int, key string) ([]byte, uint64, bool) {
+	e.reached++
+	return []byte("1"), 7, key == "known"
+}
+
+func (e *env) MemoSet(int, string, []byte, int64) (uint64, error) { e.reached++; return 8, e.err }
+
+func (e *env) Index(int, string, []byte) ([]byte, error) { e.reached++; return []byte("[]"), e.err }
+
+func (e *env) Segment(tag uint32) []byte {
+	if e.reached++; tag == abi.TagOld {
+		return []byte("{}")
+	}
+	return nil
+}
+
+// TestRefusedArguments shows which arguments never reach the Env, and the codes that all kinds
+// of guests see for them.
+func TestRefusedArguments(t *testing.T) {
+	long, longJSON := strings.Repeat("k", MaxKey+1), []byte(`"`+strings.Repeat("x", MaxMemo)+`"`)
+	event := []byte(`{"reason":"` + strings.Repeat("x", MaxEvent) + `"}`)
+	for name, test := range map[string]struct {
+		do   func(t *Task) int64
+		want int64
+	}{
+		"event, no JSON":      {func(t *Task) int64 { return t.Post([]byte(`{`)) }, abi.ErrnoInvalid},
+		"event, no UTF-8":     {func(t *Task) int64 { return t.Post([]byte("{\"reason\":\"\xff\"}")) }, abi.ErrnoInvalid},
+		"event, large":        {func(t *Task) int64 { return t.Post(event) }, abi.ErrnoTooLarge},
+		"memo, scope":         {func(t *Task) int64 { _, _, code := t.MemoGet(2, "known"); return code }, abi.ErrnoInvalid},
+		"memo, long key":      {func(t *Task) int64 { _, _, code := t.MemoGet(0, long); return code }, abi.ErrnoTooLarge},
+		"new memo, scope":     {func(t *Task) int64 { return t.MemoSet(2, "a", nil, 0) }, abi.ErrnoInvalid},
+		"new memo, no JSON":   {func(t *Task) int64 { return t.MemoSet(0, "a", []byte("{"), 0) }, abi.ErrnoInvalid},
+		"new memo, long key":  {func(t *Task) int64 { return t.MemoSet(0, long, nil, 0) }, abi.ErrnoTooLarge},
+		"new memo, large":     {func(t *Task) int64 { return t.MemoSet(0, "a", longJSON, 0) }, abi.ErrnoTooLarge},
+		"index, operation":    {func(t *Task) int64 { _, code := t.Index(4, "a", nil); return code }, abi.ErrnoInvalid},
+		"index, no JSON":      {func(t *Task) int64 { _, code := t.Index(0, "a", []byte("[")); return code }, abi.ErrnoInvalid},
+		"index, large":        {func(t *Task) int64 { _, code := t.Index(0, "a", longJSON); return code }, abi.ErrnoTooLarge},
+		"name, long":          {func(*Task) int64 { _, code := Key([]byte(long)); return code }, abi.ErrnoTooLarge},
+		"name, no UTF-8":      {func(*Task) int64 { _, code := Key([]byte("\xff")); return code }, abi.ErrnoInvalid},
+		"unknown task, event": {func(*Task) int64 { return (*Task)(nil).Post([]byte(`{}`)) }, abi.ErrnoInvalid},
+		"unknown task, memo":  {func(*Task) int64 { return (*Task)(nil).MemoSet(0, "a", nil, 0) }, abi.ErrnoInvalid},
+		"unknown task, index": {func(*Task) int64 { _, code := (*Task)(nil).Index(0, "a", nil); return code }, abi.ErrnoInvalid},
+		"unknown task, data":  {func(*Task) int64 { _, code := (*Task)(nil).Segment(abi.TagOld); return code }, abi.ErrnoInvalid},
+		"unknown task, stop":  {func(*Task) int64 { return int64((*Task)(nil).Stopped()) }, 0},
+	} {
+		e := &env{}
+		if got := test.do(&Task{Env: e}); got != test.want || e.reached != 0 {
+			t.Errorf("%s: %d, want %d; the Env is called %d times", name, got, test.want, e.reached)
+		}
+	}
+}
+
+// TestErrorsOfTheEnv shows the codes for errors of the Env.
+func TestErrorsOfTheEnv(t *testing.T) {
+	for want, err := range map[int64]error{
+		OK: nil, abi.ErrnoAbsent: abi.ErrAbsent, abi.ErrnoConflict: abi.ErrConflict, abi.ErrnoDenied: abi.ErrDenied,
+		abi.ErrnoTooLarge: accounts.ErrLimit, abi.ErrnoInvalid: abi.ErrGuest,
+	} {
+		task := &Task{Env: &env{err: err}}
+		if got := task.Post([]byte(`{}`)); got != want {
+			t.Errorf("event: %v: %d, want %d", err, got, want)
+		}
+		if _, got := task.Index(3, "a", []byte(`1`)); got != want {
+			t.Errorf("index: %v: %d, want %d", err, got, want)
+		}
+		if want == OK {
+			want = 8 // the version
+		}
+		if got := task.MemoSet(1, "a", []byte(`1`), -1); got != want {
+			t.Errorf("memo: %v: %d, want %d", err, got, want)
+		}
+	}
+	if _, _, got := (&Task{Env: &env{}}).MemoGet(0, "other"); got != abi.ErrnoAbsent {
+		t.Errorf("absent memo: %d", got)
+	}
+}
+
+// TestSegmentsAreKept shows that a segment is fetched once, until the task forgets it.
+func TestSegmentsAreKept(t *testing.T) {
+	e := &env{}
+	task := &Task{Env: e}
+	for range 2 {
+		if data, code := task.Segment(abi.TagOld); string(data) != "{}" || code != OK {
+			t.Errorf("%q, %d", data, code)
+		}
+	}
+	if e.reached != 1 {
+		t.Errorf("fetched %d times", e.reached)
+	}
+	task.Forget()
+	_, _ = task.Segment(abi.TagOld)
+	if _, code := task.Segment(abi.TagNew); code != abi.ErrnoAbsent || e.reached != 3 {
+		t.Errorf("%d, fetched %d times", code, e.reached)
+	}
+}
