@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -138,6 +139,17 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 		c.lastCritical = text
 	}
 	t.Env.Log(level, text)
+}
+
+// Random implements standard.Caller. It fills the buffer in pieces, so that the call can be
+// stopped.
+func (c *call) Random(buf []byte) {
+	for len(buf) > 0 {
+		piece := buf[:min(len(buf), 64<<10)]
+		rand.Read(piece) // never fails, see its documentation
+		buf = buf[len(piece):]
+		c.check()
+	}
 }
 
 // Settle implements guests.Call.

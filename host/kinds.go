@@ -25,8 +25,8 @@ const (
 // What the kinds need of a call.
 var (
 	_ guests.Call     = (*call)(nil)
-	_ wasi.Process    = process{}
-	_ standard.Caller = process{}
+	_ wasi.Process    = (*process)(nil)
+	_ standard.Caller = (*call)(nil)
 	_ extism.Caller   = waiter{}
 )
 
@@ -70,10 +70,10 @@ var hostFunctions = buildHostFunctions()
 func buildHostFunctions() map[[2]string]hostFunction {
 	all := map[[2]string]hostFunction{}
 	for name, f := range wasi.Functions {
-		all[[2]string{wasi.Module, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(process{c}, stack) })
+		all[[2]string{wasi.Module, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do((*process)(c), stack) })
 	}
 	for name, f := range standard.Functions {
-		all[[2]string{abi.ImportModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(process{c}, stack) })
+		all[[2]string{abi.ImportModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(c, stack) })
 	}
 	for name, f := range extism.EnvFunctions {
 		all[[2]string{extism.EnvModule, name}] = imports.Func(f.Type, func(c *call, stack []uint64) { f.Do(waiter{c}, stack) })

@@ -1,27 +1,34 @@
 package host
 
 import (
-	"crypto/rand"
 	"fmt"
 	"time"
+
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/wasi"
 )
 
-// process is a call as the functions of WASI and of the module kopf use it.
-type process struct{ *call }
+// process is a call as the functions of WASI use it.
+type process call
+
+// Memory implements wasi.Process.
+func (p *process) Memory() api.Memory { return p.in.mod.Memory() }
+
+// Random implements wasi.Process.
+func (p *process) Random(buf []byte) { (*call)(p).Random(buf) }
 
 // Clock implements wasi.Process.
-func (p process) Clock() *wasi.Clock { return &p.in.clock }
+func (p *process) Clock() *wasi.Clock { return &p.in.clock }
 
 // Sleep implements wasi.Process. It ends early when the context is done or the task is
 // cancelled. The guest then has to continue, and has the grace to end. Its runtime would
 // sleep again before the time is over, so Sleep moves the monotonic clock forward. The
 // instance is not used for other tasks afterwards.
-func (p process) Sleep(wait time.Duration) {
-	slept, early := p.pause(wait)
+func (p *process) Sleep(wait time.Duration) {
+	slept, early := (*call)(p).pause(wait)
 	p.warnOfSleep(slept)
 	if rest := wait - slept; early && rest > 0 {
 		p.in.clock.Skip(rest)
@@ -32,7 +39,7 @@ func (p process) Sleep(wait time.Duration) {
 
 // warnOfSleep warns once per module that a sleeping guest blocks its instance. Guests should
 // wait by a step of the ABI.
-func (p process) warnOfSleep(slept time.Duration) {
+func (p *process) warnOfSleep(slept time.Duration) {
 	if p.owner != nil && slept >= longSleep && p.in.m.warned.CompareAndSwap(false, true) {
 		p.owner.functions.Env.Log(functions.LevelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: let it wait by a step", slept.Round(time.Millisecond), p.export))
 	}
@@ -40,19 +47,8 @@ func (p process) warnOfSleep(slept time.Duration) {
 
 const longSleep = time.Second
 
-// Random implements wasi.Process and standard.Caller. It fills the buffer in pieces, so that the call can be
-// stopped.
-func (p process) Random(buf []byte) {
-	for len(buf) > 0 {
-		piece := buf[:min(len(buf), 64<<10)]
-		rand.Read(piece) // never fails, see its documentation
-		buf = buf[len(piece):]
-		p.check()
-	}
-}
-
 // Write implements wasi.Process.
-func (p process) Write(stream uint32, data []byte) {
+func (p *process) Write(stream uint32, data []byte) {
 	if stream == 2 {
 		p.hear(data)
 	}
@@ -60,4 +56,4 @@ func (p process) Write(stream uint32, data []byte) {
 }
 
 // Exit implements wasi.Process.
-func (p process) Exit(code uint32) { guests.Stop(fmt.Errorf("%w with code %d", ErrExit, code)) }
+func (p *process) Exit(code uint32) { guests.Stop(fmt.Errorf("%w with code %d", ErrExit, code)) }
