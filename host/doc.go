@@ -14,6 +14,14 @@
 // step. Task.Resume leads to the next step, until the step is abi.StepDone. Task.Start runs
 // a child on the same instance. Task.Release returns the instance to the pool.
 //
+// # What differs between guests
+//
+// A module that was made with an SDK, a plugin of Extism, and a native program pass messages
+// and arguments in different ways. Each is a package below guests, behind the interface
+// guests.Guest. This package runs the guest and enforces limits, and does not ask which kind
+// it has. The functions that guests import are in packages wasi and functions, and in the
+// kinds.
+//
 // # What a guest can do to the host
 //
 // Nothing. A guest that traps, loops, recurses, sleeps, exhausts memory or sends invalid

@@ -30,7 +30,7 @@ type instance struct {
 
 	guest   guests.Guest
 	exports atomic.Pointer[exports] // nil without recent calls; see stacks
-	stack   [8]uint64               // for the parameters and the result of a call
+	stack   [enterParams]uint64     // for the parameters and the result of a call
 	clock   wasi.Clock
 	streams [2]lineWriter    // standard output and error
 	tasks   map[uint32]*Task // tasks that are not released

@@ -141,3 +141,32 @@ func TestKernelUnderTheSDK(t *testing.T) {
 		}
 	}
 }
+
+// TestNoVariables shows that a plugin whose manifest says max_var_bytes: 0 cannot set variables, under the SDK and under the
+// host.
+func TestNoVariables(t *testing.T) {
+	wasm := probe(t)
+	var manifest extism.Manifest
+	if err := json.Unmarshal([]byte(`{"memory":{"max_var_bytes":0}}`), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	theirs, _ := sdkProbe(t, wasm, manifest)
+	ours, err := host.Load(t.Context(), "probe", wasm, host.Options{CacheDir: t.TempDir(), PluginVariables: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ours.Close(context.Background()) }) // nothing runs anymore
+	for index, h := range ours.Registration().Handlers {
+		if h.ID != "variables" {
+			continue
+		}
+		inv := abi.Invocation{Handler: index, Kind: h.Kind, ID: h.ID, Started: "2026-01-01T00:00:00Z", Name: "x", UID: "uid-1"}
+		code, _, failed := theirs.Call("kopf_start", input(t, inv))
+		_, _, err := ours.Start(t.Context(), &inv, []byte(body), &cluster{})
+		if failed == nil && code == 0 || !errors.Is(err, host.ErrMemory) {
+			t.Errorf("under the SDK: code %d, %v; under the host: %v", code, failed, err)
+		}
+		return
+	}
+	t.Error("the probe has no handler of variables")
+}
