@@ -1,7 +1,6 @@
 package daemons
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -24,7 +23,7 @@ type scene struct {
 	cause  *handling.Cause
 	memory Memory
 	x      *handling.Execution
-	log    bytes.Buffer
+	log    reactortest.Output
 }
 
 func newScene(t *testing.T, guest *reactortest.Scripted, body string) *scene {

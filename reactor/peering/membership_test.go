@@ -1,7 +1,6 @@
 package peering
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +46,7 @@ func (m *meeting) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case r.Method == http.MethodGet && r.URL.Path == list && r.URL.Query().Get("watch") == "":
 		items := []string{m.object()}
-		if m.absent {
+		if m.isAbsent() {
 			items = nil
 		}
 		text := fmt.Sprintf(`{"metadata":{"resourceVersion":"1"},"items":[%s]}`, strings.Join(items, ","))
@@ -63,6 +62,12 @@ func (m *meeting) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reactortest.Answer(code, io.NopCloser(strings.NewReader(`{}`))), nil
 	}
 	return nil, fmt.Errorf("an unexpected request: %s %s", r.Method, r.URL)
+}
+
+func (m *meeting) isAbsent() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.absent
 }
 
 func (m *meeting) object() string {
@@ -140,22 +145,22 @@ func (m *meeting) peers() []string {
 }
 
 // attend runs a membership until the returned function is called.
-func attend(t *testing.T, m *meeting, s settings.Peering) (p *pauses.Pauses, log *bytes.Buffer, leave func()) {
+func attend(t *testing.T, m *meeting, s settings.Peering) (p *pauses.Pauses, log *reactortest.Output, leave func()) {
 	t.Helper()
 	all := settings.Default()
 	all.Peering = s
 	return attendWith(t, m, all)
 }
 
-func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses.Pauses, log *bytes.Buffer, leave func()) {
+func attendWith(t *testing.T, m *meeting, s *settings.Settings) (p *pauses.Pauses, log *reactortest.Output, leave func()) {
 	t.Helper()
 	m.changed, m.status = make(chan struct{}), map[string]json.RawMessage{}
 	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m}}),
 		func() clients.Options { return clients.Options{RequestTimeout: time.Minute} }, func(string) {})
-	log = &bytes.Buffer{}
+	log = &reactortest.Output{}
 	p = pauses.New()
 	d := dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfpeerings", Namespaced: true}, Namespace: "ns", Peering: true}
-	member, err := New(client, s, d, "me", p, &watching.Set{}, zerolog.New(zerolog.SyncWriter(log)))
+	member, err := New(client, s, d, "me", p, &watching.Set{}, zerolog.New(log))
 	if err != nil {
 		t.Fatal(err)
 	}
