@@ -10,7 +10,7 @@ use std::time::Duration;
 async fn create(c: Change) -> kopf::Result {
     c.sleep(Duration::from_secs(30)).await?; // an error: cancelled, the operator exits
     kopf::info!(c, "half a minute later");
-    poll(&c).await
+    poll(&c.call()).await
 }
 
 /// It knows nothing of the kind of its handler.

@@ -1,46 +1,35 @@
 //! Handlers for the whole operator.
 
-use crate::call::Call;
-use crate::error::Error;
-use crate::handler::Argument;
-use crate::object::deref;
+use crate::context::{arguments, context, sleep};
 use crate::task::Task;
 use serde::Serialize;
 use serde_json::Value;
 use std::rc::Rc;
 
-/// The argument of handlers for the whole operator: startup, cleanup, probe, login. It
-/// dereferences to [`Call`]. Results count for probes and logins.
-///
-/// ```
-/// # use kopf::Activity;
-/// #[kopf::startup]
-/// fn configure(a: Activity) {
-///     a.settings.set("persistence.finalizer", "example.com/finalizer");
-/// }
-/// ```
-pub struct Activity {
-    /// What every handler gets.
-    pub call: Call,
-    /// `startup`, `cleanup`, `probe`, `authentication`.
-    pub activity: String,
-    /// The settings of the operator.
-    pub settings: Settings,
-    /// The names of the host's own credentials: of login handlers only.
-    pub logins: Vec<String>,
+context! {
+    /// The argument of handlers for the whole operator: startup, cleanup, probe, login. Results count for probes and logins.
+    ///
+    /// ```
+    /// # use kopf::Activity;
+    /// #[kopf::startup]
+    /// fn configure(a: Activity) {
+    ///     a.settings.set("persistence.finalizer", "example.com/finalizer");
+    /// }
+    /// ```
+    pub struct Activity(task) {
+        /// `startup`, `cleanup`, `probe`, `authentication`.
+        pub activity: String = task.call.activity.clone(),
+        /// The settings of the operator.
+        pub settings: Settings = Settings { task: task.clone() },
+        /// The names of the host's own credentials: of login handlers only.
+        pub logins: Vec<String> = task.call.logins.clone(),
+    }
 }
 
-deref!(Activity => call: Call);
+arguments!(Activity);
 
-impl Argument for Activity {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        Ok(Activity {
-            call: Call::new(task),
-            activity: task.call.activity.clone(),
-            settings: Settings { task: task.clone() },
-            logins: task.call.logins.clone(),
-        })
-    }
+impl Activity {
+    sleep!();
 }
 
 /// The settings of the operator. Startup handlers may change them. What a guest may

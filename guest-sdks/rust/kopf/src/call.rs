@@ -12,7 +12,8 @@ use serde_json::Value;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// What every handler gets, whatever it is for. Arguments of handlers dereference to it.
+/// What every handler gets, whatever it is for: see [`Change::call`](crate::Change::call). Arguments of handlers have the same
+/// fields and methods.
 ///
 /// See <https://docs.kopf.dev/en/latest/kwargs/>
 #[derive(Clone)]

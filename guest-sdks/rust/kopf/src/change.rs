@@ -1,8 +1,9 @@
 //! Handlers of changes.
 
-use crate::error::{Error, HandlerError};
-use crate::handler::{Argument, Handler, Lifecycle, Outcome};
-use crate::object::{Object, Spec, deref};
+use crate::context::{arguments, context, object, sleep};
+use crate::error::HandlerError;
+use crate::handler::{Handler, Lifecycle, Outcome};
+use crate::object::Spec;
 use crate::patch::Patch;
 use crate::posting::Events;
 use crate::task::Task;
@@ -12,54 +13,41 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::rc::Rc;
 
-/// The argument of handlers of creations, updates, deletions, resuming and fields, and
-/// of sub-handlers. It dereferences to [`Object`].
-///
-/// ```
-/// # use serde::Deserialize;
-/// # use kopf::Change;
-/// #[derive(Deserialize)]
-/// struct Volume {
-///     size: String,
-/// }
-///
-/// #[kopf::create("ephemeralvolumeclaims")]
-/// async fn create_fn(c: Change<Volume>) -> kopf::Result<String> {
-///     kopf::info!(c, "{} of {}", c.name, c.spec.size);
-///     Ok("done".to_owned())
-/// }
-/// ```
-#[derive(Clone)]
-pub struct Change<S = View> {
-    /// The object.
-    pub object: Object<S>,
-    /// What happened, also for handlers of fields and of resuming: `create`, `update`,
-    /// `delete`, `resume`.
-    pub reason: String,
-    /// The last handled state, or the value of the field before; null if there was none.
-    pub old: View,
-    /// The current state, or the value of the field; null if there is none.
-    pub new: View,
-    /// Changes of the object.
-    pub patch: Patch,
-    /// Kubernetes events about the object.
-    pub events: Events,
-}
-
-deref!(Change<S> => object: Object<S>);
-
-impl<S: Spec> Argument for Change<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        Ok(Change {
-            object: Object::new(task)?,
-            reason: task.call.reason.clone(),
-            old: task.segment("old", tag::OLD),
-            new: task.segment("new", tag::NEW),
-            patch: task.left.patch.clone(),
-            events: Events::of(task),
-        })
+context! {
+    /// The argument of handlers of creations, updates, deletions, resuming and fields, and
+    /// of sub-handlers.
+    ///
+    /// ```
+    /// # use serde::Deserialize;
+    /// # use kopf::Change;
+    /// #[derive(Deserialize)]
+    /// struct Volume {
+    ///     size: String,
+    /// }
+    ///
+    /// #[kopf::create("ephemeralvolumeclaims")]
+    /// async fn create_fn(c: Change<Volume>) -> kopf::Result<String> {
+    ///     kopf::info!(c, "{} of {}", c.name, c.spec.size);
+    ///     Ok("done".to_owned())
+    /// }
+    /// ```
+    #[derive(Clone)]
+    pub struct Change<S>(task) {
+        /// What happened, also for handlers of fields and of resuming: `create`, `update`,
+        /// `delete`, `resume`.
+        pub reason: String = task.call.reason.clone(),
+        /// The last handled state, or the value of the field before; null if there was none.
+        pub old: View = task.segment("old", tag::OLD),
+        /// The current state, or the value of the field; null if there is none.
+        pub new: View = task.segment("new", tag::NEW),
+        /// Changes of the object.
+        pub patch: Patch = task.left.patch.clone(),
+        /// Kubernetes events about the object.
+        pub events: Events = Events::of(task),
     }
 }
+
+arguments!(Change<S>);
 
 /// One difference between old and new.
 ///
@@ -88,7 +76,10 @@ pub(crate) fn diff(task: &Rc<Task>) -> Vec<DiffItem> {
     task.segment("diff", tag::DIFF).decode().unwrap_or_default()
 }
 
-impl<S> Change<S> {
+impl<S: Spec> Change<S> {
+    sleep!();
+    object!(S);
+
     /// The differences between old and new.
     pub fn diff(&self) -> Vec<DiffItem> {
         diff(&self.task)

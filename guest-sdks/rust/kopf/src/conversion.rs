@@ -1,68 +1,60 @@
 //! Conversions between versions of a resource.
 
-use crate::call::Call;
+use crate::context::{arguments, context, sleep};
 use crate::error::Error;
-use crate::handler::{Argument, Handler};
-use crate::object::deref;
+use crate::handler::Handler;
 use crate::selector::Selector;
 use crate::task::{Returned, Task};
+use crate::view::View;
 use serde::Serialize;
 use serde_json::Value;
-use std::rc::Rc;
 
-/// The argument of handlers that convert an object from one version of its resource to
-/// another one. It dereferences to [`Call`]. An error fails the whole request of the user.
-///
-/// The host finds the shortest way for longer conversions: with three versions, two steps
-/// there and two back are enough. It sets the `apiVersion`, and takes of the metadata labels
-/// and annotations only.
-///
-/// ```
-/// # use kopf::{Conversion, Value};
-/// #[kopf::convert("widgets.example.com", from = "v1", to = "v2")]
-/// fn to_v2(mut c: Conversion) -> Value {
-///     let spec = c.object["spec"].as_object_mut();
-///     if let Some(spec) = spec && let Some(size) = spec.remove("size") {
-///         spec.insert("replicas".to_owned(), size);
-///     }
-///     c.object
-/// }
-/// ```
-///
-/// Nothing may be lost on the way there and back: see [`round_trip`](crate::testing::round_trip).
-///
-/// See <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>
-pub struct Conversion {
-    /// What every handler gets.
-    pub call: Call,
-    /// The version of the object, without the group.
-    pub from: String,
-    /// The version that is wanted, without the group.
-    pub to: String,
-    /// The name of the object; empty if it has none yet.
-    pub name: String,
-    /// Its namespace, if it is in one.
-    pub namespace: Option<String>,
-    /// The whole object.
-    pub object: Value,
+context! {
+    /// The argument of handlers that convert an object from one version of its resource to
+    /// another one. An error fails the whole request of the user.
+    ///
+    /// The host finds the shortest way for longer conversions: with three versions, two steps
+    /// there and two back are enough. It sets the `apiVersion`, and takes of the metadata labels
+    /// and annotations only.
+    ///
+    /// ```
+    /// # use kopf::{Conversion, Value};
+    /// #[kopf::convert("widgets.example.com", from = "v1", to = "v2")]
+    /// fn to_v2(mut c: Conversion) -> Value {
+    ///     let spec = c.object["spec"].as_object_mut();
+    ///     if let Some(spec) = spec && let Some(size) = spec.remove("size") {
+    ///         spec.insert("replicas".to_owned(), size);
+    ///     }
+    ///     c.object
+    /// }
+    /// ```
+    ///
+    /// Nothing may be lost on the way there and back: see [`round_trip`](crate::testing::round_trip).
+    ///
+    /// See <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>
+    pub struct Conversion(task) {
+        /// The version of the object, without the group.
+        pub from: String = task.call.conversion.clone().unwrap_or_default().from,
+        /// The version that is wanted, without the group.
+        pub to: String = task.call.conversion.clone().unwrap_or_default().to,
+        /// The name of the object; empty if it has none yet.
+        pub name: String = task.call.name.clone(),
+        /// Its namespace, if it is in one.
+        pub namespace: Option<String> = (!task.call.namespace.is_empty()).then(|| task.call.namespace.clone()),
+        /// The whole object.
+        pub object: Value = body(task)?.decode()?,
+    }
 }
 
-deref!(Conversion => call: Call);
+arguments!(Conversion);
 
-impl Argument for Conversion {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        let call = &task.call;
-        let step = call.conversion.clone().unwrap_or_default();
-        let body = task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))?;
-        Ok(Conversion {
-            call: Call::new(task),
-            from: step.from,
-            to: step.to,
-            name: call.name.clone(),
-            namespace: (!call.namespace.is_empty()).then(|| call.namespace.clone()),
-            object: body.decode()?,
-        })
-    }
+impl Conversion {
+    sleep!();
+}
+
+/// The object of a conversion.
+fn body(task: &Task) -> Result<&View, Error> {
+    task.body.as_ref().ok_or_else(|| Error::permanent("a conversion of no object"))
 }
 
 /// What handlers of conversions return: the whole object in the version that is wanted, or a

@@ -1,84 +1,77 @@
 //! Timers, daemons, and background work.
 
-use crate::call::Call;
-use crate::error::Error;
-use crate::handler::Argument;
-use crate::object::{Object, Spec, deref};
+use crate::context::{arguments, context, object, sleep};
+use crate::object::{Spec, decode};
 use crate::patch::Patch;
 use crate::posting::Events;
-use crate::task::Task;
 use crate::view::View;
-use std::rc::Rc;
 use std::time::Duration;
 
-/// The argument of timers. It dereferences to [`Object`].
-///
-/// ```
-/// # use kopf::{Timer, json};
-/// #[kopf::timer("kopfexamples", interval = 60, idle = 10)]
-/// async fn tick(t: Timer) -> kopf::Result<u32> {
-///     Ok(t.status["tick"].as_u64().unwrap_or(0) as u32 + 1)
-/// }
-/// ```
-///
-/// A temporary error takes the place of the interval.
-///
-/// See <https://docs.kopf.dev/en/latest/timers/>
-#[derive(Clone)]
-pub struct Timer<S = View> {
-    /// The object.
-    pub object: Object<S>,
-    /// Changes of the object.
-    pub patch: Patch,
-    /// Kubernetes events about the object.
-    pub events: Events,
-}
-
-deref!(Timer<S> => object: Object<S>);
-
-impl<S: Spec> Argument for Timer<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        let events = Events::of(task);
-        Ok(Timer { object: Object::new(task)?, patch: task.left.patch.clone(), events })
+context! {
+    /// The argument of timers.
+    ///
+    /// ```
+    /// # use kopf::{Timer, json};
+    /// #[kopf::timer("kopfexamples", interval = 60, idle = 10)]
+    /// async fn tick(t: Timer) -> kopf::Result<u32> {
+    ///     Ok(t.status["tick"].as_u64().unwrap_or(0) as u32 + 1)
+    /// }
+    /// ```
+    ///
+    /// A temporary error takes the place of the interval.
+    ///
+    /// See <https://docs.kopf.dev/en/latest/timers/>
+    #[derive(Clone)]
+    pub struct Timer<S>(task) {
+        /// Changes of the object.
+        pub patch: Patch = task.left.patch.clone(),
+        /// Kubernetes events about the object.
+        pub events: Events = Events::of(task),
     }
 }
 
-/// The argument of daemons, which should end soon after they are told to stop. It
-/// dereferences to [`Object`].
-///
-/// ```
-/// # use kopf::Daemon;
-/// # use std::time::Duration;
-/// #[kopf::daemon("kopfexamples")]
-/// async fn watch(mut d: Daemon) -> kopf::Result {
-///     while !d.stopped() {
-///         kopf::info!(d, "the size is {}", d.spec["size"]);
-///         d.wait(Duration::from_secs(10)).await?;
-///     }
-///     Ok(())
-/// }
-/// ```
-///
-/// See <https://docs.kopf.dev/en/latest/daemons/>
-pub struct Daemon<S = View> {
-    /// The object, as it was at the start or after the latest [`wait`](Daemon::wait).
-    pub object: Object<S>,
-    /// Changes of the object.
-    pub patch: Patch,
-    /// Kubernetes events about the object.
-    pub events: Events,
+context! {
+    /// The argument of daemons, which should end soon after they are told to stop.
+    ///
+    /// ```
+    /// # use kopf::Daemon;
+    /// # use std::time::Duration;
+    /// #[kopf::daemon("kopfexamples")]
+    /// async fn watch(mut d: Daemon) -> kopf::Result {
+    ///     while !d.stopped() {
+    ///         kopf::info!(d, "the size is {}", d.spec["size"]);
+    ///         d.wait(Duration::from_secs(10)).await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// The fields show the object as it was at the start or after the latest [`wait`](Daemon::wait).
+    ///
+    /// See <https://docs.kopf.dev/en/latest/daemons/>
+    pub struct Daemon<S>(task) {
+        /// Changes of the object.
+        pub patch: Patch = task.left.patch.clone(),
+        /// Kubernetes events about the object.
+        pub events: Events = Events::of(task),
+    }
 }
 
-deref!(Daemon<S> => object: Object<S>);
+context! {
+    /// The argument of work that belongs to no object. It ends as a daemon does.
+    pub struct Background(task) {}
+}
 
-impl<S: Spec> Argument for Daemon<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        let events = Events::of(task);
-        Ok(Daemon { object: Object::new(task)?, patch: task.left.patch.clone(), events })
-    }
+arguments!(Timer<S>, Daemon<S>, Background);
+
+impl<S: Spec> Timer<S> {
+    sleep!();
+    object!(S);
 }
 
 impl<S: Spec> Daemon<S> {
+    object!(S);
+
     /// Waits until the time is over, or the daemon is told to stop: true if it is. Then
     /// the daemon shows the object as it is.
     ///
@@ -86,7 +79,7 @@ impl<S: Spec> Daemon<S> {
     pub async fn wait(&mut self, time: Duration) -> crate::Result<bool> {
         self.task.wait(time, true).await;
         if !self.stopped() {
-            self.object.refresh()?;
+            self.refresh()?;
         }
         Ok(self.stopped())
     }
@@ -96,8 +89,8 @@ impl<S: Spec> Daemon<S> {
     ///
     /// Errors: [`Cancelled`](crate::Cancelled), as of [`Call::sleep`]; the spec does not fit into its type any more.
     pub async fn sleep(&mut self, time: Duration) -> crate::Result<()> {
-        self.object.call.sleep(time).await?;
-        self.object.refresh()
+        self.call().sleep(time).await?;
+        self.refresh()
     }
 
     /// Whether the daemon is to end.
@@ -109,24 +102,27 @@ impl<S: Spec> Daemon<S> {
     pub fn stop_reasons(&self) -> Vec<&'static str> {
         kopf_abi::stop_names(self.task.host.stopped(self.task.id))
     }
-}
 
-/// The argument of work that belongs to no object. It ends as a daemon does, and
-/// dereferences to [`Call`].
-pub struct Background {
-    /// What every handler gets.
-    pub call: Call,
-}
-
-deref!(Background => call: Call);
-
-impl Argument for Background {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        Ok(Background { call: Call::new(task) })
+    /// Shows the newest known body from now on.
+    fn refresh(&mut self) -> crate::Result {
+        let old = self.body.clone();
+        let task = self.task.clone();
+        self.body = View::fetched("", move || {
+            let fresh = task.host.segment(task.id, kopf_abi::tag::FRESH).ok();
+            Some(fresh.unwrap_or_else(|| old.text().into_owned()))
+        });
+        self.meta = self.body.member("metadata");
+        self.status = self.body.member("status");
+        self.labels = self.meta.member("labels");
+        self.annotations = self.meta.member("annotations");
+        self.spec = decode(self.body.member("spec"))?;
+        Ok(())
     }
 }
 
 impl Background {
+    sleep!();
+
     /// Waits until the time is over, or the work is told to stop: true if it is.
     pub async fn wait(&self, time: Duration) -> bool {
         self.task.wait(time, true).await;

@@ -1,48 +1,46 @@
 //! Filters of handlers.
 
 use crate::change::{DiffItem, diff};
+use crate::context::{context, object};
 use crate::error::Error;
-use crate::object::{Object, deref};
 use crate::task::Task;
 use crate::view::View;
 use kopf_abi::{self as abi, tag};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// What a filter may look at: the object and what happened to it. It dereferences to
-/// [`Object`].
-pub struct Cause {
-    /// The object.
-    pub object: Object,
-    /// The value that the filter is for: of the label, the annotation, or the field;
-    /// `None` if there is none, and for `when`.
-    pub value: Option<Value>,
-    /// What happened, for handlers of changes: `create`, `update`, `delete`, `resume`.
-    pub reason: String,
-    /// The type of an event; `None` in the initial listing, and where it is no event.
-    pub event_type: Option<String>,
-    /// The operation of a review; empty elsewhere.
-    pub operation: String,
-    /// The last handled state, or the value of the field before.
-    pub old: View,
-    /// The current state, or the value of the field.
-    pub new: View,
+context! {
+    /// What a filter may look at: the object and what happened to it.
+    pub struct Cause: object(task) {
+        /// The value that the filter is for: of the label, the annotation, or the field;
+        /// `None` if there is none, and for `when`.
+        pub value: Option<Value> = None,
+        /// What happened, for handlers of changes: `create`, `update`, `delete`, `resume`.
+        pub reason: String = task.call.reason.clone(),
+        /// The type of an event; `None` in the initial listing, and where it is no event.
+        pub event_type: Option<String> = task.call.event_type.clone(),
+        /// The operation of a review; empty elsewhere.
+        pub operation: String = operation(task),
+        /// The last handled state, or the value of the field before.
+        pub old: View = task.segment("old", tag::OLD),
+        /// The current state, or the value of the field.
+        pub new: View = task.segment("new", tag::NEW),
+    }
 }
 
-deref!(Cause => object: Object);
+/// The operation of a review.
+fn operation(task: &Task) -> String {
+    let operation = task.call.admission.as_ref().and_then(|admission| admission.get("operation"));
+    operation.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
 
 impl Cause {
+    object!(View);
+
     pub(crate) fn new(task: &Rc<Task>, value: &abi::Value) -> Result<Cause, Error> {
-        let operation = task.call.admission.as_ref().and_then(|admission| admission.get("operation"));
-        Ok(Cause {
-            object: Object::new(task)?,
-            value: (!value.absent).then(|| value.value.clone().unwrap_or_default()),
-            reason: task.call.reason.clone(),
-            event_type: task.call.event_type.clone(),
-            operation: operation.and_then(Value::as_str).unwrap_or_default().to_owned(),
-            old: task.segment("old", tag::OLD),
-            new: task.segment("new", tag::NEW),
-        })
+        let mut cause = Cause::of(task)?;
+        cause.value = (!value.absent).then(|| value.value.clone().unwrap_or_default());
+        Ok(cause)
     }
 
     /// The differences between old and new.

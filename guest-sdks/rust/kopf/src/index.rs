@@ -1,39 +1,36 @@
 //! Indices of objects.
 
+use crate::context::{arguments, context, object, sleep};
 use crate::error::Error;
-use crate::handler::Argument;
-use crate::object::{Object, Spec, deref};
+use crate::object::Spec;
 use crate::task::{Returned, Task};
-use crate::view::View;
 use kopf_abi as abi;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::rc::Rc;
 
-/// The argument of functions that fill an index. It dereferences to [`Object`].
-///
-/// ```
-/// # use kopf::{Indexed, Keyed};
-/// #[kopf::index("", "v1", "pods")]
-/// fn by_node(o: Indexed) -> Keyed {
-///     Keyed::new().with(o.body["spec"]["nodeName"].clone(), &o.name)
-/// }
-/// ```
-///
-/// See <https://docs.kopf.dev/en/latest/indexing/>
-#[derive(Clone)]
-pub struct Indexed<S = View> {
-    /// The object.
-    pub object: Object<S>,
+context! {
+    /// The argument of functions that fill an index.
+    ///
+    /// ```
+    /// # use kopf::{Indexed, Keyed};
+    /// #[kopf::index("", "v1", "pods")]
+    /// fn by_node(o: Indexed) -> Keyed {
+    ///     Keyed::new().with(o.body["spec"]["nodeName"].clone(), &o.name)
+    /// }
+    /// ```
+    ///
+    /// See <https://docs.kopf.dev/en/latest/indexing/>
+    #[derive(Clone)]
+    pub struct Indexed<S>(task) {}
 }
 
-deref!(Indexed<S> => object: Object<S>);
+arguments!(Indexed<S>);
 
-impl<S: Spec> Argument for Indexed<S> {
-    fn make(task: &Rc<Task>) -> Result<Self, Error> {
-        Ok(Indexed { object: Object::new(task)? })
-    }
+impl<S: Spec> Indexed<S> {
+    sleep!();
+    object!(S);
 }
 
 /// Keys and values of an object for an index. A key may have several values, and may be

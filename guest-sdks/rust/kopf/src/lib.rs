@@ -43,6 +43,7 @@ mod api;
 mod api_error;
 mod call;
 mod change;
+mod context;
 mod conversion;
 mod daemon;
 mod error;

@@ -18,6 +18,8 @@ pub enum Argument {
 
 /// An invocation.
 pub struct Call {
+    /// What handlers of all kinds have.
+    pub base: kopf::Call,
     pub spec: Rc<Spec>,
     pub argument: Argument,
     /// Calls of this handler for this object before, in this process.
@@ -26,21 +28,18 @@ pub struct Call {
     pub returned: Option<Value>,
 }
 
-impl std::ops::Deref for Call {
-    type Target = kopf::Call;
-
-    fn deref(&self) -> &kopf::Call {
-        match (&self.argument, self.object()) {
-            (Argument::Activity(a), _) => a,
-            (_, Some(object)) => object,
-            _ => unreachable!("all others have objects"),
-        }
-    }
-}
-
 impl Call {
     pub fn new(spec: &Rc<Spec>, argument: Argument) -> Call {
-        Call { spec: spec.clone(), argument, calls: 0, returned: None }
+        let base = match &argument {
+            Argument::Change(c) => c.call(),
+            Argument::Event(e) => e.call(),
+            Argument::Timer(t) => t.call(),
+            Argument::Daemon(d) => d.call(),
+            Argument::Indexed(o) => o.call(),
+            Argument::Review(r) => r.call(),
+            Argument::Activity(a) => a.call(),
+        };
+        Call { base, spec: spec.clone(), argument, calls: 0, returned: None }
     }
 
     pub fn interpreter(&self) -> &Interpreter {
@@ -48,14 +47,14 @@ impl Call {
     }
 
     /// The object; `None` in activities.
-    pub fn object(&self) -> Option<&Object> {
+    pub fn object(&self) -> Option<Object> {
         match &self.argument {
-            Argument::Change(c) => Some(c),
-            Argument::Event(e) => Some(e),
-            Argument::Timer(t) => Some(t),
-            Argument::Daemon(d) => Some(d),
-            Argument::Indexed(o) => Some(o),
-            Argument::Review(r) => Some(r),
+            Argument::Change(c) => Some(c.object()),
+            Argument::Event(e) => Some(e.object()),
+            Argument::Timer(t) => Some(t.object()),
+            Argument::Daemon(d) => Some(d.object()),
+            Argument::Indexed(o) => Some(o.object()),
+            Argument::Review(r) => Some(r.object()),
             Argument::Activity(_) => None,
         }
     }
@@ -101,8 +100,8 @@ impl Call {
             return Ok(());
         }
         let object = self.object().map(|o| format!(" {}/{}", o.namespace.as_deref().unwrap_or_default(), o.name));
-        let key = format!("calls {}{}", self.id, object.unwrap_or_default());
-        self.calls = self.operator_memo().update(&key, |old: Option<u64>| old.unwrap_or(0) + 1)? - 1;
+        let key = format!("calls {}{}", self.base.id, object.unwrap_or_default());
+        self.calls = self.base.operator_memo().update(&key, |old: Option<u64>| old.unwrap_or(0) + 1)? - 1;
         Ok(())
     }
 }

@@ -7,9 +7,9 @@ use kopf::{DiffItem, Object, Resource, Review, Value, json};
 impl Call {
     /// The line of an invocation.
     pub fn describe(&self) -> Value {
-        let mut record = json!({"handler": self.id, "retry": self.retry});
-        if !self.param.is_null() {
-            record["param"] = self.param.clone();
+        let mut record = json!({"handler": self.base.id, "retry": self.base.retry});
+        if !self.base.param.is_null() {
+            record["param"] = self.base.param.clone();
         }
         if let Some(object) = self.object() {
             record["name"] = nullable(&object.name);
@@ -24,7 +24,7 @@ impl Call {
             }
             Argument::Review(r) => review(&mut record, r),
             Argument::Activity(a) => record["activity"] = json!(a.activity),
-            _ => record["spec"] = json!(self.object().map(|object| &object.spec)),
+            _ => record["spec"] = json!(self.object().map(|object| object.spec)),
         }
         if let Argument::Event(e) = &self.argument {
             record["type"] = json!(e.event_type);
@@ -38,12 +38,12 @@ impl Call {
     /// Adds a field that the case asks for.
     fn describe_field(&self, record: &mut Value, field: &str) {
         match field {
-            "runtime" => record[field] = json!(self.runtime.as_secs_f64().round_ties_even() as u64),
+            "runtime" => record[field] = json!(self.base.runtime.as_secs_f64().round_ties_even() as u64),
             "memo" => record[field] = self.memo_document(),
             _ => {}
         }
         let Some(object) = self.object() else { return };
-        if let Some(value) = part(object, field) {
+        if let Some(value) = part(&object, field) {
             record[field] = value;
         }
     }

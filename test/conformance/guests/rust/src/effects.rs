@@ -15,7 +15,7 @@ impl Call {
     pub fn effect(&mut self, name: &str, arg: &Value) -> kopf::Result {
         match name {
             "mark" => self.mark(arg.clone(), json!({})),
-            "log" => self.log.log(level(text(arg, "level")), text(arg, "msg")),
+            "log" => self.base.log.log(level(text(arg, "level")), text(arg, "msg")),
             "memo" => self.update_memo(|memo| memo.extend(arg.as_object().cloned().unwrap_or_default()))?,
             "memo_count" => {
                 let key = arg.as_str().unwrap_or_default();
@@ -39,8 +39,8 @@ impl Call {
 
     /// Prints a line that is not of an invocation.
     pub fn mark(&self, mark: Value, more: Value) {
-        let name = self.object().map(|object| &object.name);
-        let mut record = json!({"mark": mark, "handler": self.id, "name": name});
+        let name = self.object().map(|object| object.name);
+        let mut record = json!({"mark": mark, "handler": self.base.id, "name": name});
         for (key, value) in more.as_object().into_iter().flatten() {
             record[key] = value.clone();
         }
@@ -48,11 +48,11 @@ impl Call {
     }
 
     pub fn memo_document(&self) -> Value {
-        self.memo.get(MEMO).ok().flatten().unwrap_or_else(|| json!({}))
+        self.base.memo.get(MEMO).ok().flatten().unwrap_or_else(|| json!({}))
     }
 
     fn update_memo(&self, change: impl Fn(&mut Map<String, Value>)) -> kopf::Result {
-        self.memo.update(MEMO, |old: Option<Map<String, Value>>| {
+        self.base.memo.update(MEMO, |old: Option<Map<String, Value>>| {
             let mut memo = old.unwrap_or_default();
             change(&mut memo);
             memo
@@ -63,7 +63,7 @@ impl Call {
     /// Prints the contents of indices.
     fn dump(&self, names: &Value) {
         for name in list(names).iter().filter_map(Value::as_str) {
-            let index = self.index(name);
+            let index = self.base.index(name);
             let mut content = json!({});
             for key in index.keys() {
                 content[key.to_string()] = sorted_by_repr(index.get(&key));

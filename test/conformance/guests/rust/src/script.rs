@@ -75,7 +75,7 @@ impl Call {
     fn check(&self, name: &str, want: &Value) -> bool {
         let less = |n: u64| want.as_f64().is_some_and(|limit| (n as f64) < limit);
         match (name, &self.argument) {
-            ("retry_lt", _) => less(self.retry.into()),
+            ("retry_lt", _) => less(self.base.retry.into()),
             ("calls_lt", _) => less(self.calls),
             ("name_is", _) => self.object().is_some_and(|o| *want == *o.name),
             ("reason_is", Argument::Change(c)) => *want == *c.reason,

@@ -18,7 +18,7 @@ const THREAD_HOP: Duration = Duration::from_millis(100);
 impl Call {
     pub async fn wait(&mut self, name: &str, arg: &Value) -> kopf::Result {
         match name {
-            "sleep" => Ok(self.sleep(seconds(arg)).await?),
+            "sleep" => Ok(self.base.sleep(seconds(arg)).await?),
             "loop" => self.looped(arg).await,
             "stubborn" => self.stubborn(arg).await,
             "immortal" => self.immortal(arg).await,
@@ -64,7 +64,7 @@ impl Call {
 
     /// A daemon that ignores the stopping, and reports the cancellation.
     async fn stubborn(&mut self, arg: &Value) -> kopf::Result {
-        if let Err(cancelled) = self.sleep(seconds(arg)).await {
+        if let Err(cancelled) = self.base.sleep(seconds(arg)).await {
             self.mark(json!("cancelled"), json!({}));
             return Err(cancelled.into());
         }
@@ -76,7 +76,7 @@ impl Call {
     async fn immortal(&mut self, arg: &Value) -> kopf::Result {
         let (mut left, mut cancelled) = (seconds(arg), false);
         while !left.is_zero() {
-            if self.sleep(TICK.min(left)).await.is_err() && !cancelled {
+            if self.base.sleep(TICK.min(left)).await.is_err() && !cancelled {
                 cancelled = true;
                 self.mark(json!("cancellation ignored"), json!({}));
             }

@@ -51,7 +51,7 @@ impl From<Want> for Capabilities {
 async fn requests(c: Change) -> kopf::Result<Value> {
     let mut results = Vec::new();
     for step in c.spec["do"].as_array().into_iter().flatten() {
-        let outcome = requests::make(&c, step).await;
+        let outcome = requests::make(&c.call(), step).await;
         if step["fail"] == true {
             outcome.as_ref().map_err(|err| Error::permanent(err.to_string()))?;
         }
@@ -63,7 +63,7 @@ async fn requests(c: Change) -> kopf::Result<Value> {
 /// It makes a request that takes long, and says how it ended.
 async fn daemon(d: Daemon) -> kopf::Result<Value> {
     kopf::info!(d, "the daemon asks");
-    let outcome = requests::make(&d, &d.spec["do"][0]).await;
+    let outcome = requests::make(&d.call(), &d.spec["do"][0]).await;
     if let Err(requests::Failed::Request(err)) = &outcome {
         kopf::info!(d, "the request of the daemon was cancelled code={} cancelled={}", err.code(), d.stopped());
     }
