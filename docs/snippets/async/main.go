@@ -28,17 +28,22 @@ func create(c *kopf.Change) (any, error) {
 // [context]
 
 func update(c *kopf.Change) (any, error) {
-	return nil, poll(c.Context())
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	defer cancel()
+	return nil, poll(ctx)
 }
 
 // poll knows nothing of handlers: it takes a context, as functions in Go do.
 func poll(ctx context.Context) error {
-	for range 3 {
-		if err := kopf.Sleep(ctx, time.Second); err != nil {
+	for {
+		pod, err := kopf.NewAPI(ctx, "v1", "pods").Get("db-0")
+		if err != nil || pod.Get("status", "phase").String() == "Running" {
 			return err
 		}
+		if err := kopf.Sleep(ctx, time.Second); err != nil {
+			return err // context.DeadlineExceeded after a minute
+		}
 	}
-	return nil
 }
 
 // [/context]

@@ -1,9 +1,11 @@
 package kopf
 
 import (
+	"context"
 	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/guest"
@@ -30,17 +32,41 @@ type API struct {
 	// Manager owns the fields that are applied: the name of the operator, or "kopf".
 	Manager string
 
-	task *guest.Task
+	task  *guest.Task
+	limit func() (time.Duration, error) // of each request: of the context; nil: none
+}
+
+// NewAPI is Call.API for functions that get the context of a handler, or one that is derived from
+// it. The deadline of the context limits each request. Errors of the requests: that of the context
+// if it is over; a RequestError if the context is not that of a handler.
+func NewAPI(ctx context.Context, version, plural string) API {
+	t := guest.FromContext(ctx)
+	limit := func() (time.Duration, error) {
+		_, err := taskOf(ctx)
+		left, ok := left(ctx)
+		if err != nil || !ok {
+			return 0, err
+		}
+		return left, nil
+	}
+	if t == nil {
+		return API{Version: version, Plural: plural, limit: limit}
+	}
+	a := newAPI(t, version, plural)
+	a.limit = limit
+	return a
 }
 
 // API is a client for a resource, by its version and plural: in the namespace of
 // the handled object, if it has one.
-func (c *Call) API(version, plural string) API {
+func (c *Call) API(version, plural string) API { return newAPI(c.task, version, plural) }
+
+func newAPI(t *guest.Task, version, plural string) API {
 	manager := guest.Default.Operator.Name
 	if manager == "" {
 		manager = "kopf"
 	}
-	return API{Version: version, Plural: plural, Namespace: c.task.Call.Namespace, Manager: manager, task: c.task}
+	return API{Version: version, Plural: plural, Namespace: t.Call.Namespace, Manager: manager, task: t}
 }
 
 // Get reads an object.
@@ -173,6 +199,15 @@ func (a API) send(method, name, query string, body any, contentType string) (Vie
 		call.Body = text
 		if contentType != "" {
 			call.Headers = Header{"Content-Type": {contentType}}
+		}
+	}
+	if a.limit != nil {
+		timeout, err := a.limit()
+		if err != nil {
+			return View{}, err
+		}
+		if timeout > 0 {
+			call.Timeout = secondsOf(timeout)
 		}
 	}
 	rsp, err := request(a.task, call)

@@ -46,18 +46,24 @@ func (c *Call) Started() time.Time {
 	return t.UTC()
 }
 
-// Context ends when the handler is cancelled. It is for functions that take one.
+// Context ends when the handler is cancelled: a daemon some time after it was asked to stop (see
+// CancellationBackoff), any other handler when the operator ends. It is for functions that take a
+// context: Sleep, Fetch and NewAPI, which also end at its deadline.
 func (c *Call) Context() context.Context { return c.task.Context() }
 
 // Sleep lets time pass, and the host do other work meanwhile. The error is that
 // of the context if the handler is cancelled: clean up and return then.
 func (c *Call) Sleep(d time.Duration) error { return sleep(c.task, d) }
 
-// Sleep is Call.Sleep for functions that get the context of a handler. Without
-// such a context it is time.Sleep.
+// Sleep is Call.Sleep for functions that get the context of a handler, or one that is derived from
+// it. It ends at the deadline of the context, too. Without the context of a handler it waits as
+// time.Sleep does. Errors: that of the context.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if t := guest.FromContext(ctx); t != nil {
-		return sleep(t, d)
+		return sleepUntil(ctx, t, d)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -67,6 +73,20 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// sleepUntil waits until the time is over, or the deadline of the context.
+func sleepUntil(ctx context.Context, t *guest.Task, d time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
+		if err := sleep(t, time.Until(deadline)); err != nil {
+			return err
+		}
+		return context.DeadlineExceeded
+	}
+	if err := sleep(t, d); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // sleep waits until the time is over.

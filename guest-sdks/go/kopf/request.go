@@ -1,6 +1,7 @@
 package kopf
 
 import (
+	"context"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -41,7 +42,43 @@ func (r *Response) JSON() View { return JSON(r.Body) }
 //	rsp, err := c.Fetch(kopf.Request{URL: "https://api.example.com/v1/things"})
 //
 // Errors: a RequestError if there is no answer. Statuses are none.
-func (c *Call) Fetch(r Request) (*Response, error) {
+func (c *Call) Fetch(r Request) (*Response, error) { return fetch(c.task, r) }
+
+// Fetch is Call.Fetch for functions that get the context of a handler, or one that is derived from
+// it. The deadline of the context limits the request, as Request.Timeout does.
+//
+// Errors: that of the context if it is over; a RequestError if there is no answer, or if the
+// context is not that of a handler.
+func Fetch(ctx context.Context, r Request) (*Response, error) {
+	t, err := taskOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if left, ok := left(ctx); ok && (r.Timeout <= 0 || left < r.Timeout) {
+		r.Timeout = left
+	}
+	return fetch(t, r)
+}
+
+// left is the time until the deadline of a context. It is never zero, which would be no limit.
+func left(ctx context.Context) (time.Duration, bool) {
+	deadline, ok := ctx.Deadline()
+	return max(time.Until(deadline), time.Millisecond), ok
+}
+
+// taskOf is the task that a context was made for.
+func taskOf(ctx context.Context) (*guest.Task, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t := guest.FromContext(ctx)
+	if t == nil {
+		return nil, &RequestError{Code: RequestInvalid, Message: "the context is not that of a handler: see Call.Context", kind: abi.ErrorPermanent}
+	}
+	return t, nil
+}
+
+func fetch(t *guest.Task, r Request) (*Response, error) {
 	body, encoding, contentType, err := bodyOf(r.Body)
 	if err != nil {
 		return nil, err
@@ -62,7 +99,7 @@ func (c *Call) Fetch(r Request) (*Response, error) {
 	if r.Timeout > 0 {
 		call.Timeout = secondsOf(r.Timeout)
 	}
-	return request(c.task, call)
+	return request(t, call)
 }
 
 // request hands a request to the host and waits for the answer.
