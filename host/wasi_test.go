@@ -74,8 +74,13 @@ func TestOutputIsLimited(t *testing.T) {
 // TestOutputLimitReports: dropped lines are reported once a second, and not at all when nothing is dropped.
 func TestOutputLimitReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards reported
 		var reported []int64
-		o := newOutputLimit(NewOutputBucket(1000), func(lines int64) { reported = append(reported, lines) })
+		o := newOutputLimit(NewOutputBucket(1000), func(lines int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported, lines)
+		})
 		for range 10 { // one each tenth of a second, with room for less than five a second
 			for range 2 {
 				o.allow(200 - lineCost)
@@ -89,6 +94,8 @@ func TestOutputLimitReports(t *testing.T) {
 			t.Error("a second's worth is not what can come at once")
 		}
 		o.flush()
+		mu.Lock()
+		defer mu.Unlock()
 		if want := []int64{12, 1}; !slices.Equal(reported, want) || o.dropped.Load() != 13 {
 			t.Errorf("reported: %v, want %v; %d in all", reported, want, o.dropped.Load())
 		}

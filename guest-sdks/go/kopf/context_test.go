@@ -18,8 +18,10 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	cancel()
 	calls := map[string]func(ctx context.Context) error{
 		"sleep": func(ctx context.Context) error { return kopf.Sleep(ctx, time.Hour) },
-		"fetch": func(ctx context.Context) error { return second(kopf.Fetch(ctx, kopf.Request{URL: "https://example.com"})) },
-		"api":   func(ctx context.Context) error { return second(kopf.NewAPI(ctx, "v1", "pods").Get("p")) },
+		"fetch": func(ctx context.Context) error {
+			return second(kopf.Fetch(ctx, kopf.Request{URL: "https://example.com"}))
+		},
+		"api": func(ctx context.Context) error { return second(kopf.NewAPI(ctx, "v1", "pods").Get("p")) },
 	}
 	for name, call := range calls {
 		if err := call(over); !errors.Is(err, context.Canceled) {

@@ -55,6 +55,7 @@ func ExampleJoin() {
 	kopf.OnCreate("volumes", func(*kopf.Change) (any, error) { return nil, nil }, kopf.ID("provision"), patient, filtered)
 	kopf.OnTimer("volumes", func(*kopf.Timer) (any, error) { return nil, nil }, kopf.ID("check"), patient, filtered,
 		kopf.Interval(time.Hour))
+	// Output:
 }
 
 func ExampleNested() {
