@@ -48,16 +48,6 @@ func ExampleTemporary() {
 	// true
 }
 
-func ExampleJoin() {
-	patient := kopf.Join(kopf.Retries(10), kopf.Backoff(time.Minute))
-	filtered := kopf.Join(kopf.Label("app", "web"), kopf.Annotation("example.com/paused", kopf.Absent))
-
-	kopf.OnCreate("volumes", func(*kopf.Change) (any, error) { return nil, nil }, kopf.ID("provision"), patient, filtered)
-	kopf.OnTimer("volumes", func(*kopf.Timer) (any, error) { return nil, nil }, kopf.ID("check"), patient, filtered,
-		kopf.Interval(time.Hour))
-	// Output:
-}
-
 func ExampleNested() {
 	body := kopf.Map{}
 	kopf.Nested(body, "metadata", "labels")["app"] = "web"
