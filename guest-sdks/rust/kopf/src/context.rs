@@ -2,13 +2,14 @@
 //! and `c.patch` are fields of one type; these macros write them once.
 
 /// Defines an argument of handlers, with its own fields and how they are made of a task: for an
-/// object with a typed spec (`Name<S>`), for an object (`Name: object`), or for none (`Name`).
+/// object with a typed spec (`Name<S>`), for an object (`Name: object`), or for none (`Name`). What
+/// several fields are made of has a name, too: `(task, name = value)`.
 macro_rules! context {
-    ($(#[$meta:meta])* pub struct $name:ident<S>($task:ident) { $($own:tt)* }) => {
-        $crate::context::context!(@object [$(#[$meta])*] $name [<S = $crate::View>] [<S: $crate::Spec>] [<S>] S, $task, $($own)*);
+    ($(#[$meta:meta])* pub struct $name:ident<S>($task:ident $(, $local:ident = $init:expr)?) { $($own:tt)* }) => {
+        $crate::context::context!(@object [$(#[$meta])*] $name [<S = $crate::View>] [<S: $crate::Spec>] [<S>] S, $task, [$(let $local = $init;)?] $($own)*);
     };
     ($(#[$meta:meta])* pub struct $name:ident: object($task:ident) { $($own:tt)* }) => {
-        $crate::context::context!(@object [$(#[$meta])*] $name [] [] [] $crate::View, $task, $($own)*);
+        $crate::context::context!(@object [$(#[$meta])*] $name [] [] [] $crate::View, $task, [] $($own)*);
     };
     ($(#[$meta:meta])* pub struct $name:ident($task:ident) {
         $($(#[$doc:meta])* pub $field:ident: $type:ty = $value:expr,)*
@@ -41,7 +42,7 @@ macro_rules! context {
             $crate::context::calls!();
         }
     };
-    (@object [$($meta:tt)*] $name:ident [$($default:tt)*] [$($bound:tt)*] [$($param:tt)*] $spec:ty, $task:ident,
+    (@object [$($meta:tt)*] $name:ident [$($default:tt)*] [$($bound:tt)*] [$($param:tt)*] $spec:ty, $task:ident, [$($first:tt)*]
         $($(#[$doc:meta])* pub $field:ident: $type:ty = $value:expr,)*) => {
         $($meta)*
         pub struct $name $($default)* {
@@ -88,6 +89,7 @@ macro_rules! context {
                 let $crate::Call { id, param, retry, runtime, log, memo, task } = $crate::Call::new($task);
                 let body = $task.body.clone().unwrap_or_else($crate::View::nothing);
                 let meta = body.member("metadata");
+                $($first)*
                 Ok($name {
                     $($field: $value,)*
                     spec: $crate::object::decode(body.member("spec"))?,

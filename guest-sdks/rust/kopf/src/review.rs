@@ -4,7 +4,6 @@ use crate::change::{DiffItem, diff};
 use crate::context::{arguments, context, object, sleep};
 use crate::object::Spec;
 use crate::patch::Patch;
-use crate::task::Task;
 use crate::view::View;
 use kopf_abi::{Admission, Field, tag};
 use serde_json::Value;
@@ -25,34 +24,29 @@ context! {
     /// ```
     ///
     /// See <https://docs.kopf.dev/en/latest/admission/>
-    pub struct Review<S>(task) {
+    pub struct Review<S>(task, request = Admission::read(task.call.admission.clone().unwrap_or_default())) {
         /// The object before, in updates and deletions.
         pub old: View = task.segment("old", tag::OLD),
         /// The object after, in creations and updates.
         pub new: View = task.segment("new", tag::NEW),
         /// `CREATE`, `UPDATE`, `DELETE`, `CONNECT`.
-        pub operation: String = asked(task).operation,
+        pub operation: String = request.operation,
         /// `None` for the object itself.
-        pub subresource: Option<String> = Some(asked(task).subresource).filter(|name| !name.is_empty()),
+        pub subresource: Option<String> = Some(request.subresource).filter(|name| !name.is_empty()),
         /// There must be no side effects.
-        pub dry_run: bool = asked(task).dryrun,
+        pub dry_run: bool = request.dryrun,
         /// Who asks: `username`, `uid`, `groups`, `extra`.
-        pub user_info: Value = asked(task).userinfo.unwrap_or_default(),
+        pub user_info: Value = request.userinfo.unwrap_or_default(),
         /// Of the request.
-        pub headers: BTreeMap<String, Vec<String>> = asked(task).headers,
+        pub headers: BTreeMap<String, Vec<String>> = request.headers,
         /// Of the client's certificate, if there is one.
-        pub ssl_peer: Value = asked(task).sslpeer.unwrap_or_default(),
+        pub ssl_peer: Value = request.sslpeer.unwrap_or_default(),
         /// Changes of the object, by mutating handlers.
         pub patch: Patch = task.left.patch.clone(),
     }
 }
 
 arguments!(Review<S>);
-
-/// The request of a review.
-fn asked(task: &Task) -> Admission {
-    Admission::read(task.call.admission.clone().unwrap_or_default())
-}
 
 impl<S: Spec> Review<S> {
     sleep!();
