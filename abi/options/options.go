@@ -11,7 +11,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 )
 
-//go:generate go run ./internal/rust ../../guest-sdks/rust/kopf-macros/src/table.rs
+//go:generate go run ./internal/tables rust ../../guest-sdks/rust/kopf-macros/src/table.rs
+//go:generate go run ./internal/tables javascript ../../engines/javascript/lib/options.js
 
 // Option is an option of handlers.
 type Option struct {

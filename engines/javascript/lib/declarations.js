@@ -1,15 +1,16 @@
 // What a script declares: handlers, and facts about the operator.
 
 import { EVERYTHING, declared } from "kopf/filters";
+import { OPTIONS } from "kopf/options";
 
 const KINDS = ["create", "update", "delete", "resume", "field", "event", "validate", "mutate", "convert",
   "startup", "cleanup", "login", "probe"];
 const ACTIVITIES = ["startup", "cleanup", "login", "probe"];
 const SELECTORS = ["group", "version", "kind", "plural", "singular", "shortcut", "category"];
-const PLAIN = ["id", "param", "errors", "timeout", "retries", "backoff", "optional", "deleted", "interval", "sharp",
-  "idle", "cancellation_backoff", "cancellation_timeout", "cancellation_polling", "operations", "subresource",
-  "persistent", "side_effects", "ignore_failures", "from", "to"];
 const FILTERS = ["value", "old", "new", "when", "initial_delay"];
+// What has a form or a source of its own: see Handler.
+const OTHERS = ["kind", "fn", "resource", "field", "labels", "annotations", ...FILTERS];
+const PLAIN = OPTIONS.filter((name) => !OTHERS.includes(name));
 
 const handlers = [];
 const facts = { sdk: "javascript", operator: {} };

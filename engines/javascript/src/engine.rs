@@ -19,6 +19,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("kopf/host", include_str!("../lib/host.js")),
     ("kopf/kwargs", include_str!("../lib/kwargs.js")),
     ("kopf/logging", include_str!("../lib/logging.js")),
+    ("kopf/options", include_str!("../lib/options.js")),
     ("kopf/patches", include_str!("../lib/patches.js")),
     ("kopf/settings", include_str!("../lib/settings.js")),
     ("kopf/stores", include_str!("../lib/stores.js")),
