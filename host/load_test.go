@@ -51,7 +51,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"component", component, "component"},
 		{"other version", []byte("\x00asm\x02\x00\x00\x00"), "version of the binary format"},
 		{"cut", guest.Encode()[:100], "malformed"},
-		{"no marker", guest.Without("kopf_abi_v1").Encode(), "no Kopf guest: it does not export kopf_abi_v1"},
+		{"no marker", guest.Without("kopf_abi_v1").Encode(), "not a Kopf guest: it does not export kopf_abi_v1"},
 		{"newer", guest.Without("kopf_abi_v1").With(asm.Func{Export: "kopf_abi_v2"}).Encode(), "speaks version 2 of the ABI"},
 		{"marker of another type", guest.With(asm.Func{Export: "kopf_abi_v1", Params: []byte{asm.I32}}).Encode(), "its export kopf_abi_v1 has the type (i32) -> ()"},
 		{"no memory", noMemory.Encode(), "does not export memory"},

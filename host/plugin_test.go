@@ -217,7 +217,7 @@ func TestOtherModulesAreNoPlugins(t *testing.T) {
 		want   string
 	}{
 		"no start":          {good.Without("kopf_start"), "not kopf_start"},
-		"no register":       {good.Without("kopf_register"), "a plugin of Extism, but no Kopf guest: it exports kopf_start"},
+		"no register":       {good.Without("kopf_register"), "a plugin of Extism, but not a Kopf guest: it exports kopf_start"},
 		"a type":            {wrong, "its export kopf_start has the type (i64) -> i32"},
 		"no memory":         {noMemory, "does not export its memory"},
 		"functions of kopf": {foreign, "kopf.log, which this host does not provide"},

@@ -71,7 +71,7 @@ func load(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) 
 // error or continues as an anonymous user.
 func complete(raw *clientcmdapi.Config) error {
 	if clientcmdapi.IsConfigEmpty(raw) {
-		return errors.New("there is no configuration of a cluster in it, or no such file: set KUBECONFIG to the file that has one")
+		return errors.New("the file is missing or has no configuration of a cluster: set KUBECONFIG to a file that has one")
 	}
 	if raw.CurrentContext == "" {
 		return errors.New("no current-context is set: run kubectl config use-context")

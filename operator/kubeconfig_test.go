@@ -17,7 +17,7 @@ func TestBadKubeconfigs(t *testing.T) {
 		return head + cluster + context + "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, " + text + "}}}]}"
 	}
 	tests := []struct{ name, text, want string }{
-		{"nothing", "", `config: there is no configuration of a cluster in it, or no such file`},
+		{"nothing", "", `config: the file is missing or has no configuration of a cluster`},
 		{"no context is chosen", "{" + cluster + context + "users: [{name: u, user: {token: t}}]}", `config: no current-context is set`},
 		{"no such context", head + cluster + "users: [{name: u, user: {token: t}}]}", `config: the current-context "x" is not among its contexts`},
 		{"no such cluster", head + context + "users: [{name: u, user: {token: t}}]}", `config: the context "x" refers to the cluster "c", which does not exist`},

@@ -15,7 +15,7 @@ func TestTrimming(t *testing.T) {
 	}{
 		{"nothing has happened", trimIdle, 0, false},
 		{"a listing", trimIdle, 900, false},
-		{"which goes on", trimIdle, 10_000, false},
+		{"which continues", trimIdle, 10_000, false},
 		{"and is over", trimIdle, 10_000, true},
 		{"nothing more", time.Hour, 10_000, false},
 		{"a few", trimIdle, 10_500, false},

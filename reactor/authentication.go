@@ -43,7 +43,7 @@ func (op *Operator) authenticate(ctx context.Context, again bool) (found map[str
 	if len(found) == 0 {
 		log.Warn().Msg(title + " has failed: no credentials were retrieved from the login handlers.")
 		if len(e.Registry.Activities[abi.KindLogin]) == 0 {
-			return nil, fmt.Errorf("%w: there are none in %s", credentials.ErrDepleted, op.places()) // a retry finds no others
+			return nil, fmt.Errorf("%w: none in %s", credentials.ErrDepleted, op.places()) // a retry finds no others
 		}
 	} else {
 		log.Info().Msg(title + " has finished.")

@@ -36,7 +36,7 @@ func TestMistakes(t *testing.T) {
 		{"annotate native", exitError, "but a native program"},
 		{"run text.wat -n x", exitError, "but WebAssembly as text"},
 		{"run empty.wasm -n x", exitError, "it is empty"},
-		{"run foreign.wasm -n x", exitError, "it is no Kopf guest: it does not export kopf_abi_v1"},
+		{"run foreign.wasm -n x", exitError, "it is not a Kopf guest: it does not export kopf_abi_v1"},
 		{"run component.wasm -n x", exitError, "a WebAssembly component, not a core module"},
 		{"run . -n x", exitError, "is a directory"},
 		{"run missing.wasm -n x", exitError, "missing.wasm: no such file"},

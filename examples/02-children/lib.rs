@@ -34,7 +34,7 @@ async fn apply_claim(c: Change) -> kopf::Result<Value> {
         Ok(applied) => Ok(json!({"claim": applied["metadata"]["name"]})),
         Err(err @ ApiError::Invalid(_)) => Err(Error::permanent("the claim cannot be changed").because(err)),
         Err(err @ ApiError::Conflict(_)) => {
-            Err(Error::permanent("somebody else has a claim of this name").because(err))
+            Err(Error::permanent("another manager owns the claim of this name").because(err))
         }
         Err(err) => Err(err.into()),
     }

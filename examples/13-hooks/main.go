@@ -1,5 +1,5 @@
-// Command 13-hooks shows the life of an operator: it prepares itself, logs in, tells
-// how it is, and says good-bye.
+// Command 13-hooks shows the life of an operator: it prepares itself, logs in,
+// reports its health, and says good-bye.
 package main
 
 import (

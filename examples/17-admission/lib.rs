@@ -6,7 +6,7 @@ use kopf::{Error, Review};
 fn check_replicas(r: Review) -> kopf::Result {
     match r.spec["replicas"].as_u64() {
         Some(11..) => return Err(Error::admission("there can be at most 10 replicas").code(422)),
-        None | Some(0) => r.warn("nobody will serve this website"),
+        None | Some(0) => r.warn("no replica will serve this website"),
         _ => {}
     }
     Ok(())

@@ -13,7 +13,7 @@ func checkReplicas(r *kopf.Review) error {
 	case n > 10:
 		return kopf.Denied("there can be at most 10 replicas", 422)
 	case n == 0:
-		r.Warn("nobody will serve this website")
+		r.Warn("no replica will serve this website")
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 
 kopf.on.validate("websites.example.com", { id: "check-replicas" }, ({ spec, warnings }) => {
   if (spec.replicas > 10) throw new kopf.AdmissionError("there can be at most 10 replicas", 422);
-  if (spec.replicas === 0) warnings.push("nobody will serve this website");
+  if (spec.replicas === 0) warnings.push("no replica will serve this website");
 });
 
 kopf.on.mutate("websites.example.com", { id: "fill-in", operations: ["CREATE", "UPDATE"] }, ({ spec, patch, userinfo }) => {

@@ -33,8 +33,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestZeroIsNoDefault: 0 bytes of variables are none, and an absent limit is the default.
-func TestZeroIsNoDefault(t *testing.T) {
+// TestZeroIsNotTheDefault: 0 bytes of variables allow none, and an absent limit is the default.
+func TestZeroIsNotTheDefault(t *testing.T) {
 	for text, want := range map[string]extism.ManifestMemory{
 		``:                              {MaxHttpResponseBytes: -1, MaxVarBytes: -1},
 		`,"memory":{}`:                  {MaxHttpResponseBytes: -1, MaxVarBytes: -1},

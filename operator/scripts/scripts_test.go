@@ -84,6 +84,6 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("it declares what the engine does: %v, %v", d, err)
 	}
 	if _, err := Embed([]byte("text"), "op.js", nil); err == nil {
-		t.Error("an engine that is no module is taken")
+		t.Error("an engine that is not a module is accepted")
 	}
 }

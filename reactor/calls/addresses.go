@@ -83,11 +83,11 @@ func (t trust) control(name string, own func() ([]netip.Addr, error)) func(netwo
 func (t trust) reason(a netip.Addr, own []netip.Addr) string {
 	switch {
 	case t == loopback:
-		return "it is no loopback address"
+		return "it is not a loopback address"
 	case !named.allows(a, own):
-		return "it is that of the machine or of its cloud; such addresses are granted as they are only"
+		return "it belongs to the machine or its cloud; grant the address itself"
 	}
-	return "it is no public one, and only a pattern covers the name; grant it by its name"
+	return "it is not public, and only a pattern covers the name; grant the name itself"
 }
 
 // interfaces caches the addresses of the machine's own interfaces: guests connect often,

@@ -106,7 +106,7 @@ func TestNetworksHaveSources(t *testing.T) {
 	for _, n := range slices.Concat(machineNetworks, privateNetworks) {
 		prefix, err := netip.ParsePrefix(n.prefix)
 		if err != nil || prefix != prefix.Masked() {
-			t.Errorf("%s is no network: %v", n.prefix, err)
+			t.Errorf("%s is not a network: %v", n.prefix, err)
 		}
 		if source, err := url.Parse(n.source); n.name == "" || err != nil || source.Scheme != "https" {
 			t.Errorf("%s: name %q, source %q", n.prefix, n.name, n.source)
@@ -121,7 +121,7 @@ func TestNamesDoNotLeadToInterfacesOfTheMachine(t *testing.T) {
 		control := trusted.control("x.test", func() ([]netip.Addr, error) { return []netip.Addr{own}, nil })
 		for address, allowed := range map[string]bool{"93.184.216.34:443": false, "[::ffff:93.184.216.34]:443": false, "93.184.216.35:443": true} {
 			err := control("tcp", address, nil)
-			if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "that of the machine") {
+			if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "belongs to the machine") {
 				t.Errorf("trust %d, %s: %v", trusted, address, err)
 			}
 		}

@@ -30,7 +30,7 @@ func bodyOf(call *abi.Call, limit int) ([]byte, error) {
 	case call.Encoding == abi.EncodingBase64 && (isText || len(body) == 0):
 		decoded, err := base64.StdEncoding.DecodeString(string(body))
 		if err != nil {
-			return nil, invalid("the body is no base64: %v", err)
+			return nil, invalid("the body is not base64: %v", err)
 		}
 		body = decoded
 	case call.Encoding != "":

@@ -36,8 +36,8 @@ func TestParseRule(t *testing.T) {
 		{"watch", "get,watch:pods", "", `unknown verb "watch"`},
 		{"empty verb", ",get:pods", "", `unknown verb ""`},
 		{"empty resource", "get:pods,", "", "without a name"},
-		{"empty namespace", "get:pods:", "", "no pattern of namespaces"},
-		{"broken pattern", "get:pods:[a", "", "no pattern of namespaces"},
+		{"empty namespace", "get:pods:", "", "not a pattern of namespaces"},
+		{"broken pattern", "get:pods:[a", "", "not a pattern of namespaces"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func hostOf(u *url.URL) (Host, error) {
 		name = address.String()
 	}
 	if name == "" || strings.ContainsFunc(name, notInHosts) {
-		return Host{}, fmt.Errorf("%q is no host name", shown(u.Hostname()))
+		return Host{}, fmt.Errorf("%q is not a host name", shown(u.Hostname()))
 	}
 	return Host{u.Scheme, name, port}, nil
 }

@@ -87,7 +87,7 @@ func (r Rule) check() error {
 	}
 	for _, namespace := range r.Namespaces {
 		if _, err := path.Match(namespace, ""); err != nil || namespace == "" {
-			return fmt.Errorf("%q is no pattern of namespaces", namespace)
+			return fmt.Errorf("%q is not a pattern of namespaces", namespace)
 		}
 	}
 	return nil

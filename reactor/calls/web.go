@@ -99,7 +99,7 @@ func (g Grants) allowsURL(u *url.URL) error {
 		return invalid("%v", err)
 	}
 	if strings.Contains(host.Name, all) {
-		return invalid("%q is no host name", shown(host.Name))
+		return invalid("%q is not a host name", shown(host.Name))
 	}
 	if slices.ContainsFunc(g.Hosts, func(granted Host) bool { return granted.covers(host) }) {
 		return nil

@@ -127,10 +127,10 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSilentClientsLockNoneOut connects 1,000 clients that send nothing to a server with
+// TestSilentClientsDoNotLockOutOthers connects 1,000 clients that send nothing to a server with
 // room for 50 connections. After each, another client is served over its own connections,
 // and keeps those that it has used.
-func TestSilentClientsLockNoneOut(t *testing.T) {
+func TestSilentClientsDoNotLockOutOthers(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -199,5 +199,5 @@ func (t *timestamp) UnmarshalJSON(data []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("expiration: %q is no time like 2099-12-31T23:59:59", *text)
+	return fmt.Errorf("expiration: %q is not a time like 2099-12-31T23:59:59", *text)
 }

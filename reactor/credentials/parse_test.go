@@ -101,7 +101,7 @@ func TestBadResultsOfLoginHandlers(t *testing.T) {
 		{"unknown login", `{"login":"root"}`, `the host has no login "root"`},
 		{"more than limits", `{"login":"kubeconfig","token":"t"}`, "can be limited by priority, expiration and default_namespace only"},
 		{"impersonation", `{"login":"kubeconfig","username":"root"}`, "can be limited by"},
-		{"no time", `{"expiration":"soon"}`, `expiration: "soon" is no time like`},
+		{"no time", `{"expiration":"soon"}`, `expiration: "soon" is not a time like`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -217,7 +217,7 @@ func (v *Vault) fill(infos map[string]Info, now time.Time) error {
 
 func (v *Vault) depleted() error {
 	if v.cause == nil {
-		return fmt.Errorf("%w: there are none from the login handlers", ErrDepleted)
+		return fmt.Errorf("%w: the login handlers return none", ErrDepleted)
 	}
 	return fmt.Errorf("%w: %w", ErrDepleted, v.cause)
 }

@@ -99,7 +99,7 @@ func TestRefusedCredentialsAreReplacedOnce(t *testing.T) {
 		select {
 		case <-old.Gone():
 		default:
-			t.Error("whoever uses the old credentials is not told")
+			t.Error("the user of the old credentials gets no signal")
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestDepletion(t *testing.T) {
 		logins []map[string]Info
 		want   string
 	}{
-		{"nothing", []map[string]Info{{}}, "ran out of valid credentials: there are none from the login handlers"},
+		{"nothing", []map[string]Info{{}}, "ran out of valid credentials: the login handlers return none"},
 		{"expired before", []map[string]Info{{"x": later(token("a"), time.Unix(1, 0).UTC())}}, `ran out of valid credentials: those of "x" have expired at 1970-01-01T00:00:01Z`},
 		{"the same again", []map[string]Info{{"x": token("a")}, {"x": token("a")}}, "ran out of valid credentials: 401"},
 		{"the same, but longer", []map[string]Info{{"x": token("a")}, {"x": later(token("a"), time.Now().Add(time.Hour))}}, "ran out of valid credentials: 401"},

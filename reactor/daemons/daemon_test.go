@@ -71,7 +71,7 @@ func TestEndsOfDaemons(t *testing.T) {
 					b.stop(abi.StopOperatorExiting)
 				}
 				if after := b.stopper.Bits() &^ abi.StopOperatorExiting; after != before {
-					t.Errorf("it was abandoned, but then told %v", abi.StopNames(after))
+					t.Errorf("it was abandoned, but then got %v", abi.StopNames(after))
 				}
 				time.Sleep(abandonGrace + time.Second)
 				synctest.Wait()
@@ -96,8 +96,8 @@ func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 		{"a temporary error", []string{later, later, `{"step":"done"}`}, "[0 5 10]", "has exited on its own"},
 		{"a permanent error", []string{`{"step":"done","error":{"kind":"permanent","message":"no"}}`}, "[0]", "has exited on its own"},
 		{"an arbitrary error", []string{`{"step":"done","error":{"kind":"arbitrary","message":"no"}}`, `{"step":"done"}`}, "[0 60]", "has exited on its own"},
-		{"told to end while it waits", []string{`{"step":"wait","stoppable":true}`}, "[0]", "has exited on request and will not be retried or restarted"},
-		{"told to end between attempts", []string{`{"step":"done","error":{"kind":"temporary","message":"later","delay":500}}`}, "[0]", "has exited on request"},
+		{"asked to end while it waits", []string{`{"step":"wait","stoppable":true}`}, "[0]", "has exited on request and will not be retried or restarted"},
+		{"asked to end between attempts", []string{`{"step":"done","error":{"kind":"temporary","message":"later","delay":500}}`}, "[0]", "has exited on request"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,8 +170,8 @@ func TestWaitsOfDaemons(t *testing.T) {
 	}{
 		{"its time", `{"step":"wait","seconds":5,"stoppable":true}`, 0, 0, false, `{}`, 5, 0},
 		{"no time", `{"step":"wait","seconds":0}`, 0, 0, false, `{}`, 0, 0},
-		{"told to stop", `{"step":"wait","seconds":50,"stoppable":true}`, 0, stopped, false, `{"stopped":["resource_deleted"]}`, 10, 0},
-		{"was told to stop", `{"step":"wait","seconds":50,"stoppable":true}`, stopped, 0, false, `{"stopped":["resource_deleted"]}`, 0, 0},
+		{"asked to stop", `{"step":"wait","seconds":50,"stoppable":true}`, 0, stopped, false, `{"stopped":["resource_deleted"]}`, 10, 0},
+		{"was asked to stop", `{"step":"wait","seconds":50,"stoppable":true}`, stopped, 0, false, `{"stopped":["resource_deleted"]}`, 0, 0},
 		{"does not want to know", `{"step":"wait","seconds":50}`, 0, stopped, false, `{}`, 50, 0},
 		{"is cancelled", `{"step":"wait","seconds":50}`, 0, cancelled, false, `{"cancelled":true}`, 10, 1},
 		{"was cancelled", `{"step":"wait"}`, cancelled, 0, false, `{"cancelled":true}`, 0, 1},
@@ -219,7 +219,7 @@ func TestDaemonsBySettings(t *testing.T) {
 	tests := []struct {
 		name     string
 		settings map[string]string
-		told     time.Duration // until the daemon is asked to stop
+		asked    time.Duration // until the daemon is asked to stop
 		polling  time.Duration
 	}{
 		{"defaults", nil, time.Second, time.Minute},
@@ -238,8 +238,8 @@ func TestDaemonsBySettings(t *testing.T) {
 				}
 				began := time.Now()
 				delay := d.stopStep(s, abi.StopFiltersMismatch)
-				if took := time.Since(began); took != tt.told {
-					t.Errorf("waits %v for the end, want %v", took, tt.told)
+				if took := time.Since(began); took != tt.asked {
+					t.Errorf("waits %v for the end, want %v", took, tt.asked)
 				}
 				if delay == nil || *delay != tt.polling {
 					t.Errorf("looks again after %v, want %v", delay, tt.polling)

@@ -81,14 +81,14 @@ func (b *life) live(ctx context.Context, next phase) {
 
 // end ends a life.
 func (b *life) end() {
-	told := b.stopper.IsSet()
+	asked := b.stopper.IsSet()
 	// In Kopf, a timer that has failed for good keeps running, so its object keeps the
 	// finalizer.
 	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
 	b.memory.ended(b.daemon, failed)
 	b.stopper.Set(abi.StopDone)
 	close(b.done)
-	if told && !b.patched {
+	if asked && !b.patched {
 		b.nudge() // the worker checks whether the daemon has ended
 	}
 	b.kill() // releases the context

@@ -109,7 +109,7 @@ func TestWaitingIsBegun(t *testing.T) {
 			}()
 			_, _ = full.Enter(context.Background(), &registries.Handler{}, d.stopper.Waits)
 		}},
-		{"no more, as it is told to stop", func(d *daemon, _ guests.Env) { d.stopper.Set(abi.StopOperatorExiting) }},
+		{"no more, after the request to stop", func(d *daemon, _ guests.Env) { d.stopper.Set(abi.StopOperatorExiting) }},
 		{"no more, as it has ended", func(d *daemon, _ guests.Env) { close(d.done) }},
 	}
 	for _, test := range tests {
@@ -146,9 +146,9 @@ func TestBeginningIsNotMissed(t *testing.T) {
 	})
 }
 
-// TestWaitOfAnEndingDaemonIsNoRest checks the wait of a stopped daemon for an instance: it
+// TestWaitOfAnEndingDaemonIsNotARest checks the wait of a stopped daemon for an instance: it
 // does not count as rest.
-func TestWaitOfAnEndingDaemonIsNoRest(t *testing.T) {
+func TestWaitOfAnEndingDaemonIsNotARest(t *testing.T) {
 	own := stoppers.New()
 	own.Set(abi.StopOperatorExiting)
 	rest := own.Resting()

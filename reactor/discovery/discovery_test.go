@@ -135,7 +135,7 @@ func TestScan(t *testing.T) {
 			}
 			var incomplete *Incomplete
 			if err != nil && errors.As(err, &incomplete) != (resources != nil) {
-				t.Errorf("%d resources beside %v", len(resources), err)
+				t.Errorf("%d resources in addition to %v", len(resources), err)
 			}
 		})
 	}

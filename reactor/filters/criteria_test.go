@@ -26,7 +26,7 @@ func TestParseRefuses(t *testing.T) {
 		{"new for events", abi.Handler{Kind: abi.KindEvent, Field: field, New: raw(`1`)}, "only for update and field"},
 		{"a label of null", abi.Handler{Kind: abi.KindEvent, Labels: map[string]abi.Raw{"a": raw(`null`)}}, `labels "a"`},
 		{"an annotation of null", abi.Handler{Kind: abi.KindEvent, Annotations: map[string]abi.Raw{"b": nil}}, `annotations "b"`},
-		{"when that is no function", abi.Handler{Kind: abi.KindEvent, When: raw(`true`)}, "when must be a function"},
+		{"when that is not a function", abi.Handler{Kind: abi.KindEvent, When: raw(`true`)}, "when must be a function"},
 		{"no operations", abi.Handler{Kind: abi.KindValidate, Operations: []string{}}, "operations are empty"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestAttempt(t *testing.T) {
 		{name: "too many attempts", options: `"retries":2`, retries: 2, final: true, failed: true, delay: never, message: "Handler 'fn' has exceeded 2 retries."},
 		{name: "too late", options: `"timeout":2`, runtime: 3 * time.Second, final: true, failed: true, delay: never, message: "Handler 'fn' has timed out after 0:00:03."},
 		{name: "an unknown step", step: `{"step":"dance"}`, failed: true, delay: 60, message: `guest failed: an unknown step "dance"`},
-		{name: "a patch that is no object", step: `{"step":"done","patch":[1]}`, failed: true, delay: 60, message: "guest failed: the patch of 'fn'"},
+		{name: "a patch that is not an object", step: `{"step":"done","patch":[1]}`, failed: true, delay: 60, message: "guest failed: the patch of 'fn'"},
 		{
 			name: "children that are not pending", step: `{"step":"done","error":{"kind":"children","message":""}}`, failed: true, delay: 60,
 			message: "the handler says that its children are pending, but they are not",
@@ -179,7 +179,7 @@ func TestWaitingHandlerIsCancelledAtExit(t *testing.T) {
 					t.Errorf("error %v, cancelled %d times, %d tasks left", err, guest.Cancelled, guest.Alive)
 				}
 				if len(guest.Answers) == 0 || !guest.Answers[0].Cancelled {
-					t.Errorf("the task was not told: %+v", guest.Answers)
+					t.Errorf("the task got no answer: %+v", guest.Answers)
 				}
 				if !s.cause.Patch.Merge.IsEmpty() {
 					t.Errorf("a cancelled handler has left a patch: %v", s.cause.Patch.Merge.Object())

@@ -75,7 +75,7 @@ func TestChildren(t *testing.T) {
 			subrefs: []string{"fn/a", "fn/a/x"}, stored: []string{"fn.a", "fn.a.x"},
 		},
 		{
-			name: "a child fails for good: the parent goes on",
+			name: "a child fails for good: the parent continues",
 			scripts: map[string][]string{
 				"fn":   {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`},
 				"fn/a": {`{"step":"done","error":{"kind":"permanent","message":"no"}}`},
@@ -166,7 +166,7 @@ func TestChildrenThatCannotBeCalledFailTheParent(t *testing.T) {
 	}{
 		{"a filter fails", when, `{}`, &abi.Error{Kind: abi.ErrorArbitrary, Message: "boo"}, false, "boo"},
 		{"a filter fails for good", when, `{}`, &abi.Error{Kind: abi.ErrorPermanent, Message: "never"}, true, "never"},
-		{"a filter is no filter", when, `{}`, nil, false, "'fn/a': a filter failed: it must answer"},
+		{"a filter is not a filter", when, `{}`, nil, false, "'fn/a': a filter failed: it must answer"},
 		{"a record is broken", plain, `{"metadata":{"annotations":{"kopf.zalando.org/fn.a":"?"}}}`, nil, false, `progress of the handler "fn/a"`},
 	}
 	for _, tt := range tests {

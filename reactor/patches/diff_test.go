@@ -56,7 +56,7 @@ func TestDiff(t *testing.T) {
 		{"escapes", `{"a/b":1,"c~d":1}`, `{"a/b":2,"c~d":2}`, []string{`replace /a~1b 2`, `replace /c~0d 2`}},
 		{"another type", `{"a":{"b":1}}`, `{"a":[1]}`, []string{`replace /a [1]`}},
 		{"null is a value", `{"a":1}`, `{"a":null,"b":null}`, []string{`add /b null`, `replace /a null`}},
-		{"a boolean is no number", `{"a":1}`, `{"a":true}`, []string{`replace /a true`}},
+		{"a boolean is not a number", `{"a":1}`, `{"a":true}`, []string{`replace /a true`}},
 		{"numbers by their values", `{"a":1}`, `{"a":1.0}`, nil},
 		{"the whole", `1`, `{"a":1}`, []string{`replace  {"a":1}`}},
 		{"append", `["a"]`, `["a","b","c"]`, []string{`add /1 "b"`, `add /2 "c"`}},

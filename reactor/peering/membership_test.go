@@ -349,7 +349,7 @@ func TestMembershipBySettings(t *testing.T) {
 		{"stealthy", map[string]string{"peering.priority": "8", "peering.stealth": "true"}, false, false, true},
 		{"elsewhere", map[string]string{"peering.name": `"other"`}, false, true, false},
 		{"sharing the objects", map[string]string{"peering.priority": "7", "watching.shard_selectors": `{"*": "x"}`}, false, true, true},
-		{"sharing them with somebody more important", map[string]string{"peering.priority": "6", "watching.shard_selectors": `{"*": "x"}`}, true, true, true},
+		{"sharing them with an operator of a higher priority", map[string]string{"peering.priority": "6", "watching.shard_selectors": `{"*": "x"}`}, true, true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

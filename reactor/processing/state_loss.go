@@ -46,7 +46,7 @@ const (
 
 // stateLoss detects that the stored state of an object is removed repeatedly: the essence
 // of what was handled, or the progress of handlers. Causes are known by hashes of their
-// reasons and essences; zero is none.
+// reasons and essences; zero means no loss.
 type stateLoss struct {
 	lost      uint64 // the last cause whose state was stored, or was dropped: without it, the cause comes again
 	handled   uint64 // the cause that the next patch concludes
@@ -104,12 +104,12 @@ func (s *stateLoss) isEndless(c *handling.Cause) bool {
 func lossWarning(reason causes.Reason) string {
 	switch reason {
 	case causes.Create:
-		return "Somebody always removes the last-handled state of the object. " +
+		return "Another client keeps removing the last-handled state of the object. " +
 			"It will not be handled as a new one until it changes, or is left alone for a minute."
 	case causes.Delete:
-		return "The progress of the deletion handlers is always removed from the object. They will be called again in a minute."
+		return "Another client keeps removing the progress of the deletion handlers from the object. They will be called again in a minute."
 	}
-	return fmt.Sprintf("The progress of handlers is always removed from the object. "+
+	return fmt.Sprintf("Another client keeps removing the progress of handlers from the object. "+
 		"Its %s will not be handled until the object changes, or is left alone for a minute.", reason.Title())
 }
 

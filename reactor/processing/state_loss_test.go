@@ -83,10 +83,10 @@ func TestStateThatIsAlwaysRemoved(t *testing.T) {
 		}
 		for range 10 {
 			if handled() {
-				t.Fatal("it goes on for ever")
+				t.Fatal("it continues forever")
 			}
 		}
-		if n := strings.Count(said.String(), "always removes"); n != 1 {
+		if n := strings.Count(said.String(), "keeps removing"); n != 1 {
 			t.Errorf("said %d times", n)
 		}
 		seen.Change().New = dicts.Object{"spec": dicts.Object{"x": 2}}
@@ -164,7 +164,7 @@ func TestProgressThatIsAlwaysRemoved(t *testing.T) {
 				handle := func() { // all events that follow from an event
 					for kind, seen := tt.event, -1; seen != server.Version; kind = watching.Modified {
 						if seen = server.Version; seen > 100 {
-							t.Fatal("it goes on for ever")
+							t.Fatal("it continues forever")
 						}
 						newer := queueing.Item{Event: watching.Event{Type: watching.Modified, Meta: watching.Meta{UID: "u"}}}
 						it := queueing.Item{Event: watching.Event{Type: kind, Object: server.Object, Meta: watching.Meta{UID: "u"}}}

@@ -86,7 +86,7 @@ func TestQueueHandlesEventsOfAnObjectInOrder(t *testing.T) {
 	})
 }
 
-func TestQueueMergesChangesThatNobodyCounts(t *testing.T) {
+func TestQueueMergesChangesThatNoHandlerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{work: func(context.Context, Item, *Queue) string { time.Sleep(time.Second); return "" }}
 		qs := testQueues(r)

@@ -20,7 +20,7 @@ func TestFast(t *testing.T) {
 		{"escapes", `{"k\u0069nd":"Admission\u0052eview","request":{"u\u0069d":"a\/b\"","resource":{}}}`, true},
 		{"twice", `{"kind":"a","kind":"b","request":{"dryRun":true,"dryRun":false}}`, true},
 		{"no request", `{"kind":"AdmissionReview"}`, true},
-		{"a request that is none", `{"request":[]}`, false},
+		{"a request that is not an object", `{"request":[]}`, false},
 		{"a null request", `{"request":null}`, false},
 		{"a mistyped text", `{"request":{"uid":5}}`, false},
 		{"a mistyped flag", `{"request":{"dryRun":"yes"}}`, false},

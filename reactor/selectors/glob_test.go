@@ -72,7 +72,7 @@ func TestNamespaces(t *testing.T) {
 		}
 	}
 	if ParseNamespacePattern("!!one").Match("one") {
-		t.Error("a double negation is no negation")
+		t.Error("a double negation is not a negation")
 	}
 	if ParseNamespaces(nil).Match("one") {
 		t.Error("no patterns match something")

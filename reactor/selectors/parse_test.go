@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		{"everything of a group", abi.Selector{Args: args("kopf.dev/v1", "EVERYTHING")}, "Selector(group='kopf.dev', version='v1', any_name=EVERYTHING)"},
 		{"parts", abi.Selector{Group: "g", Version: "v1", Kind: "K"}, "Selector(group='g', version='v1', kind='K')"},
 		{"a category", abi.Selector{Category: "all"}, "Selector(category='all')"},
-		{"parts beside a name", abi.Selector{Args: args("kex"), Group: "kopf.dev"}, "Selector(group='kopf.dev', any_name='kex')"},
+		{"parts in addition to a name", abi.Selector{Args: args("kex"), Group: "kopf.dev"}, "Selector(group='kopf.dev', any_name='kex')"},
 		{"the same group twice", abi.Selector{Args: args("kopf.dev", "kex"), Group: "kopf.dev"}, "Selector(group='kopf.dev', any_name='kex')"},
 		{"a function", abi.Selector{Function: true}, "Selector(fn=FUNCTION)"},
 	} {
@@ -95,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("got %q, want %q in it", err, tt.want)
 			}
 			if got != (Selector{}) {
-				t.Errorf("got %s beside the error", got)
+				t.Errorf("got %s in addition to the error", got)
 			}
 		})
 	}

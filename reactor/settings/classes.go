@@ -39,9 +39,9 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 		class, known := ClassOf(name)
 		switch {
 		case known && class == Host:
-			errs = append(errs, fmt.Errorf("setting %q is of the class host: only who runs the operator sets it", name))
+			errs = append(errs, fmt.Errorf("setting %q is of the class host: only the administrator may set it", name))
 		case known && class == Grant && !slices.Contains(granted, name):
-			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if whoever runs it allows that: --allow-setting %s", name, name))
+			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if the administrator allows it: --allow-setting %s", name, name))
 		default:
 			errs = append(errs, s.Set(name, values[name]))
 			if bound := fields[name].bound; bound != nil {

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		{"an empty group", "queueing:", map[string]string{}, ""},
 		{"twice", "{queueing: {worker_limit: 5}, queueing.worker_limit: 6}", nil, `"queueing.worker_limit" is there twice`},
 		{"twice in a group", "queueing: {worker_limit: 5, worker_limit: 6}", nil, "already set"},
-		{"a group that is none", "queueing: 5", nil, `"queueing" is not a group of settings, but 5`},
+		{"a group that is not a mapping", "queueing: 5", nil, `"queueing" is not a group of settings, but 5`},
 		{"a list", "[1]", nil, "not a mapping of settings"},
 		{"not YAML", "{", nil, "yaml"},
 	}
@@ -121,7 +121,7 @@ func TestFilters(t *testing.T) {
 		{"none", `{}`, "", "", "", ""},
 		{"not an object", `"a=b"`, "", "", "", "want an object of selectors by resources"},
 		{"null", `null`, "", "", "", "want an object"},
-		{"a selector that is none", `{"pods": 5}`, "", "", "", `"pods"`},
+		{"a selector that is not a string", `{"pods": 5}`, "", "", "", `"pods"`},
 		{"an empty selector", `{"pods": ""}`, "", "", "", "the selector is empty"},
 		{"too many slashes", `{"a/b/c/d": "x"}`, "", "", "", "impossible resource selector"},
 		{"a function", `[{"resource": {"function": true}, "selector": "x"}]`, "", "", "", "functions cannot select here"},

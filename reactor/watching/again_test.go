@@ -77,6 +77,6 @@ func TestAgain(t *testing.T) {
 		t.Errorf("%d watches and %d listings, want 1 and 3", l.watches, l.lists)
 	}
 	if err := stream.Again(ctx, again); err == nil {
-		t.Error("it goes on after the end")
+		t.Error("it continues after the end")
 	}
 }

@@ -83,7 +83,7 @@ func TestBadLogins(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	tests := []struct{ name, result, want string }{
-		{"nothing", `null`, "ran out of valid credentials: there are none from the login handlers"},
+		{"nothing", `null`, "ran out of valid credentials: the login handlers return none"},
 		{"a path", `{"ca_path":"/etc/passwd"}`, `the result of the login handler 'loginFn': ca_path is a field of the class host`},
 		{"a server", `{"server":"https://example.com"}`, "server is a field of the class grant"},
 		{"expired", `{"login":"host","expiration":"2001-01-01T00:00:00"}`, `those of "loginFn" have expired at 2001-01-01T00:00:00Z`},

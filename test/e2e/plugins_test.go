@@ -92,5 +92,5 @@ func TestPluginIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, kopf(t, nil, "run", "-A", path), 1, "vowels.wasm", "a plugin of Extism, but no Kopf guest", "count_vowels_", "kopf_register")
+	refused(t, kopf(t, nil, "run", "-A", path), 1, "vowels.wasm", "a plugin of Extism, but not a Kopf guest", "count_vowels_", "kopf_register")
 }

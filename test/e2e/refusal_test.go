@@ -57,7 +57,7 @@ func TestModuleIsRefused(t *testing.T) {
 	}{
 		{"missing file", "missing.wasm", nil, []string{"missing.wasm", "no such file"}},
 		{"not a Wasm file", script, nil, []string{"script.wasm", "not a WebAssembly file"}},
-		{"no marker", "plain", nil, []string{"plain.wasm", "no Kopf guest", "kopf_abi_v1"}},
+		{"no marker", "plain", nil, []string{"plain.wasm", "not a Kopf guest", "kopf_abi_v1"}},
 		{"newer ABI", "newer", nil, []string{"newer.wasm", "version 99 of the ABI", "newer host"}},
 		{"unknown import", "foreign", nil, []string{"foreign.wasm", "foo.bar", "does not provide"}},
 		{"registration panics", "raw", []string{"--config", "register=panic"}, []string{"raw.wasm", "panic: no registration today"}},

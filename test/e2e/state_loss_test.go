@@ -83,7 +83,7 @@ func TestAnnotationsThatAreAlwaysRemoved(t *testing.T) {
 		t.Helper()
 		s.ApplyIn(t, s.namespace, fmt.Sprintf(`{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: %s, labels: {handled: "", %s}}, spec: %s}`, name, labels, spec))
 	}
-	const warning = "Somebody always removes the last-handled state of the object."
+	const warning = "Another client keeps removing the last-handled state of the object."
 	apply("stripped", `stripped: ""`, "{field: one}")
 	op.called(t, "stripped", 1)
 	op.says(t, "stripped", "Merge-patching finished with inconsistencies: ")

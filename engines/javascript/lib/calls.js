@@ -47,7 +47,7 @@ export async function fetch(url, { method = "GET", headers = {}, body, timeout }
     status: response.status,
     ok: response.status >= 200 && response.status < 300,
     headers: { get: (name) => values.get(name.toLowerCase())?.join(", ") ?? null },
-    encoding: response.encoding, // base64 for what is no text
+    encoding: response.encoding, // base64 for a body that is not text
     text: async () => (typeof content === "string" ? content : content === undefined ? "" : JSON.stringify(content)),
     json: async () => (typeof content === "string" ? JSON.parse(content) : content),
   };

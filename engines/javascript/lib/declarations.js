@@ -109,7 +109,7 @@ export function operator({ name, version, lifecycle }) {
   if (lifecycle !== undefined) facts.lifecycle = lifecycle;
 }
 
-// wants says which rights the operator needs: whoever runs it grants them.
+// wants says which rights the operator needs: the administrator grants them.
 export function wants(capabilities) { facts.capabilities = capabilities; }
 
 // handler is the one at a position of the registration.

@@ -1,4 +1,4 @@
-// Errors that handlers throw, and how they are told to the host.
+// Errors that handlers throw, and their form for the host.
 
 // Named gives errors the name of their class.
 class Named extends Error {
@@ -54,10 +54,10 @@ export class ChildrenPending extends Named {}
 // failure is what was thrown, as the host gets it.
 export function failure(thrown) {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const told = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: stackOf(error) };
-  if (error instanceof TemporaryError && error.delay !== undefined) told.delay = error.delay;
-  if (error instanceof AdmissionError) told.code = error.code;
-  return told;
+  const report = { kind: kindOf(error), message: String(error.message), type: nameOf(error), stack: stackOf(error) };
+  if (error instanceof TemporaryError && error.delay !== undefined) report.delay = error.delay;
+  if (error instanceof AdmissionError) report.code = error.code;
+  return report;
 }
 
 // nameOf is the name of an error, or that of its class if it has none of its own.

@@ -33,7 +33,7 @@ export function start(id, header, body) {
 
 export function resume(id, answer) { byNumber(id).resume(JSON.parse(answer)); }
 
-// step is what a task wishes, after all that could go on.
+// step is what a task wishes, after everything that could run.
 export function step(id) {
   const task = byNumber(id);
   try {

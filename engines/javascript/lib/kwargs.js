@@ -66,7 +66,7 @@ export class Kwargs {
   get new() { return this.#segment(NEW) ?? null; }
   get diff() { return this.#segment(DIFF) ?? []; }
 
-  // stopped tells whether the daemon is to stop; stopped.wait(seconds) waits for that.
+  // stopped says whether the daemon is to stop; stopped.wait(seconds) waits for that.
   get stopped() {
     const task = this.#task;
     return this.#stopped ??= Object.assign(() => host.stopped(task.id) !== 0, {
@@ -95,7 +95,7 @@ export class Kwargs {
 
   // What the library takes of it in the end.
   changes() { return this.#patch ? Patch.changes(this.#patch) : { patch: undefined, edits: [] }; }
-  told() { return this.#warnings.map(String); }
+  warned() { return this.#warnings.map(String); }
   changed() { return this.#settings?.changes; }
 }
 

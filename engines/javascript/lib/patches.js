@@ -3,7 +3,7 @@
 const PARTS = ["spec", "status", "metadata"];
 
 // Patch collects changes: patch.status.x = 1, patch.labels["a/b"] = null. What has no
-// part of its own is set as it is: patch.data = {...}.
+// part of its own is set unchanged: patch.data = {...}.
 export class Patch {
   #root = {};
   #edits = [];
@@ -30,7 +30,7 @@ export class Patch {
   }
 
   // edit adds a function that changes the object in place, or returns another one. It
-  // is called again if somebody has changed the object meanwhile.
+  // is called again if another client has changed the object meanwhile.
   edit(fn) { this.#edits.push(fn); }
 
   // changes is what was collected, without parts that were only looked at.

@@ -26,7 +26,7 @@ export class Memo {
   delete(key) { host.memoSet(this.#id(), this.#scope, key, "", -1); }
 
   // update changes a value by a function of the old one, which is called again if
-  // somebody else was faster.
+  // another task was faster.
   update(key, fn) {
     for (;;) {
       const { version, value } = this.#read(key);
@@ -41,7 +41,7 @@ export const memo = new Memo(1);
 
 const GET = 0, KEYS = 1, LENGTH = 2, HAS = 3;
 
-// Index is one index of the operator, as it is now.
+// Index is one index of the operator, in its current state.
 export class Index {
   #name; #task;
 

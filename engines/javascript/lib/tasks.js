@@ -47,7 +47,7 @@ export class Task {
     tasks.set(id, this);
   }
 
-  // run calls the handler. Whatever it awaits goes on when the host has answered.
+  // run calls the handler. What it awaits continues when the host has answered.
   run({ fn }, kwargs) {
     current = this;
     const ended = (outcome) => { this.outcome ??= outcome; };
@@ -72,7 +72,7 @@ export class Task {
   kept(kwargs) {
     const { patch, edits } = kwargs.changes();
     this.edits = edits;
-    return { step: "done", patch, transforms: edits.length, warnings: kwargs.told(), settings: kwargs.changed() };
+    return { step: "done", patch, transforms: edits.length, warnings: kwargs.warned(), settings: kwargs.changed() };
   }
 
   offer(children) {
@@ -85,7 +85,7 @@ export class Task {
     return new Promise((resolve, reject) => { this.wishes.push({ step, resolve, reject }); });
   }
 
-  // step is what the host gets when nothing more goes on by itself.
+  // step is what the host gets when nothing more can run without an answer.
   step() {
     if (this.outcome) {
       this.kwargs = undefined; // which knows this task: no search for cycles is needed

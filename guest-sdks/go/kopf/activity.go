@@ -57,7 +57,7 @@ func (a *Activity) finish(call func() (any, error)) guest.Done {
 //
 //	a.Settings.Set("persistence.finalizer", "example.com/finalizer")
 //
-// What a guest may set, and what its host decides, is told in the manual.
+// The manual lists what a guest may set, and what its host decides.
 //
 // See https://docs.kopf.dev/en/latest/configuration/
 type Settings struct {

@@ -13,7 +13,7 @@ import (
 
 // API is a client for one resource of Kubernetes: it makes requests as the
 // operator, within what is granted to it (see Want), and waits for the answers;
-// other tasks go on meanwhile. It is a value: change its fields to reach other
+// other tasks continue meanwhile. It is a value: change its fields to reach other
 // namespaces.
 //
 //	claims := c.API("v1", "persistentvolumeclaims")
@@ -106,7 +106,7 @@ func (a API) List(o ListOptions) iter.Seq2[View, error] {
 	}
 }
 
-// Create creates an object and returns it as it is then. Its apiVersion and kind
+// Create creates an object and returns the created object. Its apiVersion and kind
 // must be set. If its name is taken, the error is ErrAlreadyExists.
 func (a API) Create(object any) (View, error) { return a.send("POST", "", "", object, "") }
 
@@ -117,7 +117,7 @@ func (a API) Update(object any) (View, error) {
 	return a.named("PUT", name, "", object, "")
 }
 
-// Apply creates an object, or changes what is said about it and owned by nobody else:
+// Apply creates an object, or changes the given fields if no other manager owns them:
 // server-side apply. The fields that it has are owned by API.Manager then; fields
 // of earlier calls that it has no more are removed. Fields that are owned by others are an
 // ErrConflict, unless they are to be taken over with force.

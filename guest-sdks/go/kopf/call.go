@@ -98,7 +98,7 @@ func sleep(t *guest.Task, d time.Duration) error {
 	return nil
 }
 
-// waitFor lets the time pass; a stoppable wait ends when a daemon is told to stop.
+// waitFor lets the time pass; a stoppable wait ends when the host asks the daemon to stop.
 func waitFor(t *guest.Task, d time.Duration, stoppable bool) abi.Answer {
 	s := max(d, 0).Seconds()
 	return t.Ask(&abi.Step{Step: abi.StepWait, Seconds: &s, Stoppable: stoppable})

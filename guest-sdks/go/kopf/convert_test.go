@@ -36,7 +36,7 @@ func forgetful(c *kopf.Conversion) error {
 
 func refusing(*kopf.Conversion) error { return errors.New("cannot be converted") }
 
-// failures notes what a test is told.
+// failures records what a test reports.
 type failures struct {
 	testing.TB
 	list []string

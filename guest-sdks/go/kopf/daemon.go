@@ -30,7 +30,7 @@ func runTimer(fn TimerFunc) func(*guest.Task) guest.Done {
 }
 
 // Daemon is the argument of a daemon, see OnDaemon. After each wait, its views
-// (Spec and the others) show the object as it is then; views that were taken
+// (Spec and the others) show the current object; views that were taken
 // from them before do not.
 type Daemon struct {
 	Object
@@ -38,7 +38,7 @@ type Daemon struct {
 	Events Events
 }
 
-// DaemonFunc is a daemon. It should end soon after it is told to stop:
+// DaemonFunc is a daemon. It should end soon after the host asks it to stop:
 //
 //	for !d.Stopped() {
 //		poll(d.Spec)
@@ -57,14 +57,14 @@ func runDaemon(fn DaemonFunc) func(*guest.Task) guest.Done {
 	return run(newDaemon, func(d *Daemon) *Patch { return d.Patch }, fn)
 }
 
-// Wait waits until the time is over, or the daemon is told to stop. It returns
+// Wait waits until the time is over, or the host asks the daemon to stop. It returns
 // true if it is to stop.
 func (d *Daemon) Wait(t time.Duration) (stopped bool) {
-	d.refresh() // nobody looks at the object meanwhile: so it is not kept
+	d.refresh() // the daemon does not read the object meanwhile: so it is not kept
 	return wait(&d.Call, t)
 }
 
-// Sleep waits also after the daemon was told to stop. The error is that of the
+// Sleep waits also after the host has asked the daemon to stop. The error is that of the
 // context if the daemon is cancelled.
 func (d *Daemon) Sleep(t time.Duration) error {
 	d.refresh()
@@ -90,7 +90,7 @@ func runBackground(fn BackgroundFunc) func(*guest.Task) guest.Done {
 		func(*Background) *Patch { return nil }, fn)
 }
 
-// Wait waits until the time is over, or the work is told to stop. It returns true
+// Wait waits until the time is over, or the host asks the work to stop. It returns true
 // if it is to stop.
 func (b *Background) Wait(t time.Duration) (stopped bool) { return wait(&b.Call, t) }
 

@@ -27,7 +27,7 @@
 // given to Setup, if the registration depends on the configuration). It gets one
 // argument with everything there is to know, and returns a result and an error. The
 // result is stored in the status of the object, under the id of the handler; nil
-// stores nothing. What the error means is told by its type: see Temporary, Permanent.
+// stores nothing. The type of the error decides whether the handler is retried: see Temporary, Permanent.
 //
 // The options of a registration are functions, see Option. Options that do not fit the kind of the
 // handler do not compile.
@@ -41,7 +41,7 @@
 // # Waiting
 //
 // A module has one thread. Handlers wait with Sleep, Wait and Execute, which let
-// the host go on with other work, even for days. time.Sleep works too, but stops all
+// the host continue with other work, even for days. time.Sleep works too, but stops all
 // tasks of the instance meanwhile. Goroutines that a handler starts run while one
 // of the handlers of the instance runs, and make no progress otherwise: have none
 // left when the handler returns.

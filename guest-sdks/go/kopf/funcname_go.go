@@ -29,5 +29,5 @@ func (f function) name() string {
 	return ""
 }
 
-// ambiguous finds no fault: handlers with one id are told apart by the names of their functions.
+// ambiguous finds no fault: the names of their functions distinguish handlers with one id.
 func ambiguous(*guest.Handler) error { return nil }

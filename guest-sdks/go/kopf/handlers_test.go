@@ -270,7 +270,7 @@ func TestMemoUpdateRepeatsOnConflict(t *testing.T) {
 	host := kopftest.New(t)
 	c, calls := host.Change(kopftest.Fixture{Body: body}), 0
 	err := c.Memo.Update("n", func(old kopf.View) (any, error) {
-		if calls++; calls == 1 { // somebody else is faster
+		if calls++; calls == 1 { // another writer is faster
 			if err := c.Memo.Set("n", 41); err != nil {
 				t.Fatal(err)
 			}

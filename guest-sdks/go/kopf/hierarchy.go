@@ -30,7 +30,7 @@ var ErrNoOwner = errors.New("there is no owner: the handler has no object, or th
 // What an owner lacks.
 var (
 	errOwnerName = errors.New("the owner has no name: set one")
-	errOwnerUID  = errors.New("the owner has no uid: its references cannot be told from others")
+	errOwnerUID  = errors.New("the owner has no uid: its references cannot be distinguished from others")
 )
 
 // Adoption says how children are made. The zero value is the usual way.
@@ -180,7 +180,7 @@ func (a *Adoption) label(child object, part ...string) error {
 	return m.set("labels", labels)
 }
 
-// HarmonizeNaming gives names: the owner's name as a prefix, or as it is in
+// HarmonizeNaming gives names: the owner's name as a prefix, or the name itself in
 // strict mode.
 //
 // Kopf: kopf.harmonize_naming.

@@ -54,7 +54,7 @@ func LoginWithKubeconfig(a *Activity) *ConnectionInfo { return LoginWith(a, "kub
 // Kopf: kopf.login_with_service_account (v1.45).
 func LoginWithServiceAccount(a *Activity) *ConnectionInfo { return LoginWith(a, "service_account") }
 
-// LoginWith is one of the host's own credentials; nil if there is no such.
+// LoginWith is one of the host's own credentials; nil if the host has none of this name.
 func LoginWith(a *Activity, name string) *ConnectionInfo {
 	if !slices.Contains(a.Logins, name) {
 		return nil

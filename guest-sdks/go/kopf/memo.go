@@ -36,7 +36,7 @@ func (m Memo) Get(key string) View {
 	return View{&node{raw: value, key: "memo." + key}}
 }
 
-// Set stores a value. Whoever writes last wins: to build on what is there, use Update.
+// Set stores a value. The last write wins: to build on the present value, use Update.
 func (m Memo) Set(key string, value any) error {
 	text, err := jsonlite.Encode(value)
 	if err != nil {
@@ -78,8 +78,8 @@ func (m Memo) Delete(key string) error {
 	return refused(key, err)
 }
 
-// Update stores what fn makes of the present value. If somebody else stores a
-// value meanwhile, fn is called again with that one:
+// Update stores what fn makes of the present value. If another task stores a
+// value meanwhile, Update calls fn again with that value:
 //
 //	err := c.Memo.Update("count", func(old kopf.View) (any, error) { return old.Int() + 1, nil })
 func (m Memo) Update(key string, fn func(old View) (any, error)) error {

@@ -54,8 +54,8 @@ func (o *Object) part(i int, parent *node, key string) View {
 	return View{n}
 }
 
-// refresh makes the views show the newest known body, as it is when they are next
-// looked at. The present one is not kept.
+// refresh makes the views show the newest known body when a handler next reads
+// them. It drops the present body.
 func (o *Object) refresh() {
 	body := &o.nodes[0]
 	body.raw, o.task.Body = nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go/internal/jsonlite"
 )
 
-// ObjectTypeError is something that is no object, or one that cannot be changed.
+// ObjectTypeError reports a value that is not an object, or an object that cannot be changed.
 type ObjectTypeError struct{ Type string }
 
 // Error says what there should be.
@@ -23,7 +23,7 @@ type object struct {
 	doc    Map
 }
 
-// eachObject edits objects in place, however they are given. Nil is no object.
+// eachObject edits objects in place, however they are given. Nil is not an object.
 func eachObject(objects any, edit func(object) error) error {
 	return eachValue(reflect.ValueOf(objects), func(target any) error {
 		text, err := Encode(target)

@@ -30,7 +30,7 @@ type Capabilities = abi.Capabilities
 // KubernetesRule is one rule of rights in the cluster.
 type KubernetesRule = abi.KubernetesRule
 
-// Want declares rights that the operator needs. Whoever runs it grants them or not.
+// Want declares rights that the operator needs. The administrator grants or denies them.
 func Want(c Capabilities) { guest.Default.Want(c) }
 
 // Setup declares a function that registers handlers when the configuration is

@@ -159,7 +159,7 @@ func Subresource(name string) ReviewOption {
 // Persistent leaves the webhook of an admission handler behind when the operator ends.
 func Persistent() ReviewOption { return setter(func(d *declaration) { d.Persistent = true }) }
 
-// SideEffects says that an admission handler has effects beside its answer.
+// SideEffects says that an admission handler has effects in addition to its answer.
 func SideEffects() ReviewOption { return setter(func(d *declaration) { d.SideEffects = true }) }
 
 // IgnoreFailures lets requests through when an admission handler cannot be reached.

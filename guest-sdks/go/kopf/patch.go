@@ -53,8 +53,8 @@ func newPatch() *Patch {
 func (p *Patch) part(path []string) PatchView { return PatchView{p, path} }
 
 // Edit adds a function that edits the object in place, for what a merge patch
-// cannot say. It runs after the handler, and again on a fresh object if somebody
-// changed it meanwhile; so it must look at nothing but its argument:
+// cannot say. It runs after the handler, and again on a fresh object if another
+// client changed it meanwhile; so it must look at nothing but its argument:
 //
 //	c.Patch.Edit(func(body kopf.Map) error {
 //		meta := kopf.Nested(body, "metadata")

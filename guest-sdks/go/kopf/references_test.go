@@ -45,7 +45,7 @@ func TestOwnerReferences(t *testing.T) {
 	tests := []struct {
 		name string
 		how  []kopf.Adoption
-		want kopf.Map // beside what all references have
+		want kopf.Map // in addition to what all references have
 	}{
 		{"by default", nil, kopf.Map{"controller": true, "blockOwnerDeletion": true}},
 		{"of no controller", []kopf.Adoption{{Controller: kopf.FlagFalse}}, kopf.Map{"controller": false, "blockOwnerDeletion": true}},

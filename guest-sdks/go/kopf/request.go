@@ -19,7 +19,7 @@ type Request struct {
 	Method string // GET if it is empty, POST if there is a body
 	Header Header
 
-	// Body is sent as it is if it is a string or bytes; anything else as JSON.
+	// Body is sent unchanged if it is a string or bytes; anything else as JSON.
 	Body any
 
 	// Timeout is for the whole request; the host has a limit of its own.
@@ -37,11 +37,11 @@ type Response struct {
 func (r *Response) JSON() View { return JSON(r.Body) }
 
 // Fetch makes a request to an HTTP server and waits for the whole answer; other
-// tasks go on meanwhile. The host must be granted to the operator, see Want.
+// tasks continue meanwhile. The host must be granted to the operator, see Want.
 //
 //	rsp, err := c.Fetch(kopf.Request{URL: "https://api.example.com/v1/things"})
 //
-// Errors: a RequestError if there is no answer. Statuses are none.
+// Errors: a RequestError if there is no answer. A status is not an error.
 func (c *Call) Fetch(r Request) (*Response, error) { return fetch(c.task, r) }
 
 // Fetch is Call.Fetch for functions that get the context of a handler, or one that is derived from
@@ -148,7 +148,7 @@ func bodyOf(body any) (text abi.Raw, encoding, contentType string, err error) {
 
 // Codes of requests without an answer.
 const (
-	RequestNotGranted  = abi.CallNotGranted  // whoever runs the operator has not granted it
+	RequestNotGranted  = abi.CallNotGranted  // the administrator has not granted it
 	RequestInvalid     = abi.CallInvalid     // no request can be made of it
 	RequestReadOnly    = abi.CallReadOnly    // nothing may be written now: in a dry run, for example
 	RequestTooLarge    = abi.CallTooLarge    // the request or the answer is over a limit

@@ -76,7 +76,7 @@ func written(r kopftest.Request) string {
 	return text
 }
 
-// TestAPIErrors: errors of the API are told apart by their reasons, or by the status.
+// TestAPIErrors: reasons distinguish errors of the API, or else the status does.
 func TestAPIErrors(t *testing.T) {
 	all := []error{kopf.ErrNotFound, kopf.ErrAlreadyExists, kopf.ErrConflict, kopf.ErrForbidden, kopf.ErrInvalid, kopf.ErrExpired, kopf.ErrBusy}
 	tests := []struct {

@@ -51,7 +51,7 @@ type TimerOf[S any] struct {
 }
 
 // DaemonOf is a Daemon of an object whose spec has a type. After each wait, the spec is that
-// of the object as it is then, unless that does not fit: then the spec stays as it was.
+// of the current object. A spec that does not fit the type leaves the previous one.
 type DaemonOf[S any] struct {
 	*Daemon
 	Spec S // as a View, it is Daemon.Spec

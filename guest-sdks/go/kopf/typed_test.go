@@ -42,7 +42,7 @@ func TestTypedHandlers(t *testing.T) {
 		name     string
 		register func()
 		result   string // for a size of 5
-		posts    bool   // an event for a size that is none
+		posts    bool   // an event for a size that is not a number
 	}{
 		{"create", func() { things.OnCreate(sizeOfChange, ID("f")) }, "5", true},
 		{"update", func() { things.OnUpdate(sizeOfChange, ID("f")) }, "5", true},

@@ -12,7 +12,7 @@ import (
 // []any, integers are int64, and other numbers float64.
 type Map = map[string]any
 
-// Raw is a JSON value as it is written.
+// Raw is an undecoded JSON value.
 type Raw = abi.Raw
 
 // View is a JSON value that is decoded only where it is looked at: an object, a

@@ -68,7 +68,7 @@ func (h *Host) Conversion(f Fixture) *kopf.Conversion {
 func (h *Host) Indexed(f Fixture) *kopf.Indexed { return hooks.Indexed(h.task(f)).(*kopf.Indexed) }
 
 // Cause is the argument of filters. The value is that of the label, the
-// annotation or the field; nil is none.
+// annotation or the field; nil means that it is absent.
 func (h *Host) Cause(f Fixture, value any) *kopf.Cause {
 	v := abi.Value{Absent: value == nil}
 	if value != nil {

@@ -70,7 +70,7 @@ func Check(source *prepare.Source) error {
 	for _, c := range contract {
 		switch found, ok := exports[c.name]; {
 		case !ok && c.required:
-			return fmt.Errorf("it is a plugin of Extism, but no Kopf guest: it exports %s, but not %s",
+			return fmt.Errorf("it is a plugin of Extism, but not a Kopf guest: it exports %s, but not %s",
 				strings.Join(slices.Concat(functions, []string{"no more"}), ", "), c.name)
 		case ok && !slices.Contains(types, found):
 			return fmt.Errorf("its export %s has the type %s instead of %s", c.name, found, types[0])

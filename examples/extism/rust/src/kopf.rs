@@ -33,7 +33,7 @@ extern "ExtismHost" {
     fn kopf_call(call: Json<Value>) -> Json<Value>;
 }
 
-/// Applies an object (server-side apply), as it is granted. The answer is the object.
+/// Applies an object (server-side apply), within the grants. The answer is the object.
 pub fn apply(path: &str, object: Value) -> Result<Value, Failure> {
     let call = json!({
         "target": "kubernetes", "method": "PATCH", "path": format!("{path}?fieldManager=demo"), "body": object,

@@ -135,7 +135,7 @@ func (m *Module) invocationField(call *abi.Invocation, key, value []byte) {
 	}
 }
 
-// invocationText finds the fields that are texts; nil if it is none of them.
+// invocationText finds the fields that are texts; nil for another key.
 func invocationText(call *abi.Invocation, key []byte) *string {
 	switch string(key) {
 	case "id":
@@ -192,7 +192,7 @@ func toResource(raw []byte) *abi.ResourceInfo {
 	return r
 }
 
-// resourceText finds the fields that are texts; nil if it is none of them.
+// resourceText finds the fields that are texts; nil for another key.
 func resourceText(r *abi.ResourceInfo, key []byte) *string {
 	switch string(key) {
 	case "group":
@@ -209,7 +209,7 @@ func resourceText(r *abi.ResourceInfo, key []byte) *string {
 	return nil
 }
 
-// resourceList finds the fields that are lists of texts; nil if it is none of them.
+// resourceList finds the fields that are lists of texts; nil for another key.
 func resourceList(r *abi.ResourceInfo, key []byte) *[]string {
 	switch string(key) {
 	case "shortcuts":

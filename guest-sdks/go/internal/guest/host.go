@@ -83,7 +83,7 @@ func (Noone) Stopped(uint32) int { return 0 }
 // Config has no values.
 func (Noone) Config(string) (string, error) { return "", Errno(abi.ErrnoAbsent) }
 
-// Random has no random bytes: it leaves the buffer as it is.
+// Random has no random bytes: it does not change the buffer.
 func (Noone) Random([]byte) error { return nil }
 
 // Event drops the event.

@@ -234,7 +234,7 @@ func TestAsk(t *testing.T) {
 		{"all callbacks", `{"option": "labels", "key": "app"}, {"option": "value", "values": [{"value": 1}]}`, `{"value": true}`},
 		{"the first false ends it", `{"option": "value", "values": [{"value": 2}]}, {"option": "when"}`, `{"value": false}`},
 		{"error", `{"option": "when"}`, `{"error": {"kind": "arbitrary", "message": "boo", "type": "*errors.errorString"}}`},
-		{"value that is no boolean", `{"option": "initial_delay"}`, `{"value": 0.5}`},
+		{"value that is not a boolean", `{"option": "initial_delay"}`, `{"value": 0.5}`},
 		{"unknown key", `{"option": "labels", "key": "x"}`, `{"error": {"kind": "arbitrary", "message": "no such callback: labels"}}`},
 	}
 	for _, tt := range tests {

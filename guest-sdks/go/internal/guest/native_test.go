@@ -47,7 +47,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("call %d: %s", kind, got)
 		}
 	}
-	if _, err := m.Host.Config("key"); err != Errno(abi.ErrnoInvalid) { //nolint:errorlint // as it is
+	if _, err := m.Host.Config("key"); err != Errno(abi.ErrnoInvalid) { //nolint:errorlint // it is not wrapped
 		t.Errorf("outside of a call, the host is asked: %v", err)
 	}
 	_ = ours.Close()

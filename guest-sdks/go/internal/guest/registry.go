@@ -20,7 +20,7 @@ type Registry struct {
 	config   map[string]string
 }
 
-// Add declares a handler. What is wrong with it is told at registration.
+// Add declares a handler. The registration reports errors of the declaration.
 func (r *Registry) Add(h *Handler, err error) {
 	if err != nil {
 		r.problem("handler " + strconv.Itoa(len(r.handlers)+1) + ": " + err.Error())
@@ -39,7 +39,7 @@ func (r *Registry) Anonymous(id string) []abi.Kind {
 	return kinds
 }
 
-// problem adds to what is told at registration.
+// problem adds to the errors that the registration reports.
 func (r *Registry) problem(text string) {
 	if r.problems != "" {
 		r.problems += "; "

@@ -35,7 +35,7 @@ type Task struct {
 // What only some kinds of handlers need is read when they ask for it, so that the linker
 // leaves it out of modules without such handlers.
 
-// Admission are the arguments of a review; nil if the task is none.
+// Admission are the arguments of a review; nil if the task is not a review.
 func (t *Task) Admission() *abi.Admission {
 	if t.Call.Admission == nil {
 		t.Call.Admission = toAdmission(jsonlite.Find(t.Header, "admission"))
@@ -43,7 +43,7 @@ func (t *Task) Admission() *abi.Admission {
 	return t.Call.Admission
 }
 
-// Conversion are the versions of a conversion; nil if the task is none.
+// Conversion are the versions of a conversion; nil if the task is not a conversion.
 func (t *Task) Conversion() *abi.Conversion {
 	if t.Call.Conversion == nil {
 		t.Call.Conversion = toConversion(jsonlite.Find(t.Header, "conversion"))

@@ -18,7 +18,7 @@ type job struct {
 	handler *Handler
 }
 
-// newWorker starts a goroutine. Nobody waits for it: it lives as long as the
+// newWorker starts a goroutine. No goroutine waits for its end: it lives as long as the
 // instance, parked, unless a handler ends it.
 func newWorker() *worker {
 	w := &worker{jobs: make(chan job), steps: make(chan *abi.Step), answers: make(chan abi.Answer)}

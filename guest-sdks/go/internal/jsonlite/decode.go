@@ -26,7 +26,7 @@ func (e *DecodeError) Error() string {
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // Decode decodes a value into what target points to. A missing value and null
-// leave it as it is. The path is that of the value, for errors.
+// do not change it. The path is that of the value, for errors.
 func Decode(raw []byte, target any, path string) error {
 	v := reflect.ValueOf(target)
 	if v.Kind() != reflect.Pointer || v.IsNil() {

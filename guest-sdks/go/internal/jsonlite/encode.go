@@ -189,7 +189,7 @@ func appendScalar(buf []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
 	case reflect.String:
 		text := v.String()
-		if name == "json.Number" && text != "" { // of encoding/json, as it was written; the host refuses what is none
+		if name == "json.Number" && text != "" { // of encoding/json, copied without a check; the host refuses text that is not a number
 			return append(buf, text...), nil
 		}
 		return AppendString(buf, text), nil

@@ -5,7 +5,7 @@ import "math"
 // The parsers of package strconv would bring their errors, which quote texts, and the
 // tables for that into each module: 50 KB.
 
-// ParseInt decodes an integer as JSON has it. False: it is none, or does not fit.
+// ParseInt decodes an integer as JSON has it. It returns false if the text is not an integer, or does not fit.
 func ParseInt[T string | []byte](text T) (n int64, ok bool) {
 	if len(text) > 0 && text[0] == '-' {
 		size, ok := ParseUint(text[1:])
@@ -27,7 +27,7 @@ func ParseUint[T string | []byte](text T) (n uint64, ok bool) {
 	return n, len(text) > 0
 }
 
-// decimal is a number as it is written: digits without leading zeros, and the power of
+// decimal is a number as written in the text: digits without leading zeros, and the power of
 // ten that they are multiplied with.
 type decimal struct {
 	digits   []byte // as numbers, not as characters
@@ -42,7 +42,7 @@ type decimal struct {
 const maxDigits = 800
 
 // ParseFloat decodes a number of JSON: the nearest one, with ties to even, of 64 or of 32
-// bits. False: it is none, or does not fit.
+// bits. It returns false if the text is not a number, or does not fit.
 func ParseFloat(text []byte, bits int) (f float64, ok bool) {
 	if !validNumber(string(text)) {
 		return 0, false

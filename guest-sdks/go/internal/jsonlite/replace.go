@@ -4,7 +4,7 @@ import "reflect"
 
 // Replace makes one part of a value what it is in a document. The path names the
 // part by its keys in JSON, and the document is for the whole value. What is not at
-// the path stays as it is, also what has no form in JSON; a part that is not in the
+// the path does not change, not even values without a form in JSON; a part that is not in the
 // document is deleted: from a map the key, in a struct the field gets its zero value.
 //
 // The target is a map or a pointer. On the way, pointers and maps are made where
@@ -12,8 +12,8 @@ import "reflect"
 // changed in place. A type with UnmarshalJSON decodes its whole part of the document.
 //
 // Errors are of the type *DecodeError: a struct has no such field, unless it
-// gets nothing (null, or an empty value), or the part does not fit its type. The part
-// is as it was then.
+// gets nothing (null, or an empty value), or the part does not fit its type. Then the
+// part is unchanged.
 func Replace(target, doc any, path ...string) error {
 	v := reflect.ValueOf(target)
 	if kind := v.Kind(); kind != reflect.Map && kind != reflect.Pointer || v.IsNil() {

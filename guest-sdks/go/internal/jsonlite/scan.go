@@ -185,7 +185,7 @@ func (s *Scanner) fail() bool {
 // Key is the key of the member, if the value is an object.
 func (s *Scanner) Key() string { return Unquote(s.key) }
 
-// RawKey is the key as it is written, without its quotes. Keys of messages are
+// RawKey is the undecoded key, without its quotes. Keys of messages are
 // never escaped.
 func (s *Scanner) RawKey() []byte { return s.key[1 : len(s.key)-1] }
 
@@ -197,7 +197,7 @@ func (s *Scanner) KeyIs(key string) bool {
 	return len(s.key) > len(key)+2 && Unquote(s.key) == key
 }
 
-// Value is the value of the member, as it is written.
+// Value is the undecoded value of the member.
 func (s *Scanner) Value() []byte { return s.value }
 
 // Err is what was wrong with the text, if Next ended early.

@@ -3,7 +3,7 @@ package jsonlite
 import "reflect"
 
 // sortKeysOf sorts keys, and the values with them, if there are any: most maps have few,
-// but some have as many as somebody likes. It is heapsort, as package slices would add
+// but their number is not limited. It is heapsort, as package slices would add
 // 40 KB to each module.
 func sortKeysOf(keys []string, values []reflect.Value) {
 	for i := len(keys)/2 - 1; i >= 0; i-- {

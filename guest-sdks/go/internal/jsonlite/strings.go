@@ -7,7 +7,7 @@ import (
 
 // Unquote decodes a string with its quotes. Malformed escapes are replaced, as
 // encoding/json does; bytes that are not UTF-8 stay as they are, for the host has
-// none; a value that is no string at all gives "".
+// none; a value that is not a string gives "".
 func Unquote(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return ""

@@ -3,7 +3,7 @@ package jsonlite
 import "strings"
 
 // jsonTag is the value of the key json in the tag of a field. reflect's own lookup would
-// bring the parser of all strings of Go; names with a backslash are none in JSON anyway.
+// bring the parser of all strings of Go; JSON allows no names with a backslash anyway.
 func jsonTag(tag string) string {
 	for tag != "" {
 		if tag[0] == ' ' {

@@ -30,7 +30,7 @@ message! {
         path: String = "path" always,
         /// Lists of values by names.
         headers: Headers = "headers",
-        /// A string is sent as the text in it, any other JSON as it is.
+        /// A string is sent as the text in it, any other JSON unchanged.
         body: Option<Json> = "body",
         /// Of the body: [`BASE64`], or nothing.
         encoding: String = "encoding",
@@ -73,7 +73,7 @@ pub fn to_base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a text in base64; `None` if it is none.
+/// The bytes of a text in base64; `None` if the text is not base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);

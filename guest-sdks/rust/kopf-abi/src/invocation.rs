@@ -192,7 +192,7 @@ message! {
     pub struct Value {
         /// The value; null, too.
         value: Option<Json> = "value",
-        /// There is none.
+        /// There is no value.
         absent: bool = "absent",
     }
 }

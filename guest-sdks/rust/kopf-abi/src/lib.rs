@@ -1,4 +1,4 @@
-//! The contract between the host and its guests, as `abi/SPEC.md` tells it: the
+//! The contract between the host and its guests, as `abi/SPEC.md` defines it: the
 //! messages, the frames, and the functions of the host. Operators are written
 //! against the crate `kopf`.
 

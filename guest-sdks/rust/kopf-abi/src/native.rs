@@ -104,7 +104,7 @@ impl<S: Read + Write> Connection<S> {
         if !self.calls.get() {
             return Err(Errno::INVALID);
         }
-        // Without a connection, the next call tells about it.
+        // Without a connection, the next call reports it.
         let answer = self.send(kind, task, parts).and_then(|()| self.receive());
         let mut data = answer.map_err(|_| Errno::INVALID)?.data;
         let result = i64::from_le_bytes(*data.first_chunk().ok_or(Errno::INVALID)?);

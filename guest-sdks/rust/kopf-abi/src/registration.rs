@@ -36,7 +36,7 @@ message! {
 }
 
 message! {
-    /// Rights beyond a guest's own memory. Whoever runs it grants them or not.
+    /// Rights beyond a guest's own memory. The administrator grants or denies them.
     #[derive(Clone, Default)]
     pub struct Capabilities {
         /// In the cluster.
@@ -112,5 +112,5 @@ fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// A handler as it is declared: its options by their names. See SPEC.md, "Handlers".
+/// The declaration of a handler: its options by their names. See SPEC.md, "Handlers".
 pub type Handler = Map<String, Json>;

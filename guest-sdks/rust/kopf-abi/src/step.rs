@@ -28,7 +28,7 @@ message! {
         keyed: bool = "keyed",
         /// wait: for ever if it is absent.
         seconds: Option<f64> = "seconds",
-        /// wait: it ends when the daemon is told to stop.
+        /// wait: it ends when the host asks the daemon to stop.
         stoppable: bool = "stoppable",
         /// done, execute: the sub-handlers.
         children: Vec<Handler> = "children",

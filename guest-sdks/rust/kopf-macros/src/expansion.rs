@@ -1,4 +1,4 @@
-//! What becomes of a function with attributes: it stays as it is, so that tests can call it, and
+//! What becomes of a function with attributes: it stays unchanged, so that tests can call it, and
 //! a type of its name declares the handlers.
 
 use crate::arguments::Arguments;

@@ -10,7 +10,7 @@ pub struct Kind {
     pub constructor: &'static str,
     /// The trait that its argument must have, in `kopf::__private`.
     pub argument: &'static str,
-    /// The argument, as it is told.
+    /// The argument, for messages.
     pub example: &'static str,
     /// Whether it is for objects.
     pub objects: bool,

@@ -79,7 +79,7 @@ attributes! {
     ///
     /// See <https://docs.kopf.dev/en/latest/probing/>
     probe;
-    /// Its result tells how to reach the cluster. Options: those of [`macro@startup`].
+    /// Its result says how to reach the cluster. Options: those of [`macro@startup`].
     ///
     /// See <https://docs.kopf.dev/en/latest/authentication/>
     login;

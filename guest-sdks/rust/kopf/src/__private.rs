@@ -130,7 +130,7 @@ mod exports {
 
     calls!(start, resume, ask, transform);
 
-    /// Tells a task to end.
+    /// Cancels a task.
     pub fn cancel(task: u32) {
         MODULE.with_borrow_mut(|module| module.iter_mut().for_each(|module| module.cancel(task)));
     }

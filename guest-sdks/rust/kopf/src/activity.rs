@@ -32,8 +32,8 @@ impl Activity {
     sleep!();
 }
 
-/// The settings of the operator. Startup handlers may change them. What a guest may
-/// set, and what its host decides, is told in the manual.
+/// The settings of the operator. Startup handlers may change them. The manual lists
+/// what a guest may set, and what its host decides.
 ///
 /// See <https://docs.kopf.dev/en/latest/configuration/>
 #[derive(Clone)]

@@ -227,7 +227,7 @@ impl<T: DeserializeOwned + 'static> Api<T> {
         }
     }
 
-    /// Creates an object, and returns it as it is then. Its `apiVersion` and `kind` must be set.
+    /// Creates an object, and returns the created object. Its `apiVersion` and `kind` must be set.
     ///
     /// Errors: [`ApiError::AlreadyExists`], if its name is taken.
     pub async fn create(&self, object: &impl Serialize) -> Result<T, ApiError> {
@@ -242,7 +242,7 @@ impl<T: DeserializeOwned + 'static> Api<T> {
         typed(self.named("PUT", &name_of(&body), "", body).await)
     }
 
-    /// Creates an object, or changes what is said about it and owned by nobody else: server-side
+    /// Creates an object, or changes the given fields if no other manager owns them: server-side
     /// apply. The fields that it has are owned by the [manager](Api::manager) then; fields of
     /// earlier calls that it has no more are removed.
     ///

@@ -19,8 +19,8 @@ use std::time::Duration;
 /// }
 /// ```
 ///
-/// Returned from a handler, answers of the API are as any error: the handler is retried. Requests
-/// that were not made are as [`RequestError`] tells.
+/// Returned from a handler, answers of the API are as any error: the handler is retried. [`RequestError`]
+/// describes requests that were not made.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ApiError {

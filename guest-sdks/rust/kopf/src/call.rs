@@ -54,8 +54,8 @@ impl Call {
         times::parse(&self.task.call.started)
     }
 
-    /// Lets time pass, and the host do other work meanwhile. In daemons, it goes on
-    /// when they are told to stop: see [`Daemon::wait`](crate::Daemon::wait).
+    /// Lets time pass, and the host do other work meanwhile. In daemons, it continues
+    /// after the host has asked them to stop: see [`Daemon::wait`](crate::Daemon::wait).
     ///
     /// Errors: the handler is cancelled. It may clean up, and is to return then.
     pub async fn sleep(&self, time: Duration) -> Result<(), Cancelled> {

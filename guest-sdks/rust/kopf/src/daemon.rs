@@ -31,7 +31,7 @@ context! {
 }
 
 context! {
-    /// The argument of daemons, which should end soon after they are told to stop.
+    /// The argument of daemons, which should end soon after the host asks them to stop.
     ///
     /// ```
     /// # use kopf::Daemon;
@@ -72,8 +72,8 @@ impl<S: Spec> Timer<S> {
 impl<S: Spec> Daemon<S> {
     object!(S);
 
-    /// Waits until the time is over, or the daemon is told to stop: true if it is. Then
-    /// the daemon shows the object as it is.
+    /// Waits until the time is over, or the host asks the daemon to stop: then it returns true.
+    /// Afterwards the daemon shows the current object.
     ///
     /// Errors: the spec does not fit into its type any more.
     pub async fn wait(&mut self, time: Duration) -> crate::Result<bool> {
@@ -84,8 +84,8 @@ impl<S: Spec> Daemon<S> {
         Ok(self.stopped())
     }
 
-    /// Waits until the time is over, also after the daemon was told to stop. Then the
-    /// daemon shows the object as it is.
+    /// Waits until the time is over, also after the host has asked the daemon to stop.
+    /// Afterwards the daemon shows the current object.
     ///
     /// Errors: [`Cancelled`](crate::Cancelled), as of [`Call::sleep`]; the spec does not fit into its type any more.
     pub async fn sleep(&mut self, time: Duration) -> crate::Result<()> {
@@ -123,7 +123,7 @@ impl<S: Spec> Daemon<S> {
 impl Background {
     sleep!();
 
-    /// Waits until the time is over, or the work is told to stop: true if it is.
+    /// Waits until the time is over, or the host asks the work to stop: then it returns true.
     pub async fn wait(&self, time: Duration) -> bool {
         self.task.wait(time, true).await;
         self.stopped()

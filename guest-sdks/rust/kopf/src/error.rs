@@ -58,7 +58,7 @@ pub enum HandlerError {
     },
     /// Refuses a review with an HTTP status. Elsewhere it is permanent.
     Admission {
-        /// What the user is told.
+        /// The message for the user.
         message: String,
         /// The status.
         code: u16,

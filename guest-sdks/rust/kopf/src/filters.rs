@@ -17,7 +17,7 @@ context! {
         pub value: Option<Value> = None,
         /// What happened, for handlers of changes: `create`, `update`, `delete`, `resume`.
         pub reason: String = task.call.reason.clone(),
-        /// The type of an event; `None` in the initial listing, and where it is no event.
+        /// The type of an event; `None` in the initial listing, and where the cause is not an event.
         pub event_type: Option<String> = task.call.event_type.clone(),
         /// The operation of a review; empty elsewhere.
         pub operation: String = operation(task),

@@ -28,8 +28,8 @@ pub(crate) type Callback = Rc<dyn Fn(&Rc<Task>, &abi::Value) -> Result<Value, Er
 ///     .label("app", "web");
 /// ```
 ///
-/// Options are named as in the reference. Which kinds of handlers have which is told in
-/// SPEC.md of the ABI; the host refuses others, naming the handler.
+/// Options are named as in the reference. SPEC.md of the ABI lists the options of
+/// each kind of handlers; the host refuses others, naming the handler.
 ///
 /// See <https://docs.kopf.dev/en/latest/handlers/>
 #[derive(Clone)]

@@ -126,7 +126,7 @@ impl Owner {
         each(children, |child| self.label_child(child))
     }
 
-    /// Gives names: the owner's name as a prefix, or as it is in strict mode.
+    /// Gives names: the owner's name as a prefix, or the name itself in strict mode.
     ///
     /// Kopf: `kopf.harmonize_naming`.
     pub fn harmonize_naming<T: Children>(&self, children: &mut T) -> Result<(), Error> {
@@ -187,7 +187,7 @@ impl Owner {
         let reference = self.reference()?;
         let owners = owners(child)?;
         if !owners.is_empty() && reference.get("uid").is_none() {
-            return Err(Error::permanent("the owner has no uid: its references cannot be told from others"));
+            return Err(Error::permanent("the owner has no uid: its references cannot be distinguished from others"));
         }
         if !owners.iter().any(|other| other["uid"] == reference["uid"]) {
             owners.push(reference);

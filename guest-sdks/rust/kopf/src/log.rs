@@ -15,7 +15,7 @@ pub enum Level {
     Warning = 30,
     /// Something went wrong.
     Error = 40,
-    /// Somebody has to look.
+    /// The administrator has to act.
     Critical = 50,
 }
 

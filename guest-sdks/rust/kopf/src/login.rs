@@ -79,7 +79,7 @@ pub fn login_with_service_account(a: &Activity) -> Option<ConnectionInfo> {
     login_with(a, "service_account")
 }
 
-/// One of the host's own credentials; `None` if there is no such.
+/// One of the host's own credentials; `None` if the host has none of this name.
 pub fn login_with(a: &Activity, name: &str) -> Option<ConnectionInfo> {
     let known = a.logins.iter().any(|login| login == name);
     known.then(|| ConnectionInfo { login: Some(name.to_owned()), ..ConnectionInfo::default() })

@@ -46,7 +46,7 @@ impl Memo {
         }
     }
 
-    /// Stores a value. Whoever writes last wins: to build on what is there, use
+    /// Stores a value. The last write wins: to build on the present value, use
     /// [`update`](Memo::update).
     pub fn set<T: Serialize + ?Sized>(&self, key: &str, value: &T) -> Result<(), MemoError> {
         self.store(key, &encode(key, value)?, ANY_VERSION)
@@ -60,8 +60,8 @@ impl Memo {
         }
     }
 
-    /// Stores what the function makes of the present value, and returns it. If somebody
-    /// else stores a value meanwhile, the function is called again with that one.
+    /// Stores what the function makes of the present value, and returns it. If another task
+    /// stores a value meanwhile, `update` calls the function again with that value.
     pub fn update<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,

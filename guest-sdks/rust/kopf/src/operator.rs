@@ -45,8 +45,8 @@ impl Operator {
         self
     }
 
-    /// Declares rights that the operator needs beyond its own memory. Whoever runs it
-    /// grants them or not, and it is not started without them. In
+    /// Declares rights that the operator needs beyond its own memory. The administrator
+    /// grants or denies them. The operator does not start without them. In
     /// [`operator!`](crate::operator), it is the field `want`.
     ///
     /// ```
@@ -62,7 +62,7 @@ impl Operator {
         self
     }
 
-    /// Adds a handler. What is wrong with it is told at registration.
+    /// Adds a handler. The registration reports errors of the declaration.
     pub fn add(&mut self, handler: Handler) -> &mut Operator {
         if let Some(problem) = handler.problem() {
             self.problems.push(format!("handler {}: {problem}", self.handlers.len() + 1));

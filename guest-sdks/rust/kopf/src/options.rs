@@ -103,7 +103,7 @@ impl Handler {
     }
 
     /// A value that is passed back to the handler as [`Call::param`](crate::Call::param).
-    /// It tells several registrations of one function apart.
+    /// It distinguishes several registrations of one function.
     pub fn param(mut self, param: impl Serialize) -> Handler {
         self.encode("param", param);
         self
@@ -156,7 +156,7 @@ impl Handler {
         sharp;
         /// Leaves the webhook of an admission handler behind when the operator ends.
         persistent;
-        /// Says that an admission handler has effects beside its answer.
+        /// Says that an admission handler has effects in addition to its answer.
         side_effects;
         /// Lets requests through when an admission handler cannot be reached.
         ignore_failures;

@@ -71,8 +71,8 @@ impl Patch {
     }
 
     /// Adds a function that edits the object in place, for what a merge patch cannot
-    /// say. It runs after the handler, and again on a fresh object if somebody changed
-    /// it meanwhile; so it must look at nothing but its argument:
+    /// say. It runs after the handler, and again on a fresh object if another client
+    /// changed it meanwhile; so it must look at nothing but its argument:
     ///
     /// ```
     /// # use kopf::{Change, Value, json};

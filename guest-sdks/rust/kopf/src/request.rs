@@ -167,7 +167,7 @@ impl Response {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// Whoever runs the operator has not granted it; the message says how to. Permanent.
+    /// The administrator has not granted it; the message says how to grant it. Permanent.
     NotGranted(String),
     /// No request can be made of it. Permanent.
     Invalid(String),
@@ -252,7 +252,7 @@ impl Call {
     /// }
     /// ```
     ///
-    /// Errors: there is no answer. Statuses are none.
+    /// Errors: there is no answer. A status is not an error.
     pub async fn fetch(&self, request: Request) -> Result<Response, RequestError> {
         match request.problem {
             Some(problem) => Err(RequestError::Invalid(problem)),

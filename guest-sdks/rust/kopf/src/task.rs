@@ -32,7 +32,7 @@ pub struct Task {
     answer: RefCell<Option<Answer>>,
 }
 
-/// What a handler leaves beside its result.
+/// What a handler leaves in addition to its result.
 #[derive(Default)]
 pub struct Left {
     pub patch: Patch,
@@ -101,7 +101,7 @@ impl Task {
         self.ask(Step { step: "wait".into(), seconds, stoppable, ..Step::default() }, Vec::new()).await
     }
 
-    /// Runs sub-handlers now, and tells whether some are unfinished.
+    /// Runs sub-handlers now, and returns whether some are unfinished.
     pub async fn execute(&self, children: Vec<Handler>) -> bool {
         let step = Step {
             step: "execute".into(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A time in RFC 3339, in UTC: `2020-01-01T00:00:00.000000+00:00`. `None` if it is none.
+/// A time in RFC 3339, in UTC: `2020-01-01T00:00:00.000000+00:00`. `None` for another format.
 pub fn parse(text: &str) -> Option<SystemTime> {
     let digits = |range: std::ops::Range<usize>| text.get(range)?.parse::<u32>().ok();
     let (year, month, day) = (digits(0..4)?, digits(5..7)?, digits(8..10)?);

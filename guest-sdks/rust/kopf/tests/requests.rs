@@ -151,7 +151,7 @@ fn errors_of_the_api_have_types() {
 fn servers_answer() {
     let fixture = fixture().respond(|r| match r.path.as_str() {
         "https://x/json" => Some(Reply::json(201, json!({"method": r.method, "sent": r.body, "headers": r.headers}))),
-        "https://x/text" => Some(Reply::text(404, "no such thing")),
+        "https://x/text" => Some(Reply::text(404, "not found")),
         "https://x/slow" => Some(Reply::none("Timeout", "no answer within 1s")),
         _ => None,
     });
@@ -162,7 +162,7 @@ fn servers_answer() {
         let binary = c.fetch(Request::new("PUT", "https://x/json").body([0, 255])).await?;
         assert_eq!(binary.json()["sent"], "AP8=");
         let text = c.fetch(Request::get("https://x/text")).await?;
-        assert_eq!((text.status, &*text.text(), &*text.json()), (404, "no such thing", &Value::Null));
+        assert_eq!((text.status, &*text.text(), &*text.json()), (404, "not found", &Value::Null));
         let slow = c.fetch(Request::get("https://x/slow")).await.unwrap_err();
         assert_eq!(slow, RequestError::Timeout("no answer within 1s".to_owned()));
         c.fetch(Request::get("https://y/")).await?;

@@ -65,7 +65,7 @@ pub fn convert<R: Converted + 'static>(
 ///
 /// # Panics
 ///
-/// A conversion fails, or an object has changed: the message tells what.
+/// A conversion fails, or an object has changed: the message says which.
 #[track_caller]
 pub fn round_trip<R: Converted + 'static, B: Converted + 'static>(
     from: &str,

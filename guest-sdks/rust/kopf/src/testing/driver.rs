@@ -1,4 +1,4 @@
-//! Plays the host: it goes on with a handler until it is done.
+//! Plays the host: it continues with a handler until the handler is done.
 
 use super::Outcome;
 use super::host::TestHost;
@@ -66,7 +66,7 @@ impl<F: Fn() -> abi::Invocation> Driver<F> {
         Answer { stopped, ..Answer::default() }
     }
 
-    /// Runs sub-handlers, and tells whether some would be called again.
+    /// Runs sub-handlers, and returns whether some would be called again.
     fn children(&mut self, parent: u32, id: &str, step: &Step, done: &mut BTreeMap<String, Outcome>) -> bool {
         let mut pending = false;
         for (handler, child) in step.children.iter().enumerate() {

@@ -195,7 +195,7 @@ impl Fixture {
         self.host.state.borrow().cluster.object(path)
     }
 
-    /// Tells a daemon to stop after so many waits.
+    /// Asks a daemon to stop after this number of waits.
     pub fn stop_after(self, waits: usize) -> Fixture {
         self.host.state.borrow_mut().stop_after = Some(waits);
         self

@@ -96,7 +96,7 @@ impl Runner {
             let left = end.saturating_duration_since(Instant::now());
             let ended = self.readers.iter().all(JoinHandle::is_finished);
             assert!(!ended && !left.is_zero(), "it did not say {text:?} within {patience:?}:\n{}", *output);
-            let pause = left.min(Duration::from_millis(100)); // the end of the command wakes nobody
+            let pause = left.min(Duration::from_millis(100)); // the end of the command does not wake this thread
             output = self.output.changed.wait_timeout(output, pause).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
