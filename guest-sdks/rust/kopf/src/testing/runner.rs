@@ -160,8 +160,13 @@ impl Drop for Runner {
 mod tests {
     use super::*;
 
+    /// Runs a script in a shell. Commands that a script starts in the background ignore SIGINT, and
+    /// so do their children, such as the tests of a job: a shell cannot change that, `env` can.
     fn sh(script: &str) -> Runner {
-        let mut command = Command::new("sh");
+        let mut command = Command::new(if cfg!(target_os = "linux") { "env" } else { "sh" });
+        if cfg!(target_os = "linux") {
+            command.args(["--default-signal=INT", "sh"]);
+        }
         command.args(["-c", script]);
         Runner::spawn(command).unwrap()
     }
