@@ -90,7 +90,7 @@ impl Module {
                 }
                 Err(err) => {
                     entry.running = None;
-                    entry.task.done(Err(err.into()))
+                    entry.task.done(Err(err))
                 }
             },
         };

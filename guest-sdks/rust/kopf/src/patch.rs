@@ -139,7 +139,7 @@ impl Part {
             Some(Value::Null) | None => {}
             Some(_) => {
                 let err = crate::Error::permanent("the patch: only maps can be merged");
-                self.patch.0.problem.set(Some(err.into()));
+                self.patch.0.problem.set(Some(err));
             }
         }
     }

@@ -48,7 +48,7 @@ impl Call {
                     self.returned = Some(json!(kopf::login_with_kubeconfig(a)));
                 }
             }
-            "temporary" => return Err(temporary(arg).into()),
+            "temporary" => return Err(temporary(arg)),
             "permanent" => return Err(Error::permanent(text(arg, "msg"))),
             "arbitrary" => return Err(ValueError(text(arg, "msg").to_owned()).into()),
             "arbitrary_empty" => return Err(ValueError(String::new()).into()),
