@@ -5,8 +5,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
 )
 
 // A timer that has failed for good is not restarted, but its object keeps the finalizer. A
@@ -36,5 +38,27 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A daemon that ends by itself while its filters are matched is not started again. A
+// daemon that was stopped is.
+func TestEndWhileFiltersAreMatched(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		var m Memory
+		newDaemon := func() *daemon {
+			return &daemon{handler: &registries.Handler{ID: "fn"}, stopper: stoppers.New(), done: make(chan struct{})}
+		}
+		first := newDaemon()
+		if !m.add(first) {
+			t.Fatal("it runs already")
+		}
+		if stopped {
+			first.stopper.Set(abi.StopFiltersMismatch)
+		}
+		m.ended(first, false)
+		if restarted := m.add(newDaemon()); restarted != stopped {
+			t.Errorf("stopped: %t, started again: %t", stopped, restarted)
+		}
 	}
 }

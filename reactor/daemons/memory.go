@@ -108,12 +108,13 @@ func (m *Memory) IsOver(id string) (over, guarded bool) {
 	return over, guarded
 }
 
-// add adds a daemon, unless one with the same id still runs.
+// add adds a daemon, unless one with the same id still runs or has ended by itself. It
+// asks for the second again: the daemon may have ended since its filters were matched.
 func (m *Memory) add(d *daemon) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, found := m.find(d.handler.ID)
-	if found {
+	if _, over := m.stopped[d.handler.ID]; found || over {
 		return false
 	}
 	m.running = slices.Insert(m.running, i, d)
