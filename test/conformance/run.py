@@ -25,7 +25,7 @@ from runner.pace import Pace, free_cores
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MAX_JOBS = 16  # so many pairs of users the cluster has
-JOBS_PER_CORE = 3  # cases mostly wait
+JOBS_PER_CORE = 5  # cases mostly wait: ten use less than one core
 
 KOPF_RUN = '{kopf} run {{args}} --config-file KOPF_CASE_JSON_TEXT={{case_json}} --config KOPF_CASE_OPERATOR={{operator}} {guest}'
 
@@ -46,7 +46,7 @@ def parse(argv):
     p.add_argument('--devcluster', default=os.path.join(ROOT, '.cache', 'bin', 'devcluster'), help='the program of the cluster')
     p.add_argument('--kubeconfig', help='of a running cluster, instead of starting one')
     p.add_argument('--audit-log', help='of that cluster; by default, audit.log beside the kubeconfig')
-    p.add_argument('--jobs', type=int, default=6, help='cases at once, if the cores are free; fewer if others use them')
+    p.add_argument('--jobs', type=int, default=10, help='cases at once, if the cores are free; fewer if others use them')
     p.add_argument('--differences', metavar='FILE', action='append', default=[], help='what is expected in place of what was recorded')
     p.add_argument('--dump', help='the folder where to put the observations of the failed cases')
     p.add_argument('--keep', action='store_true', help='keep the logs of the operators even if all is well')
