@@ -41,13 +41,17 @@ func (s *LocalServer) newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// bounded wraps a listener to accept connections within the limits.
+// bounded wraps a listener to accept connections within the limits, with TLS unless the
+// configuration is nil.
 func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) net.Listener {
+	if config == nil {
+		return conns.New(s.env.Connections).Listener(listener)
+	}
 	limits := s.env.Connections
-	if config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert && limits.Unproven == 0 {
+	if config.ClientAuth == tls.RequireAndVerifyClientCert && limits.Unproven == 0 {
 		limits.Unproven = cmp.Or(limits.Total, conns.DefaultTotal) / 4
 	}
-	return conns.New(limits).Listener(listener)
+	return conns.New(limits).Secure(listener, config)
 }
 
 // Serve listens, announces the client config, and serves until the context ends.
@@ -71,7 +75,7 @@ func (s *LocalServer) Serve(ctx context.Context, handler http.Handler, announce 
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(s.Addr, strconv.Itoa(s.Port)))
+	listener, err := (&net.ListenConfig{Control: deferAccept}).Listen(ctx, "tcp", net.JoinHostPort(s.Addr, strconv.Itoa(s.Port)))
 	if err != nil {
 		return fmt.Errorf("the webhook server: %w", err)
 	}
@@ -83,15 +87,12 @@ func (s *LocalServer) serve(
 	ctx context.Context, listener net.Listener, config *tls.Config, source source, first *keyPair, handler http.Handler, announce func(ClientConfig),
 ) error {
 	port := listener.Addr().(*net.TCPAddr).Port
-	listener = s.bounded(listener, config)
 	var current atomic.Pointer[tls.Certificate]
 	current.Store(first.cert)
-	if config != nil {
-		if !s.hasOwnTLS() {
-			config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
-		}
-		listener = tls.NewListener(listener, config)
+	if config != nil && !s.hasOwnTLS() {
+		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
 	}
+	listener = s.bounded(listener, config)
 	server := s.newServer(handler)
 	update := func(next *keyPair) error {
 		if err := s.dump(next.bundle); err != nil {

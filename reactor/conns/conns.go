@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // DefaultTotal is the default of Limits.Total.
@@ -57,7 +58,8 @@ const (
 //   - Among the others, the lowest stage is closed first; within a stage, a connection of
 //     the address with the most connections; of these, the longest in the stage.
 type Bounds struct {
-	limits Limits
+	limits     Limits
+	handshakes handshakes // of Secure
 
 	mu      sync.Mutex // guards the fields below, and the stages of connections
 	clients map[netip.Prefix]*client
@@ -102,6 +104,7 @@ func (l listener) Accept() (net.Conn, error) {
 		c := &conn{Conn: accepted, bounds: l.bounds, address: AddressOf(accepted.RemoteAddr().String())}
 		evicted, ok := l.bounds.admit(c)
 		for _, old := range evicted {
+			l.bounds.handshakes.close(old)
 			abort(old.Conn)
 		}
 		if ok {
@@ -227,6 +230,10 @@ type conn struct {
 	bounds  *Bounds
 	address netip.Prefix
 
+	handshake handshake   // guarded by the lock of the handshakes
+	busy      atomic.Bool // the handshake computes
+	retry     atomic.Bool // the next message that is read is another ClientHello
+
 	// The lock of the bounds guards these fields.
 	place            *list.Element // in the list of its stage; nil: closed
 	stage            stage
@@ -239,7 +246,29 @@ func (c *conn) Close() error {
 	c.bounds.mu.Lock()
 	c.bounds.remove(c)
 	c.bounds.mu.Unlock()
+	c.bounds.handshakes.close(c)
 	return c.Conn.Close()
+}
+
+// Read reads. A handshake waits for its peer meanwhile.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.busy.Load() {
+		c.bounds.handshakes.rest(c)
+	}
+	n, err := c.Conn.Read(p)
+	if err == nil && c.retry.Load() {
+		err = c.bounds.handshakes.enter(c)
+	}
+	return n, err
+}
+
+// Write writes. The handshake has computed what it sends.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.busy.Load() {
+		c.retry.Store(isRetry(p))
+		c.bounds.handshakes.rest(c)
+	}
+	return c.Conn.Write(p)
 }
 
 // change counts requests of the connection, and moves the connection to the resulting
@@ -313,6 +342,7 @@ func (r *Request) End() {
 	case r == nil:
 	case r.running:
 		r.conn.change(0, -1)
+		r.conn.bounds.handshakes.prove(r.conn.address)
 	default:
 		r.conn.change(-1, 0)
 	}

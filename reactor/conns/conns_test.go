@@ -149,7 +149,7 @@ func TestSilentClientsDoNotLockOutOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		silent = append(silent, conn)
-		if i%100 != 0 {
+		if i%100 != 0 && i != 999 { // the last one: all others are accepted before it
 			continue
 		}
 		for _, client := range []*http.Client{kept, fresh} {
