@@ -10,11 +10,11 @@ import traceback
 
 import yaml
 
-from . import api, observed, operators, resources
+from . import api, observations, operators, resources
 from .audit import resource_of
 from .normal import Normaliser
 from .steps import FINALIZERS_OFF, MERGE_PATCH, Steps
-from .waiting import StepError, Waiting
+from .waits import StepError, Waits
 
 PORTS = range(20000, 30000)  # below those that systems give to clients, so that they stay free until they are used
 
@@ -38,7 +38,7 @@ class Case:
         self.calls, self.exits, self.results, self.operators = [], [], {}, {}
         self.refs, self.crds = [], []
         self.touched = self.pace.now
-        self.waiting, self.steps = Waiting(self), Steps(self)
+        self.waits, self.steps = Waits(self), Steps(self)
         with open(os.path.join(path, 'case.yaml')) as f:
             self.spec = self.resolve(yaml.safe_load(f))
         self.json = os.path.join(self.folder, 'case.json')
@@ -83,7 +83,7 @@ class Case:
             raise StepError(f'CRD: {code} {data.get("message")}')
         if name not in self.crds:
             self.crds.append(name)
-        self.waiting.until(lambda: self.api.served(crd), 15, f'{name} to be served')
+        self.waits.until(lambda: self.api.served(crd), 15, f'{name} to be served')
 
     # --- operators ---
     def requests(self, which=None):
@@ -116,15 +116,15 @@ class Case:
             def watching():
                 return op.exited() or any(r['verb'] == 'watch' and resource_of(r) not in resources.META
                                           for r in self.requests(user)[before:])
-            self.waiting.until(watching, 15, 'the operator to start watching')
-            self.waiting.quiet(0.5, 10, reads=True)
+            self.waits.until(watching, 15, 'the operator to start watching')
+            self.waits.quiet(0.5, 10, reads=True)
         elif ready == 'quiet':
             end = time.monotonic() + 10
             while not op.exited() and len(self.requests()) <= before and time.monotonic() < end:
                 time.sleep(0.04)
-            self.waiting.quiet(1.0, 10, reads=True)
+            self.waits.quiet(1.0, 10, reads=True)
         elif isinstance(ready, dict):
-            self.waiting.perform(ready)
+            self.waits.perform(ready)
 
     def stop(self, which='main', sig='TERM'):
         outcome = self.operators[which].stop(sig)
@@ -143,10 +143,10 @@ class Case:
             error = traceback.format_exc()
         finally:
             try:
-                final = {ref: observed.reduce_object(self.get(ref)) for ref in self.spec.get('final', self.refs)}
+                final = {ref: observations.reduce_object(self.get(ref)) for ref in self.spec.get('final', self.refs)}
             finally:
                 self._finish()
-        out = Normaliser(self.ns, self.ports, self.folder, self.users).apply(observed.collect(self, final))
+        out = Normaliser(self.ns, self.ports, self.folder, self.users).apply(observations.collect(self, final))
         return out | ({'error': error} if error else {})
 
     def _perform(self):
@@ -163,7 +163,7 @@ class Case:
                 self.steps.perform(step)
             except StepError as e:
                 raise StepError(f'step {i} {list(step)[0]}: {e}') from None
-        self.waiting.quiet(self.spec.get('settle', 0.8), 10)
+        self.waits.quiet(self.spec.get('settle', 0.8), 10)
 
     def _finish(self):
         for which in self.operators:

@@ -7,7 +7,7 @@ import collections
 import copy
 import json
 
-from .observed import SECTIONS
+from .observations import SECTIONS
 
 
 def compare_all(expected, got):

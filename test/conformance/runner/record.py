@@ -3,7 +3,7 @@ import json
 import os
 
 from .compare import blank, compare, dumps
-from .observed import SECTIONS
+from .observations import SECTIONS
 
 MOST_VOLATILE = 8  # leaves; with more of them, the section is compared by another mode
 

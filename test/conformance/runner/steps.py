@@ -9,8 +9,8 @@ import subprocess
 import time
 import urllib.parse
 
-from . import api, observed, operators
-from .waiting import StepError
+from . import api, observations, operators
+from .waits import StepError
 
 UNCHANGING = ('start', 'stop', 'wait', 'sleep', 'http', 'review')  # no need to wait for the operator to settle
 FINALIZERS_OFF = {'metadata': {'finalizers': None}}
@@ -35,7 +35,7 @@ class Steps:
         except OSError as e:  # no server of the operator, or it hangs up
             raise StepError(str(e)) from e
         if name not in UNCHANGING and not step.get('nowait') and self.case.operators:
-            self.case.waiting.quiet(step.get('quiet', self.case.spec.get('quiet', 0.7)))
+            self.case.waits.quiet(step.get('quiet', self.case.spec.get('quiet', 0.7)))
 
     def _outcome(self, step, response):
         """Keep the response if it has a name; otherwise it must be a success."""
@@ -104,7 +104,7 @@ class Steps:
 
     def get(self, step):
         obj = self.case.get(step['get'])
-        self.case.results[step['as']] = obj if step.get('raw') else observed.reduce_object(obj)
+        self.case.results[step['as']] = obj if step.get('raw') else observations.reduce_object(obj)
 
     # --- definitions ---
     def crd(self, step):
@@ -113,11 +113,11 @@ class Steps:
     def uncrd(self, step):
         url = f'{api.CRDS}/{step["uncrd"]}'
         self.case.api.call('DELETE', url)
-        self.case.waiting.until(lambda: self.case.api.get(url) is None, 15, 'the CRD to be gone')
+        self.case.waits.until(lambda: self.case.api.get(url) is None, 15, 'the CRD to be gone')
 
     # --- time ---
     def wait(self, step):
-        self.case.waiting.perform(step['wait'])
+        self.case.waits.perform(step['wait'])
 
     def sleep(self, step):
         time.sleep(step['sleep'])

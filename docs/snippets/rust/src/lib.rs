@@ -10,7 +10,7 @@ mod requests;
 mod resources;
 mod settings;
 mod tasks;
-mod waiting;
+mod waits;
 mod walkthrough;
 
 pub use operators::run_natively;

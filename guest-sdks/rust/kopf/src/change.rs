@@ -2,10 +2,10 @@
 
 use crate::context::{arguments, context, object, sleep};
 use crate::error::HandlerError;
+use crate::events::Events;
 use crate::handler::{Handler, Lifecycle, Outcome};
 use crate::object::Spec;
 use crate::patch::Patch;
-use crate::posting::Events;
 use crate::task::Task;
 use crate::view::View;
 use kopf_abi::tag;

@@ -1,9 +1,9 @@
 //! Timers, daemons, and background work.
 
 use crate::context::{arguments, context, object, sleep};
+use crate::events::Events;
 use crate::object::{Spec, decode};
 use crate::patch::Patch;
-use crate::posting::Events;
 use crate::view::View;
 use std::time::Duration;
 

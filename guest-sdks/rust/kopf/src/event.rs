@@ -1,9 +1,9 @@
 //! Handlers of watch events.
 
 use crate::context::{arguments, context, object, sleep};
+use crate::events::Events;
 use crate::object::Spec;
 use crate::patch::Patch;
-use crate::posting::Events;
 use crate::view::View;
 use kopf_abi::tag;
 

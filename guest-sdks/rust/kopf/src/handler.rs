@@ -2,10 +2,10 @@
 //! handlers at run time only makes them here.
 
 use crate::error::Error;
+use crate::events::Events;
 use crate::log::Level;
 use crate::module::Running;
 use crate::object::Spec;
-use crate::posting::Events;
 use crate::selector::Selector;
 use crate::task::{Returned, Task};
 use crate::{Activity, Background, Change, Daemon, Event, Indexed, Review, Timer, Values};

@@ -19,7 +19,7 @@ mod settings;
 mod storages;
 mod times;
 mod values;
-mod waiting;
+mod waits;
 
 use cases::{Interpreter, Spec};
 use kopf::{Activity, Error, Handler, Operator, Value};

@@ -13,7 +13,7 @@ class StepError(Exception):
     """A step that could not be performed; the case fails with it."""
 
 
-class Waiting:
+class Waits:
     """The waits of one running case."""
 
     def __init__(self, case):
