@@ -145,7 +145,7 @@ vectors: ## Check the recorded pure functions; VECTORS=dir: those of another fol
 # CASES=dir: the cases of another folder. ONLY="prefix...", AREA="area...": some of them.
 # ALL=1: also those of this folder that finished.txt does not list. JOBS=n: so many at once.
 # OPERATOR_CMD='PROGRAM {args}': another operator, such as the reference.
-# Guests that cannot do everything declare what they can in cases.txt beside their source.
+# Guests that cannot do everything declare what they can in cases.txt next to their source.
 guest_module = $(or $(wildcard test/conformance/guests/$(GUEST)/main.js),$(GUESTS)/conformance-$(GUEST).wasm)
 guest_subset = $(wildcard test/conformance/guests/$(GUEST)/cases.txt)
 guest_differences = test/conformance/differences.yaml $(wildcard test/conformance/guests/$(GUEST)/differences.yaml)
@@ -176,7 +176,7 @@ bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, 
 	@scripts/bench.sh
 
 .PHONY: bench-engine
-bench-engine: guest-bench engines ## Measure the engine without Kubernetes, with goals beside; ROUNDS=5
+bench-engine: guest-bench engines ## Measure the engine without Kubernetes, with its goals; ROUNDS=5
 	@go test ./host -tags figures -run '^TestFigures$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
 .PHONY: bench-oci

@@ -23,7 +23,7 @@ func TestCompileBombs(t *testing.T) {
 	}
 	neighbour := loadSmall(t)
 	const want = "op.wasm: module refused: over a limit: too complex: compiling it takes more than 1s of computing"
-	beside(t, neighbour, func() {
+	withNeighbour(t, neighbour, func() {
 		_, err := load(t, compilesFor(), Options{CompileTime: time.Second})
 		if err == nil || err.Error() != want || !errors.Is(err, ErrModule) {
 			t.Errorf("error = %v, want %q", err, want)

@@ -19,7 +19,7 @@ func TestDivergentModulesAreRefused(t *testing.T) {
 	for name, g := range asm.Divergent() {
 		for _, cached := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, cache %t", name, cached), func(t *testing.T) {
-				beside(t, neighbour, func() {
+				withNeighbour(t, neighbour, func() {
 					dir := CacheOff
 					if cached {
 						dir = privateDir(t)

@@ -88,7 +88,7 @@ func TestHostileCode(t *testing.T) {
 			if errors.Is(test.want, ErrTrap) {
 				limit = time.Minute
 			}
-			beside(t, neighbour, func() {
+			withNeighbour(t, neighbour, func() {
 				m, err := load(t, test.guest.Encode(), Options{ComputeLimit: limit})
 				if test.want == nil { // only that it does not harm
 					if err == nil {
@@ -104,15 +104,15 @@ func TestHostileCode(t *testing.T) {
 				}
 			})
 			if errors.Is(test.want, ErrCompute) {
-				spinsBeside(t, test.guest.Encode(), neighbour)
+				spinsWithNeighbour(t, test.guest.Encode(), neighbour)
 			}
 		})
 	}
 }
 
-// spinsBeside shows that a guest that never gives back control does not disturb other guests, and that its caller can stop
+// spinsWithNeighbour shows that a guest that never gives back control does not disturb other guests, and that its caller can stop
 // it. The guest has a long limit: if it blocked the process, the test would fail.
-func spinsBeside(t *testing.T, guest []byte, neighbour *Module) {
+func spinsWithNeighbour(t *testing.T, guest []byte, neighbour *Module) {
 	t.Helper()
 	m, err := load(t, guest, Options{ComputeLimit: time.Minute, StopGrace: time.Millisecond})
 	if err != nil {
@@ -182,7 +182,7 @@ func TestHostileExports(t *testing.T) {
 		{"registration that is nothing", asm.Guest(nil).With(asm.Func{Export: "kopf_register", Params: two, Results: []byte{asm.I64}, Code: asm.I64Const(0)}), "unexpected end of JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			beside(t, neighbour, func() {
+			withNeighbour(t, neighbour, func() {
 				_, err := load(t, test.guest.Encode(), Options{ComputeLimit: 100 * time.Millisecond})
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error = %v, want %q", err, test.want)
@@ -225,7 +225,7 @@ func TestTrapsInEveryExport(t *testing.T) {
 		}},
 	} {
 		t.Run(test.export, func(t *testing.T) {
-			beside(t, neighbour, func() {
+			withNeighbour(t, neighbour, func() {
 				m, err := load(t, test.guest.Encode(), Options{})
 				if err != nil {
 					t.Fatal(err)
@@ -247,7 +247,7 @@ func TestTrapsInEveryExport(t *testing.T) {
 }
 
 func TestReleaseThatTraps(t *testing.T) {
-	beside(t, loadSmall(t), func() { releaseThatTraps(t) })
+	withNeighbour(t, loadSmall(t), func() { releaseThatTraps(t) })
 }
 
 func releaseThatTraps(t *testing.T) {
@@ -288,7 +288,7 @@ func TestBrokenSteps(t *testing.T) {
 		{"bad child", `{"step":"execute","children":[{"kind":"sub","id":"a","x":1}]}`, `child sub handler "a": unknown option x`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			beside(t, neighbour, func() {
+			withNeighbour(t, neighbour, func() {
 				m, err := load(t, answering(test.text).Encode(), Options{})
 				if err != nil {
 					t.Fatal(err)
@@ -306,7 +306,7 @@ func TestMessageLimit(t *testing.T) {
 	text := fmt.Sprintf(`{"step":"done","result":"%s"}`, strings.Repeat("x", 1000))
 	neighbour := loadSmall(t)
 	for limit, fails := range map[int]bool{len(text): false, len(text) - 1: true} {
-		beside(t, neighbour, func() {
+		withNeighbour(t, neighbour, func() {
 			m, err := load(t, answering(text).Encode(), Options{MessageLimit: limit})
 			if err != nil {
 				t.Fatal(err)
@@ -328,7 +328,7 @@ func TestHugeModules(t *testing.T) {
 		if testing.Short() {
 			t.Skip("compiles for seconds")
 		}
-		beside(t, neighbour, func() {
+		withNeighbour(t, neighbour, func() {
 			m, err := load(t, asm.Guest(nil, make([]asm.Func, 50_000)...).Encode(), Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -350,7 +350,7 @@ func TestHugeModules(t *testing.T) {
 		{"a million locals", asm.Guest(nil, asm.Func{Locals: asm.Repeat(1_000_000, asm.I32)}), "1000000 locals; at most 50000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			beside(t, neighbour, func() {
+			withNeighbour(t, neighbour, func() {
 				_, err := load(t, test.guest.Encode(), Options{})
 				if !errors.Is(err, ErrModule) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error = %v, want %q", err, test.want)

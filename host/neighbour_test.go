@@ -36,9 +36,9 @@ func (r rounds) String() string {
 	return fmt.Sprintf("%d calls of the neighbour: median %v, longest %v", len(r), sorted[len(r)/2], sorted[len(r)-1])
 }
 
-// beside runs something hostile, and repeats it if it ends soon. Meanwhile the rest of the process must make progress: a
+// withNeighbour runs something hostile, and repeats it if it ends soon. Meanwhile the rest of the process must make progress: a
 // garbage collection, a timer, and a call of a neighbour. It prints how long the calls took.
-func beside(t *testing.T, neighbour *Module, do func()) {
+func withNeighbour(t *testing.T, neighbour *Module, do func()) {
 	t.Helper()
 	const soon = time.Second
 	enough, done := make(chan struct{}), make(chan struct{})

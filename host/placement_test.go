@@ -39,7 +39,7 @@ func TestDaemonsShareInstances(t *testing.T) {
 	}
 	task, _, err := m.Start(t.Context(), invoke("count"), nil, &testEnv{})
 	if err != nil {
-		t.Fatalf("a handler beside daemons: %v", err)
+		t.Fatalf("a handler next to daemons: %v", err)
 	}
 	if task.in.load > 0 {
 		t.Error("a handler shares an instance with daemons")

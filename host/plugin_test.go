@@ -146,8 +146,8 @@ func TestPlugins(t *testing.T) {
 			},
 			"", nil,
 		},
-		{"a request of nobody", asm.Cat(block64(`{"url":"https://x"}`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), drop, done), []asm.Import{env64("http_request", two, one)}, "", abi.ErrGuest},
-		{"a request that is none", asm.Cat(block64(`{`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), drop, done), []asm.Import{env64("http_request", two, one)}, "", ErrMessage},
+		{"a request without a body", asm.Cat(block64(`{"url":"https://x"}`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), drop, done), []asm.Import{env64("http_request", two, one)}, "", abi.ErrGuest},
+		{"an invalid request", asm.Cat(block64(`{`), asm.Get(0), asm.I64Const(0), asm.Call(fnFirst), drop, done), []asm.Import{env64("http_request", two, one)}, "", ErrMessage},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -177,7 +177,7 @@ func TestQuestionsOfTheGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"old": `{"old":true}`, "none": "-1", "nobody": "-6", "stopped": 16.0,
+		"old": `{"old":true}`, "none": "-1", "foreign": "-6", "stopped": 16.0,
 		"config": "value", "secret": "hush", "missing": "-1",
 		"event": 0.0, "bad event": -6.0,
 		"set": 1.0, "conflict": -2.0, "not json": -6.0,

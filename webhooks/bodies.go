@@ -143,15 +143,15 @@ func (m *memory) victim() *body {
 // drop ends the reading of a body. Its memory is free when its reader releases it. The caller
 // holds the lock.
 func (m *memory) drop(b *body) {
-	m.settle(b)
+	m.finish(b)
 	m.used -= b.size
 	m.dropped += b.size
 	b.dropped = true
 	m.notify()
 }
 
-// settle ends the reading of a body, which keeps its memory. The caller holds the lock.
-func (m *memory) settle(b *body) {
+// finish ends the reading of a body, which keeps its memory. The caller holds the lock.
+func (m *memory) finish(b *body) {
 	c := m.clients[b.from]
 	c.bodies.Remove(b.place)
 	b.place = nil
@@ -170,7 +170,7 @@ func (b *body) whole() error {
 	if b.place == nil {
 		return errCrowded
 	}
-	b.memory.settle(b)
+	b.memory.finish(b)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (b *body) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if b.place != nil {
-		m.settle(b)
+		m.finish(b)
 	}
 	if b.dropped {
 		m.dropped -= b.size

@@ -278,7 +278,7 @@ func TestBadCertificates(t *testing.T) {
 // TestClientCertificates: which clients need one, and what handlers know of it.
 func TestClientCertificates(t *testing.T) {
 	authority := pair(t, "clients", nil)
-	known, stranger := pair(t, "apiserver", authority), pair(t, "stranger", nil)
+	known, unknown := pair(t, "apiserver", authority), pair(t, "unknown", nil)
 	roots := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Certificate[0]})
 	folder := t.TempDir()
 	rootsFile := filepath.Join(folder, "roots.pem")
@@ -299,7 +299,7 @@ func TestClientCertificates(t *testing.T) {
 		{"optional without", webhooks.LocalServer{VerifyCAData: roots}, nil, false, ""},
 		{"required", webhooks.LocalServer{VerifyCAData: roots, Verify: webhooks.VerifyRequired}, []tls.Certificate{*known}, false, "apiserver"},
 		{"required without", webhooks.LocalServer{VerifyCAData: roots, Verify: webhooks.VerifyRequired}, nil, true, ""},
-		{"of a stranger", webhooks.LocalServer{VerifyCAData: roots, Verify: webhooks.VerifyRequired}, []tls.Certificate{*stranger}, true, ""},
+		{"of an unknown authority", webhooks.LocalServer{VerifyCAData: roots, Verify: webhooks.VerifyRequired}, []tls.Certificate{*unknown}, true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.server.Addr = "127.0.0.1"

@@ -25,7 +25,7 @@ type outcome struct {
 // errSpent ends a run that yields too often.
 var errSpent = errors.New("spent")
 
-// runner runs one module, as it is or prepared.
+// runner runs one module, original or prepared.
 type runner struct {
 	rt     wazero.Runtime
 	mod    api.Module
@@ -53,7 +53,7 @@ func newRunner(t testing.TB, interpreted bool) *runner {
 	return r
 }
 
-// original runs a module as it is.
+// original runs a module that is not prepared.
 func (r *runner) original(wasm []byte) (err error) {
 	r.mod, err = r.rt.InstantiateWithConfig(context.Background(), wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	return err
@@ -101,7 +101,7 @@ func (r *runner) call(export string, args ...uint64) outcome {
 	return out
 }
 
-// both runs an export of a module as it is and prepared.
+// both runs an export of a module, original and prepared.
 func both(t testing.TB, m asm.Module, export string, args ...uint64) (original, rewritten outcome) {
 	t.Helper()
 	wasm := m.Encode()

@@ -75,8 +75,8 @@ func (d *daemon) waitFor(limit time.Duration) {
 	}
 }
 
-// settle waits for the exit grace.
-func (d *daemon) settle() {
+// waitGrace waits for the exit grace.
+func (d *daemon) waitGrace() {
 	if !d.instant.rest {
 		d.waitFor(d.instant.limit)
 		return
@@ -93,7 +93,7 @@ func (d *daemon) settle() {
 // signal adds a reason to stop. If the reason is new, it waits for the exit grace.
 func (d *daemon) signal(reason int) {
 	if d.stopper.Set(reason) {
-		d.settle()
+		d.waitGrace()
 	}
 }
 
@@ -130,13 +130,13 @@ func (d *daemon) stopStep(s *settings.Settings, reason int) *time.Duration {
 	case backoff != nil && age < grace:
 		if d.stopper.Set(abi.StopDaemonSignalled) {
 			d.debug(" is signalled to exit gracefully.")
-			d.settle()
+			d.waitGrace()
 		}
 		return d.unlessDone(grace - age)
 	case timeout != nil && age < grace+settings.Seconds(*timeout):
 		if d.stopper.Set(abi.StopDaemonCancelled) {
 			d.debug(" is signalled to exit by force.")
-			d.settle()
+			d.waitGrace()
 		}
 		return d.unlessDone(grace + settings.Seconds(*timeout) - age)
 	case timeout != nil:

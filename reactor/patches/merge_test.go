@@ -20,7 +20,7 @@ func TestApply(t *testing.T) {
 		{"what is there already", `{"spec":{"a":1}}`, []string{}},
 		{"a new object", `{"status":{"x":{"y":1}}}`, []string{`{"op":"add","path":"/status","value":{"x":{"y":1}}}`}},
 		{"a list", `{"spec":{"l":[2]}}`, []string{`{"op":"remove","path":"/spec/l/0"}`}},
-		{"removing what is not there", `{"spec":{"z":null},"y":{"x":null}}`, []string{}},
+		{"removing absent fields", `{"spec":{"z":null},"y":{"x":null}}`, []string{}},
 		{"the last field goes with its object", `{"spec":{"d":{"x":null}}}`, []string{`{"op":"remove","path":"/spec/d"}`}},
 		{"empty objects are not added", `{"spec":{"e":{}}}`, []string{}},
 		{"removing null", `{"null":null}`, []string{`{"op":"remove","path":"/null"}`}},

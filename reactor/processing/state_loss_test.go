@@ -101,14 +101,14 @@ func TestStateThatIsAlwaysRemoved(t *testing.T) {
 	})
 }
 
-// stripping is a server that drops the progress of handlers from each patch. It counts what
+// progressDropper is a server that drops the progress of handlers from each patch. It counts what
 // it is sent.
-type stripping struct {
+type progressDropper struct {
 	reactortest.MemoryServer
 	refuses int // so many patches before it accepts one
 }
 
-func (s *stripping) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *progressDropper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.refuses > 0 {
 		s.refuses--
 		return reactortest.Answer(http.StatusBadRequest, http.NoBody), nil
@@ -156,7 +156,7 @@ func TestProgressThatIsAlwaysRemoved(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				server := &stripping{}
+				server := &progressDropper{}
 				server.Object = fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{%s"name":"a","namespace":"default","uid":"u"},"spec":{"field":"new"}}`, tt.meta)
 				p := newProcessor(registry, server)
 				var said bytes.Buffer
@@ -198,7 +198,7 @@ func TestRefusedPatchesAreNotLostState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := &stripping{refuses: 10}
+		server := &progressDropper{refuses: 10}
 		server.Object = reactortest.NewObject(0)
 		p := newProcessor(registry, server)
 		p.Settings.Queueing.ErrorDelays = backoffs.Seconds()

@@ -50,7 +50,7 @@ func TestChildrenAreCollected(t *testing.T) {
 	cluster := Cluster(t)
 	namespace := cluster.Namespace(t)
 	parent := cluster.ApplyIn(t, namespace, fmt.Sprintf(configMap, "parent"))[0]
-	cluster.ApplyIn(t, namespace, fmt.Sprintf(configMap, "stranger"))
+	cluster.ApplyIn(t, namespace, fmt.Sprintf(configMap, "foreign"))
 	cluster.ApplyIn(t, namespace, fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
@@ -64,7 +64,7 @@ metadata:
 		t.Fatal(err)
 	}
 	cluster.Eventually(t, 30*time.Second, func() error { return gone(t, client, "child") })
-	if err := gone(t, client, "stranger"); err == nil {
+	if err := gone(t, client, "foreign"); err == nil {
 		t.Error("an object without an owner was collected")
 	}
 }

@@ -45,7 +45,7 @@ def parse(argv):
     p.add_argument('--reference', default='kopf', help='the reference, for recording')
     p.add_argument('--devcluster', default=os.path.join(ROOT, '.cache', 'bin', 'devcluster'), help='the program of the cluster')
     p.add_argument('--kubeconfig', help='of a running cluster, instead of starting one')
-    p.add_argument('--audit-log', help='of that cluster; by default, audit.log beside the kubeconfig')
+    p.add_argument('--audit-log', help='of that cluster; by default, audit.log in the folder of the kubeconfig')
     p.add_argument('--jobs', type=int, default=10, help='cases at once, if the cores are free; fewer if others use them')
     p.add_argument('--differences', metavar='FILE', action='append', default=[], help='what is expected in place of what was recorded')
     p.add_argument('--dump', help='the folder where to put the observations of the failed cases')
@@ -120,7 +120,7 @@ def start_cluster(options, folder):
 
 
 def leave_nothing_running(stop):
-    """A runner that is told to stop takes everything with it that it has started."""
+    """A runner that gets a signal to stop ends all processes that it has started."""
     def abort(sig, frame):
         operators.kill_all()
         stop()

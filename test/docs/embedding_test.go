@@ -83,7 +83,7 @@ func ourSettings() *settings.Settings {
 
 // [/settings]
 
-// What the page shows runs as far as it does without a module.
+// The code of the page runs until it needs a module.
 func TestEmbedding(t *testing.T) {
 	if err := runOperator(t.Context(), "nothing.wasm"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)

@@ -135,7 +135,7 @@ func guestReachesKubernetes(t *testing.T, caller chosen) {
 		`{verb: apply, object: `+configMap("b", "z: '5'")+`, `+maps+`}`,
 		`{verb: create, object: `+configMap("'NOT VALID'", "")+`, `+maps+`}`,
 		`{verb: list, page: 1, `+maps+`}`,
-		`{verb: delete, name: a, uid: somebody-else, `+maps+`}`,
+		`{verb: delete, name: a, uid: another-uid, `+maps+`}`,
 		`{verb: delete, name: a, `+maps+`}`,
 		`{verb: get, name: a, `+maps+`}`,
 	)
@@ -226,8 +226,8 @@ func guestReachesHosts(t *testing.T, caller chosen) {
 	s := newSpace(t)
 	server := httptest.NewTLSServer(webHandler())
 	t.Cleanup(server.Close)
-	stranger := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
-	t.Cleanup(stranger.Close)
+	ungranted := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
+	t.Cleanup(ungranted.Close)
 	calls := allowing(t, server.URL)
 	calls.TLS = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	calls.MaxResponse = 1 << 20
@@ -243,7 +243,7 @@ func guestReachesHosts(t *testing.T, caller chosen) {
 		fetch(`url: "URL/large"`),
 		fetch(`url: "URL/slow", timeout: 0.3`),
 		fetch(`url: "URL/to?URL/echo"`),
-		fetch(`url: "URL/to?`+stranger.URL+`"`),
+		fetch(`url: "URL/to?`+ungranted.URL+`"`),
 		fetch(`url: "URL/echo", header: {Host: other}`),
 		fetch(`url: "URL/status"`),
 		fetch(`url: "http://user:pass@127.0.0.1/"`),
@@ -256,7 +256,7 @@ func guestReachesHosts(t *testing.T, caller chosen) {
 		`TooLarge  GET ` + server.URL + `/large: the answer has more than 1048576 bytes`,
 		`Timeout  GET ` + server.URL + `/slow: no answer within 300ms`,
 		`{"body":"GET /echo",`,
-		`NotGranted  the operator is not granted to reach ` + stranger.URL + `: --allow-host ` + stranger.URL,
+		`NotGranted  the operator is not granted to reach ` + ungranted.URL + `: --allow-host ` + ungranted.URL,
 		`Invalid  invalid call: the header Host belongs to the host`,
 		`{"body":"no such thing\n","size":14,"status":404,`,
 		`Invalid  invalid call: the URL of a call cannot have a user`,

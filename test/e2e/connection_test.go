@@ -69,7 +69,7 @@ func TestRefusedCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "of nobody"}
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "unknown"}
 	}
 	text, err := clientcmd.Write(*config)
 	if err != nil {

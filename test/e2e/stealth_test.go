@@ -12,23 +12,23 @@ func TestStealth(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op := s.start(t, options{config: map[string]string{"handlers": "create update delete", "label": "watched"}})
-	s.create(t, "stranger", "{field: one}")
-	before := s.get(t, "stranger")
-	s.create(t, "later", "{field: one}") // comes after the stranger in the stream
+	s.create(t, "unmatched", "{field: one}")
+	before := s.get(t, "unmatched")
+	s.create(t, "later", "{field: one}") // comes after the unmatched one in the stream
 	s.patch(t, "later", `{"metadata":{"labels":{"watched":"yes"}}}`)
 	s.handled(t, "later")
 
-	if diff := cmp.Diff(before.Object, s.get(t, "stranger").Object); diff != "" {
+	if diff := cmp.Diff(before.Object, s.get(t, "unmatched").Object); diff != "" {
 		t.Errorf("the object is changed (-before +after):\n%s", diff)
 	}
-	if messages := op.messages("stranger"); len(messages) > 0 {
+	if messages := op.messages("unmatched"); len(messages) > 0 {
 		t.Errorf("messages about the object: %q", messages)
 	}
 
-	s.patch(t, "stranger", `{"spec":{"field":"two"}}`)
-	s.patch(t, "stranger", `{"metadata":{"labels":{"watched":"yes"}}}`)
-	s.handled(t, "stranger")
-	calls := op.stdout.callsFor(t, "stranger")
+	s.patch(t, "unmatched", `{"spec":{"field":"two"}}`)
+	s.patch(t, "unmatched", `{"metadata":{"labels":{"watched":"yes"}}}`)
+	s.handled(t, "unmatched")
+	calls := op.stdout.callsFor(t, "unmatched")
 	if len(calls) != 1 || calls[0].Reason != "create" || calls[0].Old != nil {
 		t.Fatalf("calls = %+v, want a creation", calls)
 	}
@@ -40,11 +40,11 @@ func TestStealth(t *testing.T) {
 		t.Errorf("new (-want +got):\n%s", diff)
 	}
 
-	s.patch(t, "stranger", `{"metadata":{"labels":{"watched":null}}}`)
-	s.until(t, "the finalizer is removed", func() bool { return len(s.get(t, "stranger").GetFinalizers()) == 0 })
-	s.remove(t, "stranger")
-	s.gone(t, "stranger")
-	if calls := op.stdout.callsFor(t, "stranger"); len(calls) != 1 {
+	s.patch(t, "unmatched", `{"metadata":{"labels":{"watched":null}}}`)
+	s.until(t, "the finalizer is removed", func() bool { return len(s.get(t, "unmatched").GetFinalizers()) == 0 })
+	s.remove(t, "unmatched")
+	s.gone(t, "unmatched")
+	if calls := op.stdout.callsFor(t, "unmatched"); len(calls) != 1 {
 		t.Errorf("calls without the label: %+v", calls[1:])
 	}
 }

@@ -15,9 +15,8 @@ type Map = map[string]any
 // Raw is an undecoded JSON value.
 type Raw = abi.Raw
 
-// View is a JSON value that is decoded only where it is looked at: an object, a
-// part of it, or nothing at all. Looking for what is not there gives a view of
-// nothing, so that paths need no checks on their way:
+// View is a JSON value, such as an object or a part of it. A field is decoded when
+// it is read. A missing field is an empty view, so paths need no checks on their way:
 //
 //	size := c.Spec.Get("volumes", 0, "size").Int()
 //

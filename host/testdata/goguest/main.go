@@ -301,7 +301,7 @@ func questions(task uint32) object {
 	out := object{
 		"old":     output(func(p unsafe.Pointer, n uint32) int64 { return hostSegment(task, 3, p, n) }),
 		"none":    output(func(p unsafe.Pointer, n uint32) int64 { return hostSegment(task, 99, p, n) }),
-		"nobody":  output(func(p unsafe.Pointer, n uint32) int64 { return hostSegment(task+1, 3, p, n) }),
+		"foreign": output(func(p unsafe.Pointer, n uint32) int64 { return hostSegment(task+1, 3, p, n) }),
 		"stopped": hostStopped(task),
 		"config":  config("key"),
 		"secret":  config("secret"),

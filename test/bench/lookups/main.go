@@ -13,7 +13,7 @@ func names(o *kopf.Indexed) (any, error) { return kopf.Pairs{{Key: o.Name, Value
 
 func createFn(c *kopf.Change) (any, error) {
 	index := c.Index("names")
-	return kopf.Map{"found": len(index.Get(c.Name)), "has": index.Has("nobody"), "keys": index.Len()}, nil
+	return kopf.Map{"found": len(index.Get(c.Name)), "has": index.Has("absent"), "keys": index.Len()}, nil
 }
 
 func main() {}

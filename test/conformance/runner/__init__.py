@@ -1,7 +1,7 @@
 """
 The runner of the conformance cases: it performs the steps of a case on a cluster while
 an operator runs, observes what the operator does, and compares that with what the
-reference did. README.md beside this package describes the cases.
+reference did. ../README.md describes the cases.
 
     api           a small client of the API server
     audit         what the operators requested, from the audit log

@@ -22,7 +22,7 @@ PORTS = range(20000, 30000)  # below those that systems give to clients, so that
 class Case:
     """
     One run of a case. Each has a namespace, two ports and a folder of its own; and a slot:
-    a pair of API users, by which the requests are told apart in the audit log.
+    a pair of API users, which identify its requests in the audit log.
     """
 
     def __init__(self, path, slot, lab):
@@ -182,7 +182,7 @@ _taken, _lock = set(), threading.Lock()
 
 
 def free_port():
-    """A port that nobody listens on, and that no other case of this run was given."""
+    """A port that is free, and that no other case of this run was given."""
     for port in random.sample(PORTS, len(PORTS)):
         with _lock, socket.socket() as s:
             if port in _taken:

@@ -112,7 +112,7 @@ def environment(kubeconfig, home, **extra):
 
 
 def write_kubeconfig(path, cluster, user):
-    """A kubeconfig of one of the users whose requests are told apart in the audit log."""
+    """A kubeconfig of one of the users which identify the requests in the audit log."""
     with open(path, 'w') as f:
         yaml.safe_dump({
             'apiVersion': 'v1', 'kind': 'Config', 'current-context': 'x',

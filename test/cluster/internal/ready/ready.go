@@ -101,7 +101,7 @@ func (p *Prober) createOrphan(ctx context.Context) (string, error) {
 		"metadata": map[string]any{
 			"generateName": "devcluster-probe-",
 			"ownerReferences": []any{map[string]any{
-				"apiVersion": "v1", "kind": "ConfigMap", "name": "devcluster-nobody", "uid": rand.Text(),
+				"apiVersion": "v1", "kind": "ConfigMap", "name": "devcluster-absent", "uid": rand.Text(),
 			}},
 		},
 	})

@@ -107,6 +107,6 @@ func TestForeignServerIsNotTrusted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*interval)
 	defer cancel()
 	if err := one.APIServer(ctx); err == nil {
-		t.Error("certificate of a stranger: got no error")
+		t.Error("certificate of an unknown authority: got no error")
 	}
 }

@@ -1,5 +1,5 @@
 // An operator that takes its handlers from a conformance case, as those in Go and Rust
-// beside it do. README.md of the conformance cases describes the vocabulary.
+// do. README.md of the conformance cases describes the vocabulary.
 
 const which = kopf.config("KOPF_CASE_OPERATOR") ?? "main";
 const kase = JSON.parse(kopf.config("KOPF_CASE_JSON_TEXT"));
@@ -103,7 +103,7 @@ const LEVELS = { DEBUG: 10, INFO: 20, WARNING: 30, ERROR: 40 };
 
 const configure = (settings, values) => {
   for (const [name, value] of Object.entries(values ?? {})) {
-    if (name === "admission.server" || name === "admission.managed") continue; // these are up to whoever runs a guest
+    if (name === "admission.server" || name === "admission.managed") continue; // the host sets these, not the guest
     if (name.endsWith("_storage")) settings[name] = storage(value);
     else settings[name] = name === "posting.level" ? LEVELS[value] ?? value : value;
   }
@@ -157,7 +157,7 @@ const logged = (field, kind, k) => {
 
 class ValueError extends Error {}
 
-// RETURN ends a script: what is beside it is the result.
+// RETURN ends a script: its value is the result.
 const RETURN = Symbol("return");
 
 class Run {

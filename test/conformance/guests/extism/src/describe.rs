@@ -56,7 +56,7 @@ impl Call<'_> {
     }
 }
 
-/// An empty map for what is not there.
+/// The value, or an empty map for null.
 fn map(value: &Value) -> Value {
     if value.is_null() { Value::Object(Map::new()) } else { value.clone() }
 }

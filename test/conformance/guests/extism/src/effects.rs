@@ -1,4 +1,4 @@
-//! Operations with effects on the object and beside it.
+//! Operations with effects on the object and on others.
 
 use crate::call::{Call, emit};
 use crate::functions::{self, KEYS, OBJECT, VALUES};

@@ -1,6 +1,6 @@
 //! An operator that takes its handlers from a conformance case, as a plugin of Extism. It
 //! does what such plugins can: see cases.txt for the cases, and the interpreter in Rust
-//! beside it for the vocabulary. What is about values only is shared with that one.
+//! (../rust) for the vocabulary. Both share the code that handles values only.
 
 mod call;
 mod describe;

@@ -96,7 +96,7 @@ fn function() -> Value {
     json!({"$": "FUNCTION"})
 }
 
-/// A marker or a value, as it is, or a function.
+/// A function, or the given marker or value.
 fn filter(given: &Value) -> Value {
     if given.get("$fn").is_some() { function() } else { given.clone() }
 }

@@ -1,4 +1,4 @@
-//! An operator that takes its handlers from a conformance case, as the one in Go beside it does.
+//! An operator that takes its handlers from a conformance case, as the one in Go (../go) does.
 //! The case comes as the value KOPF_CASE_JSON_TEXT of the configuration, with all placeholders
 //! resolved; KOPF_CASE_OPERATOR says which operator of the case it is: "main", or a key of
 //! "operators".

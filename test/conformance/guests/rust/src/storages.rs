@@ -3,7 +3,7 @@
 use crate::values::{list, text};
 use serde_json::{Value, json};
 
-/// A setting of a case; `None` if it is up to whoever runs a guest.
+/// A setting of a case; `None` if the host sets it, not the guest.
 pub fn setting(name: &str, value: &Value) -> Option<Value> {
     Some(match name {
         "admission.server" | "admission.managed" => return None,
