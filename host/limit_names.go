@@ -63,7 +63,7 @@ func LimitNames() []string {
 func (o *Options) SetLimit(name, value string) error {
 	at := slices.IndexFunc(limits, func(l limit) bool { return l.name == name })
 	if at < 0 {
-		return fmt.Errorf("unknown limit %s: there are %s", name, strings.Join(LimitNames(), ", "))
+		return fmt.Errorf("unknown limit %s: must be one of %s", name, strings.Join(LimitNames(), ", "))
 	}
 	if err := limits[at].set(o, value); err != nil {
 		return fmt.Errorf("limit %s: %w", name, err)

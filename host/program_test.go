@@ -159,7 +159,7 @@ func TestProgramFails(t *testing.T) {
 		play played
 		says string
 	}{
-		"it ends":          {func(*program, native.Message) (abi.MessageKind, string) { return 0, "" }, "the program is gone"},
+		"it ends":          {func(*program, native.Message) (abi.MessageKind, string) { return 0, "" }, "the program has ended"},
 		"it answers trash": {func(*program, native.Message) (abi.MessageKind, string) { return abi.MessageAnswer, "trash" }, "broken message"},
 		"it boasts": {func(p *program, _ native.Message) (abi.MessageKind, string) {
 			_, _ = p.conn.Write(abi.MessageHeader{Kind: abi.MessageAnswer, Size: 1 << 31}.Append(nil)) // the host has gone

@@ -41,7 +41,7 @@ func Wanted(module *host.Module) (Grants, error) {
 func WantedBy(name string, r *abi.Registration) (Grants, error) {
 	wanted, err := calls.Wanted(r.Capabilities)
 	if err != nil {
-		return Grants{}, fmt.Errorf("%s wants what cannot be granted: %w", name, err)
+		return Grants{}, fmt.Errorf("%s wants rights that cannot be granted: %w", name, err)
 	}
 	return wanted, nil
 }

@@ -51,7 +51,7 @@ func (o *Options) SetLimit(name, value string) error {
 	case slices.Contains(host.LimitNames(), name):
 		return o.Host.SetLimit(name, value)
 	default:
-		return fmt.Errorf("unknown limit %s: there are %s", name, strings.Join(LimitNames(), ", "))
+		return fmt.Errorf("unknown limit %s: must be one of %s", name, strings.Join(LimitNames(), ", "))
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n <= 0 {

@@ -21,7 +21,7 @@ func TestLimitsAreSetByName(t *testing.T) {
 	}
 	for limit, want := range map[string]string{
 		"EventRate=0": `limit EventRate: "0" is not a number above zero`, "CallRate=1.5": "not a number", "CallBurst=": "not a number",
-		"MaxInstances=x": "not a number", "Events=1": "unknown limit Events: there are MaxInstances",
+		"MaxInstances=x": "not a number", "Events=1": "unknown limit Events: must be one of MaxInstances",
 	} {
 		name, value, _ := strings.Cut(limit, "=")
 		if err := o.SetLimit(name, value); err == nil || !strings.Contains(err.Error(), want) {

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrMoreRights says that a new module wants more rights than the module that it replaces.
-var ErrMoreRights = errors.New("it wants more rights than what runs, and is held back until the operator is restarted")
+var ErrMoreRights = errors.New("it wants more rights than the running version: restart the operator to accept them")
 
 // checkRights compares each module with the module that it replaces. It compares declared
 // rights, not grants, because grants may be wide.

@@ -121,7 +121,7 @@ func (op *Operator) startUp(ctx context.Context, e *generations.Generation) erro
 		return err
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("startup: it changes settings, which takes a new start of the operator: %s", strings.Join(changed, ", "))
+		return fmt.Errorf("startup: it changes settings, which needs a restart of the operator: %s", strings.Join(changed, ", "))
 	}
 	return nil
 }

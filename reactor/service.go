@@ -14,8 +14,8 @@ import (
 
 // errNoNamespace means that an operator of the whole cluster has no namespaces with
 // peering objects.
-var errNoNamespace = errors.New(`setting "peering.clusterwide": peering objects of namespaces are of no use ` +
-	"for the whole cluster; serve namespaces, or set peering.standalone")
+var errNoNamespace = errors.New(`setting "peering.clusterwide": an operator of the whole cluster ` +
+	"cannot use peering objects of namespaces; serve namespaces, or set peering.standalone")
 
 // start serves one dimension until the context ends.
 func (op *Operator) start(ctx context.Context, d dimensions.Dimension) {

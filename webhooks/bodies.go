@@ -37,7 +37,7 @@ type reading struct {
 const requestCost = 16 << 10
 
 // errCrowded is the error of a request whose body was dropped.
-var errCrowded = errors.New("the reviews that are coming need too much memory")
+var errCrowded = errors.New("incoming reviews need too much memory")
 
 func newMemory(all int64) *memory {
 	return &memory{all: all, clients: map[netip.Prefix]*reading{}, changed: make(chan struct{})}

@@ -39,7 +39,7 @@ func (e Environment) detect(ctx context.Context) (string, error) {
 	host, err := e.Detect(ctx)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("finding out what the cluster is: %w", err)
+		return "", fmt.Errorf("detecting the type of the cluster: %w", err)
 	case host == "":
 		e.Log.Debug().Msg("Cluster detection failed.")
 	default:

@@ -188,7 +188,7 @@ const (
 	maxKey         = 1 << 10 // DER; generated keys have 138 bytes
 )
 
-var errNotOurs = errors.New("it is not one of ours: want ca.crt, ca.key, tls.crt and tls.key that belong together")
+var errNotOurs = errors.New("its content is not that of an operator: want ca.crt, ca.key, tls.crt and tls.key that belong together")
 
 // decodeBundle reads the data of a secret. It refuses data that this package did not write,
 // because a renewal would overwrite them.

@@ -128,8 +128,8 @@ func TestForeignSecrets(t *testing.T) {
 		want string
 	}{
 		"no certificate":         {with("ca.crt", "garbage"), "secret ns/x of the webhook server: ca.crt: it has no certificates in PEM"},
-		"keys without authority": {with("ca.key", ""), "it is not one of ours"},
-		"keys of another":        {with("ca.key", string(data["tls.key"])), "it is not one of ours"},
+		"keys without authority": {with("ca.key", ""), "its content is not that of an operator"},
+		"keys of another":        {with("ca.key", string(data["tls.key"])), "its content is not that of an operator"},
 		"no key":                 {with("tls.key", "garbage"), "tls.crt and tls.key"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -201,7 +201,7 @@ func (f *Finder) known(r oci.Reference) (string, error) {
 
 // notPulled adds advice to an error about content that the store lacks or has corrupted.
 func notPulled(r oci.Reference, err error) error {
-	return fmt.Errorf("%s: %w, and it is not to be pulled: run kopf pull %[1]s, or kopf load with an archive", r, err)
+	return fmt.Errorf("%s: %w, and pulling is off: run kopf pull %[1]s, or kopf load with an archive", r, err)
 }
 
 // broken reports whether the store has the content in a state that cannot be trusted.

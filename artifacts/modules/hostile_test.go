@@ -250,7 +250,7 @@ func TestBadRegistries(t *testing.T) {
 			_, _ = w.Write(wasm(""))
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}), oci.ErrUnavailable, "sends nothing any more"},
+		}), oci.ErrUnavailable, "has stopped sending data"},
 		{"breaking off each time", layer(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "14")
 			_, _ = w.Write(wasm(""))
@@ -304,7 +304,7 @@ func TestBadRegistries(t *testing.T) {
 		{"a token service without TLS", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="http://auth.example.com/token",service="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
-		}, oci.ErrUnavailable, "auth.example.com is not to be reached without TLS"},
+		}, oci.ErrUnavailable, "auth.example.com must not be reached without TLS"},
 		{"a token service that asks for a token", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+r.Host+`/token",service="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
@@ -312,7 +312,7 @@ func TestBadRegistries(t *testing.T) {
 		{"redirecting in a circle", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, oci.ErrUnavailable, "redirects"},
 		{"redirecting to plain HTTP elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://registry.example.com/", http.StatusFound)
-		}, oci.ErrUnavailable, "registry.example.com is not to be reached without TLS"},
+		}, oci.ErrUnavailable, "registry.example.com must not be reached without TLS"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

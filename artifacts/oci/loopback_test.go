@@ -10,7 +10,7 @@ import (
 func TestLoopbackNameOfAnotherMachine(t *testing.T) {
 	for _, host := range []string{"localhost", "localhost:5000", "127.0.0.1:5000", "[::1]:5000"} {
 		_, err := newTransport(nil, time.Second).of(host, false).DialContext(t.Context(), "tcp", "192.0.2.1:5000")
-		if err == nil || !strings.Contains(err.Error(), hostname(host)+" stands for 192.0.2.1, which is not this machine") {
+		if err == nil || !strings.Contains(err.Error(), hostname(host)+" resolves to 192.0.2.1, which is not this machine") {
 			t.Errorf("%s: error %v", host, err)
 		}
 	}

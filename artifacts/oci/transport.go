@@ -49,7 +49,7 @@ type toward struct {
 // Errors: ErrLayout of bodies with too many values.
 func (t toward) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != "https" && !t.mayBePlain(req.URL.Host) {
-		return nil, fmt.Errorf("%s is not to be reached without TLS: list it in insecure_sources of sources.yaml if it is", req.URL.Host)
+		return nil, fmt.Errorf("%s must not be reached without TLS: to allow it, list it in insecure_sources of sources.yaml", req.URL.Host)
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	resp, err := t.of(req.URL.Host, false).RoundTrip(req.WithContext(ctx))
@@ -111,7 +111,7 @@ func dialer(host string) *net.Dialer {
 	if loopback(host) {
 		d.Control = func(_, address string, _ syscall.RawConn) error {
 			if !loopback(address) {
-				return fmt.Errorf("%s stands for %s, which is not this machine", hostname(host), hostname(address))
+				return fmt.Errorf("%s resolves to %s, which is not this machine", hostname(host), hostname(address))
 			}
 			return nil
 		}
@@ -220,7 +220,7 @@ func (t *transport) close() {
 }
 
 // errStalled ends a response that has stalled.
-var errStalled = errors.New("the registry sends nothing any more")
+var errStalled = errors.New("the registry has stopped sending data")
 
 // watched is a body whose reading fails after a long pause.
 type watched struct {

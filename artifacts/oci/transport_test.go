@@ -83,7 +83,7 @@ func TestRedirectsToServersWithoutTLS(t *testing.T) {
 					o.Sources = listing(t, strings.TrimPrefix(to, "http://"))
 				}
 				err := fetch(t, oci.New(o), r.Ref("v1"))
-				if !listed && (err == nil || !strings.Contains(err.Error(), "is not to be reached without TLS")) {
+				if !listed && (err == nil || !strings.Contains(err.Error(), "must not be reached without TLS")) {
 					t.Errorf("error %v", err)
 				}
 				if n := asked.Load(); (n > 0) != listed {
@@ -118,7 +118,7 @@ func TestRedirectsFromTLS(t *testing.T) {
 	for _, to := range []string{to, "http://" + host + "/again"} {
 		target.Store(to)
 		err = fetch(t, oci.New(oci.Options{Sources: s}), oci.Reference{Registry: host, Repository: ocitest.Repository, Tag: "v1"})
-		if err == nil || !strings.Contains(err.Error(), "is not to be reached without TLS") {
+		if err == nil || !strings.Contains(err.Error(), "must not be reached without TLS") {
 			t.Errorf("to %s: error %v", to, err)
 		}
 	}

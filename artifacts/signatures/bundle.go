@@ -125,7 +125,7 @@ func readStatement(raw []byte, digest string) (map[string]string, error) {
 	case s.Type != statementType && s.Type != "https://in-toto.io/Statement/v0.1":
 		return nil, fmt.Errorf("its statement is of the type %q", s.Type)
 	case s.PredicateType != predicateSign:
-		return nil, fmt.Errorf("its statement is no signature, but %q", s.PredicateType)
+		return nil, fmt.Errorf("its statement is not a signature, but %q", s.PredicateType)
 	}
 	for _, about := range s.Subject {
 		if "sha256:"+about.Digest["sha256"] == digest {

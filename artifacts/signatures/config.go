@@ -84,7 +84,7 @@ func ParseConfig(data []byte) (*Config, error) {
 		return nil, fmt.Errorf("apiVersion %q: want v1", c.APIVersion)
 	}
 	if len(c.AllOf) == 0 && c.AnyOf == nil {
-		return nil, errors.New("neither allOf nor anyOf demands a signature")
+		return nil, errors.New("neither allOf nor anyOf requires a signature")
 	}
 	for i := range c.AllOf {
 		if err := c.AllOf[i].complete(); err != nil {

@@ -36,7 +36,7 @@ func ParsePublicKey(text []byte) (*PublicKey, error) {
 		return nil, fmt.Errorf("no public key in PEM (BEGIN PUBLIC KEY), but %q", legible.Short(block.Type, 40))
 	}
 	if more, _ := pem.Decode(rest); more != nil {
-		return nil, errors.New("more than one key: each is demanded by an entry or a file of its own")
+		return nil, errors.New("more than one key: give each key in its own file or entry")
 	}
 	if err := checkSize(block); err != nil {
 		return nil, err

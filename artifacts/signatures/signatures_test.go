@@ -105,7 +105,7 @@ func TestBadSignatures(t *testing.T) {
 		{"a bundle of something else", []Signature{edit(bundled, func(b *bundle) { b.MediaType = "text/plain" })}, `type "text/plain"`},
 		{"a bundle by a certificate", []Signature{edit(bundled, func(b *bundle) { b.Material.PublicKey = nil })}, "signed with a certificate"},
 		{"no JSON", []Signature{{Where: "here", Bundle: []byte("{")}}, "here: its bundle cannot be read"},
-		{"an attestation is no signature", []Signature{provenance()}, "no signature, but \"https://slsa.dev/provenance/v1\""},
+		{"an attestation is no signature", []Signature{provenance()}, "not a signature, but \"https://slsa.dev/provenance/v1\""},
 		{"an empty signature", []Signature{{Payload: tagged.Payload}}, "no signature by key"},
 	}
 	for _, tt := range tests {

@@ -3,7 +3,7 @@ package signatures
 import "errors"
 
 // errOtherKey is the error of a signature by a key that the configuration does not name.
-var errOtherKey = errors.New("it is not by a key that is asked for")
+var errOtherKey = errors.New("it is not by a required key")
 
 // check returns the signer of a digest, if it is one of the keys.
 func (s *Signature) check(digest string, keys []*PublicKey) (*Signer, error) {

@@ -21,11 +21,11 @@ func newAnnotateCmd(stderr io.Writer) *cobra.Command {
 	var dynamic bool
 	cmd := &cobra.Command{
 		Use:   "annotate OPERATOR.wasm|OPERATOR.js",
-		Short: "Embed into a module what it registers, and annotations",
-		Long: `Annotate loads a module, and embeds what it registers and imports into a custom section,
-with annotations for the manifest. So everybody sees its rights before it runs, and a host
-refuses it if it then registers something else. A declaration that is there is replaced.
-A script is put together with its engine, as one module.`,
+		Short: "Embed the registration and annotations into a module",
+		Long: `Annotate loads a module, and embeds its registration and its imports into a custom section,
+with annotations for the manifest. So users can read its rights before it runs, and a host
+refuses the module if it then registers something else. An existing declaration is replaced.
+A script becomes one module with its engine.`,
 		Example: `  kopf annotate operator.wasm -a org.opencontainers.image.source=https://github.com/me/operator
   kopf annotate operator.wasm --dynamic --config watch=everything --output annotated.wasm
   kopf annotate operator.js --output operator.wasm`,
@@ -42,7 +42,7 @@ A script is put together with its engine, as one module.`,
 				return err
 			}
 			if len(config) > 0 && !dynamic {
-				return usageError{errors.New("a configuration needs --dynamic: what is declared otherwise holds for all configurations")}
+				return usageError{errors.New("a configuration needs --dynamic: without it, a declaration holds for all configurations")}
 			}
 			wasm, err := o.pack(cmd.Context(), args[0], &output, stderr)
 			if err != nil {
@@ -60,8 +60,8 @@ A script is put together with its engine, as one module.`,
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	flags.StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
-	flags.BoolVar(&dynamic, "dynamic", false, "the registration depends on the configuration: the one given here is that with the most rights")
-	flags.StringVarP(&output, "output", "o", "", "write to this `file` instead of the same one")
+	flags.BoolVar(&dynamic, "dynamic", false, "the registration depends on the configuration: declare the one with the most rights")
+	flags.StringVarP(&output, "output", "o", "", "write to this `file` instead of the input file")
 	return cmd
 }
 

@@ -24,8 +24,8 @@ type announceOptions struct {
 
 func (o *announceOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "the operators of this `namespace`, or of a pattern: prod-*,!prod-x (repeatable)")
-	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "the operators of the whole cluster")
+	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "the peering objects of this `namespace`, or of a pattern: prod-*,!prod-x (repeatable)")
+	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "the peering objects of the whole cluster")
 	flags.StringVarP(&o.identity, "id", "i", "", "the name of the record (default $POD_ID, or user@host)")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (required)")
 	o.logOptions.addFlags(flags)

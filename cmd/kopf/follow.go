@@ -28,7 +28,7 @@ func (o *runOptions) checkFollow() error {
 	case o.dev:
 		return usageError{errors.New("--dev follows files, --follow follows tags: they cannot be used together")}
 	case o.once:
-		return usageError{errors.New("--once ends when all is handled: --follow cannot be used with it")}
+		return usageError{errors.New("--once exits when all objects are handled: it cannot be combined with --follow")}
 	case modules.When(o.pull) == modules.Never:
 		return usageError{errors.New("--follow asks the registry, --pull never forbids it")}
 	case !slices.ContainsFunc(o.modules, modules.Followable):

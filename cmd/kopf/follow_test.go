@@ -17,7 +17,7 @@ func TestFollowFlag(t *testing.T) {
 		{[]string{tag, "--follow=0s"}, "want at least 1s"},
 		{[]string{tag, "--follow=often"}, "invalid argument"},
 		{[]string{tag, "--follow", "--dev"}, "cannot be used together"},
-		{[]string{tag, "--follow", "--once"}, "--once ends"},
+		{[]string{tag, "--follow", "--once"}, "--once exits"},
 		{[]string{tag, "--follow", "--pull", "never"}, "--pull never forbids it"},
 		{[]string{digest, "--follow"}, "no module is named by a tag"},
 		{[]string{"operator.wasm", "--follow"}, "no module is named by a tag"},

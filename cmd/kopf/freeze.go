@@ -15,10 +15,10 @@ func newFreezeCmd(stderr io.Writer, run announce) *cobra.Command {
 	var message string
 	cmd := &cobra.Command{
 		Use:   "freeze",
-		Short: "Pause the operators that know each other by peering",
-		Long: `Freeze writes a record with a priority into peering objects: operators with a lower
-or an equal priority pause, until the record expires, or is removed by resume with
-the same id. Every flag can also be set by a variable: --peering by KOPF_FREEZE_PEERING.`,
+		Short: "Pause operators by their peering object",
+		Long: `Freeze writes a record with a priority into peering objects. Operators with a lower or an
+equal priority pause until the record expires, or until kopf resume with the same id removes
+it. Every flag also has an environment variable: KOPF_FREEZE_PEERING sets --peering.`,
 		Example: `  kopf freeze -n default --peering default --lifetime 600
   kopf freeze -A --peering default --lifetime 60 --priority 1000 --message upgrade`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,7 +27,7 @@ the same id. Every flag can also be set by a variable: --peering by KOPF_FREEZE_
 				return err
 			}
 			if !cmd.Flags().Changed("lifetime") {
-				return usageError{errors.New("tell for how long: --lifetime SECONDS")}
+				return usageError{errors.New("no lifetime: add --lifetime SECONDS")}
 			}
 			a.Priority, a.Lifetime = priority, time.Duration(lifetime)*time.Second
 			if dev {
@@ -43,7 +43,7 @@ the same id. Every flag can also be set by a variable: --peering by KOPF_FREEZE_
 	flags := cmd.Flags()
 	flags.BoolVar(&dev, "dev", false, "the priority 666")
 	flags.IntVarP(&priority, "priority", "p", 100, "operators with a lower or an equal priority pause")
-	flags.IntVarP(&lifetime, "lifetime", "t", 0, "for how many `seconds` (required)")
+	flags.IntVarP(&lifetime, "lifetime", "t", 0, "pause for this number of `seconds` (required)")
 	flags.StringVarP(&message, "message", "m", "", "a note for the log of this command; operators do not see it")
 	return cmd
 }

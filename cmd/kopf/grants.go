@@ -24,7 +24,7 @@ func (o *grantOptions) addFlags(flags *pflag.FlagSet) {
 		"let the operator make these requests: `VERBS:RESOURCES[:NAMESPACES]`, like get,list:pods,jobs.batch:team-* (repeatable)")
 	flags.StringArrayVar(&o.hosts, "allow-host", nil,
 		"let the operator reach this `HOST`: example.com, *.example.com, http://localhost:8080 (repeatable)")
-	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all that the operator declares to want; kopf inspect shows it")
+	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all requests that the operator declares; kopf inspect shows them")
 	flags.BoolVar(&o.server, "allow-server", false, "let login handlers choose the API server, and how it is verified")
 	flags.BoolVar(&o.proxy, "allow-proxy", false, "let login handlers choose a proxy")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let startup handlers change this setting of the class grant: `NAME` (repeatable)")

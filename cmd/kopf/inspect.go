@@ -29,9 +29,9 @@ func newInspectCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect OPERATOR.wasm|OPERATOR.js|oci://REFERENCE",
 		Short: "Show what a module registers",
-		Long: `Inspect loads a module, asks it for its registration as run does, and shows the
-handlers with their options, and what the module imports. No cluster is needed.
-Of an artifact it shows what the registry tells, and runs nothing of it.`,
+		Long: `Inspect loads a module, asks it for its registration as kopf run does, and shows the
+handlers with their options, and the imports of the module. It needs no cluster.
+For an artifact, it shows the data of the registry, and runs no code.`,
 		Example: `  kopf inspect operator.wasm
   kopf inspect operator.wasm --json
   kopf inspect oci://ghcr.io/me/operator:v1`,

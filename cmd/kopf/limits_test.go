@@ -12,7 +12,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"MaxMemory", "--limit MaxMemory: want NAME=VALUE", exitUsage},
 		{"MaxMemory=much", `--limit: limit MaxMemory: "much" is not a size above zero`, exitUsage},
-		{"Memory=64Mi", "--limit: unknown limit Memory: there are", exitUsage},
+		{"Memory=64Mi", "--limit: unknown limit Memory: must be one of", exitUsage},
 		{"MaxMemory=64Mi", "nothing.wasm", exitError}, // the next problem
 	} {
 		var stderr strings.Builder

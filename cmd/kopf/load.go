@@ -15,8 +15,8 @@ func newLoadCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Read artifacts from an archive",
-		Long: `Load puts the artifacts of an archive of kopf save into the store on this machine, checks
-them, and prints their references. They run without a registry by --pull missing or never.`,
+		Long: `Load checks the artifacts in an archive of kopf save, puts them into the store on this machine,
+and prints their references. With --pull missing or never, they run without a registry.`,
 		Example: `  kopf load operators.tar
   kopf run oci://ghcr.io/me/operator:v1 --pull never -n default`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -29,7 +29,7 @@ func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.logFormat, "log-format", string(logs.Full), "plain, full, or json")
 	flags.StringVar(&o.logRefKey, "log-refkey", "", "the field with the object's reference in JSON logs (default \"object\")")
 	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
-	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put it there")
+	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put the object's name before messages")
 }
 
 func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {

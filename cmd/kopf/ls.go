@@ -16,7 +16,7 @@ func newLsCmd(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the modules that were pulled",
-		Long:  `Ls lists the references in the store on this machine, with the digests that they stand for.`,
+		Long:  `Ls lists the references in the store on this machine, with their digests.`,
 		Example: `  kopf ls
   kopf ls --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +42,6 @@ func newLsCmd(stdout io.Writer) *cobra.Command {
 			return table.Flush()
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the references as JSON")
 	return cmd
 }

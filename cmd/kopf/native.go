@@ -19,7 +19,7 @@ func (o *runOptions) program() (io.ReadWriteCloser, error) {
 	}
 	switch {
 	case len(o.modules) > 1:
-		return nil, usageError{errors.New("- is the whole operator: it cannot go with modules")}
+		return nil, usageError{errors.New("- is the whole operator: it cannot be combined with modules")}
 	case o.demanded():
 		return nil, usageError{errors.New("- is a native program, which cannot be verified: run the module instead")}
 	}

@@ -14,9 +14,9 @@ func newPullCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pull oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Get a module from a registry",
-		Long: `Pull gets a module from a registry into the store on this machine, with its signatures
-and what else refers to it, checks it, and prints the reference with the digest. Run pulls a module
-by itself.`,
+		Long: `Pull gets a module from a registry into the store on this machine, with its signatures and
+all other artifacts that refer to it, checks it, and prints the reference with the digest.
+It is optional: kopf run pulls modules, too.`,
 		Example: `  kopf pull oci://ghcr.io/me/operator:v1
   kopf pull oci://ghcr.io/me/operator:v1 --output operator.wasm`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,8 +21,8 @@ func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "push OPERATOR.wasm|OPERATOR.js oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Put a module into a registry",
 		Long: `Push packs a module as an OCI artifact, puts it into a registry, and prints the
-reference with the digest. The module is loaded, and must register what it declares; if it
-declares nothing, what it registers is declared (see kopf annotate). It may also be an artifact.
+reference with the digest. It loads the module, which must register what it declares. If the
+module has no declaration, push adds one (see kopf annotate). The module may also be an artifact.
 A script is packed with its engine as one module.`,
 		Example: `  kopf push operator.wasm oci://ghcr.io/me/operator:v1
   kopf push operator.js oci://ghcr.io/me/operator:v1

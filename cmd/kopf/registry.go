@@ -25,7 +25,7 @@ type registryOptions struct {
 }
 
 func (o *registryOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.sources, "sources-path", "", "the `file` about insecure registries, authorities and proxies (default kopf/sources.yaml in the folder of configurations)")
+	flags.StringVar(&o.sources, "sources-path", "", "the `file` about insecure registries, authorities and proxies (default kopf/sources.yaml in the configuration directory)")
 	flags.StringVar(&o.auth, "docker-config-json-path", "", "the `file` with credentials (default those of Docker and Podman)")
 }
 
@@ -102,7 +102,7 @@ func (o *runOptions) source(stderr io.Writer) operator.Source {
 func openStore() (*store.Store, error) {
 	dir := store.DefaultDir()
 	if dir == "" {
-		return nil, errors.New("there is no folder for caches: set HOME or XDG_CACHE_HOME")
+		return nil, errors.New("there is no cache directory: set HOME or XDG_CACHE_HOME")
 	}
 	return store.Open(dir)
 }

@@ -10,9 +10,9 @@ func newResumeCmd(stderr io.Writer, run announce) *cobra.Command {
 	o := &announceOptions{}
 	cmd := &cobra.Command{
 		Use:   "resume",
-		Short: "End the pause that was made by freeze",
-		Long: `Resume removes the record of freeze from peering objects: the one with the same id.
-Every flag can also be set by a variable: --peering by KOPF_RESUME_PEERING.`,
+		Short: "End the pause of kopf freeze",
+		Long: `Resume removes the record of kopf freeze with the same id from peering objects.
+Every flag also has an environment variable: KOPF_RESUME_PEERING sets --peering.`,
 		Example: `  kopf resume -n default --peering default
   kopf resume -A --peering default --id someone-else`,
 		RunE: func(cmd *cobra.Command, args []string) error {

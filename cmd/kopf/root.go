@@ -94,7 +94,7 @@ run in a sandbox.`,
 		return nil
 	}
 	show := newVersionCmd(stdout)
-	asked := root.Flags().Bool("version", false, "the same as the command version")
+	asked := root.Flags().Bool("version", false, "print the versions, as kopf version does")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *asked {
 			return show.RunE(cmd, args)
@@ -109,7 +109,7 @@ run in a sandbox.`,
 func newHelpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "help [COMMAND]",
-		Short:  "Tell about a command",
+		Short:  "Show the help of a command",
 		Hidden: true, // messages refer to --help
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)

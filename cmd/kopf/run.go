@@ -60,14 +60,14 @@ func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run OPERATOR.wasm|OPERATOR.js|oci://REFERENCE...",
 		Short: "Run an operator until it is stopped",
-		Long: `Run loads the modules, files or artifacts of registries, as one operator, and serves
-the cluster of the current context of kubeconfig, or the cluster it runs in. A script in
-JavaScript is run by an engine, which is a module too: see --engine.
+		Long: `Run loads one or more modules as one operator: files, or artifacts of registries. It serves
+the cluster of the current context of kubeconfig, or the cluster it runs in. An engine, which
+is a module too, runs scripts in JavaScript: see --engine.
 
-The first SIGINT or SIGTERM stops it gracefully, the second one by force. Every
-flag can also be set by a variable: --log-format by KOPF_RUN_LOG_FORMAT.
+The first SIGINT or SIGTERM stops the operator gracefully, the second one by force. Every
+flag also has an environment variable: KOPF_RUN_LOG_FORMAT sets --log-format.
 
-Instead of modules, - stands for a native program that has started the command, for
+Instead of modules, - means the native program that has started the command, for
 breakpoints: see "kopf.Main" and "run_natively" of the SDKs.`,
 		Example: `  kopf run operator.wasm -n default
   kopf run operator.wasm -A --verbose --config greeting=hello
@@ -93,25 +93,25 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.Lookup("module").Hidden = true
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
-	flags.StringVarP(&o.peering, "peering", "P", "", "meet other operators in the peering objects of this `name`, and pause without them")
+	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.BoolVar(&o.dev, "dev", false, "the priority 666, so that all other operators pause; and take changed files of modules over while running")
+	flags.BoolVar(&o.dev, "dev", false, "set the priority 666, so that other operators pause, and load changed files of modules while running")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
-	flags.BoolVar(&o.once, "once", false, "handle all that there is, then exit: with 0 if every handler has succeeded")
+	flags.BoolVar(&o.once, "once", false, "handle all existing objects, then exit: with 0 if every handler has succeeded")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
-	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "where the standard output of modules goes, as a `DESTINATION`: stdout, or log (as records like those of standard error)")
+	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "the `DESTINATION` of the standard output of modules: stdout, or log (as records like those of standard error)")
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
-	flags.StringArrayVar(&o.set, "set", nil, "one setting, over those of files: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
-	flags.StringVar(&o.admission, "admission-server", "", "answer the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
+	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
-	flags.DurationVar(&o.follow, "follow", 0, "replace modules whose tags move in the registry, which is asked once in so long a `TIME`")
+	flags.DurationVar(&o.follow, "follow", 0, "ask the registry every `TIME` whether the tags of modules have moved, and replace these modules")
 	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
@@ -120,8 +120,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 // addConfigFlags adds the flags for the configuration of the guests.
 func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.configFiles, "config-file", nil, "the same with the content of a file: `KEY=PATH` (repeatable)")
-	flags.StringArrayVar(&o.environment, "env", nil, "the same from the environment variable `NAME` (repeatable)")
+	flags.StringArrayVar(&o.configFiles, "config-file", nil, "configuration of the operator from the content of a file: `KEY=PATH` (repeatable)")
+	flags.StringArrayVar(&o.environment, "env", nil, "configuration of the operator from the environment variable `NAME` (repeatable)")
 }
 
 // addEngineFlag adds the flag for scripts.

@@ -16,8 +16,8 @@ func newSaveCmd(stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save oci://REFERENCE... --output FILE",
 		Short: "Write artifacts into an archive",
-		Long: `Save writes artifacts, with their signatures and what else refers to them, into a tar of
-an OCI image layout, for machines that reach no registry. What is not in the store is pulled.`,
+		Long: `Save writes artifacts, with their signatures and all other artifacts that refer to them, into a
+tar of an OCI image layout, for machines without a registry. It pulls artifacts that the store lacks.`,
 		Example: `  kopf save oci://ghcr.io/me/operator:v1 --output operators.tar
   kopf save oci://ghcr.io/me/a:v1 oci://ghcr.io/me/b:v1 --pull missing -o operators.tar`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,6 +46,6 @@ an OCI image layout, for machines that reach no registry. What is not in the sto
 	}
 	o.addFlags(cmd.Flags())
 	o.addPullFlag(cmd.Flags())
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to be written (required)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the archive to this `file` (required)")
 	return cmd
 }

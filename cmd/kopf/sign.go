@@ -20,10 +20,10 @@ func newSignCmd(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign oci://REFERENCE --key FILE",
 		Short: "Sign an artifact with a key",
-		Long: `Sign signs the digest that a reference stands for, pushes the signature next to the artifact,
-and prints the reference with the digest. The key is one of cosign, whose password comes from
-$COSIGN_PASSWORD or the terminal, or one in PKCS #8 without encryption. Signatures by
-certificates, without a key, are made by cosign; kopf verifies them.`,
+		Long: `Sign signs the digest of a reference, pushes the signature next to the artifact, and prints
+the reference with the digest. The key is that of cosign, whose password comes from
+$COSIGN_PASSWORD or the terminal, or a key in PKCS #8 without encryption. To sign with a
+certificate, without a key, use cosign; kopf verifies such signatures.`,
 		Example: `  kopf sign oci://ghcr.io/me/operator:v1 --key cosign.key
   kopf sign oci://ghcr.io/me/operator@sha256:1dc1… --key key.pem --bundle -a env=prod`,
 		RunE: func(cmd *cobra.Command, args []string) error {

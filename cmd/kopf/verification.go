@@ -25,18 +25,18 @@ type verificationOptions struct {
 }
 
 func (o *verificationOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.keys, "verification-key", "k", nil, "demand a signature by the public key in this `file`, in PEM (repeatable: by each of them)")
-	flags.StringArrayVar(&o.annotations, "verification-annotation", nil, "demand that the signatures have this annotation: `KEY=VALUE` (repeatable)")
-	flags.StringVar(&o.subject, "cert-subject", "", "demand a signature with a certificate for this `SUBJECT`: an address of mail, or a URL")
-	flags.StringVar(&o.issuer, "cert-oidc-issuer", "", "the `URL` of the identity provider that knows the subject")
-	flags.StringVar(&o.owner, "github-owner", "", "demand a signature by a GitHub action of this `OWNER`")
-	flags.StringVar(&o.repo, "github-repo", "", "and of this `REPOSITORY` of the owner")
-	flags.StringVar(&o.trust, "sigstore-trust-config", "", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the folder of configurations, or else that of the public Sigstore)")
-	flags.StringVar(&o.config, "verification-config-path", "", "demand what this `file` says (default kopf/verification.yml in the folder of configurations)")
+	flags.StringArrayVarP(&o.keys, "verification-key", "k", nil, "require a signature by the public key in this `file`, in PEM (repeatable: by each of them)")
+	flags.StringArrayVar(&o.annotations, "verification-annotation", nil, "require signatures with this annotation: `KEY=VALUE` (repeatable)")
+	flags.StringVar(&o.subject, "cert-subject", "", "require a signature with a certificate for this `SUBJECT`: an e-mail address, or a URL")
+	flags.StringVar(&o.issuer, "cert-oidc-issuer", "", "the `URL` of the identity provider of --cert-subject")
+	flags.StringVar(&o.owner, "github-owner", "", "require a signature by a GitHub workflow of this `OWNER`")
+	flags.StringVar(&o.repo, "github-repo", "", "require a signature by a GitHub workflow of this `REPOSITORY` of --github-owner")
+	flags.StringVar(&o.trust, "sigstore-trust-config", "", "the `file` with the trusted root for certificates (default kopf/trusted_root.json in the configuration directory, or else that of the public Sigstore)")
+	flags.StringVar(&o.config, "verification-config-path", "", "require the signatures that this `file` lists (default kopf/verification.yml in the configuration directory)")
 }
 
 func (o *verificationOptions) addVerifyFlag(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.verify, "verify", false, "run only artifacts that are signed as demanded")
+	flags.BoolVar(&o.verify, "verify", false, "run only artifacts with the required signatures")
 }
 
 // named reports whether flags name signers.
@@ -88,7 +88,7 @@ func (o *verificationOptions) demands() (*signatures.Config, error) {
 	}
 	config, err := signatures.ReadConfig(path)
 	if err != nil {
-		return nil, fmt.Errorf("whose signatures are demanded? Name keys (-k cosign.pub), or write it down: %w", err)
+		return nil, fmt.Errorf("the required signatures are not configured: name keys (-k cosign.pub), or write a verification file: %w", err)
 	}
 	return config, nil
 }

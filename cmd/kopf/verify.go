@@ -15,9 +15,9 @@ func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify oci://REFERENCE",
 		Short: "Check the signatures of an artifact",
-		Long: `Verify finds the digest that a reference stands for, and checks who has signed it: with
-keys, with certificates, or as kopf/verification.yml demands. It prints the reference with the digest, which is
-what to run. The exit code is 3 if the signatures are not those that are demanded.`,
+		Long: `Verify finds the digest of a reference, and checks its signatures: by keys, by certificates,
+or as kopf/verification.yml requires. It prints the reference with the digest: run this one.
+The exit code is 3 if a required signature is missing.`,
 		Example: `  kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub
   kopf verify oci://ghcr.io/me/operator:v1 --github-owner me --github-repo operator
   kopf verify oci://ghcr.io/me/operator:v1 --cert-subject me@example.com --cert-oidc-issuer https://accounts.google.com

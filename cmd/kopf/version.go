@@ -18,7 +18,7 @@ func newVersionCmd(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the versions of kopf, of its ABI, and of the reference",
-		Long:    "Version prints the version of this program, of the ABI that guests must have, and of the Kopf that is followed.",
+		Long:    "Version prints the version of this program, of the ABI for guests, and of the Kopf whose behaviour it has.",
 		Example: "  kopf version",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -29,7 +29,7 @@ func (d *Declaration) Check(imports []string, registered []byte) error {
 	case err != nil:
 		return err
 	case !same:
-		return fmt.Errorf("%w: it registers something else (kopf annotate declares what it registers now; if that depends on the configuration: --dynamic)", ErrMismatch)
+		return fmt.Errorf("%w: its registration differs (run kopf annotate to declare the current one, with --dynamic if it depends on the configuration)", ErrMismatch)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func decodeOption(h *abi.Handler, name string, value json.RawMessage) error {
 func withoutGoTypes(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("a %s is not what it takes", wrong.Value)
+		return fmt.Errorf("it does not take a %s", wrong.Value)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func TestAppendFindRemove(t *testing.T) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 	if _, err := sections.Find(append(wasm, sections.Append([]byte(module), "a", nil)[len(module):]...), "a"); err == nil {
-		t.Error("a name that is there twice is found")
+		t.Error("a name that appears twice is found")
 	}
 }
 

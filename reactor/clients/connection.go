@@ -158,7 +158,7 @@ func (conn *connection) send(by via, req *http.Request) (*http.Response, error) 
 	case got := <-answers:
 		return got.rsp, got.err
 	case <-req.Context().Done():
-		return nil, fmt.Errorf("given up, as the server or the credential plugin %s does not answer: %w", conn.plugin, req.Context().Err())
+		return nil, fmt.Errorf("gave up: the server or the credential plugin %s does not answer: %w", conn.plugin, req.Context().Err())
 	}
 }
 

@@ -127,7 +127,7 @@ func (r Rules) made(got result) (Info, error) {
 	info := Info{Config: &rest.Config{Host: got.Server, QPS: -1}}
 	if got.Server == "" {
 		if r.Base == nil {
-			return Info{}, errors.New("there is no server: the host has no login of its own")
+			return Info{}, errors.New("server is required: the host has no login of its own")
 		}
 		info = Info{Config: rest.AnonymousClientConfig(r.Base.Config), DefaultNamespace: r.Base.DefaultNamespace}
 	}

@@ -110,7 +110,7 @@ func TestBadResultsOfLoginHandlers(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Rules{}).Parse([]byte(`{"token":"t"}`)); err == nil || !strings.Contains(err.Error(), "there is no server") {
+	if _, err := (Rules{}).Parse([]byte(`{"token":"t"}`)); err == nil || !strings.Contains(err.Error(), "server is required") {
 		t.Errorf("without a host: %v", err)
 	}
 }

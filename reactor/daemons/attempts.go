@@ -18,7 +18,7 @@ import (
 func (b *life) awake() (*handling.Cause, error) {
 	live := b.memory.newest()
 	if live == nil {
-		return nil, errors.New("nothing is known of the object")
+		return nil, errors.New("the object is not known")
 	}
 	body, err := dicts.DecodeObject(live)
 	if err != nil {

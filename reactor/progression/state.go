@@ -104,7 +104,7 @@ func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, 
 		}
 	}
 	if known != len(outcomes) {
-		return State{}, fmt.Errorf("%d of the outcomes are of handlers that were not to be called", len(outcomes)-known)
+		return State{}, fmt.Errorf("%d outcomes belong to handlers that were not due", len(outcomes)-known)
 	}
 	return s, nil
 }

@@ -26,7 +26,7 @@ func Parse(document []byte) (map[string]json.RawMessage, error) {
 	values := map[string]json.RawMessage{}
 	add := func(name string, value json.RawMessage) error {
 		if _, ok := values[name]; ok {
-			return fmt.Errorf("the setting %q is there twice", name)
+			return fmt.Errorf("the setting %q is set twice", name)
 		}
 		values[name] = value
 		return nil

@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 		{"by names", `{"queueing.worker_limit": 5}`, map[string]string{"queueing.worker_limit": "5"}, ""},
 		{"nothing", "", map[string]string{}, ""},
 		{"an empty group", "queueing:", map[string]string{}, ""},
-		{"twice", "{queueing: {worker_limit: 5}, queueing.worker_limit: 6}", nil, `"queueing.worker_limit" is there twice`},
+		{"twice", "{queueing: {worker_limit: 5}, queueing.worker_limit: 6}", nil, `"queueing.worker_limit" is set twice`},
 		{"twice in a group", "queueing: {worker_limit: 5, worker_limit: 6}", nil, "already set"},
 		{"a group that is not a mapping", "queueing: 5", nil, `"queueing" is not a group of settings, but 5`},
 		{"a list", "[1]", nil, "not a mapping of settings"},

@@ -53,7 +53,7 @@ func (m Meta) Key() string {
 }
 
 // errNoObject means that a stream contains a value that is not an object.
-var errNoObject = errors.New("something in a stream is not an object: it has no name")
+var errNoObject = errors.New("an item of a stream is not an object: it has no name")
 
 // parseObject reads the identity and the kind of an object without decoding the rest.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // errInactive means that nothing has arrived for too long.
-var errInactive = errors.New("nothing has come for too long")
+var errInactive = errors.New("no data has arrived for too long")
 
 // watchdog ends a connection over which nothing arrives anymore. A half-open connection,
 // or a failed proxy, may look alive for hours.

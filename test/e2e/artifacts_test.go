@@ -92,7 +92,7 @@ func TestScriptFromRegistry(t *testing.T) {
 	if err := os.WriteFile(dir+"/other.wasm", other, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := kopf(t, nil, "run", dir+"/other.wasm", "-n", s.namespace); r.code != 4 || !strings.Contains(r.stderr, "it registers something else") {
+	if r := kopf(t, nil, "run", dir+"/other.wasm", "-n", s.namespace); r.code != 4 || !strings.Contains(r.stderr, "its registration differs") {
 		t.Errorf("another script behind the same declaration: exit code %d\n%s", r.code, r.stderr)
 	}
 }

@@ -185,7 +185,7 @@ func TestReloadOfBadModules(t *testing.T) {
 		{"a refused configuration", version(t, "version=2", "handlers=refuse"), "it refuses its configuration"},
 		{"an unknown handler", version(t, "version=2", "handlers=nonsense"), `there is no handler of the kind \"nonsense\"`},
 		{"more than granted", version(t, "version=2", "handlers=create,pods"), "grant it with --allow-wanted, or with --allow-kubernetes list:pods"},
-		{"another setting", version(t, "version=2", "handlers=create,startup", "setting=posting.level=40"), "it changes settings, which takes a new start of the operator: posting.level"},
+		{"another setting", version(t, "version=2", "handlers=create,startup", "setting=posting.level=40"), "it changes settings, which needs a restart of the operator: posting.level"},
 		{"an unknown setting", version(t, "version=2", "handlers=create,startup", "setting=posting.nonsense=40"), "unknown setting"},
 	}
 	s := newSpace(t)

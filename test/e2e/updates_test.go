@@ -110,7 +110,7 @@ func TestFollow(t *testing.T) {
 	}
 
 	tag.push(t, version(t, "version=3", "handlers=create,update,pods"), true) // which --allow-wanted would grant
-	p.says(t, "it wants more rights than what runs, and is held back until the operator is restarted: list of pods")
+	p.says(t, "it wants more rights than the running version: restart the operator to accept them: list of pods")
 	tag.push(t, version(t, "version=4"), false)
 	p.says(t, "not verified: it has no signatures")
 	s.create(t, "held", "{field: one}")

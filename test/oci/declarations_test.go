@@ -50,7 +50,7 @@ func TestDeclaredRights(t *testing.T) {
 		d.Registration = json.RawMessage(strings.Replace(string(d.Registration), "create_fn", "innocent", 1))
 	})
 	lie("import.wasm", func(d *declaration.Declaration) { d.Imports = d.Imports[1:] })
-	for name, words := range map[string]string{"less.wasm": "it registers something else", "import.wasm": "it imports kopf."} {
+	for name, words := range map[string]string{"less.wasm": "its registration differs", "import.wasm": "it imports kopf."} {
 		for _, args := range [][]string{{"push", name, ref}, {"inspect", name}, {"run", name, "-n", "default"}} {
 			b.refused(4, []string{name, words}, args...)
 		}

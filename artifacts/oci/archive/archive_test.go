@@ -177,12 +177,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"a missing module", blob(func([]byte) []byte { return nil }), "not in the store"},
 		{"a missing signature", part("signature", nil), "not in the store"},
 		{"an index that is not JSON", index("{", ""), "index.json"},
-		{"no name", index("example.com/op:v1", ""), "has no good name"},
-		{"a name that leads elsewhere", index("example.com/op:v1", "../../op:v1"), "has no good name"},
+		{"no name", index("example.com/op:v1", ""), "has an invalid name"},
+		{"a name that leads elsewhere", index("example.com/op:v1", "../../op:v1"), "has an invalid name"},
 		{"another size", index(`"size":`, `"size":1`), "instead of the announced"},
 		{"an unknown manifest", index("sha256:", "sha256:00"), "no digest"},
 		{"two indices", appended(t, good, "index.json", []byte("{}")), "more than one index.json"},
-		{"a file with holes", holes(t, good), "a file with holes"},
+		{"a file with holes", holes(t, good), "a sparse file"},
 		{"an index of everything", index(`"manifests":[`, `"manifests":[`+strings.Repeat("{},", 1000)), "names 1002 artifacts; at most 1000"},
 	}
 	for _, tt := range tests {

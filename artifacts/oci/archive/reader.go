@@ -73,7 +73,7 @@ func unpack(from io.Reader, s *store.Store) (*index, error) {
 		case n > maxEntries:
 			return nil, fmt.Errorf("%w: more than %d files", ErrArchive, maxEntries)
 		case isSparse(header):
-			return nil, fmt.Errorf("%w: %q is a file with holes, which is larger than what is read of it", ErrArchive, legible.Clip(header.Name, maxName))
+			return nil, fmt.Errorf("%w: %q is a sparse file", ErrArchive, legible.Clip(header.Name, maxName))
 		case header.Name == indexFile && list != nil:
 			return nil, fmt.Errorf("%w: it has more than one %s", ErrArchive, indexFile)
 		}
@@ -128,7 +128,7 @@ func isSparse(header *tar.Header) bool {
 func check(s *store.Store, d layout.Descriptor) (store.Entry, error) {
 	e := store.Entry{Name: d.Annotations[annotationName], Digest: d.Digest, Subject: d.Annotations[annotationOwner], Pulled: time.Now().UTC().Truncate(time.Second)}
 	if _, err := oci.Parse(e.Name); err != nil {
-		return e, fmt.Errorf("%s has no good name: %w", d.Digest, err)
+		return e, fmt.Errorf("%s has an invalid name: %w", d.Digest, err)
 	}
 	m, raw, err := s.Manifest(d.Digest)
 	if err == nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrProgram says that a program has ended, or has sent an invalid message.
-var ErrProgram = errors.New("the program is gone")
+var ErrProgram = errors.New("the program has ended")
 
 // Program is a program at the other end of a connection. It implements guests.Guest.
 type Program struct {
