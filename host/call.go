@@ -59,7 +59,8 @@ func (c *call) tell(task uint32) error {
 	return c.in.guest.Tell(c, task)
 }
 
-// ready returns the error of a call that must not begin.
+// ready returns the error of a call that must not begin. Each call asks once, whatever the
+// kind of its guest: a context that ends later ends the call by its budget.
 func (c *call) ready() error {
 	if c.in.dead != nil {
 		return c.in.lost(c.export)
@@ -72,9 +73,6 @@ func (c *call) ready() error {
 
 // Run implements guests.Call.
 func (c *call) Run(export string, params ...uint64) (uint64, error) {
-	if err := c.ready(); err != nil {
-		return 0, err
-	}
 	c.in.unfold()
 	fn, stack := c.in.function(export, params)
 	if fn == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/posting"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
 // endless are backoffs with endless attempts and no pauses, as a guest may ask for.
@@ -125,7 +126,7 @@ func TestUnansweredEventsArePending(t *testing.T) {
 // Many dropped events give one line in the log per minute.
 func TestDroppedEventsAreLoggedOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
+		var log reactortest.Output
 		op := configured(t, map[string]string{"queueing.exit_timeout": "0.001"})
 		m := &answers{status: 200, silent: true}
 		op.client = clientOf(op, m.config())

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
 // poster posts the events of a guest that handles an object.
@@ -28,7 +28,7 @@ type poster struct {
 	*handling.Env
 	events *events.Recorder
 	stop   func()
-	log    bytes.Buffer
+	log    reactortest.Output
 
 	mu   sync.Mutex // guards sent
 	sent []string   // method and URI of the requests

@@ -21,7 +21,8 @@ type Guest interface {
 	Initializers(exported func(name string) bool) []Initializer
 
 	// Exchange passes a message to the export of the call, and returns the answer. The answer
-	// is valid until the next call.
+	// is valid until the next call. The engine calls it only for an instance that works, and
+	// not after the end of the context.
 	//
 	// Errors: those of Call.Run and Call.Fail.
 	Exchange(c Call, m Message) (answer []byte, err error)
@@ -57,8 +58,8 @@ type Call interface {
 
 	// Run runs an exported function in the engine, and returns its result.
 	//
-	// Errors: a failure of the guest, which destroys the instance, or the end of the context
-	// before the function began. The caller returns them unchanged.
+	// Errors: a failure of the guest, or the end of the context. Both destroy the instance.
+	// The caller returns them unchanged.
 	Run(export string, params ...uint64) (uint64, error)
 
 	// Memory returns the linear memory of the instance.

@@ -1,7 +1,6 @@
 package handling
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ type stage struct {
 	guest *reactortest.Scripted
 	cause *Cause
 	x     *Execution
-	log   bytes.Buffer
+	log   reactortest.Output
 }
 
 func newStage(t *testing.T, guest *reactortest.Scripted, body string) *stage {

@@ -81,6 +81,8 @@ func (d *differ) under(key string, do func() bool) bool {
 
 func (d *differ) item(index int, do func() bool) bool { return d.under(strconv.Itoa(index), do) }
 
+// values compares two values. If the operations inside of them do not fit, it discards them and
+// replaces the value. Package diffs does this for its items, and says why no code is shared.
 func (d *differ) values(from, to any) bool {
 	before, room := len(d.operations), d.room
 	fits := true

@@ -1,7 +1,6 @@
 package processing
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,7 +34,7 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 			touched = time.Since(began)
 			return 200, object
 		}))
-		var log bytes.Buffer
+		var log reactortest.Output
 		p.Log = zerolog.New(&log)
 		p.Memories.Account = accounts.New(accounts.Limits{BodyMemory: 100})
 		p.Generation.Services.Account = p.Memories.Account

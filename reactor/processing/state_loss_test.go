@@ -64,7 +64,7 @@ func TestLargeObjectsAreRefusedInTime(t *testing.T) {
 
 func TestStateThatIsAlwaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said bytes.Buffer
+		var said reactortest.Output
 		essence := dicts.Object{"spec": dicts.Object{"x": 1}}
 		seen := handling.NewCause(&handling.Object{Body: essence, Log: loggers.Logger{Logger: new(zerolog.New(&said))}}, &handling.Change{Reason: causes.Create, New: essence})
 		guard := &stateLoss{}
@@ -159,7 +159,7 @@ func TestProgressThatIsAlwaysRemoved(t *testing.T) {
 				server := &progressDropper{}
 				server.Object = fmt.Appendf(nil, `{"apiVersion":"kopf.dev/v1","kind":"KopfExample","metadata":{%s"name":"a","namespace":"default","uid":"u"},"spec":{"field":"new"}}`, tt.meta)
 				p := newProcessor(registry, server)
-				var said bytes.Buffer
+				var said reactortest.Output
 				p.Log = zerolog.New(&said)
 				handle := func() { // all events that follow from an event
 					for kind, seen := tt.event, -1; seen != server.Version; kind = watching.Modified {

@@ -29,9 +29,9 @@ func runTimer(fn TimerFunc) func(*guest.Task) guest.Done {
 	return run(newTimer, func(t *Timer) *Patch { return t.Patch }, fn)
 }
 
-// Daemon is the argument of a daemon, see OnDaemon. After each wait, its views
-// (Spec and the others) show the current object; views that were taken
-// from them before do not.
+// Daemon is the argument of a daemon, see OnDaemon. After each wait, its fields show the
+// newest object: Spec and the other views. A view that was read before the wait, such as the
+// result of Spec.Get, keeps showing the older object.
 type Daemon struct {
 	Object
 	Patch  *Patch

@@ -26,7 +26,9 @@ import (
 //	provision(&kopf.ChangeOf[VolumeSpec]{Change: host.Change(fixture), Spec: VolumeSpec{Size: 5}})
 type TypedResource[S any] struct{ selector Selector }
 
-// Typed says what type the specs of a resource have. The resource is a string or a
+// The registrations below repeat the loop over their options; on.go says why.
+
+// Typed declares the type of the specs of a resource. The resource is a string or a
 // Selector, see Target.
 func Typed[S any, T Target](resource T) TypedResource[S] {
 	return TypedResource[S]{toSelector(resource)}
