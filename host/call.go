@@ -79,8 +79,8 @@ func (c *call) Run(export string, params ...uint64) (uint64, error) {
 		return 0, c.Fail(fmt.Errorf("%w: %s", ErrExport, export))
 	}
 	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
-	if c.yields > 0 {
-		c.in.m.pool.stacks.revoke(c.in) // a long computation may have grown the stack
+	if c.yields > 0 && isLarge(fn) { // code within one budget cannot grow its stack far
+		c.in.m.pool.stacks.revoke(c.in)
 	}
 	c.Settle()
 	if err != nil {

@@ -116,6 +116,25 @@ func TestStacks(t *testing.T) {
 	}
 }
 
+// TestSmallStacks: a call that computes for long keeps its stack, if that is small, so the next
+// call allocates none.
+func TestSmallStacks(t *testing.T) {
+	m := loadGo(t, Options{})
+	before := (*exports)(nil)
+	for call := range 30 { // some of them use up a budget, which is common to all calls
+		task, _, err := m.Start(t.Context(), invoke("body"), benchBody, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := task.in.exports.Load()
+		if kept == nil || call > 0 && kept != before {
+			t.Fatalf("call %d: the instance has another stack", call)
+		}
+		before = kept
+		task.Release(t.Context())
+	}
+}
+
 // TestLargeStacks: the stack of a deep recursion, which is not in the memory of the instance, does not
 // stay while it waits.
 func TestLargeStacks(t *testing.T) {

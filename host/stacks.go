@@ -1,6 +1,7 @@
 package host
 
 import (
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -45,9 +46,27 @@ func (s *stacks) grant(in *instance) *exports {
 	return fns
 }
 
-// revoke takes the exports of an instance that ends, or that may have a large stack. The
-// engine lets stacks grow to some hundred megabytes, and never shrinks them. Code that has
-// used less than one budget cannot have grown its stack far.
+// maxStack is the maximum size of a stack that an instance keeps after a call, in bytes. Go
+// guests need 20 to 40 KB.
+const maxStack = 64 << 10
+
+// isLarge reports whether the stack of a function is too large to keep, or has an unknown
+// size. The engine offers no way to ask for the size, so it is read from the field of its
+// function.
+func isLarge(fn api.Function) bool {
+	pointer := reflect.ValueOf(fn)
+	if pointer.Kind() != reflect.Pointer || pointer.Elem().Kind() != reflect.Struct {
+		return true
+	}
+	stack := pointer.Elem().FieldByName("stack")
+	if stack.Kind() != reflect.Slice {
+		return true
+	}
+	return uintptr(stack.Cap())*stack.Type().Elem().Size() > maxStack
+}
+
+// revoke takes the exports of an instance that ends, or that has a large stack. The engine
+// lets stacks grow to some hundred megabytes, and never shrinks them.
 func (s *stacks) revoke(in *instance) {
 	in.exports.Store(nil)
 	s.mu.Lock()
