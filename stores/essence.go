@@ -73,7 +73,7 @@ func isSystem(key string) bool {
 func removeField(essence Object, path Path) error {
 	inner := essence
 	for _, key := range path[:max(0, len(path)-1)] {
-		parent, ok := inner[key].(Object)
+		parent, ok := dicts.Open(inner[key]).(Object)
 		if !ok {
 			break
 		}

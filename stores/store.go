@@ -11,6 +11,7 @@ package stores
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -87,6 +88,35 @@ type EssenceHolder interface {
 	// Holds reports whether the stored essence certainly equals this one, which the progress
 	// storage has cleared. If not, it may still be equal: see Fetch.
 	Holds(body, essence Object) bool
+}
+
+// AreOwn reports whether storages are of this package, or consist of such. They take bodies
+// of dicts.DecodeBody, in which objects and lists may be undecoded. Other storages take only
+// decoded bodies.
+func AreOwn(progress ProgressStorage, diffBase DiffBaseStorage) bool {
+	return isOwnProgress(progress) && isOwnDiffBase(diffBase)
+}
+
+func isOwnProgress(storage ProgressStorage) bool {
+	switch s := storage.(type) {
+	case *AnnotationsProgress, *StatusProgress:
+		return true
+	case readOnlyProgress:
+		return isOwnProgress(s.ProgressStorage)
+	case MultiProgress:
+		return !slices.ContainsFunc(s, func(part ProgressStorage) bool { return !isOwnProgress(part) })
+	}
+	return false
+}
+
+func isOwnDiffBase(storage DiffBaseStorage) bool {
+	switch s := storage.(type) {
+	case *AnnotationsDiffBase, *StatusDiffBase:
+		return true
+	case MultiDiffBase:
+		return !slices.ContainsFunc(s, func(part DiffBaseStorage) bool { return !isOwnDiffBase(part) })
+	}
+	return false
 }
 
 // CorruptedError reports stored state that cannot be decoded, usually after a manual edit.

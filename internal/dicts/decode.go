@@ -31,18 +31,27 @@ func DecodeObject(raw []byte) (Object, error) {
 // Omitted members are validated, but cost no memory. The strings of the result share memory
 // with the text, which must not change.
 func DecodeParts(raw []byte, keep func(parent, key string) bool) (Object, error) {
-	d := decoder{scanner: scanner{text: textOf(raw)}, keep: keep}
+	return decoder{scanner: scanner{text: textOf(raw)}, keep: keep}.parts(raw)
+}
+
+// DecodeBody is DecodeParts for bodies of Kubernetes. Members of the object that are objects
+// or lists may become *Lazy, except the metadata. For their members, it does not call keep.
+func DecodeBody(raw []byte, keep func(parent, key string) bool) (Object, error) {
+	return decoder{scanner: scanner{text: textOf(raw)}, keep: keep, lazily: true}.parts(raw)
+}
+
+func (d decoder) parts(raw []byte) (Object, error) {
 	doc, ok := d.document()
 	if ok {
 		return asObject(doc, nil)
 	}
 	whole, err := asObject(decodeSlowly(raw))
 	for key, value := range whole {
-		if !keep("", key) {
+		if !d.keep("", key) {
 			delete(whole, key)
 		} else if part, ok := value.(Object); ok && key != "" {
 			for inner := range part {
-				if !keep(key, inner) {
+				if !d.keep(key, inner) {
 					delete(part, inner)
 				}
 			}
@@ -83,7 +92,8 @@ func decodeSlowly(raw []byte) (any, error) {
 // the memory of encoding/json. That matters, because each event is decoded.
 type decoder struct {
 	scanner
-	keep func(parent, key string) bool // nil: everything
+	keep   func(parent, key string) bool // nil: everything
+	lazily bool                          // leave members of the document as text: see DecodeBody
 }
 
 func (d *decoder) document() (any, bool) {
@@ -131,6 +141,12 @@ func (d *decoder) object(depth int, parent string) (any, bool) {
 	ok := d.members(func(key string) bool {
 		if selective && !d.keep(parent, key) {
 			return d.skip(depth + 1)
+		}
+		if d.lazily && depth == 0 && key != "metadata" {
+			if value, ok := d.lazy(depth + 1); ok {
+				obj[key] = value
+				return true
+			}
 		}
 		value, ok := d.value(depth+1, key)
 		obj[key] = value

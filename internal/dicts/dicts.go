@@ -62,7 +62,7 @@ func ParsePath(spec any) (Path, error) {
 // String returns the dotted notation, for messages.
 func (p Path) String() string { return strings.Join(p, ".") }
 
-// Clone returns a deep copy of a document.
+// Clone returns a deep copy of a document. Both share Lazy values, which never change.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case Object:
@@ -102,6 +102,8 @@ func kindOf(v any) string {
 		return "a boolean"
 	case string:
 		return "a string"
+	case *Lazy:
+		return kindOf(Open(v))
 	case []any:
 		return "a list"
 	case Object, Members:

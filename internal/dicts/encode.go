@@ -35,6 +35,8 @@ func appendValue(out []byte, doc any) []byte {
 			return append(out, "true"...)
 		}
 		return append(out, "false"...)
+	case *Lazy:
+		return append(out, doc.text...)
 	case []any:
 		out = append(out, '[')
 		for i, item := range doc {

@@ -6,7 +6,15 @@ import "encoding/json"
 // true), objects regardless of the order of keys. A key with null differs from an absent
 // key.
 func Equal(a, b any) bool {
+	if lazy, ok := b.(*Lazy); ok {
+		if other, ok := a.(*Lazy); ok {
+			return lazy.equal(other)
+		}
+		b = lazy.open()
+	}
 	switch a := a.(type) {
+	case *Lazy:
+		return Equal(a.open(), b)
 	case nil:
 		return b == nil
 	case string:

@@ -7,7 +7,7 @@ import "fmt"
 // TypeError of the reference.
 func Resolve(doc any, path Path) (value any, ok bool, err error) {
 	for _, key := range path {
-		obj, isObject := doc.(Object)
+		obj, isObject := Open(doc).(Object)
 		if !isObject {
 			return nil, false, fmt.Errorf("%w: field %q of %s", ErrNotObject, key, kindOf(doc))
 		}
@@ -15,7 +15,7 @@ func Resolve(doc any, path Path) (value any, ok bool, err error) {
 			return nil, false, nil
 		}
 	}
-	return doc, true, nil
+	return Open(doc), true, nil
 }
 
 // Lookup is Resolve without errors: it treats a value that is not an object as an empty
@@ -52,6 +52,7 @@ func Ensure(obj Object, path Path, value any) error {
 			next = Object{}
 			obj[key] = next
 		}
+		next = own(obj, key)
 		if obj, ok = next.(Object); !ok {
 			return fmt.Errorf("%w: %s holds %s, so %q cannot be set", ErrNotObject, key, kindOf(next), path)
 		}
@@ -74,7 +75,7 @@ func Remove(obj Object, path Path) error {
 	if !ok {
 		return nil
 	}
-	child, ok := next.(Object)
+	child, ok := own(obj, path[0]).(Object)
 	if !ok {
 		return fmt.Errorf("%w: %s holds %s, so %q cannot be removed", ErrNotObject, path[0], kindOf(next), path)
 	}
@@ -85,4 +86,12 @@ func Remove(obj Object, path Path) error {
 		delete(obj, path[0])
 	}
 	return nil
+}
+
+// own returns the value of a key for changes. It replaces a Lazy by a copy of its value.
+func own(obj Object, key string) any {
+	if lazy, ok := obj[key].(*Lazy); ok {
+		obj[key] = Clone(lazy.open())
+	}
+	return obj[key]
 }

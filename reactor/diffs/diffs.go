@@ -136,6 +136,10 @@ const (
 // reports false, and adds nothing, if there is no room for them. There is always room for the
 // empty path. It does not keep the path: the caller reuses its memory for the next field.
 func (c *comparison) compare(old, new any, path dicts.Path, size int) bool {
+	if dicts.SameText(old, new) {
+		return true
+	}
+	old, new = dicts.Open(old), dicts.Open(new)
 	oldObj, oldIsObj := old.(dicts.Object)
 	newObj, newIsObj := new.(dicts.Object)
 	switch {

@@ -84,6 +84,10 @@ func (d *differ) item(index int, do func() bool) bool { return d.under(strconv.I
 // values compares two values. If the operations inside of them do not fit, it discards them and
 // replaces the value. Package diffs does this for its items, and says why no code is shared.
 func (d *differ) values(from, to any) bool {
+	if dicts.SameText(from, to) {
+		return true
+	}
+	from, to = dicts.Open(from), dicts.Open(to)
 	before, room := len(d.operations), d.room
 	fits := true
 	if fromObj, toObj, ok := both[dicts.Object](from, to); ok {

@@ -40,7 +40,7 @@ type Written struct {
 
 // Read reads the current object; raw is nil if it is gone. As in Kopf, it returns the
 // known state if the operator may not get objects.
-func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, kept func(parent, key string) bool) (raw []byte, body dicts.Object, err error) {
+func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, decode func(raw []byte) (dicts.Object, error)) (raw []byte, body dicts.Object, err error) {
 	path, err := pathOf(t.Resource, t.Body, "")
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +55,7 @@ func (w *Writer) Read(ctx context.Context, t Target, hooks clients.Hooks, kept f
 	case err != nil:
 		return nil, nil, err
 	}
-	body, err = dicts.DecodeParts(raw, kept)
+	body, err = decode(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the object as it was read: %w", err)
 	}

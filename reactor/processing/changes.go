@@ -22,12 +22,14 @@ func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	if len(p.Handlers.Changing)+len(p.Handlers.Spawning) == 0 {
 		return handling.NewCause(c.Object, &handling.Change{}), nil // no handler needs the reason
 	}
-	old, new, err := p.essences(c.Body)
+	old, new, unchanged, err := p.essences(c.Body)
 	if err != nil {
 		return nil, err
 	}
 	k := &handling.Change{Old: anyOf(old), New: anyOf(new)}
-	k.Diff = diffs.Compute(k.Old, k.New, diffs.Full)
+	if !unchanged {
+		k.Diff = diffs.Compute(k.Old, k.New, diffs.Full)
+	}
 	detected := causes.Detect(causes.Observation{
 		EventType: c.it.Type, Body: c.Body, Finalizer: p.Settings.Persistence.Finalizer, Old: old, Diff: k.Diff,
 		Initial: c.memory.noticedByListing && !c.memory.handledOnce,
@@ -54,23 +56,24 @@ func anyOf(essence dicts.Object) any {
 	return essence
 }
 
-// essences returns the last handled essence and the current one.
-func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, err error) {
+// essences returns the last handled essence and the current one, and whether they are
+// certainly equal.
+func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, unchanged bool, err error) {
 	storage, progress := p.Settings.Persistence.DiffBase, p.Settings.Persistence.Progress
 	if new, err = storage.Build(body, p.Handlers.Extra); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if new, err = progress.Clear(new); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if holder, ok := storage.(stores.EssenceHolder); ok && holder.Holds(body, new) {
-		return new, new, nil
+		return new, new, true, nil
 	}
 	if old, err = storage.Fetch(body); err != nil || old == nil {
-		return nil, new, err
+		return nil, new, false, err
 	}
 	old, err = progress.Clear(old)
-	return old, new, err
+	return old, new, false, err
 }
 
 // handleChange calls the handlers of a change, and stores their progress.

@@ -145,7 +145,7 @@ func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 	if c.queue.Sleep(ctx, time.Until(c.it.ConsistentAt)) > 0 {
 		return false, nil
 	}
-	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.Handlers.Kept)
+	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.decode)
 	if err != nil || raw == nil {
 		return false, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
+	"github.com/kopf-wasm/kopf/stores"
 )
 
 // Processor handles the events of the objects of one resource with the handlers of one
@@ -104,7 +105,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 // an error.
 func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
 	c := &cycle{p: p, it: it, queue: q, held: p.Generation}
-	body, err := dicts.DecodeParts(it.Object, p.Handlers.Kept)
+	body, err := p.decode(it.Object)
 	if err != nil {
 		return c, err
 	}
@@ -122,6 +123,15 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 		c.EventType = &it.Type
 	}
 	return c, nil
+}
+
+// decode decodes the parts of a body that the host reads. Parts that it only compares and
+// stores stay text.
+func (p *Processor) decode(raw []byte) (dicts.Object, error) {
+	if stores.AreOwn(p.Settings.Persistence.Progress, p.Settings.Persistence.DiffBase) {
+		return dicts.DecodeBody(raw, p.Handlers.Kept)
+	}
+	return dicts.DecodeParts(raw, p.Handlers.Kept)
 }
 
 // Execution makes the execution of handlers in a cycle.

@@ -1,0 +1,128 @@
+package dicts
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// bodySeeds are objects with members that must not, or need not, stay text.
+var bodySeeds = []string{
+	`{"spec":{"a":[1,2.5,true,null,"x\n\"\\"],"b":{"c":{}}},"status":{"x":1}}`,
+	`{"spec":{"b":1,"a":2}}`, `{"spec":{"a":1,"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":1},"spec":2}`, `{"spec":{ "a":1}}`,
+	`{"spec":{"a":-0,"b":0,"c":1e3,"d":1.0,"e":0.1,"f":1E5,"g":-0.0,"h":1e999,"i":5e-324,"j":100000000000000000000,"k":1e+16,"l":1e16,"m":1.50}}`,
+	`{"spec":["\u003c","\/","\u00e9","é","\ud83d","\b\f\n\r\t",""],"x":[],"y":{}}`, `{"spec":{"\u0061":1}}`, `{"spec":{"a\n":1}}`, `{"spec":{"":1}}`, "{\"spec\":[\"\xff\"]}", "{\"spec\":[\"\x7f\"]}",
+	`{"metadata":{"b":1,"a":{"b":1}},"b":{"b":[]}}`, `{"spec":[tru]}`, `{"spec":{"a":1}`, `{"spec":{"a"}}`, `{"spec":[1,]}`, `{"spec":[01]}`,
+	`{"spec":` + strings.Repeat("[", 990) + "1" + strings.Repeat("]", 990) + `}`,
+	`{"spec":` + strings.Repeat(`{"a":`, 998) + "1" + strings.Repeat("}", 998) + `}`,
+	`{"spec":` + strings.Repeat("[", 1100) + "1" + strings.Repeat("]", 1100) + `}`,
+}
+
+// FuzzBody compares objects of which parts stay text with decoded ones, in all that is done
+// with them.
+func FuzzBody(f *testing.F) {
+	for _, seed := range bodySeeds {
+		f.Add([]byte(seed), []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw, other []byte) {
+		keep := func(parent, key string) bool { return key != "b" || parent != "metadata" }
+		want, wantErr := DecodeParts(raw, keep)
+		got, err := DecodeBody(raw, keep)
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			t.Fatalf("%q: got the error %v, want %v", raw, err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		if got, want := string(Encode(got)), string(Encode(want)); got != want {
+			t.Fatalf("%q: encoded as %s, want %s", raw, got, want)
+		}
+		second, err := DecodeBody(other, keep)
+		if err == nil {
+			decoded, _ := DecodeParts(other, keep)
+			for _, equal := range []bool{Equal(got, second), Equal(second, got), Equal(got, decoded), Equal(want, second)} {
+				if equal != Equal(want, decoded) {
+					t.Fatalf("%q and %q: equal: %t, want %t", raw, other, equal, !equal)
+				}
+			}
+		}
+		for key, value := range want {
+			wantSame(t, got, want, key)
+			if inner, ok := value.(Object); ok {
+				for below := range inner {
+					wantSame(t, got, want, key, below)
+				}
+			}
+		}
+	})
+}
+
+// wantSame compares what is read, set and removed at a path.
+func wantSame(t *testing.T, lazy, decoded Object, path ...string) {
+	t.Helper()
+	got, there := Lookup(lazy, path...)
+	want, isThere := Lookup(decoded, path...)
+	if there != isThere || !reflect.DeepEqual(got, want) || !Equal(got, want) {
+		t.Fatalf("%q: got %v, want %v", path, got, want)
+	}
+	for _, change := range []func(Object) error{
+		func(o Object) error { return Ensure(o, append(Path(path), "more"), "value") },
+		func(o Object) error { return Remove(o, append(Path(path), "more")) },
+		func(o Object) error { return Remove(o, path) },
+	} {
+		changed, reference := CloneObject(lazy), CloneObject(decoded)
+		err, wantErr := change(changed), change(reference)
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			t.Fatalf("%q: got the error %v, want %v", path, err, wantErr)
+		}
+		if got, want := string(Encode(changed)), string(Encode(reference)); got != want {
+			t.Fatalf("%q: changed to %s, want %s", path, got, want)
+		}
+	}
+	if !Equal(lazy, decoded) {
+		t.Fatalf("%q: the original has changed", path)
+	}
+}
+
+// TestLazily: usual objects stay text, and those that would be encoded in another way do not.
+func TestLazily(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"a":[1,-2,2.5,1e+16,true,null,"x\n\"\\ <&>"],"b":{"c":{}}}`: true,
+		`[{"name":"a"},{"name":"b"}]`:                                 true,
+		`{}`:                                                          false, `[]`: false, `1`: false, `"text"`: false,
+		`{"b":1,"a":2}`: false, `{"a":1,"a":1}`: false, `{"a": 1}`: false, `[-0]`: false, `[1.0e3]`: false, `[1e16]`: false, `["\u003c"]`: false, `["é"]`: false,
+	} {
+		body, err := DecodeBody([]byte(`{"metadata":`+text+`,"spec":`+text+`}`), func(string, string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := body["spec"].(*Lazy); ok != want {
+			t.Errorf("%s: stays text: %t, want %t", text, ok, want)
+		}
+		if _, ok := body["metadata"].(*Lazy); ok {
+			t.Errorf("%s: metadata stay text", text)
+		}
+	}
+}
+
+// TestLazyInParallel: several handlers may read a part at once.
+func TestLazyInParallel(t *testing.T) {
+	body, err := DecodeBody([]byte(`{"spec":{"a":{"b":1}}}`), func(string, string) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if value, ok := Lookup(body, "spec", "a", "b"); !ok || value != json.Number("1") {
+				t.Errorf("got %v", value)
+			}
+		})
+	}
+	all.Wait()
+	if text, err := json.Marshal(body); err != nil || string(text) != `{"spec":{"a":{"b":1}}}` {
+		t.Errorf("got %s, %v", text, err)
+	}
+}
