@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -61,53 +59,6 @@ type Queues struct {
 	closed  bool               // no event can be added
 }
 
-// Item is one event in a queue.
-type Item struct {
-	watching.Event
-
-	// ConsistentAt is the time from which the known state counts as consistent, even if the
-	// version of the last patch has not arrived. Zero: no version is expected.
-	ConsistentAt time.Time
-
-	// Indexed is called after the object of an initial listing has been indexed. It may be
-	// nil.
-	Indexed func()
-
-	// Again means that the handlers have changed, not the object.
-	Again bool
-
-	charged  int  // bytes in the account while the item waits
-	Bodiless bool // the body must be read again, because the account has refused it
-}
-
-// itemCost is the approximate memory of an item in addition to its body, in bytes.
-const itemCost = 512
-
-// Drop calls the hooks of an item that is not handled.
-func (it Item) Drop() {
-	if it.Indexed != nil {
-		it.Indexed()
-	}
-}
-
-// awaited is the version of the last patch, until it arrives or its deadline passes.
-type awaited struct {
-	version      string
-	consistentAt time.Time
-}
-
-// Queue holds the waiting events of one object.
-type Queue struct {
-	owner   *Queues
-	key     string
-	pending []Item
-	arrived chan struct{} // has a token when an item has been added
-	ready   bool          // it waits for a worker
-	nudged  bool          // the next sleep ends at once
-	hasSlot bool          // its worker waits for nothing
-	place   *place        // of its worker; set before the worker exists, then by the worker alone
-}
-
 // New makes queues. The limit is the maximum number of objects with workers; 0 means no
 // limit.
 func New(limit int) *Queues {
@@ -147,13 +98,6 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 	}
 	q.add(it, qs.every)
 	qs.dispatch(ctx)
-}
-
-// vanished reports whether the deletion of an object needs no handling: its creation still
-// waits for a worker, and without a body, which cannot be read any more. So the memory of
-// objects without bodies is bounded by the objects that exist.
-func (q *Queue) vanished() bool {
-	return q.ready && len(q.pending) == 1 && q.pending[0].Type == watching.Added && q.pending[0].Bodiless
 }
 
 // remove drops a ready object. It frees the room in the list of ready objects when half of
@@ -202,307 +146,12 @@ func (qs *Queues) Hold(ctx context.Context) {
 	}
 }
 
-// add appends an event, or replaces the last one if only the newest state matters.
-func (q *Queue) add(it Item, every bool) {
-	last := len(q.pending) - 1
-	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
-		q.owner.give(&q.pending[last])
-		q.owner.charge(&it)
-		q.pending[last] = it
-	} else if q.owner.charge(&it); !q.shed(it) {
-		q.pending = append(q.pending, it)
-	}
-	q.nudged = false
-	q.token()
-}
-
-// charge counts the body of a waiting event in the account. If the account refuses it, the
-// event waits without its body.
-func (qs *Queues) charge(it *Item) {
-	size := itemCost + len(it.Object)
-	if qs.Account.Take(accounts.Pending, size) == nil {
-		it.charged = size
-	} else {
-		it.Object, it.Bodiless = nil, true
-	}
-}
-
-// Charge counts the body of an event that was read again, as if the event still waited. If
-// the account refuses it, the event is without its body again.
-func (q *Queue) Charge(it *Item) { q.owner.charge(it) }
-
-// HasRoom reports whether the account would take a body of this size now.
-func (q *Queue) HasRoom(size int) bool {
-	if q.owner.Account.Take(accounts.Pending, itemCost+size) != nil {
-		return false
-	}
-	q.owner.Account.Give(accounts.Pending, itemCost+size)
-	return true
-}
-
-// Give ends what Charge has counted.
-func (q *Queue) Give(it *Item) { q.owner.give(it) }
-
-// give returns the memory of an item to the account.
-func (qs *Queues) give(it *Item) {
-	qs.Account.Give(accounts.Pending, it.charged)
-	it.charged = 0
-}
-
-// shed merges a change with the previous one if either waits without its body. The body is
-// read when the event is handled, and is then the newest one for both. So the queue of an
-// object stays short even if each raw event counts.
-func (q *Queue) shed(it Item) bool {
-	if len(q.pending) == 0 || it.Type != watching.Modified {
-		return false
-	}
-	before := &q.pending[len(q.pending)-1]
-	if before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
-		return false
-	}
-	q.owner.give(before)
-	before.Object, before.Meta, before.charged, before.Bodiless = it.Object, it.Meta, it.charged, it.Bodiless
-	return true
-}
-
-// dispatch gives slots and workers to ready objects. It starts a worker if none is idle.
-func (qs *Queues) dispatch(ctx context.Context) {
-	for q := qs.assign(ctx); q != nil; q = qs.assign(ctx) {
-		select {
-		case qs.offers <- q:
-		default:
-			qs.workers.Go(func() { qs.work(ctx, q) }) // Drain waits for it.
-		}
-	}
-}
-
-// assign gives a slot to the next object, if the limits allow it.
-func (qs *Queues) assign(ctx context.Context) *Queue {
-	if ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
-		return nil
-	}
-	q := qs.pop()
-	for ; q != nil && len(q.pending) == 0; q = qs.pop() {
-		qs.gone--
-	}
-	if q == nil {
-		return nil
-	}
-	qs.admit()
-	q.ready, q.hasSlot = false, true
-	qs.slots++
-	qs.busy++
-	return q
-}
-
-// pop takes the first of the ready objects; nil if there is none.
-func (qs *Queues) pop() *Queue {
-	if len(qs.ready) == 0 {
-		return nil
-	}
-	q := qs.ready[0]
-	qs.ready[0] = nil
-	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
-		qs.ready = nil // frees the old array
-	}
-	return q
-}
-
-// Leave gives up the slot and the place of an object while its worker waits. The worker
-// does not take a slot again, so a worker that holds a lock never waits for a slot.
-func (q *Queue) Leave(ctx context.Context) {
-	if q == nil {
-		return
-	}
-	q.Rest()
-	q.offer(ctx)
-}
-
-// Rest lets the next object begin. The object keeps its slot.
-func (q *Queue) Rest() {
-	if q != nil {
-		q.place.over()
-	}
-}
-
-// Hooks returns the hooks for a request of the worker. The next object begins when the
-// request is sent, and gets the slot before a pause.
-func (q *Queue) Hooks(ctx context.Context) clients.Hooks {
-	return clients.Hooks{Sent: q.Rest, Pausing: func() { q.Leave(ctx) }}
-}
-
-// offer gives up the slot.
-func (q *Queue) offer(ctx context.Context) {
-	q.owner.mu.Lock()
-	defer q.owner.mu.Unlock()
-	q.stand()
-	q.owner.dispatch(ctx)
-}
-
-func (q *Queue) stand() {
-	if q.hasSlot {
-		q.hasSlot = false
-		q.owner.slots--
-	}
-}
-
-// work handles events of one object after another, until it has been idle for a while.
-func (qs *Queues) work(ctx context.Context, q *Queue) {
-	for q != nil {
-		qs.handle(ctx, q)
-		if q = qs.next(ctx, q); q != nil {
-			continue
-		}
-		timer := time.NewTimer(qs.Idle)
-		select {
-		case q = <-qs.offers:
-		case <-timer.C:
-		case <-qs.closing:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-	}
-}
-
-// handle handles the next event of an object.
-func (qs *Queues) handle(ctx context.Context, q *Queue) {
-	it := qs.take(q)
-	defer qs.give(&it) // handlers may wait for long, so what they keep counts, too
-	q.place.wait(ctx)
-	defer q.Rest()
-	version := qs.Process(ctx, it, q)
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	switch {
-	case version != "" && qs.patience > 0:
-		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
-	case it.Type == watching.Deleted:
-		delete(qs.awaited, q.key)
-	}
-}
-
-// take removes the next event of an object from its queue.
-func (qs *Queues) take(q *Queue) Item {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	it := q.pending[0]
-	q.pending[0] = Item{} // frees the body
-	if q.pending = q.pending[1:]; len(q.pending) == 0 {
-		q.pending = nil // frees the old array
-	}
-	if a, ok := qs.awaited[q.key]; ok {
-		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle {
-			delete(qs.awaited, q.key)
-		} else {
-			it.ConsistentAt = a.consistentAt
-		}
-	}
-	return it
-}
-
-// next ends the work on an object for now, and gives a slot to the next object.
-func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	q.stand()
-	qs.busy--
-	if len(q.pending) > 0 {
-		q.ready, q.place = true, qs.beginning.join()
-		qs.ready = append(qs.ready, q)
-	} else {
-		delete(qs.objects, q.key)
-	}
-	mine := qs.assign(ctx)
-	qs.dispatch(ctx)
-	return mine
-}
-
-// Unhurried waits for something that concerns all objects. It frees the worker for other
-// objects meanwhile, even if a limit of workers is set. If over is true, nothing is waited
-// for and the object keeps its place.
-func (q *Queue) Unhurried(ctx context.Context, over bool, wait func(context.Context) error) error {
-	q.offer(ctx)
-	if over {
-		return nil
-	}
-	q.Rest()
-	q.owner.occupy(ctx, -1)
-	defer q.owner.occupy(ctx, 1)
-	return wait(ctx)
-}
-
-func (qs *Queues) occupy(ctx context.Context, places int) {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	qs.busy += places
-	qs.dispatch(ctx)
-}
-
-// reached reports whether a version is the expected one or a later one.
-func reached(version, expected string) bool {
-	if version == expected {
-		return true
-	}
-	order, err := resourceversion.CompareResourceVersion(version, expected)
-	return err == nil && order > 0
-}
-
-// Sleep waits for d, or until a new event of the object arrives or the context ends. It
-// returns the remaining time; zero after a full sleep.
-func (q *Queue) Sleep(ctx context.Context, d time.Duration) time.Duration {
-	if d > 0 {
-		q.Leave(ctx)
-	}
-	deadline := time.Now().Add(d)
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		switch pressed, nudged := q.pressed(); {
-		case pressed:
-			return max(time.Until(deadline), time.Nanosecond)
-		case nudged:
-			return 0
-		}
-		select {
-		case <-q.arrived:
-		case <-timer.C:
-			return 0
-		case <-ctx.Done():
-			return max(time.Until(deadline), time.Nanosecond)
-		}
-	}
-}
-
-// pressed reports whether a sleep must not begin: newer events of the object wait, the
-// operator exits, or the worker was nudged.
-func (q *Queue) pressed() (pressed, nudged bool) {
-	q.owner.mu.Lock()
-	defer q.owner.mu.Unlock()
-	nudged, q.nudged = q.nudged, false
-	return len(q.pending) > 0 || q.owner.closed, nudged
-}
-
-// Nudger returns a function that ends the sleep of the object's current worker as if its
-// time was over. The function does not keep the queue in memory.
-func (q *Queue) Nudger() func() {
-	owner, key := q.owner, q.key
-	return func() { owner.nudge(key) }
-}
-
 func (qs *Queues) nudge(key string) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if q, ok := qs.objects[key]; ok {
 		q.nudged = true
 		q.token()
-	}
-}
-
-// token wakes the worker that waits for the queue.
-func (q *Queue) token() {
-	select {
-	case q.arrived <- struct{}{}:
-	default:
 	}
 }
 
@@ -554,12 +203,6 @@ func (qs *Queues) All(every bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	qs.every = every
-}
-
-// Alone returns the queue of one object whose worker is the caller, with waiting events.
-// Tests use it.
-func Alone(waiting ...Item) *Queue {
-	return &Queue{owner: New(0), arrived: make(chan struct{}, 1), pending: waiting}
 }
 
 // Taken returns how many objects have a worker that waits for nothing.

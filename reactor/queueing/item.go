@@ -1,0 +1,54 @@
+package queueing
+
+import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// Item is one event in a queue.
+type Item struct {
+	watching.Event
+
+	// ConsistentAt is the time from which the known state counts as consistent, even if the
+	// version of the last patch has not arrived. Zero: no version is expected.
+	ConsistentAt time.Time
+
+	// Indexed is called after the object of an initial listing has been indexed. It may be
+	// nil.
+	Indexed func()
+
+	// Again means that the handlers have changed, not the object.
+	Again bool
+
+	charged  int  // bytes in the account while the item waits
+	Bodiless bool // the body must be read again, because the account has refused it
+}
+
+// itemCost is the approximate memory of an item in addition to its body, in bytes.
+const itemCost = 512
+
+// Drop calls the hooks of an item that is not handled.
+func (it Item) Drop() {
+	if it.Indexed != nil {
+		it.Indexed()
+	}
+}
+
+// charge counts the body of a waiting event in the account. If the account refuses it, the
+// event waits without its body.
+func (qs *Queues) charge(it *Item) {
+	size := itemCost + len(it.Object)
+	if qs.Account.Take(accounts.Pending, size) == nil {
+		it.charged = size
+	} else {
+		it.Object, it.Bodiless = nil, true
+	}
+}
+
+// give returns the memory of an item to the account.
+func (qs *Queues) give(it *Item) {
+	qs.Account.Give(accounts.Pending, it.charged)
+	it.charged = 0
+}

@@ -1,0 +1,146 @@
+package queueing
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// awaited is the version of the last patch, until it arrives or its deadline passes.
+type awaited struct {
+	version      string
+	consistentAt time.Time
+}
+
+// dispatch gives slots and workers to ready objects. It starts a worker if none is idle.
+func (qs *Queues) dispatch(ctx context.Context) {
+	for q := qs.assign(ctx); q != nil; q = qs.assign(ctx) {
+		select {
+		case qs.offers <- q:
+		default:
+			qs.workers.Go(func() { qs.work(ctx, q) }) // Drain waits for it.
+		}
+	}
+}
+
+// assign gives a slot to the next object, if the limits allow it.
+func (qs *Queues) assign(ctx context.Context) *Queue {
+	if ctx.Err() != nil || qs.slots >= maxSlots || qs.limit > 0 && qs.busy >= qs.limit {
+		return nil
+	}
+	q := qs.pop()
+	for ; q != nil && len(q.pending) == 0; q = qs.pop() {
+		qs.gone--
+	}
+	if q == nil {
+		return nil
+	}
+	qs.admit()
+	q.ready, q.hasSlot = false, true
+	qs.slots++
+	qs.busy++
+	return q
+}
+
+// pop takes the first of the ready objects; nil if there is none.
+func (qs *Queues) pop() *Queue {
+	if len(qs.ready) == 0 {
+		return nil
+	}
+	q := qs.ready[0]
+	qs.ready[0] = nil
+	if qs.ready = qs.ready[1:]; len(qs.ready) == 0 {
+		qs.ready = nil // frees the old array
+	}
+	return q
+}
+
+// work handles events of one object after another, until it has been idle for a while.
+func (qs *Queues) work(ctx context.Context, q *Queue) {
+	for q != nil {
+		qs.handle(ctx, q)
+		if q = qs.next(ctx, q); q != nil {
+			continue
+		}
+		timer := time.NewTimer(qs.Idle)
+		select {
+		case q = <-qs.offers:
+		case <-timer.C:
+		case <-qs.closing:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// handle handles the next event of an object.
+func (qs *Queues) handle(ctx context.Context, q *Queue) {
+	it := qs.take(q)
+	defer qs.give(&it) // handlers may wait for long, so what they keep counts, too
+	q.place.wait(ctx)
+	defer q.Rest()
+	version := qs.Process(ctx, it, q)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	switch {
+	case version != "" && qs.patience > 0:
+		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
+	case it.Type == watching.Deleted:
+		delete(qs.awaited, q.key)
+	}
+}
+
+// take removes the next event of an object from its queue.
+func (qs *Queues) take(q *Queue) Item {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	it := q.pending[0]
+	q.pending[0] = Item{} // frees the body
+	if q.pending = q.pending[1:]; len(q.pending) == 0 {
+		q.pending = nil // frees the old array
+	}
+	if a, ok := qs.awaited[q.key]; ok {
+		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle {
+			delete(qs.awaited, q.key)
+		} else {
+			it.ConsistentAt = a.consistentAt
+		}
+	}
+	return it
+}
+
+// next ends the work on an object for now, and gives a slot to the next object.
+func (qs *Queues) next(ctx context.Context, q *Queue) *Queue {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q.stand()
+	qs.busy--
+	if len(q.pending) > 0 {
+		q.ready, q.place = true, qs.beginning.join()
+		qs.ready = append(qs.ready, q)
+	} else {
+		delete(qs.objects, q.key)
+	}
+	mine := qs.assign(ctx)
+	qs.dispatch(ctx)
+	return mine
+}
+
+func (qs *Queues) occupy(ctx context.Context, places int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.busy += places
+	qs.dispatch(ctx)
+}
+
+// reached reports whether a version is the expected one or a later one.
+func reached(version, expected string) bool {
+	if version == expected {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(version, expected)
+	return err == nil && order > 0
+}
