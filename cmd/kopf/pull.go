@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -20,10 +19,7 @@ It is optional: kopf run pulls modules, too.`,
 		Example: `  kopf pull oci://ghcr.io/me/operator:v1
   kopf pull oci://ghcr.io/me/operator:v1 --output operator.wasm`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
-			}
-			r, err := parseReference(args[0])
+			r, err := oneReference(args)
 			if err != nil {
 				return err
 			}

@@ -53,18 +53,7 @@ A script is packed with its engine as one module.`,
 				return err
 			}
 			defer finder.Client.Close()
-			declared := func(ctx context.Context, found *modules.Found) ([]byte, map[string]string, error) {
-				module, err := o.source(stderr).Pack(ctx, args[0], found.Module)
-				if err != nil {
-					return nil, nil, err
-				}
-				module, d, err := host.Declared(ctx, found.Name, module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
-				if err != nil {
-					return nil, nil, err
-				}
-				return module, d.Annotations, nil
-			}
-			pushed, err := finder.Push(cmd.Context(), args[0], to, declared, extra, documents)
+			pushed, err := finder.Push(cmd.Context(), args[0], to, o.declared(args[0], config, stderr), extra, documents)
 			if err != nil {
 				return err
 			}
@@ -78,6 +67,22 @@ A script is packed with its engine as one module.`,
 	cmd.Flags().StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	cmd.Flags().StringArrayVar(&attach, "attach", nil, "a `file` that refers to the artifact: an SBOM (SPDX, CycloneDX), or a provenance (in-toto) (repeatable)")
 	return cmd
+}
+
+// declared returns the function that packs a module, or a script with its engine, and adds the
+// declaration.
+func (o *runOptions) declared(name string, config map[string]string, stderr io.Writer) modules.Prepare {
+	return func(ctx context.Context, found *modules.Found) ([]byte, map[string]string, error) {
+		module, err := o.source(stderr).Pack(ctx, name, found.Module)
+		if err != nil {
+			return nil, nil, err
+		}
+		module, d, err := host.Declared(ctx, found.Name, module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
+		if err != nil {
+			return nil, nil, err
+		}
+		return module, d.Annotations, nil
+	}
 }
 
 // readAll reads files by name.

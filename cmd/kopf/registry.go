@@ -115,3 +115,11 @@ func parseReference(text string) (oci.Reference, error) {
 	}
 	return r, nil
 }
+
+// oneReference parses the arguments of a command that takes one artifact.
+func oneReference(args []string) (oci.Reference, error) {
+	if len(args) != 1 {
+		return oci.Reference{}, usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
+	}
+	return parseReference(args[0])
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -24,10 +23,7 @@ The exit code is 3 if a required signature is missing.`,
   kopf verify oci://ghcr.io/me/operator:v1 --verification-config-path verification.yml
   kopf verify oci://ghcr.io/me/operator:v1 -k cosign.pub --pull never`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{errors.New("name one artifact, like oci://ghcr.io/me/operator:v1")}
-			}
-			r, err := parseReference(args[0])
+			r, err := oneReference(args)
 			if err != nil {
 				return err
 			}
