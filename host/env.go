@@ -16,10 +16,7 @@ type Requester = functions.Requester
 
 // Waiter is an optional interface of Env. The host calls it when a task waits without a
 // step: for an instance that is in use, or inside a host function.
-type Waiter interface {
-	// Waits must not block. The host may call it before the task has started.
-	Waits()
-}
+type Waiter = functions.Waiter
 
 // waits informs an Env, if it is a Waiter. A nil Env is ignored.
 func waits(env Env) {

@@ -27,9 +27,9 @@ const (
 	ServerVersion Path = "/version" // the version of the server
 )
 
-// MaxName is the maximum length of a name in bytes. Most resources allow 253 bytes. For
+// maxName is the maximum length of a name in bytes. Most resources allow 253 bytes. For
 // resources of access control, the API server sets no limit.
-const MaxName = 1024
+const maxName = 1024
 
 // Target identifies what a request is about. Absent parts are empty.
 type Target struct {
@@ -114,8 +114,8 @@ func CheckName(name string) error {
 // resources are stricter; names of access control may contain colons, for example.
 func checkName(name string) []string {
 	problems := content.IsPathSegmentName(name)
-	if len(name) > MaxName {
-		problems = append(problems, validation.MaxLenError(MaxName))
+	if len(name) > maxName {
+		problems = append(problems, validation.MaxLenError(maxName))
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		problems = append(problems, "must be UTF-8 without control characters")

@@ -86,18 +86,18 @@ func (g *Grants) Add(other Grants) {
 func (g Grants) Flags() []string {
 	var flags []string
 	for _, rule := range g.Kubernetes {
-		flags = append(flags, FlagKubernetes+" "+quoted(rule.String()))
+		flags = append(flags, flagKubernetes+" "+quoted(rule.String()))
 	}
 	for _, host := range g.Hosts {
-		flags = append(flags, FlagHost+" "+quoted(host.String()))
+		flags = append(flags, flagHost+" "+quoted(host.String()))
 	}
 	return flags
 }
 
 // These flags of the command line grant requests. Messages use their names.
 const (
-	FlagKubernetes = "--allow-kubernetes"
-	FlagHost       = "--allow-host"
+	flagKubernetes = "--allow-kubernetes"
+	flagHost       = "--allow-host"
 )
 
 // quoted quotes a word for a shell.

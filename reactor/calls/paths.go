@@ -148,7 +148,7 @@ func (g Grants) allows(a attributes, served []string) error {
 	case a.namespace == "" && len(served) > 0:
 		wanted.Namespaces = []string{all}
 	}
-	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to %s: %s %s", a, FlagKubernetes, quoted(wanted.String()))}
+	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to %s: %s %s", a, flagKubernetes, quoted(wanted.String()))}
 }
 
 // reaches reports whether the rule covers the namespace; "" stands for cluster-scoped

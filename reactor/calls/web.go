@@ -104,7 +104,7 @@ func (g Grants) allowsURL(u *url.URL) error {
 	if slices.ContainsFunc(g.Hosts, func(granted Host) bool { return granted.covers(host) }) {
 		return nil
 	}
-	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s: %s %s", host, FlagHost, host)}
+	return &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s: %s %s", host, flagHost, host)}
 }
 
 // toWeb prepares a request to an HTTP server.

@@ -24,14 +24,14 @@ const (
 	OpHas    = 3 // whether the key exists
 )
 
-// MaxPairs limits the keys of one object in one index.
-const MaxPairs = 100_000
+// maxPairs limits the keys of one object in one index.
+const maxPairs = 100_000
 
 // ErrAbsent means that an index or a key does not exist.
 var ErrAbsent = errors.New("absent from the index")
 
-// Unkeyed is the key of values without keys.
-const Unkeyed = "null"
+// unkeyed is the key of values without keys.
+const unkeyed = "null"
 
 // Pairs are the contribution of one object to an index: values by key, both encoded.
 type Pairs map[string][]byte
@@ -40,14 +40,14 @@ type Pairs map[string][]byte
 // otherwise one value without a key.
 func ParsePairs(result any, keyed bool) (Pairs, error) {
 	if !keyed {
-		return Pairs{Unkeyed: dicts.Encode(result)}, nil
+		return Pairs{unkeyed: dicts.Encode(result)}, nil
 	}
 	list, ok := result.([]any)
 	if !ok {
 		return nil, fmt.Errorf("a keyed result must be a list of pairs, not %.100s", dicts.Encode(result))
 	}
-	if len(list) > MaxPairs {
-		return nil, fmt.Errorf("%d keys of one object, but at most %d are possible", len(list), MaxPairs)
+	if len(list) > maxPairs {
+		return nil, fmt.Errorf("%d keys of one object, but at most %d are possible", len(list), maxPairs)
 	}
 	pairs := make(Pairs, len(list))
 	for _, item := range list {
@@ -187,7 +187,7 @@ func (v values) len() int {
 // Errors: ErrAbsent for values of an unknown key; accounts.ErrLimit above 64 MiB; an
 // unknown operation; an invalid key.
 func (x *Index) Look(op int, key []byte) ([]byte, error) {
-	name := Unkeyed
+	name := unkeyed
 	if len(key) > 0 {
 		decoded, err := dicts.Decode(key)
 		if err != nil {

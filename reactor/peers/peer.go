@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/stores"
 )
 
-// DefaultLifetime is the lifetime of records that contain none.
-const DefaultLifetime = 60 * time.Second
+// defaultLifetime is the lifetime of records that contain none.
+const defaultLifetime = 60 * time.Second
 
 // Peer is an operator as its last record in the peering object describes it.
 type Peer struct {
@@ -44,7 +44,7 @@ func Parse(identity string, raw []byte, now time.Time) (Peer, error) {
 	if err := json.Unmarshal(raw, &record); err != nil {
 		return Peer{}, fmt.Errorf("the record of the peer %s: %w", identity, err)
 	}
-	peer := Peer{Identity: identity, Lifetime: DefaultLifetime, LastSeen: now.UTC()}
+	peer := Peer{Identity: identity, Lifetime: defaultLifetime, LastSeen: now.UTC()}
 	var err error
 	if record.Priority != nil {
 		peer.Priority = int(*record.Priority)
