@@ -127,11 +127,11 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 	}
 }
 
-// reactorRooms are the rooms of the reactor, from the ones that stand on nothing to the
-// operator, which stands on all: each may import only those before it. See the drawing in
+// reactorRooms are the packages of the reactor, from those that import no other one to the
+// operator, which imports all: each may import only those before it. See the drawing in
 // CONTRIBUTING.md.
 var reactorRooms = []string{
-	// what is known without asking anybody
+	// pure
 	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews",
 	// the API server
