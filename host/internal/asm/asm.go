@@ -56,36 +56,8 @@ type Data struct {
 
 // Encode writes the module.
 func (m Module) Encode() []byte {
-	var types, imports, funcs, exports, bodies [][]byte
-	known := map[string]uint32{}
-	typeOf := func(params, results []byte) []byte {
-		t := Type(params, results)
-		index, ok := known[string(t)]
-		if !ok {
-			index = uint32(len(types))
-			known[string(t)] = index
-			types = append(types, t)
-		}
-		return U32(index)
-	}
-	for _, in := range m.Imports {
-		imports = append(imports, Cat(Name(in.Module), Name(in.Name), []byte{0}, typeOf(in.Params, in.Results)))
-	}
-	for i, f := range m.Funcs {
-		funcs = append(funcs, typeOf(f.Params, f.Results))
-		if f.Export != "" {
-			exports = append(exports, Cat(Name(f.Export), []byte{0}, U32(uint32(len(m.Imports)+i))))
-		}
-		var locals [][]byte
-		for _, l := range f.Locals {
-			locals = append(locals, []byte{1, l})
-		}
-		body := Cat(Vector(locals), f.Code, []byte{0x0b})
-		if f.Raw != nil {
-			body = f.Raw
-		}
-		bodies = append(bodies, Sized(body))
-	}
+	types, imports, funcs := m.signatures()
+	exports, bodies := m.functions()
 	var memory [][]byte
 	if m.Memory != nil {
 		memory = [][]byte{limits(m.Memory)}
@@ -117,6 +89,47 @@ func (m Module) Encode() []byte {
 		out = append(out, Section(0, Cat(Name("name"), m.Names))...)
 	}
 	return append(out, m.Raw...)
+}
+
+// signatures returns the types, the imports, and the types of the functions.
+func (m Module) signatures() (types, imports, funcs [][]byte) {
+	known := map[string]uint32{}
+	typeOf := func(params, results []byte) []byte {
+		t := Type(params, results)
+		index, ok := known[string(t)]
+		if !ok {
+			index = uint32(len(types))
+			known[string(t)] = index
+			types = append(types, t)
+		}
+		return U32(index)
+	}
+	for _, in := range m.Imports {
+		imports = append(imports, Cat(Name(in.Module), Name(in.Name), []byte{0}, typeOf(in.Params, in.Results)))
+	}
+	for _, f := range m.Funcs {
+		funcs = append(funcs, typeOf(f.Params, f.Results))
+	}
+	return types, imports, funcs
+}
+
+// functions returns the exports of the functions, and their bodies.
+func (m Module) functions() (exports, bodies [][]byte) {
+	for i, f := range m.Funcs {
+		if f.Export != "" {
+			exports = append(exports, Cat(Name(f.Export), []byte{0}, U32(uint32(len(m.Imports)+i))))
+		}
+		var locals [][]byte
+		for _, l := range f.Locals {
+			locals = append(locals, []byte{1, l})
+		}
+		body := Cat(Vector(locals), f.Code, []byte{0x0b})
+		if f.Raw != nil {
+			body = f.Raw
+		}
+		bodies = append(bodies, Sized(body))
+	}
+	return exports, bodies
 }
 
 func (m Module) data() [][]byte {

@@ -2,8 +2,8 @@
 
 use super::Posted;
 use super::cluster::Cluster;
-use super::requests::{Requested, Responder};
-use kopf_abi::{self as abi, ANY_VERSION, Errno, Host, scope, tag};
+use super::requests::{Reply, Requested, Responder};
+use kopf_abi::{self as abi, ANY_VERSION, Errno, Host, scope, tag, target};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -39,6 +39,29 @@ impl TestHost {
     pub fn memo(&self, scope: u32, key: &str) -> Value {
         let state = self.state.borrow();
         state.memos.get(&(scope, key.to_owned())).map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+
+    /// Records a request and answers it.
+    pub fn request(&self, call: abi::Call) -> abi::Answer {
+        let requested = Requested {
+            kubernetes: call.target == target::KUBERNETES,
+            method: call.method,
+            path: call.path,
+            headers: call.headers,
+            body: call.body.unwrap_or_default(),
+        };
+        let responder = self.state.borrow().responder.clone();
+        let said = responder.and_then(|respond| respond(&requested));
+        let mut state = self.state.borrow_mut();
+        let reply = said.unwrap_or_else(|| match requested.kubernetes {
+            true => state.cluster.serve(&requested),
+            false => Reply::none("Unreachable", "the fixture reaches no servers: see Fixture::respond"),
+        });
+        state.requests.push(requested);
+        match reply.0 {
+            Ok(response) => abi::Answer { response: Some(response), ..abi::Answer::default() },
+            Err(error) => abi::Answer { error: Some(error), ..abi::Answer::default() },
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Requests of handlers, and their answers.
 
-use super::host::TestHost;
-use kopf_abi::{self as abi, Headers, target};
+use kopf_abi::{self as abi, Headers};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,7 +21,7 @@ pub struct Requested {
 
 /// The answer to a request, see [`Fixture::respond`](super::Fixture::respond).
 #[derive(Clone, Debug)]
-pub struct Reply(Result<abi::Response, abi::Error>);
+pub struct Reply(pub(super) Result<abi::Response, abi::Error>);
 
 impl Reply {
     /// A body of JSON.
@@ -66,28 +65,3 @@ impl Reply {
 
 /// Answers requests of a test, or leaves them to the cluster in memory.
 pub type Responder = dyn Fn(&Requested) -> Option<Reply>;
-
-impl TestHost {
-    /// Notes a request and answers it.
-    pub fn request(&self, call: abi::Call) -> abi::Answer {
-        let requested = Requested {
-            kubernetes: call.target == target::KUBERNETES,
-            method: call.method,
-            path: call.path,
-            headers: call.headers,
-            body: call.body.unwrap_or_default(),
-        };
-        let responder = self.state.borrow().responder.clone();
-        let said = responder.and_then(|respond| respond(&requested));
-        let mut state = self.state.borrow_mut();
-        let reply = said.unwrap_or_else(|| match requested.kubernetes {
-            true => state.cluster.serve(&requested),
-            false => Reply::none("Unreachable", "the fixture reaches no servers: see Fixture::respond"),
-        });
-        state.requests.push(requested);
-        match reply.0 {
-            Ok(response) => abi::Answer { response: Some(response), ..abi::Answer::default() },
-            Err(error) => abi::Answer { error: Some(error), ..abi::Answer::default() },
-        }
-    }
-}
