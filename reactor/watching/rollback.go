@@ -7,24 +7,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// sameServer returns errExpired if the data of the server is older than a version that it
-// returned before: the server was restored from a backup, or replaced by a new one. Such a
-// server accepts a watch from the future version, and sends no events until it has reached
-// that version.
+// SameServer returns the current version of the server's data. It also returns ErrExpired if
+// that data is older than a version that the server returned before: the server was restored
+// from a backup, or replaced by a new one. Such a server accepts a watch from the future
+// version, and sends no events until it has reached that version.
 //
-// sameServer asks the server after the watch has been opened: if the server is replaced
+// SameServer asks the server after the watch has been opened: if the server is replaced
 // later, that watch ends.
-func (s *Stream) sameServer(ctx context.Context, options Options, version string) error {
+func (s *Stream) SameServer(ctx context.Context, options Options, version string) (now string, err error) {
 	query := options.selection()
 	query.Set("limit", "1") // the version of the storage, not of a cache
 	meta, err := s.read(ctx, options.InactivityTimeout, query, func(Event) {})
 	if err != nil {
-		return err
+		return "", err
 	}
 	order, err := resourceversion.CompareResourceVersion(meta.ResourceVersion, version)
 	if err != nil || order >= 0 { // some servers have versions that cannot be compared
-		return nil
+		return meta.ResourceVersion, nil
 	}
 	s.Log(30, fmt.Sprintf("The server has older data of %s than before: the version %s after %s; listing it again.", s.Path, meta.ResourceVersion, version))
-	return errExpired
+	return meta.ResourceVersion, ErrExpired
 }

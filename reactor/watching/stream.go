@@ -1,7 +1,6 @@
 package watching
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -57,6 +56,9 @@ type Stream struct {
 	Options    func() Options
 	Log        func(level int, message string)
 
+	// Source opens the watches; nil: each watch is a connection of Client.
+	Source Source
+
 	// Pace, if not nil, waits between two pages of a listing until the next page is wanted,
 	// or the context ends. During that time there is no connection, and nothing is expected
 	// of the server.
@@ -90,9 +92,9 @@ func (s *Stream) Inherit(known map[string]Meta) { s.known = known }
 // gone. It must be called after Run.
 func (s *Stream) Lose(sink Sink) { s.miss(nil, sink) }
 
-// errExpired means that the version of a watch is too old, so that a new listing is
+// ErrExpired means that the version of a watch is too old, so that a new listing is
 // needed.
-var errExpired = errors.New("the version of the watch has expired")
+var ErrExpired = errors.New("the version of the watch has expired")
 
 // Run lists and watches until the context ends, and reconnects after failures. It returns
 // only the context's error.
@@ -105,7 +107,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.once(ctx, sink)
-		normal := err == nil || errors.Is(err, errExpired) && s.fruitful // otherwise the version expires as soon as it is listed
+		normal := err == nil || errors.Is(err, ErrExpired) && s.fruitful // otherwise the version expires as soon as it is listed
 		if normal || time.Since(began) > maxBackoff {
 			backoff = 0
 		}
@@ -313,53 +315,41 @@ func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sin
 	alive := s.watchdog(options.InactivityTimeout, cancel)
 	defer alive.stop()
 
-	body, err := s.Client.Stream(ctx, s.Path, s.query(options, version))
+	lines, err := s.source().Watch(ctx, Request{Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active})
 	if code, ok := clients.Code(err); ok && code == http.StatusGone {
-		return version, errExpired
+		return version, ErrExpired
 	}
 	if err != nil {
 		return version, ignoreEnd(ctx, err)
 	}
-	defer body.Close()
-	if check {
-		if err := s.sameServer(ctx, options, version); err != nil {
+	defer lines.Close()
+	if check && !lines.Covers(version) {
+		if _, err := s.SameServer(ctx, options, version); err != nil {
 			return version, ignoreEnd(ctx, err)
 		}
 	}
 	s.health.connected()
 	defer s.health.disconnected()
-	reader := bufio.NewReaderSize(alive.over(body), 64<<10)
 	for {
-		line, err := readLine(reader)
-		if errors.Is(err, errLongLine) {
-			return version, err
+		event, err := lines.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return version, nil // continue from here
 		}
 		if err != nil {
-			return version, nil // closed by either side, or lost, maybe within a line: continue from here
+			return version, err
 		}
-		if len(line) == 1 {
-			continue
-		}
-		if version, err = s.take(line, version, sink); err != nil {
+		if version, err = s.take(event, version, sink); err != nil {
 			return version, err
 		}
 	}
 }
 
-func (s *Stream) query(options Options, version string) url.Values {
-	query := options.selection()
-	query.Set("watch", "true")
-	query.Set("allowWatchBookmarks", "true")
-	if s.initial != nil {
-		query.Set("sendInitialEvents", "true")
-		query.Set("resourceVersionMatch", "NotOlderThan")
-	} else {
-		query.Set("resourceVersion", version)
+// source returns where the watches come from.
+func (s *Stream) source() Source {
+	if s.Source != nil && s.initial == nil { // the existing objects are what this account may see
+		return s.Source
 	}
-	if options.ServerTimeout > 0 {
-		query.Set("timeoutSeconds", strconv.Itoa(int(options.ServerTimeout/time.Second)))
-	}
-	return query
+	return Connection{s.Client}
 }
 
 // selection returns the query parameters of both listing and watching.
@@ -374,13 +364,9 @@ func (o Options) selection() url.Values {
 }
 
 // take passes on one line of a watch, and returns its version.
-func (s *Stream) take(line []byte, version string, sink Sink) (string, error) {
-	event, err := parseLine(line)
-	if err != nil {
+func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
+	if err := event.Failure(); err != nil {
 		return version, err
-	}
-	if event.Type == failure {
-		return version, watchError(event.Object)
 	}
 	s.health.event()
 	s.mu.Lock()
@@ -425,16 +411,22 @@ func (s *Stream) endInitial(sink Sink) {
 	s.listed(sink)
 }
 
-func watchError(object []byte) error {
+// Failure returns the error that the event reports; nil if it is another event.
+//
+// Errors: ErrExpired; others have the code and the message of the server.
+func (e Event) Failure() error {
+	if e.Type != failure {
+		return nil
+	}
 	var status struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
-	if err := json.Unmarshal(object, &status); err != nil {
+	if err := json.Unmarshal(e.Object, &status); err != nil {
 		return fmt.Errorf("an error in the stream: %w", err)
 	}
 	if status.Code == http.StatusGone {
-		return errExpired
+		return ErrExpired
 	}
 	return fmt.Errorf("an error in the stream: %d %s", status.Code, status.Message)
 }

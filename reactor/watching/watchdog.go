@@ -37,20 +37,12 @@ func (w *watchdog) stop() {
 }
 
 // over wraps a reader, and restarts the time after each read.
-func (w *watchdog) over(r io.Reader) io.Reader { return &watched{r, w} }
+func (w *watchdog) over(r io.Reader) io.Reader { return &activeReader{r, w.active} }
 
-type watched struct {
-	io.Reader
-	*watchdog
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	if n > 0 {
-		if w.timer != nil {
-			w.timer.Reset(w.patience)
-		}
-		w.health.active(w.patience)
+// active restarts the time.
+func (w *watchdog) active() {
+	if w.timer != nil {
+		w.timer.Reset(w.patience)
 	}
-	return n, err
+	w.health.active(w.patience)
 }

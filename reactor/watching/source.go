@@ -1,0 +1,124 @@
+package watching
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// Source is where a stream gets its watches from: a connection of its own, or one that
+// several streams share (package sharing). Listings are always the stream's own.
+type Source interface {
+	// Watch opens a watch. It ends with the context, or with Lines.Close.
+	//
+	// Errors: those of the API server and of the connection; ErrExpired; io.EOF for a watch
+	// that ended before its first line.
+	Watch(ctx context.Context, r Request) (Lines, error)
+}
+
+// Request describes one watch.
+type Request struct {
+	Path    apipath.Path
+	Options Options
+	Version string // the watch continues from this version
+	Initial bool   // the watch begins with the existing objects; Version is ignored
+
+	// Active is called whenever the server has sent anything. It must not be nil.
+	Active func()
+}
+
+// Lines are the lines of one watch. One goroutine uses them.
+type Lines interface {
+	// Next returns the next line as an event: also a bookmark or an error of the server.
+	// The event must not be changed, because other streams may read it.
+	//
+	// Errors: io.EOF when the watch has ended in a way from which the next watch can
+	// continue; ErrExpired; all others need a new listing, too.
+	Next(ctx context.Context) (Event, error)
+
+	// Covers reports whether the server is known to hold data of the version, or newer data.
+	Covers(version string) bool
+
+	Close()
+}
+
+// Connection is the source of a stream that shares nothing.
+type Connection struct{ Client *clients.Client }
+
+// Watch opens a watch of its own.
+func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
+	body, err := c.Client.Stream(ctx, r.Path, r.query())
+	if err != nil {
+		return nil, err
+	}
+	return &connected{body, bufio.NewReaderSize(&activeReader{body, r.Active}, lineBuffer)}, nil
+}
+
+// lineBuffer is how much of a watch is read at once, in bytes.
+const lineBuffer = 64 << 10
+
+// query returns the parameters of the request.
+func (r Request) query() url.Values {
+	query := r.Options.selection()
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	if r.Initial {
+		query.Set("sendInitialEvents", "true")
+		query.Set("resourceVersionMatch", "NotOlderThan")
+	} else {
+		query.Set("resourceVersion", r.Version)
+	}
+	if r.Options.ServerTimeout > 0 {
+		query.Set("timeoutSeconds", strconv.Itoa(int(r.Options.ServerTimeout/time.Second)))
+	}
+	return query
+}
+
+// connected are the lines of a connection.
+type connected struct {
+	body  io.Closer
+	lines *bufio.Reader
+}
+
+// Next reads one line.
+func (c *connected) Next(context.Context) (Event, error) {
+	for {
+		line, err := readLine(c.lines)
+		switch {
+		case errors.Is(err, errLongLine):
+			return Event{}, err
+		case err != nil:
+			return Event{}, io.EOF // closed by either side, or lost, maybe within a line
+		case len(line) > 1:
+			return parseLine(line)
+		}
+	}
+}
+
+// Covers knows nothing.
+func (c *connected) Covers(string) bool { return false }
+
+// Close ends the watch.
+func (c *connected) Close() { _ = c.body.Close() }
+
+// activeReader calls a function after each read.
+type activeReader struct {
+	io.Reader
+	active func()
+}
+
+// Read reads, and says so.
+func (r *activeReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.active()
+	}
+	return n, err
+}
