@@ -141,6 +141,16 @@ type Options struct {
 	// counts of the operator at any time. Counts may be nil.
 	Counts func(count func() reactor.Counts)
 
+	// Watches are shared by operators of this process that have the same Watches: see
+	// ShareWatches. Nil means that each watch has a connection of its own.
+	Watches *Watches
+
+	// Access reports whether the operator's account may list and watch what it would get from
+	// shared watches. It is asked when a watch begins, each minute, and after a refused
+	// request. If it is nil, the API server is asked with the credentials of the operator, and
+	// an operator with AllowServer or AllowProxy shares nothing.
+	Access Access
+
 	// Reload replaces the modules when one of their files changes: see Operator.Reload.
 	Reload bool
 

@@ -34,6 +34,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/sharing"
 	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -84,6 +85,14 @@ type Options struct {
 
 	// UserAgent is the user agent of requests to Kubernetes. Default: "kopf".
 	UserAgent string
+
+	// Watches are shared by the operators of a process. Nil: each watch has a connection of
+	// its own.
+	Watches *sharing.Hub
+
+	// Access reports what the account of the operator may see of shared watches. Nil: the API
+	// server is asked with the credentials of the operator.
+	Access sharing.Access
 
 	// Once ends the operator when all objects that exist at its start are handled. Run then
 	// returns nil, or ErrHandlersFailed if a handler has failed for good.
@@ -332,7 +341,7 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 		},
 		Pauses: op.pauses, Peering: &op.Settings.Peering,
 		Namespaces: selectors.ParseNamespaces(patterns), Watching: func(r selectors.Resource) func() watching.Options { return watching.Filtered(op.Settings, r) },
-		Scanning: !op.Settings.Scanning.Disabled, Streams: &op.streams, Unanswered: op.unanswered, Log: log,
+		Scanning: !op.Settings.Scanning.Disabled, Watches: op.watches(), Streams: &op.streams, Unanswered: op.unanswered, Log: log,
 	}
 }
 

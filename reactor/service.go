@@ -41,7 +41,7 @@ func (op *Operator) prepare(d dimensions.Dimension) {
 func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
-		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams,
+		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams, Watches: op.watches(),
 		Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster}, Log: op.Log, RefKey: op.RefKey, Refuse: op.refuse,
 	}
 }
@@ -53,6 +53,9 @@ func (op *Operator) peers(ctx context.Context, d dimensions.Dimension) {
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return
+	}
+	if share := op.watches(); share != nil {
+		m.Share(share(d))
 	}
 	m.Run(ctx)
 }

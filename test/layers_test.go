@@ -135,7 +135,7 @@ var reactorRooms = []string{
 	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews",
 	// the API server
-	"clients", "calls", "discovery", "posting", "watching",
+	"clients", "calls", "discovery", "posting", "watching", "sharing",
 	// handlers
 	"loggers", "events", "guests", "registries", "reactortest", "patching", "handling", "generations", "activities", "daemons",
 	// the way of an event

@@ -59,6 +59,9 @@ type Options struct {
 	// Limits bound the rate of requests. New reads them once.
 	Limits Limits
 
+	// FinalRefusals means that a 403 is final for lists and watches: it is not retried.
+	FinalRefusals bool
+
 	hooks Hooks // hooks of one request
 }
 
@@ -69,6 +72,7 @@ type Client struct {
 	log      func(message string) // logs retries and failures of attempts
 	requests *rate.Limiter        // limits all requests
 	delayed  atomic.Uint64
+	refused  atomic.Uint64 // responses with the status 403
 
 	patches, events, others class
 
@@ -83,7 +87,7 @@ func New(vault *credentials.Vault, options func() Options, log func(message stri
 		vault: vault, options: options, log: log,
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
-		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), isRetriedEvent},
+		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), isUnrefused},
 		others:      class{retried: isRetried},
 		connections: map[*credentials.Item]*connection{},
 	}
@@ -127,6 +131,12 @@ func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pause
 	return err
 }
 
+// Ask creates an object that the server answers and does not keep, such as a review of
+// rights. It makes one attempt.
+func (c *Client) Ask(ctx context.Context, path apipath.Path, body []byte) (answer []byte, err error) {
+	return c.request(ctx, reading, c.others, Options{RequestTimeout: c.options().RequestTimeout}, http.MethodPost, string(path), "application/json", body)
+}
+
 // PostEvent is Post for Kubernetes events, within their limits. It does not retry a
 // refused event unless the server sends Retry-After: events are for people, and guests can
 // cause any number of them.
@@ -142,7 +152,11 @@ func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, 
 func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
 	target := with(path, query)
 	var stream io.ReadCloser
-	err := c.retrying(ctx, isRetried, c.options(), http.MethodGet, target, func(ctx context.Context) error {
+	options, retried := c.options(), isRetried
+	if options.FinalRefusals {
+		retried = isUnrefused
+	}
+	err := c.retrying(ctx, retried, options, http.MethodGet, target, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		rsp, item, err := c.send(ctx, reading, content{}, http.MethodGet, target) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
@@ -243,6 +257,9 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 	}
 	if rsp.StatusCode >= http.StatusBadRequest {
 		defer rsp.Body.Close()
+		if rsp.StatusCode == http.StatusForbidden {
+			c.refused.Add(1)
+		}
 		return nil, nil, readError(rsp)
 	}
 	return rsp, item, nil

@@ -88,6 +88,20 @@ func (c *Client) connection(item *credentials.Item) (*connection, error) {
 	return conn, err
 }
 
+// Server returns the URL of the server of the current credentials.
+//
+// Errors: those of the login.
+func (c *Client) Server(ctx context.Context) (string, error) {
+	item, err := c.vault.Take(ctx)
+	if err != nil {
+		return "", err
+	}
+	return item.Config.Host, nil
+}
+
+// Refused returns how many requests the server has answered with the status 403 so far.
+func (c *Client) Refused() uint64 { return c.refused.Load() }
+
 // disconnect closes the connections of credentials that are no longer used.
 func (c *Client) disconnect() {
 	for known, conn := range c.connections {

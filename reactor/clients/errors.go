@@ -75,8 +75,9 @@ func isRetried(err error) bool {
 	return code >= 500 || code == http.StatusForbidden || code == http.StatusTooManyRequests
 }
 
-// isRetriedEvent is isRetried for events: a server that refuses an event refuses it again.
-func isRetriedEvent(err error) bool {
+// isUnrefused is isRetried where a 403 is final: a server that refuses an event refuses it
+// again, and a shared watch has another account to try.
+func isUnrefused(err error) bool {
 	code, _ := Code(err)
 	return isRetried(err) && code != http.StatusForbidden
 }

@@ -55,7 +55,8 @@ type Observer struct {
 	Peering      *settings.Peering
 	Namespaces   selectors.Namespaces // patterns; empty: the whole cluster
 	Watching     func(selectors.Resource) func() watching.Options
-	Scanning     bool // whether to follow changes after the first scan
+	Scanning     bool                                         // whether to follow changes after the first scan
+	Watches      func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
 	Streams      *watching.Set
 	Admit        func(e *generations.Generation, resources, all []selectors.Resource) // serves webhooks for the resources
 	Refresh      func(ctx context.Context, e *generations.Generation)                 // shows the objects again to streams that have more handlers
@@ -227,10 +228,14 @@ func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden s
 
 func (o *Observer) stream(r selectors.Resource) (*watching.Stream, error) {
 	path, err := r.URL("", "", "")
-	return &watching.Stream{
+	stream := &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(r),
 		Log: func(level int, message string) { o.Log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
-	}, err
+	}
+	if o.Watches != nil {
+		stream.Source = o.Watches(dimensions.Dimension{Resource: r})
+	}
+	return stream, err
 }
 
 // supervised runs a stream of the observer itself.

@@ -112,6 +112,10 @@ func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, i
 	}, nil
 }
 
+// Share makes the membership get its watch from a source that others share. It must be
+// called before Run.
+func (m *Membership) Share(source watching.Source) { m.stream.Source = source }
+
 // Run announces the operator until the context ends. It then withdraws the operator's
 // record.
 func (m *Membership) Run(ctx context.Context) {

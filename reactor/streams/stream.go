@@ -41,7 +41,8 @@ type Host struct {
 	Pauses      *pauses.Pauses
 	Served      *Set
 	States      *watching.Set
-	Claims      *claims.Claims // nil: no check for other operators
+	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
+	Claims      *claims.Claims                               // nil: no check for other operators
 	By          claims.Claimant
 	Log         zerolog.Logger
 	RefKey      string          // the log field that holds the reference of the object
@@ -150,6 +151,9 @@ func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
 		Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
+	}
+	if o.Watches != nil {
+		s.stream.Source = o.Watches(d)
 	}
 	o.Served.follow(d.Key(), s.stream)
 	defer o.Served.leave(d.Key(), s.stream)

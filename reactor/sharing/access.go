@@ -1,0 +1,122 @@
+package sharing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// Scope is what a watch shows: the objects of one resource in one namespace.
+type Scope struct {
+	Group, Version, Plural string
+	Namespace              string // empty: the whole cluster
+}
+
+// Access reports whether the account of an operator may both list and watch all objects of a
+// scope. It must not use connections that the operator's guests can redirect.
+type Access func(ctx context.Context, s Scope) (allowed bool, err error)
+
+// These constants say how long an answer of Access is valid.
+const (
+	recheck = time.Minute
+	trusted = 2 * recheck // if Access fails
+	asking  = 10 * time.Second
+	least   = time.Second // between two questions, however many requests are refused
+)
+
+// reviews are reviews of the account's own rights.
+var reviews = apipath.Target{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectaccessreviews"}
+
+// OwnAccess asks the API server about the account of a client.
+//
+// See https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
+func OwnAccess(client *clients.Client) Access {
+	return func(ctx context.Context, s Scope) (bool, error) {
+		path, err := apipath.Of(reviews)
+		if err != nil {
+			return false, err
+		}
+		for _, verb := range []string{"list", "watch"} {
+			if allowed, err := ask(ctx, client, path, verb, s); !allowed || err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+}
+
+// ask asks for one verb.
+func ask(ctx context.Context, client *clients.Client, path apipath.Path, verb string, s Scope) (bool, error) {
+	type attributes struct {
+		Verb      string `json:"verb"`
+		Group     string `json:"group"`
+		Version   string `json:"version"`
+		Resource  string `json:"resource"`
+		Namespace string `json:"namespace,omitempty"`
+	}
+	type spec struct {
+		Attributes attributes `json:"resourceAttributes"`
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": spec{attributes{Verb: verb, Group: s.Group, Version: s.Version, Resource: s.Plural, Namespace: s.Namespace}},
+	})
+	if err != nil {
+		return false, err
+	}
+	answer, err := client.Ask(ctx, path, body)
+	if err != nil {
+		return false, fmt.Errorf("the right to %s %s: %w", verb, s.Plural, err)
+	}
+	var review struct {
+		Status struct {
+			Allowed bool `json:"allowed"`
+		} `json:"status"`
+	}
+	err = json.Unmarshal(answer, &review)
+	return review.Status.Allowed, err
+}
+
+// right is the known right of one subscriber. One goroutine uses it.
+type right struct {
+	access  Access
+	scope   Scope
+	refused func() uint64 // the number of the account's refused requests
+	log     func(level int, message string)
+
+	confirmed time.Time // when the right was confirmed; zero: it does not hold
+	asked     time.Time // when it was asked for
+	next      time.Time // when to ask again
+	at        uint64    // refused, when it was asked for
+}
+
+// due returns when the right must be confirmed again.
+func (r *right) due() time.Time { return r.next }
+
+// holds reports whether the subscriber may see the objects. It asks at the beginning, once
+// in a minute, and after a refused request.
+func (r *right) holds(ctx context.Context) bool {
+	now := time.Now()
+	if now.Before(r.next) && (r.refused() == r.at || now.Before(r.asked.Add(least))) {
+		return !r.confirmed.IsZero()
+	}
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	allowed, err := r.access(ctx, r.scope)
+	r.asked, r.at, r.next = now, r.refused(), now.Add(recheck-rand.N(recheck/8)) // subscribers that begin together do not ask together for ever
+	switch {
+	case err != nil && now.Before(r.confirmed.Add(trusted)):
+		r.next = now.Add(asking)
+	case err != nil, !allowed:
+		r.confirmed = time.Time{}
+		r.log(10, fmt.Sprintf("The watch of %s is not shared: the account may not list and watch them, or this is unknown: %v", r.scope.Plural, err))
+	default:
+		r.confirmed = now
+	}
+	return !r.confirmed.IsZero()
+}

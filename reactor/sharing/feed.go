@@ -1,0 +1,268 @@
+package sharing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// These constants bound the log of a feed. What all subscribers have read is dropped beyond
+// the smaller bounds: subscribers that join need it if events arrive during their listings.
+const (
+	maxEvents = 4096
+	maxBytes  = 8 << 20
+	minEvents = 64
+	minBytes  = 64 << 10
+)
+
+// abstention is how long a hub does not repeat a watch that the server has refused to it.
+const abstention = time.Minute
+
+// These errors say why a subscriber does not share the watch.
+var (
+	errUnshared = errors.New("the host cannot share the watch")
+	errBehind   = errors.New("the shared watch is ahead of the subscriber")
+)
+
+// feed is one shared watch.
+type feed struct {
+	hub *Hub
+	key key
+
+	mu      sync.Mutex // guards all below
+	gone    bool       // the hub has dropped the feed
+	cursors map[*cursor]struct{}
+	changed chan struct{} // closed at the next change of the log or of the connection
+	up      *upstream     // the connection; nil: none
+	refused time.Time     // until then, subscribers use connections of their own
+	leaving *time.Timer   // drops the feed, if there are no subscribers
+
+	// log are the last events. floor is the version before the first of them, last that of
+	// the last one: all events between both are in the log. Empty versions: no event was
+	// read, and the first subscriber says where to begin.
+	log         []watching.Event
+	base        uint64 // number of the first event in the log
+	bytes       int
+	floor, last string
+	read        bool // last is the version of an earlier connection
+}
+
+// upstream is one connection of a feed. The feed's mutex guards it.
+type upstream struct {
+	cancel  context.CancelFunc
+	from    string        // the version that it continues from
+	again   bool          // the version is from an earlier connection
+	opened  chan struct{} // closed when the server has accepted the watch
+	covered string        // the version of the server's data when it was checked; empty: not checked
+	ended   bool
+	end     uint64 // number of the first event after the connection
+	err     error  // nil: the next watch can continue from here
+}
+
+// join adds a subscriber that continues from a version, and waits for the connection.
+//
+// Errors: errUnshared, errBehind, and those of watching.Source.
+func (f *feed) join(ctx context.Context, version string) (*cursor, error) {
+	for {
+		c, err := f.enter(version)
+		if err != nil {
+			return nil, err
+		}
+		again, err := c.opened(ctx, version)
+		if err == nil {
+			return c, nil
+		}
+		c.Close()
+		if !again {
+			return nil, err
+		}
+	}
+}
+
+// enter adds a subscriber, and starts the connection if there is none.
+func (f *feed) enter(version string) (*cursor, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hub.ctx.Err() != nil || time.Now().Before(f.refused) {
+		return nil, errUnshared
+	}
+	order, err := resourceversion.CompareResourceVersion(version, cmp.Or(f.floor, version))
+	switch {
+	case err != nil: // versions of this server cannot be compared
+		return nil, errUnshared
+	case f.gone:
+		return nil, errGone
+	case order < 0:
+		return nil, errBehind
+	case f.last == "":
+		f.floor, f.last = version, version
+	}
+	if f.up == nil {
+		f.start()
+	}
+	if f.leaving != nil {
+		f.leaving.Stop()
+	}
+	c := &cursor{feed: f, up: f.up, next: f.base, from: version}
+	f.cursors[c] = struct{}{}
+	return c, nil
+}
+
+// errGone means that the hub has just dropped the feed, so that the hub must be asked again.
+var errGone = errors.New("the feed is gone")
+
+// start opens a connection that continues from the last event.
+func (f *feed) start() {
+	ctx, cancel := context.WithCancel(f.hub.ctx)
+	f.up = &upstream{cancel: cancel, from: f.last, again: f.read, opened: make(chan struct{})}
+	go f.run(ctx, f.up) // It ends when the last subscriber has left, or with the hub.
+}
+
+// run reads one connection.
+func (f *feed) run(ctx context.Context, up *upstream) {
+	defer up.cancel()
+	err := f.follow(ctx, up)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	up.ended, up.end, up.err, f.up = true, f.base+uint64(len(f.log)), err, nil
+	switch code, _ := clients.Code(err); {
+	case err == nil:
+	case code == http.StatusForbidden, code == http.StatusUnauthorized, errors.Is(err, credentials.ErrDepleted), errors.Is(err, errUnshared):
+		f.refused, up.err = time.Now().Add(abstention), errUnshared
+	case errors.Is(err, watching.ErrExpired):
+		f.forget()
+	}
+	f.notify()
+}
+
+// follow opens a connection, and reads it until it ends. Its nil error means that the next
+// connection can continue.
+func (f *feed) follow(ctx context.Context, up *upstream) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	options := f.hub.options.Watching()
+	options.Labels, options.Fields, options.Shard = f.key.labels, f.key.fields, f.key.shard
+	if limit := options.ClientTimeout; limit > 0 {
+		var ended context.CancelFunc
+		ctx, ended = context.WithTimeout(ctx, limit)
+		defer ended()
+	}
+	active := func() {}
+	if limit := options.InactivityTimeout; limit > 0 {
+		timer := time.AfterFunc(limit, cancel)
+		defer timer.Stop()
+		active = func() { timer.Reset(limit) }
+	}
+	lines, err := f.hub.source.Watch(ctx, watching.Request{Path: f.key.path, Options: options, Version: up.from, Active: active})
+	switch code, _ := clients.Code(err); {
+	case code == http.StatusGone:
+		return watching.ErrExpired
+	case err != nil && (ctx.Err() != nil || errors.Is(err, io.EOF)):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer lines.Close()
+	covered := ""
+	if up.again && !lines.Covers(up.from) {
+		if covered, err = f.hub.current(ctx, f.key, options, up.from); err != nil {
+			return unlessEnded(ctx, err)
+		}
+	}
+	f.open(up, covered)
+	for {
+		event, err := lines.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil:
+			err = event.Failure()
+		}
+		if err == nil {
+			err = f.add(event)
+		}
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+	}
+}
+
+// unlessEnded drops errors that the end of the context has caused.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// open lets the subscribers know that the server has accepted the watch.
+func (f *feed) open(up *upstream, covered string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	up.covered, f.read = covered, true
+	close(up.opened)
+}
+
+// add appends an event to the log.
+//
+// Errors: errUnshared if the version is not after the last one.
+func (f *feed) add(event watching.Event) error {
+	event.Object = event.Object[:len(event.Object):len(event.Object)] // no subscriber can append to the object of others
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(event.Meta.ResourceVersion, f.last)
+	if err != nil || order < 0 {
+		f.hub.options.Log(30, "The events of "+string(f.key.path)+" have no order, so their watch is not shared.")
+		return errUnshared
+	}
+	f.last = event.Meta.ResourceVersion
+	f.log = append(f.log, event)
+	f.bytes += len(event.Object)
+	f.trim()
+	f.notify()
+	return nil
+}
+
+// trim drops events beyond the bounds.
+func (f *feed) trim() {
+	read := f.base
+	if len(f.log) > minEvents || f.bytes > minBytes {
+		read = f.base + uint64(len(f.log))
+		for c := range f.cursors {
+			read = min(read, c.next)
+		}
+	}
+	for len(f.log) > 1 {
+		over := len(f.log) > maxEvents || f.bytes > maxBytes
+		spare := f.base < read && (len(f.log) > minEvents || f.bytes > minBytes)
+		if !over && !spare {
+			return
+		}
+		f.floor = f.log[0].Meta.ResourceVersion
+		f.bytes -= len(f.log[0].Object)
+		f.log[0] = watching.Event{}
+		f.log, f.base = f.log[1:], f.base+1
+	}
+}
+
+// forget drops the log and the version: the next subscriber begins after its own listing.
+func (f *feed) forget() {
+	f.base += uint64(len(f.log))
+	f.log, f.bytes, f.floor, f.last, f.read = nil, 0, "", "", false
+}
+
+// notify wakes all subscribers.
+func (f *feed) notify() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
