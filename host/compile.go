@@ -97,10 +97,10 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error
-		if m.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+		if m.engine, err = engines.take(dir); err != nil {
 			return err
 		}
-		config = config.WithCompilationCache(m.cache)
+		config = config.WithCompilationCache(m.engine.cache)
 	}
 	whole := context.WithoutCancel(ctx) // the host functions are never cached
 	m.runtime = wazero.NewRuntimeWithConfig(whole, config)

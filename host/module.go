@@ -44,7 +44,7 @@ type code struct {
 	entries map[string]uint64 // numbers for prepare.Enter
 
 	runtime  wazero.Runtime
-	cache    wazero.CompilationCache // nil: no cache
+	engine   *engine // nil: the runtime has its own
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
@@ -163,9 +163,13 @@ func (m *Module) free(ctx context.Context) error {
 	if s := m.snapshot.Swap(nil); s != nil {
 		err = errors.Join(err, s.image.Close())
 	}
-	if m.cache != nil {
-		err = errors.Join(err, m.cache.Close(ctx))
-		m.cache = nil
+	if m.compiled != nil { // the engine may outlive the runtime
+		err = errors.Join(err, m.compiled.Close(ctx))
+		m.compiled = nil
+	}
+	if m.engine != nil {
+		err = errors.Join(err, engines.give(ctx, m.engine))
+		m.engine = nil
 	}
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", m.name, err)

@@ -125,6 +125,7 @@ func (o *Options) name() string {
 }
 
 func (op *Operator) started() {
+	trims.add(op)
 	close(op.ready)
 	if op.options.Ready != nil {
 		op.options.Ready()
@@ -154,7 +155,7 @@ func (op *Operator) Run(ctx context.Context) error {
 	}
 	defer stopServing()
 	var others sync.WaitGroup // Waited for below.
-	others.Go(func() { op.trim(ctx) })
+	defer trims.remove(op)
 	if op.options.Reload {
 		others.Go(func() { op.follow(ctx) })
 	}

@@ -1,8 +1,8 @@
 package operator
 
 import (
-	"context"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -13,7 +13,7 @@ const (
 	trimPause  = 30 * time.Second // time between two trims
 )
 
-// trimming decides when the operator returns memory to the system.
+// trimming decides when the process returns memory to the system.
 type trimming struct {
 	last    time.Time // time of the last trim
 	trimmed uint64    // events handled up to the last trim
@@ -31,26 +31,72 @@ func (t *trimming) due(now time.Time, handled uint64) bool {
 	return true
 }
 
-// trim returns memory to the system: after the start, what loading took (several times the
-// size of the modules), and after a burst of events, what the burst left. The garbage
-// collector alone would wait until the heap has doubled. After a listing, that garbage is
-// most of the memory of an idle operator.
-func (op *Operator) trim(ctx context.Context) {
-	select {
-	case <-op.ready:
-		debug.FreeOSMemory()
-	case <-ctx.Done():
+// trims returns memory to the system for all operators of the process: after a start, what
+// loading took (several times the size of the modules), and after a burst of events, what
+// the burst left. The garbage collector alone would wait until the heap has doubled. After a
+// listing, that garbage is most of the memory of an idle operator.
+//
+// Memory belongs to the process. If each operator looked and trimmed for itself, the cost of
+// both would grow with the square of their number.
+var trims trimmer //nolint:gochecknoglobals // see above
+
+// trimmer trims while operators serve. The zero value has none.
+type trimmer struct {
+	mu    sync.Mutex // guards all below
+	items map[*Operator]struct{}
+	ended uint64 // events that operators have handled that have ended
+	fresh bool   // an operator has begun to serve since the last look
+	stop  chan struct{}
+}
+
+// add follows an operator that has begun to serve.
+func (t *trimmer) add(op *Operator) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.items) == 0 {
+		t.items, t.stop = map[*Operator]struct{}{}, make(chan struct{})
+		go t.run(t.stop) // It ends after the last operator.
+	}
+	t.items[op], t.fresh = struct{}{}, true
+}
+
+// remove forgets an operator, if it has been added.
+func (t *trimmer) remove(op *Operator) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.items[op]; !ok {
 		return
 	}
+	delete(t.items, op)
+	t.ended += op.reactor.Handled()
+	if len(t.items) == 0 {
+		close(t.stop)
+	}
+}
+
+// look returns what all operators have handled, and whether one has begun since the last
+// look.
+func (t *trimmer) look() (handled uint64, fresh bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	handled, fresh, t.fresh = t.ended, t.fresh, false
+	for op := range t.items {
+		handled += op.reactor.Handled()
+	}
+	return handled, fresh
+}
+
+// run looks until it is stopped.
+func (t *trimmer) run(stop <-chan struct{}) {
 	looks := time.NewTicker(trimIdle)
 	defer looks.Stop()
-	for t := (trimming{}); ; {
+	for due := (trimming{}); ; {
 		select {
 		case now := <-looks.C:
-			if t.due(now, op.reactor.Handled()) {
+			if handled, fresh := t.look(); due.due(now, handled) || fresh {
 				debug.FreeOSMemory()
 			}
-		case <-ctx.Done():
+		case <-stop:
 			return
 		}
 	}

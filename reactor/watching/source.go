@@ -61,8 +61,9 @@ func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
 	return &connected{body, bufio.NewReaderSize(&activeReader{body, r.Active}, lineBuffer)}, nil
 }
 
-// lineBuffer is how much of a watch is read at once, in bytes.
-const lineBuffer = 64 << 10
+// lineBuffer is how much of a watch is read at once, in bytes: a frame of HTTP/2. Idle
+// watches hold it, too.
+const lineBuffer = 16 << 10
 
 // query returns the parameters of the request.
 func (r Request) query() url.Values {

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// These are the cases.
+const (
+	caseOne  = "one"  // one module for all operators, which have a namespace each
+	caseMany = "many" // each operator has a module and a resource of its own
+)
+
+// plural is the resource of the guests of test/bench.
+const plural = "kopfexamples"
+
+// pluralOf is the resource of an operator. It is as long as plural, so that it can replace
+// plural in a module.
+func pluralOf(which string, i int) string {
+	if which == caseOne {
+		return plural
+	}
+	return fmt.Sprintf("kopfexa%05d", i)
+}
+
+func namespaceOf(which string, i int) string {
+	if which == caseOne {
+		return fmt.Sprintf("ns-%05d", i)
+	}
+	return "default"
+}
+
+// moduleOf is the module of an operator.
+func moduleOf(which string, base []byte, i int) []byte {
+	return bytes.ReplaceAll(base, []byte(plural), []byte(pluralOf(which, i)))
+}

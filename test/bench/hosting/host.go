@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// hostArgument makes this program the measured process.
+const hostArgument = "host"
+
+// setup is what the measured process is to run.
+type setup struct {
+	Kubeconfig string
+	Module     string // the file of the module
+	Cache      string // the folder of compiled code
+	Case       string
+	Count      int
+	Shared     bool
+}
+
+// sample is what the measured process says about itself.
+type sample struct {
+	Seconds    float64 // since its start, or for one more operator
+	Goroutines int
+	HeapMiB    float64
+	Sockets    int
+	Shared     int     // watches of the hub
+	ImagesMiB  float64 // memory of files without a name, which PSS has only in part
+}
+
+// hosting is the measured process.
+type hosting struct {
+	setup
+	base    []byte
+	watches *operator.Watches
+	running sync.WaitGroup
+}
+
+// runHost runs operators until standard input ends, and answers a line of JSON for each
+// line of it: "figures" or "more".
+func runHost(ctx context.Context, text string) error {
+	begun := time.Now()
+	h := &hosting{}
+	if err := json.Unmarshal([]byte(text), &h.setup); err != nil {
+		return err
+	}
+	var err error
+	if h.base, err = os.ReadFile(h.Module); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer h.running.Wait()
+	defer cancel()
+	log := zerolog.New(os.Stderr).Level(zerolog.WarnLevel)
+	if h.Shared {
+		if h.watches, err = operator.ShareWatches(ctx, operator.WatchesOptions{Login: operator.KubeconfigAt(h.Kubeconfig), Log: log}); err != nil {
+			return err
+		}
+	}
+	var ready []<-chan struct{}
+	for i := range h.Count {
+		op, err := h.start(ctx, i, log)
+		if err != nil {
+			return err
+		}
+		ready = append(ready, op.Ready())
+	}
+	for _, channel := range ready {
+		<-channel
+	}
+	h.say(time.Since(begun))
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		began := time.Now()
+		switch command, path, _ := strings.Cut(lines.Text(), " "); command {
+		case "more":
+			op, err := h.start(ctx, h.Count, log)
+			if err != nil {
+				return err
+			}
+			<-op.Ready()
+		case "profile":
+			if err := profile(path); err != nil {
+				return err
+			}
+		}
+		h.say(time.Since(began))
+	}
+	return lines.Err()
+}
+
+// profile writes the heap and the goroutines to files.
+func profile(path string) error {
+	for _, name := range []string{"heap", "goroutine"} {
+		f, err := os.Create(path + "." + name)
+		if err != nil {
+			return err
+		}
+		runtime.GC()
+		if err := pprof.Lookup(name).WriteTo(f, 0); err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start loads and runs one operator.
+func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (*operator.Operator, error) {
+	o := operator.Options{
+		Modules: []string{fmt.Sprint(i)}, Name: fmt.Sprint(i), Namespaces: []string{namespaceOf(h.Case, i)},
+		Open: func(context.Context, string) (string, []byte, error) {
+			return "module.wasm", moduleOf(h.Case, h.base, i), nil
+		},
+		Login: operator.KubeconfigAt(h.Kubeconfig), Host: host.Options{CacheDir: h.Cache}, Log: log, Watches: h.watches,
+	}
+	o.Peering.Standalone = new(true)
+	op, err := operator.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	h.running.Go(func() {
+		if err := op.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "operator", i, err)
+			os.Exit(1)
+		}
+	})
+	return op, nil
+}
+
+// say prints a sample.
+func (h *hosting) say(took time.Duration) {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	s := sample{ImagesMiB: images(), Seconds: took.Seconds(), Goroutines: runtime.NumGoroutine(), HeapMiB: float64(memory.HeapAlloc) / (1 << 20), Sockets: sockets()}
+	if h.watches != nil {
+		s.Shared = h.watches.Watches()
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // numbers only
+	}
+	fmt.Println(string(text))
+}
+
+// images is the memory of the files without a name: the snapshots of modules.
+func images() float64 {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	var sum float64
+	for _, entry := range entries {
+		path := "/proc/self/fd/" + entry.Name()
+		var stat unix.Stat_t
+		if target, err := os.Readlink(path); err == nil && strings.HasPrefix(target, "/memfd:") && unix.Stat(path, &stat) == nil {
+			sum += float64(stat.Blocks) * 512 / (1 << 20)
+		}
+	}
+	return sum
+}
+
+// sockets counts the sockets of this process.
+func sockets() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, entry := range entries {
+		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.HasPrefix(target, "socket:") {
+			n++
+		}
+	}
+	return n
+}
