@@ -7,8 +7,9 @@
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
+#   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go and CASES=one,many: which ones
 #   LARGE=        any value: restarts over objects of 10 KB, too
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; sizes: sizes of modules
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail
@@ -66,6 +67,12 @@ if [ "${ONLY:-}" = attacks ]; then
 	scripts/go-guest.sh .cache/guests/bench-validating.wasm test/bench/validating
 	go build -o "$bench/driver" ./test/bench/driver
 	exec "$bench/driver" -rounds "${ROUNDS:-5}" -only attacks
+fi
+if [ "${ONLY:-}" = hosting ]; then
+	scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
+	scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
+	go build -o "$bench/hosting" ./test/bench/hosting
+	exec "$bench/hosting" -rounds "${ROUNDS:-1}" -counts "${COUNTS:-1,20,100}" -guests "${LANGUAGES:-rust,go}" -cases "${CASES:-one,many}"
 fi
 
 scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -35,17 +33,14 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
-	reading := connecting(info.Config, o.WatchConnectTimeout, o)
-	writing := connecting(info.Config, o.ConnectTimeout, o)
-	writing.NextProtos = []string{"http/1.1"}
 	conn := &connection{base: base, authorization: info.Authorization}
 	if exec := info.Config.ExecProvider; exec != nil {
 		conn.plugin = exec.Command
 	}
-	if conn.watch, err = rest.HTTPClientFor(reading); err != nil {
+	if conn.watch, err = httpClient(info.Config, o.WatchConnectTimeout, o); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
-	if conn.write, err = rest.HTTPClientFor(writing); err != nil {
+	if conn.write, err = httpClient(info.Config, o.ConnectTimeout, o, "http/1.1"); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
 	conn.watch.Timeout, conn.write.Timeout = 0, 0

@@ -40,7 +40,8 @@ func (e *Incomplete) Error() string {
 	return "not all groups can be asked: " + strings.Join(texts, ", ")
 }
 
-// Scan returns the resources of the cluster, those of the core group first.
+// Scan returns the resources of the cluster, those of the core group first. The result must
+// not be changed, because equal results are one.
 //
 // Errors: *Incomplete together with the resources of all other groups; any other error
 // comes without resources.
@@ -65,7 +66,7 @@ func Scan(ctx context.Context, get Get) ([]selectors.Resource, error) {
 	if len(all.failed) > 0 {
 		return all.resources, &Incomplete{all.failed}
 	}
-	return all.resources, nil
+	return last.of(all.resources), nil
 }
 
 // root is an entry point of discovery.

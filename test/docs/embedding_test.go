@@ -71,6 +71,36 @@ func runAll(ctx context.Context, all ...*operator.Operator) error {
 
 // [/several]
 
+// [sharing]
+
+func runSharing(ctx context.Context, modules []string) error {
+	watches, err := operator.ShareWatches(ctx, operator.WatchesOptions{Login: operator.KubeconfigAt("/etc/host/kubeconfig")})
+	if err != nil {
+		return err
+	}
+	var all []*operator.Operator
+	for _, module := range modules {
+		op, err := operator.New(ctx, operator.Options{
+			Modules: []string{module}, Watches: watches,
+			Login: operator.KubeconfigAt("/etc/tenants/" + module + "/kubeconfig"),
+		})
+		if err != nil {
+			return errors.Join(err, closeAll(ctx, all))
+		}
+		all = append(all, op)
+	}
+	return runAll(ctx, all...)
+}
+
+func closeAll(ctx context.Context, all []*operator.Operator) (err error) {
+	for _, op := range all {
+		err = errors.Join(err, op.Close(ctx))
+	}
+	return err
+}
+
+// [/sharing]
+
 // [settings]
 
 func ourSettings() *settings.Settings {

@@ -1,0 +1,126 @@
+package clients
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"weak"
+
+	"golang.org/x/net/http/httpproxy"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+)
+
+// transports are shared by the clients of the process that connect in the same way, so that
+// operators of one process have few connections. Tokens and impersonation belong to each
+// request, and client certificates to the way of connecting. See RATIONALE.md: "Why do
+// operators of one process share connections?"
+var transports = transportSet{items: map[way]weak.Pointer[base]{}} //nolint:gochecknoglobals // see above
+
+// base is a shared transport. It stays as long as a connection refers to it.
+type base struct{ http.RoundTripper }
+
+// way is everything that decides about a connection, except its credentials in headers.
+type way struct {
+	host, server           string
+	insecure, uncompressed bool
+	protocols              string
+	files                  [sha256.Size]byte // certificates and keys, by name and content
+	timeout                time.Duration
+	trustEnv               bool
+	proxies                httpproxy.Config // of the environment
+}
+
+// wayOf returns the way of a configuration; false if it has functions of its own.
+func wayOf(cfg *rest.Config, timeout time.Duration, o Options, protocols []string) (way, bool) {
+	if cfg.Transport != nil || cfg.WrapTransport != nil || cfg.Dial != nil || cfg.Proxy != nil || cfg.ExecProvider != nil || cfg.AuthProvider != nil {
+		return way{}, false
+	}
+	w := way{
+		host: cfg.Host, server: cfg.ServerName, insecure: cfg.Insecure, uncompressed: cfg.DisableCompression,
+		protocols: strings.Join(slices.Concat(cfg.NextProtos, []string{"|"}, protocols), ","), timeout: timeout, trustEnv: o.TrustEnv,
+	}
+	if o.TrustEnv {
+		w.proxies = *httpproxy.FromEnvironment()
+	}
+	sum := sha256.New()
+	for _, data := range [][]byte{cfg.CAData, cfg.CertData, cfg.KeyData} {
+		fmt.Fprintf(sum, "%d:%s", len(data), data)
+	}
+	for _, file := range []string{cfg.CAFile, cfg.CertFile, cfg.KeyFile} {
+		data, err := os.ReadFile(file)
+		if err != nil && file != "" {
+			return way{}, false // the transport reports it
+		}
+		fmt.Fprintf(sum, "%q %d:%s", file, len(data), data)
+	}
+	w.files = [sha256.Size]byte(sum.Sum(nil))
+	return w, true
+}
+
+// transportSet holds transports while they are used.
+type transportSet struct {
+	mu    sync.Mutex // guards items
+	items map[way]weak.Pointer[base]
+}
+
+// get returns the transport of a way, and makes it at the first use.
+func (s *transportSet) get(w way, make func() (http.RoundTripper, error)) (*base, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for known, item := range s.items {
+		if item.Value() == nil {
+			delete(s.items, known)
+		}
+	}
+	if b := s.items[w].Value(); b != nil {
+		return b, nil
+	}
+	rt, err := make()
+	if err != nil {
+		return nil, err
+	}
+	b := &base{rt}
+	s.items[w] = weak.Make(b)
+	return b, nil
+}
+
+// httpClient makes a client for requests with the credentials, over connections that others
+// share if possible.
+func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ...string) (*http.Client, error) {
+	w, shared := wayOf(cfg, timeout, o, protocols)
+	own := connecting(cfg, timeout, o)
+	if len(protocols) > 0 {
+		own.NextProtos = protocols
+	}
+	if !shared {
+		return rest.HTTPClientFor(own)
+	}
+	tc, err := own.TransportConfig()
+	if err != nil {
+		return nil, err
+	}
+	b, err := transports.get(w, func() (http.RoundTripper, error) {
+		return transport.New(&transport.Config{TLS: tc.TLS, DialHolder: tc.DialHolder, Proxy: tc.Proxy, DisableCompression: tc.DisableCompression})
+	})
+	if err != nil {
+		return nil, err
+	}
+	tc.UserAgent = cmp.Or(tc.UserAgent, product)
+	rt, err := transport.HTTPWrappersForConfig(tc, b)
+	return &http.Client{Transport: rt}, err
+}
+
+// CloseIdleConnections closes connections without requests. The wrappers of client-go look
+// for this method.
+func (b *base) CloseIdleConnections() {
+	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
