@@ -9,7 +9,9 @@ import (
 )
 
 // engines are the engines of the process, by the folder of their machine code. Modules with
-// the same code have it in memory once. See RATIONALE.md: "Why do modules share an engine?"
+// the same code have it in memory once.
+//
+// See RATIONALE.md, "Why do modules share an engine?".
 var engines = engineSet{items: map[string]*engine{}} //nolint:gochecknoglobals // all modules of the process share them
 
 // engineSet holds engines while modules use them.

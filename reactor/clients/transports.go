@@ -19,8 +19,9 @@ import (
 
 // transports are shared by the clients of the process that connect in the same way, so that
 // operators of one process have few connections. Tokens and impersonation belong to each
-// request, and client certificates to the way of connecting. See RATIONALE.md: "Why do
-// operators of one process share connections?"
+// request, and client certificates to the way of connecting.
+//
+// See RATIONALE.md, "Why do operators of one process share connections?".
 var transports = transportSet{items: map[way]weak.Pointer[base]{}} //nolint:gochecknoglobals // see above
 
 // base is a shared transport. It stays as long as a connection refers to it.

@@ -74,7 +74,7 @@ type upstream struct {
 // Errors: errUnshared, errBehind, and those of watching.Source.
 func (f *feed) join(ctx context.Context, version string) (*cursor, error) {
 	for {
-		c, err := f.enter(version)
+		c, err := f.enter(version) //nolint:contextcheck // the connection outlives this subscriber
 		if err != nil {
 			return nil, err
 		}

@@ -333,7 +333,8 @@ func TestFailingQuestionsAboutRights(t *testing.T) {
 		}
 		time.Sleep(recheck)
 		err = nil
-		if !r.holds(t.Context()) || !r.holds(t.Context()) || allowed != 2 {
+		first, again := r.holds(t.Context()), r.holds(t.Context())
+		if !first || !again || allowed != 2 {
 			t.Errorf("a right does not hold, or was asked for %d times", allowed)
 		}
 		err = context.DeadlineExceeded

@@ -118,6 +118,9 @@ func TestEmbedding(t *testing.T) {
 	if err := runOperator(t.Context(), "nothing.wasm"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)
 	}
+	if err := runSharing(t.Context(), []string{"nowhere.wasm"}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want that there is no such kubeconfig", err)
+	}
 	if err := runTwo(t.Context(), &operator.Memo{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got the error %v, want %v", err, fs.ErrNotExist)
 	}
