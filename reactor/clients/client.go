@@ -214,7 +214,7 @@ func (c *Client) request(ctx context.Context, by via, of class, o Options, metho
 			return err
 		}
 		defer rsp.Body.Close()
-		data, err = readAll(rsp.Body)
+		data, err = readAll(rsp)
 		return err
 	})
 	return data, err
@@ -226,12 +226,26 @@ const maxBody = 64 << 20
 
 var errLongBody = errors.New("the answer is longer than 64 MiB")
 
-func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
-	if err == nil && len(data) > maxBody {
+// Memory that is provided for a response before it arrives, in bytes: usual is for one of an
+// unknown length, maxProvided is the limit for an announced length.
+const (
+	usualBody   = 2 << 10
+	maxProvided = 1 << 20
+)
+
+// readAll reads a response into memory of its announced length, if that is known.
+func readAll(rsp *http.Response) ([]byte, error) {
+	var data bytes.Buffer
+	length := int64(usualBody)
+	if rsp.ContentLength >= 0 {
+		length = min(rsp.ContentLength, maxProvided)
+	}
+	data.Grow(int(length) + bytes.MinRead) // so that the end is found without more memory
+	_, err := data.ReadFrom(io.LimitReader(rsp.Body, maxBody+1))
+	if err == nil && data.Len() > maxBody {
 		err = errLongBody
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // content describes the body of a request and the wanted response.

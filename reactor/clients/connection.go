@@ -201,7 +201,7 @@ func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string)
 		return "", nil, err
 	}
 	defer rsp.Body.Close()
-	body, err = readAll(rsp.Body)
+	body, err = readAll(rsp)
 	return rsp.Header.Get("Content-Type"), body, err
 }
 
