@@ -175,6 +175,10 @@ golden: ## Rewrite the golden files from what the code does now
 bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
 	@scripts/bench.sh
 
+.PHONY: pgo
+pgo: devcluster ## Make a profile that later builds of the host are optimised with: cmd/kopf/default.pgo
+	@scripts/pgo.sh
+
 .PHONY: bench-engine
 bench-engine: guest-bench engines ## Measure the engine without Kubernetes, with its goals; ROUNDS=5
 	@go test ./host -tags figures -run '^TestFigures$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
