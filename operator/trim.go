@@ -4,6 +4,9 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/resident"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
 // Conditions for returning memory to the system.
@@ -32,8 +35,8 @@ func (t *trimming) due(now time.Time, handled uint64) bool {
 }
 
 // trims returns memory to the system for all operators of the process: after a start, what
-// loading took (several times the size of the modules), and after a burst of events, what
-// the burst left. The garbage collector alone would wait until the heap has doubled. After a
+// loading took (several times the size of the modules) and the pages of the program that only
+// a start needs; after a burst of events, what the burst left. The garbage collector alone would wait until the heap has doubled. After a
 // listing, that garbage is most of the memory of an idle operator.
 //
 // Memory belongs to the process. If each operator looked and trimmed for itself, the cost of
@@ -44,8 +47,8 @@ var trims trimmer //nolint:gochecknoglobals // see above
 type trimmer struct {
 	mu    sync.Mutex // guards all below
 	items map[*Operator]struct{}
-	ended uint64 // events that operators have handled that have ended
-	fresh bool   // an operator has begun to serve since the last look
+	ended uint64      // events that operators have handled that have ended
+	fresh []*Operator // that have begun to serve since the last look
 	stop  chan struct{}
 }
 
@@ -57,7 +60,7 @@ func (t *trimmer) add(op *Operator) {
 		t.items, t.stop = map[*Operator]struct{}{}, make(chan struct{})
 		go t.run(t.stop) // It ends after the last operator.
 	}
-	t.items[op], t.fresh = struct{}{}, true
+	t.items[op], t.fresh = struct{}{}, append(t.fresh, op)
 }
 
 // remove forgets an operator, if it has been added.
@@ -74,12 +77,12 @@ func (t *trimmer) remove(op *Operator) {
 	}
 }
 
-// look returns what all operators have handled, and whether one has begun since the last
+// look returns what all operators have handled, and those that have begun since the last
 // look.
-func (t *trimmer) look() (handled uint64, fresh bool) {
+func (t *trimmer) look() (handled uint64, fresh []*Operator) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	handled, fresh, t.fresh = t.ended, t.fresh, false
+	handled, fresh, t.fresh = t.ended, t.fresh, nil
 	for op := range t.items {
 		handled += op.reactor.Handled()
 	}
@@ -93,11 +96,22 @@ func (t *trimmer) run(stop <-chan struct{}) {
 	for due := (trimming{}); ; {
 		select {
 		case now := <-looks.C:
-			if handled, fresh := t.look(); due.due(now, handled) || fresh {
-				debug.FreeOSMemory()
+			if handled, fresh := t.look(); due.due(now, handled) || len(fresh) > 0 {
+				trim(fresh)
 			}
 		case <-stop:
 			return
 		}
+	}
+}
+
+// trim returns memory. The pages of the program matter after starts only.
+func trim(fresh []*Operator) {
+	debug.FreeOSMemory()
+	if len(fresh) == 0 {
+		return
+	}
+	if _, err := resident.Release(); err != nil {
+		fresh[0].options.Log.Debug().Str(loggers.Field, "kopf.reactor").Err(err).Msg("The pages of the program stay in memory.")
 	}
 }

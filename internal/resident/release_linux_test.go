@@ -1,0 +1,43 @@
+package resident
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestRelease: the code and the constants of the program are released, and it still runs.
+func TestRelease(t *testing.T) {
+	for range 3 {
+		size, err := Release()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size < 1<<20 {
+			t.Errorf("released %d bytes, want the code and the constants of a test program", size)
+		}
+	}
+}
+
+func TestMappings(t *testing.T) {
+	const program = "/bin/a program"
+	for line, own := range map[string]bool{
+		"00400000-00d00000 r-xp 00000000 fe:01 123                        /bin/a program": true,
+		"00d00000-01600000 r--p 00900000 fe:01 123                        /bin/a program": true,
+		"01600000-01700000 rw-p 01200000 fe:01 123                        /bin/a program": false,
+		"01700000-01800000 r--s 01200000 fe:01 123                        /bin/a program": false,
+		"7f0000000000-7f0000001000 r-xp 00000000 fe:01 124                /lib/library":   false,
+		"7f0000001000-7f0000002000 r--p 00000000 00:00 0 ":                                false,
+	} {
+		if m, ok := parse(line, program); !ok || m.own != own || m.end <= m.start {
+			t.Errorf("%s: got %+v, %t", line, m, ok)
+		}
+	}
+	for _, line := range []string{"", "Rss:                4096 kB", "VmFlags: rd ex mr mw me "} {
+		if _, ok := parse(line, program); ok {
+			t.Errorf("%q is taken for a mapping", line)
+		}
+	}
+	if found, err := unchanged("/bin/another"); err != nil || slices.ContainsFunc(found, func(m mapping) bool { return m.own }) {
+		t.Errorf("of another program: got %v, %v", found, err)
+	}
+}
