@@ -64,7 +64,10 @@ var rooms = []room{
 		never: []string{"k8s.io/client-go", "github.com/tetratelabs", "github.com/extism"},
 	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
-	{folder: "cmd/kopf", may: []string{"abi", "artifacts", "internal", "host", "operator"}},
+	// What hosts operators does not know where modules come from: the command line brings that.
+	{folder: "hosting", may: []string{"abi", "internal", "host", "operator", "reactor"}, never: artifactsNever},
+	{folder: "hosting/api", may: []string{"internal"}, never: append([]string{"k8s.io/client-go", "net"}, artifactsNever...)},
+	{folder: "cmd/kopf", may: []string{"abi", "artifacts", "hosting", "internal", "host", "operator"}},
 	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},
 	{folder: "examples", may: []string{"guest-sdks/go"}, never: []string{outside}},
 
@@ -187,7 +190,7 @@ func TestEngineKnowsNoKinds(t *testing.T) {
 var alone = map[string]string{"github.com/extism": "operator/manifests"}
 
 func TestAloneInTheirPackage(t *testing.T) {
-	for _, root := range []string{"artifacts", "cmd", "host", "internal", "operator", "reactor", "stores", "webhooks"} {
+	for _, root := range []string{"artifacts", "cmd", "host", "hosting", "internal", "operator", "reactor", "stores", "webhooks"} {
 		files, err := goFiles(filepath.Join("..", root))
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ const pathMaker = "reactor/apipath"
 // requests to where a guest wants.
 func TestOnePackageMakesPaths(t *testing.T) {
 	seen := 0
-	for _, folder := range []string{"abi", "internal", "stores", "host", "reactor", "webhooks", "operator", "cmd"} {
+	for _, folder := range []string{"abi", "internal", "stores", "host", "reactor", "webhooks", "operator", "hosting", "cmd"} {
 		files, err := goFiles(filepath.Join("..", folder))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// reference matches the references of artifacts. The schema of the
+// CustomResourceDefinition has the same pattern: no file and no other URL matches it.
+var reference = regexp.MustCompile(ReferencePattern)
+
+// ReferencePattern is the regular expression of references: a registry with an optional
+// port, a repository, and a tag or a digest.
+const ReferencePattern = `^(oci://)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})$`
+
+// IsReference reports whether a module is named by a reference of an artifact.
+func IsReference(module string) bool {
+	return len(module) <= maxModule && reference.MatchString(module)
+}
+
+// maxModule bounds the name of a module, in bytes.
+const maxModule = 1024
+
+func (s *Spec) check(files bool) error {
+	var errs []error
+	switch {
+	case s.Module == "":
+		errs = append(errs, errors.New("spec.module: the field is missing: want a reference like oci://ghcr.io/me/operator:v1"))
+	case !files && !IsReference(s.Module):
+		errs = append(errs, fmt.Errorf("spec.module: %.200q: want a reference of an artifact with a tag or a digest, like oci://ghcr.io/me/operator:v1", s.Module))
+	}
+	errs = append(errs, subdomain("spec.serviceAccountName", s.ServiceAccountName))
+	for i, name := range s.PullSecrets {
+		errs = append(errs, subdomain(fmt.Sprintf("spec.pullSecrets[%d]", i), name))
+	}
+	if s.Scope != nil {
+		for i, pattern := range s.Scope.Namespaces {
+			if pattern == "" {
+				errs = append(errs, fmt.Errorf("spec.scope.namespaces[%d]: the name is empty", i))
+			}
+		}
+	}
+	if r := s.OnRemoval; r != nil && r.Finalizers != "" && r.Finalizers != Keep {
+		errs = append(errs, fmt.Errorf("spec.onRemoval.finalizers: %q: want %s", r.Finalizers, Keep))
+	}
+	return errors.Join(append(errs, s.Grants.check())...)
+}
+
+func (g *Grants) check() error {
+	if g == nil {
+		return nil
+	}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(g.Secrets)) {
+		secret, path := g.Secrets[key], fmt.Sprintf("spec.grants.secrets[%s]", key)
+		if _, twice := g.Config[key]; twice {
+			errs = append(errs, fmt.Errorf("%s: the key is also in spec.grants.config: remove one of them", path))
+		}
+		if secret.Key == "" {
+			errs = append(errs, fmt.Errorf("%s.key: the field is missing", path))
+		}
+		errs = append(errs, subdomain(path+".name", secret.Name))
+	}
+	return errors.Join(errs...)
+}
