@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor/calls"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // Calls say which requests the guests may make, and how the host makes them.
@@ -31,6 +31,17 @@ func ParseRule(text string) (Rule, error) { return calls.ParseRule(text) }
 // *.example.com.
 func ParseHost(text string) (Host, error) { return calls.ParseHost(text) }
 
+// MissingGrantsError says that a module wants more than it is granted.
+type MissingGrantsError struct {
+	Module  string
+	Missing Grants
+}
+
+// Error names the flags of kopf run that grant the missing rights.
+func (e *MissingGrantsError) Error() string {
+	return fmt.Sprintf("%s wants more than it is granted; grant it with --allow-wanted, or with %s", e.Module, strings.Join(e.Missing.Flags(), " "))
+}
+
 // Wanted returns the grants that a module declares.
 func Wanted(module *host.Module) (Grants, error) {
 	return WantedBy(module.Name(), module.Registration())
@@ -52,7 +63,7 @@ func WantedBy(name string, r *abi.Registration) (Grants, error) {
 func (o *Options) granted(modules []*host.Module) (Calls, error) {
 	granted := o.Calls
 	granted.Grants = Grants{Kubernetes: slices.Clone(o.Calls.Grants.Kubernetes), Hosts: slices.Clone(o.Calls.Grants.Hosts)}
-	var problems []string
+	var problems []error
 	for _, module := range modules {
 		wanted, err := Wanted(module)
 		if err != nil {
@@ -61,12 +72,16 @@ func (o *Options) granted(modules []*host.Module) (Calls, error) {
 		if o.GrantWanted {
 			granted.Grants.Add(wanted)
 		} else if missing := granted.Grants.Missing(wanted); !missing.Empty() {
-			problems = append(problems, fmt.Sprintf("%s wants more than it is granted; grant it with --allow-wanted, or with %s",
-				module.Name(), strings.Join(missing.Flags(), " ")))
+			problems = append(problems, &MissingGrantsError{Module: module.Name(), Missing: missing})
 		}
 	}
-	if len(problems) > 0 {
-		return Calls{}, errors.New(strings.Join(problems, "; "))
+	if o.CheckGrant != nil {
+		for _, host := range granted.Grants.Hosts {
+			problems = append(problems, o.CheckGrant(host))
+		}
+	}
+	if err := settings.OneLine(problems...); err != nil {
+		return Calls{}, err
 	}
 	return granted, nil
 }

@@ -13,8 +13,25 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 )
+
+// ErrLogins says that a guest has login handlers, which Options.NoLogins refuses.
+var ErrLogins = errors.New("it has login handlers, but its credentials are given: remove the handlers, or run it by itself with kopf run")
+
+// refuseLogins refuses guests with login handlers.
+func refuseLogins(all []guests.Guest) error {
+	for _, guest := range all {
+		for _, h := range guest.Registration().Handlers {
+			if h.Kind == abi.KindLogin {
+				return fmt.Errorf("%s: %w", guest.Name(), ErrLogins)
+			}
+		}
+	}
+	return nil
+}
 
 // Priorities of the host's own logins. Inside a cluster, the service account comes first.
 //
@@ -38,6 +55,9 @@ func logins(own func(context.Context) (*credentials.Info, error)) []credentials.
 		{Name: "service_account", Where: "the service account of a pod", Get: ServiceAccount},
 	}
 }
+
+// Login returns credentials; nil if there are none.
+type Login = func(ctx context.Context) (*credentials.Info, error)
 
 // ServiceAccount logs in with the service account of the pod, and follows the rotation of
 // its token. It returns nil outside a cluster.

@@ -101,6 +101,10 @@ type Options struct {
 	// GrantWanted grants everything that the guests declare, in addition to Calls.Grants.
 	GrantWanted bool
 
+	// CheckGrant refuses a host that a guest would be granted, whether by Calls.Grants or by
+	// GrantWanted. Nil refuses none.
+	CheckGrant func(Host) error
+
 	// Admission is how the API server reaches admission handlers.
 	//
 	// See https://docs.kopf.dev/en/latest/admission/
@@ -136,6 +140,10 @@ type Options struct {
 	// and whether to verify its certificate. AllowProxy lets them choose the proxy. By
 	// default, the host decides all of these.
 	AllowServer, AllowProxy bool
+
+	// NoLogins refuses modules and guests with login handlers, with ErrLogins: all requests are
+	// made with the credentials of Login.
+	NoLogins bool
 
 	// Counts is called once before the operator runs. Its argument returns the current
 	// counts of the operator at any time. Counts may be nil.

@@ -95,6 +95,11 @@ func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, err
 	if err := checkTogether(guests); err != nil {
 		return nil, Calls{}, err
 	}
+	if o.NoLogins {
+		if err := refuseLogins(guests); err != nil {
+			return nil, Calls{}, err
+		}
+	}
 	granted, err := o.granted(modules)
 	if err != nil {
 		return nil, Calls{}, err
@@ -170,6 +175,38 @@ func (op *Operator) Run(ctx context.Context) error {
 
 // Ready returns a channel that is closed when the operator has begun to serve.
 func (op *Operator) Ready() <-chan struct{} { return op.ready }
+
+// Problems lists why the operator does not serve completely: streams of events that have no
+// connection, with the last error. It is empty while everything works.
+func (op *Operator) Problems() []string { return readyProblems(monitored{op.reactor, op.cert}) }
+
+// Facts describe what an operator is made of.
+type Facts struct {
+	Digest    string   // of the first module
+	Handlers  int      // that the modules and guests register
+	Resources []string // that the operator watches now, in alphabetical order: kopfexamples.v1.kopf.dev
+}
+
+// Facts returns the present facts. They change with the modules, and with the resources of
+// the cluster.
+func (op *Operator) Facts() Facts {
+	var facts Facts
+	for i, module := range op.Modules() {
+		if i == 0 {
+			facts.Digest = module.Digest()
+		}
+		facts.Handlers += len(module.Registration().Handlers)
+	}
+	for _, guest := range op.options.Guests {
+		facts.Handlers += len(guest.Registration().Handlers)
+	}
+	for _, stream := range op.reactor.Streams() {
+		facts.Resources = append(facts.Resources, stream.Resource)
+	}
+	slices.Sort(facts.Resources)
+	facts.Resources = slices.Compact(facts.Resources)
+	return facts
+}
 
 // Stop ends the operator gracefully. Run returns when the operator has ended.
 func (op *Operator) Stop() { op.stop() }

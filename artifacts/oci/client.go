@@ -29,6 +29,11 @@ type Options struct {
 	// of these tools, and the credential helpers that they name.
 	ConfigFile string
 
+	// Configs replace all files with credentials, if not nil. They are configurations of
+	// Docker, as secrets of Kubernetes hold them. Their credential helpers are programs, and
+	// are ignored.
+	Configs [][]byte
+
 	// MaxModule bounds a module, in bytes. Default: 256 MiB.
 	MaxModule int64
 

@@ -21,6 +21,9 @@ func (c *Client) credentials(r Reference) auth.CredentialFunc {
 		if asked != host(r) {
 			return auth.EmptyCredential, nil
 		}
+		if c.options.Configs != nil {
+			return fromConfigs(ctx, c.options.Configs, r)
+		}
 		for _, file := range configFiles(c.options.ConfigFile) {
 			found, err := lookUp(ctx, file, r)
 			if err != nil {
@@ -32,6 +35,27 @@ func (c *Client) credentials(r Reference) auth.CredentialFunc {
 		}
 		return auth.EmptyCredential, nil
 	}
+}
+
+// fromConfigs returns the credentials of a repository, of a path above it, or of the
+// registry, from the first configuration that has some.
+func fromConfigs(ctx context.Context, configs [][]byte, r Reference) (auth.Credential, error) {
+	for _, config := range configs {
+		store, err := credentials.NewMemoryStoreFromDockerConfig(config)
+		if err != nil {
+			return auth.EmptyCredential, fmt.Errorf("%w: %w", errCredentials, err)
+		}
+		keys := []string{credentials.ServerAddressFromRegistry(r.Registry)}
+		for key := r.Registry + "/" + r.Repository; strings.Contains(key, "/"); key = key[:strings.LastIndex(key, "/")] {
+			keys = append(keys, key)
+		}
+		for _, key := range append(keys[1:], keys[0]) {
+			if found, err := store.Get(ctx, key); err != nil || found != auth.EmptyCredential {
+				return found, err
+			}
+		}
+	}
+	return auth.EmptyCredential, nil
 }
 
 // errCredentials wraps errors about files and helpers with credentials.

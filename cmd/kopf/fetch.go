@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/artifacts/modules"
+	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
+	"github.com/kopf-wasm/kopf/artifacts/signatures"
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// maxHosted bounds a module of a hosted operator, in bytes.
+const maxHosted = 64 << 20
+
+// artifactName is the name under which operator.Options knows an artifact.
+const artifactName = "operator.wasm"
+
+// fetcher gets the modules of hosted operators.
+//
+// Authors of declarations in a cluster are not trusted: nothing is taken from the store of
+// this machine, because another operator may have put it there with its own credentials, and
+// the credentials of this machine's user are used only if a flag names them.
+type fetcher struct {
+	registryOptions
+	verify     *verificationOptions
+	registries []string // that declarations may name in addition to public ones; names with ports
+}
+
+func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []map[string][]byte) (*hosting.Fetched, error) {
+	if d.Local != "" && !oci.IsReference(d.Spec.Module) {
+		return f.file(d)
+	}
+	r, err := oci.Parse(d.Spec.Module)
+	if err == nil {
+		err = f.checkRegistry(d, r)
+	}
+	if err != nil {
+		return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleNotAllowed", Final: true, Err: fmt.Errorf("spec.module: %w", err)}
+	}
+	finder, err := f.finderOf(d, secrets)
+	if err != nil {
+		return nil, err
+	}
+	defer finder.Client.Close()
+	signed, err := f.guard(finder, d)
+	if err != nil {
+		return nil, err
+	}
+	found, err := finder.Fetch(ctx, r)
+	if err != nil {
+		return nil, classified(err)
+	}
+	name, wasm := found.Name, found.Module
+	return &hosting.Fetched{
+		Name: artifactName, Artifact: name, Signed: signed,
+		Open: func(context.Context, string) (string, []byte, error) { return name, wasm, nil },
+	}, nil
+}
+
+// file opens a module of the folder.
+func (f *fetcher) file(d *hosting.Declaration) (*hosting.Fetched, error) {
+	if f.verify.demanded() || d.Spec.Verification != nil {
+		return nil, &hosting.Refusal{Condition: api.Verified, Reason: "File", Final: true, Err: fmt.Errorf("%s: %w", d.Spec.Module, modules.ErrFile)}
+	}
+	return &hosting.Fetched{Name: filepath.Join(d.Local, d.Spec.Module), Artifact: d.Spec.Module, Open: operator.Files}, nil
+}
+
+// checkRegistry refuses registries on the host's own machine and behind addresses, unless a
+// flag names them.
+func (f *fetcher) checkRegistry(d *hosting.Declaration, r oci.Reference) error {
+	if d.Local != "" || slices.Contains(f.registries, r.Registry) {
+		return nil
+	}
+	name, _, hasPort := strings.Cut(r.Registry, ":")
+	_, err := netip.ParseAddr(name)
+	if err == nil || !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") {
+		return fmt.Errorf("%s: this host asks registries by their public names only; its administrator can allow others by --allow-registry", r)
+	}
+	if len(f.registries) > 0 || hasPort {
+		return fmt.Errorf("%s: this host does not ask the registry %s; its administrator can allow it by --allow-registry", r, r.Registry)
+	}
+	return nil
+}
+
+// finderOf creates a finder with the credentials that the declaration may use.
+func (f *fetcher) finderOf(d *hosting.Declaration, secrets []map[string][]byte) (*modules.Finder, error) {
+	from, err := sources.Read(f.sources)
+	if err != nil {
+		return nil, fmt.Errorf("sources: %w", err)
+	}
+	o := oci.Options{Sources: from, ConfigFile: f.auth, UserAgent: "kopf/" + version(), MaxModule: maxHosted}
+	if d.Local == "" && (f.auth == "" || len(secrets) > 0) {
+		o.Configs = [][]byte{}
+	}
+	for _, secret := range secrets {
+		config, ok := secret[".dockerconfigjson"]
+		if !ok {
+			return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: errors.New("spec.pullSecrets: want secrets of the type kubernetes.io/dockerconfigjson")}
+		}
+		o.Configs = append(o.Configs, config)
+	}
+	return &modules.Finder{Client: oci.New(o), Pull: modules.Always}, nil
+}
+
+// guard demands the signatures of the declaration and those of the host.
+func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed bool, err error) {
+	var demands []*signatures.Config
+	if f.verify.demanded() {
+		own, err := f.verify.demands()
+		if err != nil {
+			return false, err
+		}
+		demands = append(demands, own)
+	}
+	if v := d.Spec.Verification; v != nil && len(v.Keys) > 0 {
+		var keys []*signatures.PublicKey
+		for i, text := range v.Keys {
+			key, err := signatures.ParsePublicKey([]byte(text))
+			if err != nil {
+				return false, &hosting.Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: fmt.Errorf("spec.verification.keys[%d]: %w", i, err)}
+			}
+			keys = append(keys, key)
+		}
+		demands = append(demands, signatures.ByKeys(keys, nil))
+	}
+	if len(demands) == 0 {
+		return false, nil
+	}
+	finder.Verify = func(ctx context.Context, r oci.Reference) error {
+		for _, config := range demands {
+			v := &signatures.Verifier{Sources: finder.Attachments(), Config: config, Certificates: newCertificateVerifier(f.verify.trust)}
+			if _, err := v.Verify(ctx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return true, nil
+}
+
+// classified adds the condition to an error of a registry.
+func classified(err error) error {
+	switch {
+	case errors.Is(err, signatures.ErrUnverified):
+		return &hosting.Refusal{Condition: api.Verified, Reason: "Unsigned", Err: err}
+	case errors.Is(err, oci.ErrNotFound):
+		return &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleMissing", Err: err}
+	case errors.Is(err, oci.ErrDenied):
+		return &hosting.Refusal{Condition: api.Resolved, Reason: "PullDenied", Err: fmt.Errorf("%w; name secrets with credentials in spec.pullSecrets", err)}
+	}
+	return &hosting.Refusal{Condition: api.Resolved, Reason: "FetchFailed", Err: err}
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/folder"
+	"github.com/kopf-wasm/kopf/hosting/identity"
+	"github.com/kopf-wasm/kopf/hosting/installation"
+	"github.com/kopf-wasm/kopf/hosting/objects"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// serveOptions are the flags of `kopf serve`.
+type serveOptions struct {
+	dir        string
+	namespaces []string
+	identity   string
+	install    bool
+	dryRun     bool
+	unchecked  bool
+	registries []string
+	limits     []string
+	settings   []string
+	logOptions
+	registryOptions
+	verificationOptions
+}
+
+func newServeCmd(stdout, stderr io.Writer) *cobra.Command {
+	o := &serveOptions{}
+	cmd := &cobra.Command{
+		Use:   "serve [DIRECTORY]",
+		Short: "Run the operators that are declared in a cluster or in a directory",
+		Long: `Serve runs one operator for each WasmOperator and ClusterWasmOperator of the cluster
+of the current context of kubeconfig, or of the cluster that the command runs in. All
+requests of an operator are made as the service account that its declaration names.
+
+With a directory, the declarations are its manifests (*.yaml, *.yml, *.json), and
+modules may be files of the directory. Changes of the directory take effect at once.
+
+The first SIGINT or SIGTERM stops all operators gracefully, the second one by force.
+Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.`,
+		Example: `  kopf serve --install | kubectl apply -f -
+  kopf serve
+  kopf serve --namespace team-a --limit MaxMemory=64Mi
+  kopf serve ./operators --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd); err != nil {
+				return err
+			}
+			if err := o.setDirectory(args); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), stdout, stderr)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *serveOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve only the WasmOperators of this `namespace`, and no ClusterWasmOperators (repeatable)")
+	flags.StringVar(&o.identity, "identity", string(identity.Token), "become the service accounts by this `MODE`: token, or impersonate")
+	flags.BoolVar(&o.install, "install", false, "print the definitions, the policy and the roles that the cluster needs, and exit")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check the manifests of the directory, and exit")
+	flags.BoolVar(&o.unchecked, "allow-any-account", false, "serve a cluster without the policy that checks who may use a service account")
+	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
+	o.logOptions.addFlags(flags)
+	o.registryOptions.addFlags(flags)
+	o.addVerifyFlag(flags)
+	o.verificationOptions.addFlags(flags)
+	_ = cmd.RegisterFlagCompletionFunc("identity", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { // fails for unknown flags only
+		return []string{string(identity.Token), string(identity.Impersonate)}, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// setDirectory checks how the arguments and the flags fit together.
+func (o *serveOptions) setDirectory(args []string) error {
+	switch {
+	case len(args) > 1:
+		return usageError{fmt.Errorf("unexpected argument %q: want one directory at most", args[1])}
+	case o.dryRun && len(args) == 0:
+		return usageError{errors.New("--dry-run checks a directory: name it")}
+	case len(args) == 1 && o.install:
+		return usageError{errors.New("--install is about clusters: a directory needs no installation")}
+	case len(args) == 1 && len(o.namespaces) > 0:
+		return usageError{errors.New("--namespace selects declarations of a cluster: either --namespace can be used, or a directory")}
+	case o.identity != string(identity.Token) && o.identity != string(identity.Impersonate):
+		return usageError{fmt.Errorf("--identity %q: want %s, or %s", o.identity, identity.Token, identity.Impersonate)}
+	}
+	if err := operator.CheckGrants(o.settings); err != nil {
+		return usageError{fmt.Errorf("--allow-setting %w", err)}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	o.dir = args[0]
+	info, err := os.Stat(o.dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory: to run a module, use kopf run", o.dir)
+	}
+	return err
+}
+
+// source is where declarations come from.
+type source interface {
+	Run(ctx context.Context, to *hosting.Host) error
+	Report(key hosting.Key, status *api.Status)
+}
+
+// run serves until a signal comes.
+func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch {
+	case o.install:
+		_, err := io.WriteString(stdout, installation.Manifests(identity.Mode(o.identity)))
+		return err
+	case o.dryRun:
+		return o.check(stdout)
+	}
+	log, err := o.logger(stderr)
+	if err != nil {
+		return err
+	}
+	base := operator.Options{Host: host.Options{HostName: "kopf " + version()}}
+	if err := setLimits(&base, o.limits); err != nil {
+		return err
+	}
+	config, err := ownConfig(ctx)
+	if err != nil {
+		return err
+	}
+	identities, err := identity.New(config, identity.Mode(o.identity))
+	if err != nil {
+		return err
+	}
+	from, err := o.source(ctx, config, log)
+	if err != nil {
+		return err
+	}
+	modules := &fetcher{registryOptions: o.registryOptions, verify: &o.verificationOptions, registries: o.registries}
+	serving := hosting.New(hosting.Options{
+		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log,
+	})
+	defer guard(ctx, log)()
+	return untilSignalled(ctx, log, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
+}
+
+// serveFrom runs the host and its source. If the source fails, the host stops.
+func serveFrom(ctx context.Context, serving *hosting.Host, from source) error {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var failure error
+	var all sync.WaitGroup // Waited for below.
+	all.Go(func() {
+		defer stop()
+		failure = from.Run(working, serving)
+	})
+	err := serving.Run(working)
+	all.Wait()
+	return errors.Join(failure, err)
+}
+
+// check checks the directory.
+func (o *serveOptions) check(stdout io.Writer) error {
+	declared, err := folder.Read(o.dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range declared {
+		fmt.Fprintf(stdout, "%s: %s as %s\n", d.Key, d.Spec.Module, d.Account())
+	}
+	return nil
+}
+
+// source creates the source, and checks that the cluster is prepared.
+func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zerolog.Logger) (source, error) {
+	if o.dir != "" {
+		return ofFolder{folder.New(o.dir, log)}, nil
+	}
+	s, err := objects.New(objects.Options{Config: config, Namespaces: o.namespaces, Log: log})
+	if err == nil {
+		err = s.Check(ctx, !o.unchecked)
+	}
+	return ofCluster{s}, err
+}
+
+type ofFolder struct{ *folder.Source }
+
+func (s ofFolder) Run(ctx context.Context, to *hosting.Host) error { return s.Source.Run(ctx, to) }
+
+// Report does nothing: the log tells the same.
+func (ofFolder) Report(hosting.Key, *api.Status) {}
+
+type ofCluster struct{ *objects.Source }
+
+func (s ofCluster) Run(ctx context.Context, to *hosting.Host) error { return s.Source.Run(ctx, to) }
+
+// ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig.
+func ownConfig(ctx context.Context) (*rest.Config, error) {
+	for _, login := range []operator.Login{operator.ServiceAccount, operator.Kubeconfig} {
+		info, err := login(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if info != nil {
+			return info.Config, nil
+		}
+	}
+	return nil, errors.New("no credentials: run inside a cluster, or set KUBECONFIG to a file with a current context")
+}

@@ -1,0 +1,57 @@
+package host
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// CheckMaxima compares the limits that SetLimit can set with those of other options, which
+// are the maxima. On both sides, a limit of 0 means its default.
+//
+// Errors name the first limit that exceeds its maximum, and both values.
+func (o Options) CheckMaxima(maxima Options) error {
+	own, highest := o.withDefaults(), maxima.withDefaults()
+	own.Held, highest.Held = own.Held.WithDefaults(), highest.Held.WithDefaults()
+	for _, l := range limits {
+		value, maximum := l.text(&own), l.text(&highest)
+		if l.number(&own) > l.number(&highest) {
+			return fmt.Errorf("limit %s: %s is above the maximum %s of the host", l.name, value, maximum)
+		}
+	}
+	return nil
+}
+
+// number is the value of the limit.
+func (l limit) number(o *Options) int64 {
+	switch {
+	case l.duration != nil:
+		return int64(*l.duration(o))
+	case l.size != nil:
+		return int64(*l.size(o))
+	}
+	return int64(*l.count(o))
+}
+
+// text is the value of the limit, in a form that SetLimit reads.
+func (l limit) text(o *Options) string {
+	switch {
+	case l.duration != nil:
+		return l.duration(o).String()
+	case l.size != nil:
+		return sizeText(*l.size(o))
+	}
+	return strconv.Itoa(*l.count(o))
+}
+
+// sizeText is a number of bytes, with the largest unit that fits.
+func sizeText(n int) string {
+	for _, unit := range []struct {
+		shift int
+		name  string
+	}{{30, "Gi"}, {20, "Mi"}, {10, "Ki"}} {
+		if n > 0 && n&(1<<unit.shift-1) == 0 {
+			return strconv.Itoa(n>>unit.shift) + unit.name
+		}
+	}
+	return strconv.Itoa(n)
+}

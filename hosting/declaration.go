@@ -1,0 +1,95 @@
+package hosting
+
+import (
+	"context"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+)
+
+// Key identifies a declaration.
+type Key struct {
+	Kind      api.Kind
+	Namespace string // empty for the cluster kind
+	Name      string
+}
+
+// String returns the key as kubectl shows it: wasmoperator team/mailer.
+func (k Key) String() string {
+	name := string(k.Kind) + " "
+	if k.Namespace != "" {
+		name += k.Namespace + "/"
+	}
+	return name + k.Name
+}
+
+// Declaration is a declared operator, as its source knows it now.
+type Declaration struct {
+	Key        Key
+	UID        string // distinguishes an object from a deleted one of the same name; may be empty
+	Generation int64  // of the spec
+	Spec       api.Spec
+
+	// Problem is why the declaration is invalid, such as an unknown field. The spec is not
+	// used then, and an operator that runs continues.
+	Problem error
+
+	// Local means that the declaration is a file of this machine, whose author may read other
+	// files of its folder. Only then may a module be a file.
+	Local string
+
+	// Reported is the status that a host has reported before; nil: none.
+	Reported *api.Status
+}
+
+// Account returns the service account of the declaration.
+func (d *Declaration) Account() Account {
+	namespace := d.Key.Namespace
+	if d.Key.Kind == api.Cluster {
+		namespace = d.Spec.ServiceAccountNamespace
+	}
+	return Account{Namespace: namespace, Name: d.Spec.ServiceAccountName}
+}
+
+// Account is a service account.
+type Account struct{ Namespace, Name string }
+
+// String returns the name of the account as a user: system:serviceaccount:team:mailer.
+func (a Account) String() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
+
+// Identities make requests as service accounts. No request is made with the rights of the
+// host.
+type Identities interface {
+	// Login returns a login as an account, for operator.Options.
+	Login(a Account) func(ctx context.Context) (*credentials.Info, error)
+
+	// Secret reads a secret of the account's namespace, as this account.
+	Secret(ctx context.Context, a Account, name string) (map[string][]byte, error)
+}
+
+// Fetched is a module that can be loaded.
+type Fetched struct {
+	Name     string          // for operator.Options.Modules and Open
+	Artifact string          // the reference with the digest, or the name of the file; for people
+	Signed   bool            // signatures were required, and exist
+	Open     operator.Opener // reads the module, and the files that a manifest of this machine names
+}
+
+// Fetch gets the module of a declaration. The secrets are the contents of the declaration's
+// pull secrets.
+type Fetch func(ctx context.Context, d *Declaration, secrets []map[string][]byte) (*Fetched, error)
+
+// Refusal is an error with the condition that it sets to False, or to True for a condition
+// that is a problem.
+type Refusal struct {
+	Condition api.ConditionType
+	Reason    string // one word, in the form of Kubernetes: ServiceAccountMissing
+	Final     bool   // another attempt makes no difference until the declaration changes
+	Err       error
+}
+
+// Error returns the text of the wrapped error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+func (r *Refusal) Unwrap() error { return r.Err }

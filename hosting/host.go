@@ -1,0 +1,219 @@
+package hosting
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// looking is the interval between two looks at the streams of all running operators.
+const looking = 5 * time.Second
+
+// Options configure a host. Fetch and Identities are required.
+type Options struct {
+	Fetch      Fetch
+	Identities Identities
+
+	// Base are the options that all operators have. Its limits are the maxima, and the
+	// defaults, of each operator.
+	Base operator.Options
+
+	// GrantedSettings are names of settings of the class grant that declarations may set, and
+	// may let startup handlers set.
+	GrantedSettings []string
+
+	// Report is called when the status of a declaration has changed, and with nil after a
+	// removed operator has stopped. It must not block. Nil reports nothing.
+	Report func(key Key, status *api.Status)
+
+	Log zerolog.Logger
+
+	create func(ctx context.Context, o operator.Options) (instance, error) // for tests; nil: operator.New
+}
+
+// instance is an operator.Operator.
+type instance interface {
+	Run(ctx context.Context) error
+	Stop()
+	Close(ctx context.Context) error
+	Reload(ctx context.Context) (changed bool, err error)
+	Ready() <-chan struct{}
+	Problems() []string
+	Facts() operator.Facts
+}
+
+// Host runs the declared operators.
+//
+// # Guarantees
+//
+//   - At most one operator runs for each declaration.
+//   - A declaration that is slow, or that fails, delays no other one.
+//   - An operator continues while a new version of it cannot be loaded.
+//   - A declaration for which nothing happens costs no goroutine, apart from those of its
+//     operator.
+type Host struct {
+	options Options
+	loading chan struct{} // has a slot for each operator that is loaded at the same time
+
+	workers sync.WaitGroup // counts the goroutines of all tenants
+
+	mu      sync.Mutex // guards the fields below
+	tenants map[Key]*tenant
+	ctx     context.Context //nolint:containedctx // of Run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
+	closed  bool
+}
+
+// New creates a host. Its operators run while Run does.
+func New(o Options) *Host {
+	if o.create == nil {
+		o.create = func(ctx context.Context, o operator.Options) (instance, error) { return operator.New(ctx, o) }
+	}
+	if o.Report == nil {
+		o.Report = func(Key, *api.Status) {}
+	}
+	return &Host{options: o, loading: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
+}
+
+// Declare declares an operator, or changes its declaration. It returns at once.
+func (h *Host) Declare(d Declaration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	t := h.tenants[d.Key]
+	if t == nil {
+		t = newTenant(h, d.Key)
+		h.tenants[d.Key] = t
+	}
+	t.declare(d)
+}
+
+// Remove stops the operator of a declaration gracefully. It returns at once.
+func (h *Host) Remove(key Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tenants[key]; t != nil && !h.closed {
+		t.remove()
+	}
+}
+
+// Keys returns the keys of all declarations, including those whose operators are stopping.
+func (h *Host) Keys() []Key {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	keys := make([]Key, 0, len(h.tenants))
+	for key := range h.tenants {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Status returns the present status of a declaration; nil without one.
+func (h *Host) Status(key Key) *api.Status {
+	h.mu.Lock()
+	t := h.tenants[key]
+	h.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return t.report.last()
+}
+
+// Run runs the operators until the context ends. It then stops all of them gracefully, and
+// waits for them.
+func (h *Host) Run(ctx context.Context) error {
+	h.begin(context.WithoutCancel(ctx))
+	ticker := time.NewTicker(looking)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			for _, t := range h.all() {
+				t.look()
+			}
+		case <-ctx.Done():
+			h.end()
+			return nil
+		}
+	}
+}
+
+func (h *Host) begin(ctx context.Context) {
+	h.mu.Lock()
+	h.ctx = ctx
+	h.mu.Unlock()
+	for _, t := range h.all() {
+		t.kick()
+	}
+}
+
+// end stops all operators at the same time, and waits for them.
+func (h *Host) end() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	for _, t := range h.all() {
+		t.shut()
+	}
+	h.workers.Wait()
+}
+
+func (h *Host) all() []*tenant {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*tenant, 0, len(h.tenants))
+	for _, t := range h.tenants {
+		all = append(all, t)
+	}
+	return slices.Clip(all)
+}
+
+// running returns the context of Run; nil before it.
+func (h *Host) running() context.Context { return h.ctx }
+
+// forget removes a tenant whose operator has stopped, unless it is declared again.
+func (h *Host) forget(t *tenant) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.tenants[t.key] == t && t.isRemoved() {
+		delete(h.tenants, t.key)
+		h.options.Report(t.key, nil)
+	}
+}
+
+// load creates an operator. The number of operators that are loaded at the same time is
+// bounded, because compilers need memory.
+func (h *Host) load(ctx context.Context, o operator.Options) (instance, error) {
+	leave, err := h.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return h.options.create(ctx, o)
+}
+
+func (h *Host) reload(ctx context.Context, op instance) (bool, error) {
+	leave, err := h.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	return op.Reload(ctx)
+}
+
+func (h *Host) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case h.loading <- struct{}{}:
+		return func() { <-h.loading }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,254 @@
+// Package objects reads declarations from custom resources, WasmOperator and
+// ClusterWasmOperator, and writes their status and events about them.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+)
+
+// Pauses after failed requests.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// Sink receives declarations. A hosting.Host is one.
+type Sink interface {
+	Declare(d hosting.Declaration)
+	Remove(key hosting.Key)
+}
+
+// Options configure a source.
+type Options struct {
+	Config     *rest.Config // of the host
+	Namespaces []string     // whose WasmOperators are served; empty: all namespaces, and the ClusterWasmOperators
+	Log        zerolog.Logger
+}
+
+// Source reads declarations from a cluster.
+type Source struct {
+	client  dynamic.Interface
+	places  []place
+	log     zerolog.Logger
+	written *writer
+}
+
+// place is where one kind of declarations is listed and watched.
+type place struct {
+	kind      api.Kind
+	namespace string // empty: everywhere
+}
+
+// New creates a source without connecting.
+func New(o Options) (*Source, error) {
+	config := rest.CopyConfig(o.Config)
+	config.QPS = -1 // declarations are few, and a limit delays the first status of many
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials of the host: %w", err)
+	}
+	places := []place{{api.Namespaced, ""}, {api.Cluster, ""}}
+	if len(o.Namespaces) > 0 {
+		places = nil
+		for _, namespace := range o.Namespaces {
+			places = append(places, place{api.Namespaced, namespace})
+		}
+	}
+	log := o.Log.With().Str("logger", "kopf.hosting").Logger()
+	return &Source{client: client, places: places, log: log, written: newWriter(client, log)}, nil
+}
+
+func resource(kind api.Kind) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: kind.Plural()}
+}
+
+func (p place) of(client dynamic.Interface) dynamic.ResourceInterface {
+	return client.Resource(resource(p.kind)).Namespace(p.namespace)
+}
+
+// ErrNotInstalled says that the cluster lacks a part that kopf serve --install prints.
+var ErrNotInstalled = errors.New("run: kopf serve --install | kubectl apply -f -")
+
+// Check checks that the cluster has the definitions, that the host may read them, and that
+// the policy protects them.
+//
+// Errors: ErrNotInstalled, and what the host may not do.
+func (s *Source) Check(ctx context.Context, policy bool) error {
+	for _, p := range s.places {
+		_, err := p.of(s.client).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err):
+			return fmt.Errorf("the cluster does not know the resource %s.%s: %w", p.kind.Plural(), api.Group, ErrNotInstalled)
+		case apierrors.IsForbidden(err):
+			return fmt.Errorf("the host may not list the resource %s.%s: %w: %w", p.kind.Plural(), api.Group, ErrNotInstalled, err)
+		case err != nil:
+			return err
+		}
+	}
+	if !policy {
+		return nil
+	}
+	group := schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
+	for _, plural := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
+		_, err := s.client.Resource(group.WithResource(plural)).Get(ctx, PolicyName, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return fmt.Errorf("the cluster has no %s of the name %s, so authors of a %s could use any service account of its namespace: %w", plural, PolicyName, api.Namespaced, ErrNotInstalled)
+		case err != nil:
+			return fmt.Errorf("the host cannot see whether the policy %s protects service accounts: %w: %w", PolicyName, ErrNotInstalled, err)
+		}
+	}
+	return nil
+}
+
+// PolicyName is the name of the ValidatingAdmissionPolicy and of its binding.
+const PolicyName = "impersonation.hosting.kopf.dev"
+
+// Run declares what the cluster has, until the context ends.
+func (s *Source) Run(ctx context.Context, to Sink) error {
+	var all sync.WaitGroup // Waited for below.
+	for _, p := range s.places {
+		all.Go(func() { s.follow(ctx, p, to) })
+	}
+	all.Go(func() { s.written.run(ctx) })
+	all.Wait()
+	return nil
+}
+
+// follow lists and watches one place. After a failure it lists again.
+func (s *Source) follow(ctx context.Context, p place, to Sink) {
+	known := map[hosting.Key]bool{}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		began := time.Now()
+		err := s.listAndWatch(ctx, p, to, known)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > lastPause {
+			pause = firstPause
+		}
+		if apierrors.IsNotFound(err) { // The definition was removed, and all objects with it.
+			for key := range known {
+				s.forget(to, known, key)
+			}
+		}
+		s.log.Warn().Err(err).Str("resource", p.kind.Plural()).Str("namespace", p.namespace).Msg("The declarations cannot be watched; the host tries again.")
+		if backoffs.Pause(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// listAndWatch declares all objects, and then their changes, until a watch fails.
+func (s *Source) listAndWatch(ctx context.Context, p place, to Sink, known map[hosting.Key]bool) error {
+	list, err := p.of(s.client).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	present := map[hosting.Key]bool{}
+	for i := range list.Items {
+		present[s.changed(to, known, p.kind, &list.Items[i])] = true
+	}
+	for key := range known {
+		if !present[key] {
+			s.forget(to, known, key)
+		}
+	}
+	version := list.GetResourceVersion()
+	for {
+		next, err := s.watch(ctx, p, to, known, version)
+		if err != nil {
+			return err
+		}
+		version = next
+	}
+}
+
+// watch declares changes until the watch ends. It returns the version to continue from.
+func (s *Source) watch(ctx context.Context, p place, to Sink, known map[hosting.Key]bool, version string) (string, error) {
+	stream, err := p.of(s.client).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+	if err != nil {
+		return "", err
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		object, ok := event.Object.(*unstructured.Unstructured)
+		if event.Type == watch.Error || !ok {
+			return "", apierrors.FromObject(event.Object)
+		}
+		version = object.GetResourceVersion()
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			s.changed(to, known, p.kind, object)
+		case watch.Deleted:
+			s.forget(to, known, keyOf(p.kind, object))
+		case watch.Bookmark, watch.Error:
+		}
+	}
+	return version, backoffs.Pause(ctx, 100*time.Millisecond) // a server that ends watches at once is not flooded
+}
+
+func keyOf(kind api.Kind, object *unstructured.Unstructured) hosting.Key {
+	return hosting.Key{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// changed declares an object.
+func (s *Source) changed(to Sink, known map[hosting.Key]bool, kind api.Kind, object *unstructured.Unstructured) hosting.Key {
+	key := keyOf(kind, object)
+	if object.GetDeletionTimestamp() != nil {
+		if known[key] {
+			s.forget(to, known, key)
+		}
+		return key
+	}
+	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration()}
+	text, err := object.MarshalJSON()
+	var decoded *api.Operator
+	if err == nil {
+		decoded, err = api.Decode(text)
+	}
+	if err == nil {
+		err = decoded.Check(false)
+	}
+	if decoded != nil {
+		d.Spec, d.Reported = decoded.Spec, decoded.Status
+	}
+	if err != nil {
+		d.Problem, d.Spec = err, api.Spec{}
+	}
+	known[key] = true
+	s.written.observed(d.Key, d.UID, d.Reported)
+	to.Declare(d)
+	return key
+}
+
+func (s *Source) forget(to Sink, known map[hosting.Key]bool, key hosting.Key) {
+	delete(known, key)
+	to.Remove(key)
+	s.written.forget(key)
+}
+
+// Report writes a status; nil after the operator of a deleted object has stopped. It does not
+// wait for the cluster.
+func (s *Source) Report(key hosting.Key, status *api.Status) {
+	if status != nil {
+		s.written.want(key, status)
+	}
+}

@@ -1,0 +1,217 @@
+package objects
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// writers is how many objects are written at the same time.
+const writers = 4
+
+// maxNote bounds the message of an event, in bytes, as the API server does.
+const maxNote = 1000
+
+// writer writes the statuses of objects. For each object it writes the newest one only, and
+// none that the object has.
+type writer struct {
+	client dynamic.Interface
+	log    zerolog.Logger
+	queue  chan struct{} // has a token when an object may be pending
+
+	mu      sync.Mutex // guards objects
+	objects map[hosting.Key]*object
+}
+
+// object is what is known about the status of one object.
+type object struct {
+	uid     string
+	present *api.Status // on the server
+	wanted  *api.Status // nil: nothing to write
+	busy    bool        // a writer has it
+	pause   time.Duration
+}
+
+func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
+	return &writer{client: client, log: log, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+}
+
+// observed notes the status that the server has.
+func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.objects[key]
+	if o == nil || o.uid != uid {
+		o = &object{uid: uid}
+		w.objects[key] = o
+	}
+	if !o.busy {
+		o.present = present
+	}
+}
+
+func (w *writer) forget(key hosting.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.objects, key)
+}
+
+// want asks for a status to be written.
+func (w *writer) want(key hosting.Key, status *api.Status) {
+	w.mu.Lock()
+	if o := w.objects[key]; o != nil {
+		o.wanted = status
+	}
+	w.mu.Unlock()
+	w.wake()
+}
+
+func (w *writer) wake() {
+	select {
+	case w.queue <- struct{}{}:
+	default: // all writers are awake
+	}
+}
+
+// run writes until the context ends.
+func (w *writer) run(ctx context.Context) {
+	var all sync.WaitGroup // Waited for below.
+	for range writers {
+		all.Go(func() {
+			for {
+				select {
+				case <-w.queue:
+					for w.writeOne(ctx) {
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// take returns an object to write; nil without one.
+func (w *writer) take() (key hosting.Key, taken *object, wanted *api.Status) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, o := range w.objects {
+		if o.wanted == nil || o.busy {
+			continue
+		}
+		if same(o.present, o.wanted) {
+			o.wanted = nil
+			continue
+		}
+		wanted, o.wanted, o.busy = o.wanted, nil, true
+		return key, o, wanted
+	}
+	return hosting.Key{}, nil, nil
+}
+
+// same reports whether two statuses are equal on the server.
+func same(a, b *api.Status) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	first, err := json.Marshal(a)
+	second, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(first) == string(second)
+}
+
+// writeOne writes one status; false without any.
+func (w *writer) writeOne(ctx context.Context) bool {
+	key, o, status := w.take()
+	if o == nil {
+		return false
+	}
+	err := w.write(ctx, key, o.uid, status)
+	if err == nil {
+		w.post(ctx, key, o, status)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o.busy = false
+	switch {
+	case err == nil:
+		o.present, o.pause = status, 0
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil: // the object is gone, or another one
+	default:
+		o.pause = min(cmp.Or(2*o.pause, firstPause), lastPause)
+		w.log.Warn().Err(err).Str("operator", key.String()).Dur("pause", o.pause).Msg("The status cannot be written; the host tries again.")
+		time.AfterFunc(o.pause, func() { w.again(o, status) })
+	}
+	return true
+}
+
+// again asks for a status that could not be written, unless there is a newer one.
+func (w *writer) again(o *object, status *api.Status) {
+	w.mu.Lock()
+	if o.wanted == nil {
+		o.wanted = status
+	}
+	w.mu.Unlock()
+	w.wake()
+}
+
+// write replaces the status of an object. The identity of the object makes the server refuse
+// the status of a deleted object for a new one of its name.
+func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status *api.Status) error {
+	fields := map[string]any{"observedGeneration": nil, "module": nil, "digest": nil, "handlers": nil, "resources": nil, "restarts": nil, "conditions": nil}
+	text, err := json.Marshal(status)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	var patch []byte
+	if err == nil {
+		patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": fields})
+	}
+	if err != nil {
+		return fmt.Errorf("the status of %s: %w", key, err)
+	}
+	_, err = w.client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kopf-serve"}, "status")
+	return err
+}
+
+// post posts an event if the reason of the condition Ready has changed. Events are lost if
+// they cannot be posted: the status tells the same.
+func (w *writer) post(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
+	before, now := o.present.Find(api.Ready), status.Find(api.Ready)
+	if now == nil || now.Reason == "Loading" || before != nil && reflect.DeepEqual([2]string{string(before.Status), before.Reason}, [2]string{string(now.Status), now.Reason}) {
+		return
+	}
+	kind := "Normal"
+	if status.Is(api.Degraded) {
+		kind = "Warning"
+	}
+	at := time.Now().UTC()
+	namespace := cmp.Or(key.Namespace, metav1.NamespaceDefault)
+	event := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Event",
+		"metadata":       map[string]any{"name": fmt.Sprintf("%.200s.%x", key.Name, at.UnixNano()), "namespace": namespace},
+		"involvedObject": map[string]any{"apiVersion": api.APIVersion, "kind": string(key.Kind), "namespace": key.Namespace, "name": key.Name, "uid": o.uid},
+		"type":           kind, "reason": now.Reason, "message": fmt.Sprintf("%."+fmt.Sprint(maxNote)+"s", now.Message),
+		"firstTimestamp": at.Format(time.RFC3339), "lastTimestamp": at.Format(time.RFC3339), "count": int64(1),
+		"source": map[string]any{"component": "kopf"}, "reportingComponent": "kopf.dev/serve",
+	}}
+	events := schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	if _, err := w.client.Resource(events).Namespace(namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+		w.log.Warn().Err(err).Str("operator", key.String()).Msg("An event cannot be posted.")
+	}
+}

@@ -1,0 +1,159 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// prepare makes the options of a declared operator, and fetches its module.
+func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options, *Fetched, error) {
+	o, err := t.host.optionsOf(d)
+	if err != nil {
+		return o, nil, &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: err}
+	}
+	o.Log = t.log
+	identities := t.host.options.Identities
+	if err := readSecrets(ctx, identities, d, &o); err != nil {
+		return o, nil, err
+	}
+	var secrets []map[string][]byte
+	for _, name := range d.Spec.PullSecrets {
+		secret, err := identities.Secret(ctx, d.Account(), name)
+		if err != nil {
+			return o, nil, secretRefusal("spec.pullSecrets", err)
+		}
+		secrets = append(secrets, secret)
+	}
+	fetched, err := t.host.options.Fetch(ctx, d, secrets)
+	if refusal := (*Refusal)(nil); err != nil && !errors.As(err, &refusal) {
+		err = &Refusal{Condition: api.Resolved, Reason: "FetchFailed", Err: err}
+	}
+	return o, fetched, err
+}
+
+// readSecrets adds configuration from secrets.
+func readSecrets(ctx context.Context, from Identities, d *Declaration, o *operator.Options) error {
+	if d.Spec.Grants == nil || len(d.Spec.Grants.Secrets) == 0 {
+		return nil
+	}
+	o.Host.Secrets = map[string]string{}
+	known := map[string]map[string][]byte{}
+	for _, key := range slices.Sorted(maps.Keys(d.Spec.Grants.Secrets)) {
+		ref, path := d.Spec.Grants.Secrets[key], fmt.Sprintf("spec.grants.secrets[%s]", key)
+		secret, ok := known[ref.Name]
+		if !ok {
+			var err error
+			if secret, err = from.Secret(ctx, d.Account(), ref.Name); err != nil {
+				return secretRefusal(path, err)
+			}
+			known[ref.Name] = secret
+		}
+		value, ok := secret[ref.Key]
+		if !ok {
+			return secretRefusal(path, fmt.Errorf("the secret %s has no key %q", ref.Name, ref.Key))
+		}
+		o.Host.Secrets[key] = string(value)
+	}
+	return nil
+}
+
+func secretRefusal(path string, err error) error {
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		return err
+	}
+	return &Refusal{Condition: api.Granted, Reason: "SecretUnavailable", Err: fmt.Errorf("%s: %w", path, err)}
+}
+
+// optionsOf makes the options of an operator from its spec.
+//
+// Errors name the field.
+func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
+	o := h.options.Base
+	o.Name, o.NoLogins, o.GrantWanted = d.Key.String(), true, false
+	o.Namespaces = []string{d.Key.Namespace}
+	if d.Key.Kind == api.Cluster {
+		o.Namespaces = nil
+		if d.Spec.Scope != nil {
+			o.Namespaces = slices.Clone(d.Spec.Scope.Namespaces)
+		}
+	}
+	o.Login = h.options.Identities.Login(d.Account())
+	o.CheckGrant = checkHost
+	o.Host.Config, o.Host.Secrets = nil, nil
+	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
+}
+
+// limit sets the limits, up to those of the host.
+func (h *Host) limit(o *operator.Options, limits map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if err := o.SetLimit(name, limits[name]); err != nil {
+			return fmt.Errorf("spec.limits: %w", err)
+		}
+	}
+	if err := o.CheckMaxima(&h.options.Base); err != nil {
+		return fmt.Errorf("spec.limits: %w", err)
+	}
+	return nil
+}
+
+// set sets the settings. Those of the class grant need the permission of the host.
+func (h *Host) set(o *operator.Options, values map[string]json.RawMessage) error {
+	o.Settings = settings.Default()
+	if h.options.Base.Settings != nil {
+		o.Settings = h.options.Base.Settings.Clone()
+	}
+	if _, err := o.Settings.SetByGuest(values, h.options.GrantedSettings); err != nil {
+		return fmt.Errorf("spec.settings: %w", err)
+	}
+	return nil
+}
+
+// grant grants what the spec says.
+func (h *Host) grant(o *operator.Options, g *api.Grants) error {
+	o.Calls.Grants = operator.Grants{}
+	if g == nil {
+		return nil
+	}
+	o.GrantWanted, o.Host.Config = g.Wanted, maps.Clone(g.Config)
+	for i, text := range g.Kubernetes {
+		rule, err := operator.ParseRule(text)
+		if err != nil {
+			return fmt.Errorf("spec.grants.kubernetes[%d]: %w", i, err)
+		}
+		o.Calls.Grants.Kubernetes = append(o.Calls.Grants.Kubernetes, rule)
+	}
+	for i, text := range g.Hosts {
+		host, err := operator.ParseHost(text)
+		if err != nil {
+			return fmt.Errorf("spec.grants.hosts[%d]: %w", i, err)
+		}
+		o.Calls.Grants.Hosts = append(o.Calls.Grants.Hosts, host)
+	}
+	for i, name := range g.Settings {
+		if !slices.Contains(h.options.GrantedSettings, name) {
+			return fmt.Errorf("spec.grants.settings[%d]: %.100q: this host lets no operator change this setting: see --allow-setting of kopf serve", i, name)
+		}
+	}
+	o.GrantedSettings = slices.Clone(g.Settings)
+	return nil
+}
+
+// checkHost refuses servers that only the machine of the host can reach: localhost and
+// addresses. For a name, package operator checks the address of each connection.
+func checkHost(host operator.Host) error {
+	name := strings.TrimSuffix(host.Name, ".")
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return &Refusal{Condition: api.Granted, Reason: "HostOfMachine", Final: true, Err: fmt.Errorf("the server %q: hosted operators reach servers by name, and not those of the host's own machine", host.String())}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package hosting
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/legible"
+)
+
+// maxMessage bounds the message of a condition, in bytes: modules can cause long errors.
+const maxMessage = 1000
+
+// order is the order of the conditions in a status.
+var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Degraded, api.Overlapping, api.Quarantined}
+
+// isProblem reports whether a condition is good if it is False.
+func isProblem(of api.ConditionType) bool {
+	return of == api.Degraded || of == api.Overlapping || of == api.Quarantined
+}
+
+// reporter keeps the status of one declaration, and publishes its changes.
+type reporter struct {
+	log     zerolog.Logger
+	publish func(*api.Status)
+
+	mu       sync.Mutex // guards the fields below
+	status   api.Status
+	reported bool   // it was published
+	troubles string // of the streams at the last look
+}
+
+// seed takes over the times of the transitions that an earlier host has reported.
+func (r *reporter) seed(earlier *api.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if earlier != nil && !r.reported {
+		r.status.Conditions = slices.Clone(earlier.Conditions)
+	}
+}
+
+// last returns a copy of the published status; nil before the first one.
+func (r *reporter) last() *api.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.reported {
+		return nil
+	}
+	return copied(&r.status)
+}
+
+func copied(s *api.Status) *api.Status {
+	c := *s
+	c.Resources, c.Conditions = slices.Clone(s.Resources), slices.Clone(s.Conditions)
+	return &c
+}
+
+func (r *reporter) isServing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.Is(api.Ready)
+}
+
+// finding is a condition without its times.
+type finding struct {
+	of      api.ConditionType
+	status  api.Truth
+	reason  string
+	message string
+}
+
+// update changes the status, and publishes it if it differs.
+func (r *reporter) update(d *Declaration, change func(s *api.Status), findings ...finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := copied(&r.status)
+	s := &r.status
+	s.ObservedGeneration = d.Generation
+	if change != nil {
+		change(s)
+	}
+	for _, f := range findings {
+		r.set(f, d.Generation)
+	}
+	slices.SortFunc(s.Conditions, func(a, b api.Condition) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
+	if r.reported && reflect.DeepEqual(before, s) {
+		return
+	}
+	r.reported = true
+	r.publish(copied(s))
+}
+
+// set sets a condition. The time changes only with the value.
+func (r *reporter) set(f finding, generation int64) {
+	c := r.status.Find(f.of)
+	if c == nil {
+		r.status.Conditions = append(r.status.Conditions, api.Condition{Type: f.of})
+		c = r.status.Find(f.of)
+	}
+	if c.Status != f.status {
+		c.LastTransitionTime = time.Now().UTC().Truncate(time.Second)
+	}
+	c.Status, c.Reason, c.Message, c.ObservedGeneration = f.status, f.reason, legible.Short(f.message, maxMessage), generation
+}
+
+// begin reports an attempt, unless an earlier version runs: then only the outcome matters.
+func (r *reporter) begin(d *Declaration, runs bool) {
+	if !runs && !r.failedBefore(d.Generation) {
+		r.update(d, nil, finding{api.Ready, api.False, "Loading", "the operator is fetched and loaded"})
+	}
+}
+
+// failedBefore reports whether the status is about a failed attempt of this generation.
+func (r *reporter) failedBefore(generation int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.status.Find(api.Ready)
+	return r.reported && c != nil && c.ObservedGeneration == generation && c.Reason != "Suspended"
+}
+
+// serving reports that the operator runs as declared.
+func (r *reporter) serving(d *Declaration, run *run, restarts int) {
+	facts := run.op.Facts()
+	findings := []finding{
+		{api.Ready, api.True, "Serving", "the operator serves"},
+		{api.Accepted, api.True, "Valid", "the declaration is valid"},
+		{api.Granted, api.True, "Granted", "the module wants no more than it is granted"},
+		{api.Overlapping, api.False, "None", "no other operator of this host handles the same objects"},
+		{api.Quarantined, api.False, "None", "the operator is started when it has to be"},
+		r.troubled(run.op.Problems()),
+	}
+	r.update(d, func(s *api.Status) {
+		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
+		s.Resources = nil
+		if len(facts.Resources) > 0 {
+			s.Resources = facts.Resources
+		}
+	}, findings...)
+}
+
+// troubled reports problems of streams that have lasted for two looks.
+func (r *reporter) troubled(problems []string) finding {
+	text := strings.Join(problems, "; ")
+	r.mu.Lock()
+	lasting := text != "" && r.troubles != ""
+	r.troubles = text
+	degraded := r.status.Find(api.Degraded)
+	r.mu.Unlock()
+	switch {
+	case lasting:
+		return finding{api.Degraded, api.True, "NotWatching", "changes of objects do not arrive; check what the service account may list and watch: " + text}
+	case text != "" && degraded != nil && degraded.Reason == "NotWatching":
+		return finding{api.Degraded, degraded.Status, degraded.Reason, degraded.Message}
+	}
+	return finding{api.Degraded, api.False, "Working", "the operator works"}
+}
+
+// fetched reports the module.
+func (r *reporter) fetched(f *Fetched, d *Declaration) {
+	verified := finding{api.Verified, api.Unknown, "NotRequired", "no signatures are required"}
+	if f.Signed {
+		verified = finding{api.Verified, api.True, "Signed", "the required signatures exist"}
+	}
+	r.update(d, nil, finding{api.Resolved, api.True, "Fetched", f.Artifact}, verified)
+}
+
+// running notes which artifact runs.
+func (r *reporter) running(artifact string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Module = artifact
+}
+
+// suspended reports that the operator is stopped as declared.
+func (r *reporter) suspended(d *Declaration) {
+	r.update(d, nil,
+		finding{api.Ready, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
+		finding{api.Accepted, api.True, "Valid", "the declaration is valid"},
+		finding{api.Degraded, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
+		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
+}
+
+// failed reports a failed attempt; runs says that an earlier version continues.
+func (r *reporter) failed(d *Declaration, f *Refusal, runs bool, failures int, delay time.Duration) {
+	message := f.Error()
+	next := "; the next attempt needs a change of the declaration"
+	if !f.Final {
+		next = fmt.Sprintf("; attempt %d follows after %v", failures+1, delay)
+	}
+	summary := message + next
+	if runs {
+		summary = "an earlier version continues, because the declared one failed: " + summary
+	}
+	findings := []finding{{api.Ready, api.False, f.Reason, summary}, {api.Degraded, api.True, f.Reason, summary}}
+	switch {
+	case f.Condition == api.Degraded || f.Condition == api.Ready:
+	case isProblem(f.Condition):
+		findings = append(findings, finding{f.Condition, api.True, f.Reason, message})
+	default:
+		findings = append(findings, finding{f.Condition, api.False, f.Reason, message})
+	}
+	if f.Condition != api.Accepted {
+		findings = append(findings, finding{api.Accepted, api.True, "Valid", "the declaration is valid"})
+	}
+	r.log.Warn().Str("logger", "kopf.hosting").Str("reason", f.Reason).Err(f).Bool("earlier", runs).Msg("The declared operator does not run.")
+	r.update(d, nil, findings...)
+}

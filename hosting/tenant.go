@@ -1,0 +1,388 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// Restarts of an operator that has ended, and other attempts.
+const (
+	firstRetry  = time.Second
+	lastRetry   = 5 * time.Minute
+	stableAfter = 10 * time.Minute // an operator that has served for so long starts from the first retry again
+	maxCrashes  = 8                // in a row, before the quarantine
+)
+
+// tenant is one declaration with its operator. What happens to it happens in one goroutine,
+// which exists only while there is something to do.
+type tenant struct {
+	host   *Host
+	key    Key
+	log    zerolog.Logger
+	report *reporter
+
+	mu      sync.Mutex  // guards the fields below
+	desired Declaration // the newest one
+	removed bool
+	shutoff bool               // the host ends
+	dirty   bool               // there is something to do
+	working bool               // the goroutine exists
+	abort   context.CancelFunc // ends what the goroutine does for an earlier declaration; nil: nothing
+
+	// Only the goroutine uses these fields.
+	run      *run // nil: no operator
+	attempts attempts
+}
+
+// run is an operator that runs.
+type run struct {
+	op    instance
+	epoch epoch
+	local string // as in Declaration
+	began time.Time
+	ended chan struct{} // closed when err is set
+	err   error
+	next  *Fetched // what Open reads; nil outside of a load
+}
+
+// epoch is what one version of a declaration asks for.
+type epoch struct {
+	uid        string
+	generation int64
+	spec       api.Spec
+}
+
+func epochOf(d *Declaration) epoch { return epoch{d.UID, d.Generation, d.Spec} }
+
+func (e epoch) equal(other epoch) bool {
+	return e.uid == other.uid && e.generation == other.generation && reflect.DeepEqual(e.spec, other.spec)
+}
+
+// attempts are the failed ones of the present epoch.
+type attempts struct {
+	epoch    epoch
+	final    bool        // no further attempt
+	failures int         // in a row
+	crashes  int         // of the failures, those in which an operator has ended by itself
+	due      time.Time   // of the next attempt
+	timer    *time.Timer // kicks the tenant then; nil: none
+}
+
+func newTenant(h *Host, key Key) *tenant {
+	log := h.options.Log.With().Str("operator", key.String()).Logger()
+	t := &tenant{host: h, key: key, log: log}
+	t.report = &reporter{log: log, publish: func(s *api.Status) { h.options.Report(key, s) }}
+	return t
+}
+
+// declare sets the declaration. The caller holds the lock of the host.
+func (t *tenant) declare(d Declaration) {
+	t.mu.Lock()
+	changed := t.removed || !sameSpec(&t.desired, &d)
+	first := t.desired.Key == Key{}
+	t.desired, t.removed = d, false
+	t.interrupt(changed)
+	t.mu.Unlock()
+	if first {
+		t.report.seed(d.Reported)
+	}
+	if changed || first {
+		t.start(t.host.running())
+	}
+}
+
+// sameSpec reports whether two declarations ask for the same.
+func sameSpec(a, b *Declaration) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local
+}
+
+func (t *tenant) remove() {
+	t.mu.Lock()
+	t.removed = true
+	t.interrupt(true)
+	t.mu.Unlock()
+	t.start(t.host.running())
+}
+
+// shut stops the operator for ever, because the host ends.
+func (t *tenant) shut() {
+	t.mu.Lock()
+	t.shutoff = true
+	t.interrupt(true)
+	t.mu.Unlock()
+	t.kick()
+}
+
+func (t *tenant) interrupt(changed bool) {
+	if changed && t.abort != nil {
+		t.abort()
+	}
+}
+
+func (t *tenant) isRemoved() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.removed
+}
+
+// kick lets the goroutine look at the tenant.
+func (t *tenant) kick() {
+	t.host.mu.Lock()
+	ctx := t.host.running()
+	t.host.mu.Unlock()
+	t.start(ctx)
+}
+
+// start is kick with the context of the host; nil before the host runs.
+func (t *tenant) start(ctx context.Context) {
+	if ctx == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirty = true
+	if !t.working {
+		t.working = true
+		t.host.workers.Go(func() { t.work(ctx) }) // Waited for by Host.end.
+	}
+}
+
+// work does what there is to do, and ends.
+func (t *tenant) work(ctx context.Context) {
+	for {
+		t.mu.Lock()
+		if !t.dirty {
+			t.working = false
+			t.mu.Unlock()
+			return
+		}
+		t.dirty = false
+		step, cancel := context.WithCancel(ctx)
+		t.abort = cancel
+		d, gone, ending := t.desired, t.removed, t.shutoff
+		t.mu.Unlock()
+		t.step(ctx, step, d, gone, ending)
+		t.mu.Lock()
+		t.abort = nil
+		t.mu.Unlock()
+		cancel()
+	}
+}
+
+// step brings the tenant to its declaration. The context ctx is that of the operator, step
+// that of the attempt.
+func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending bool) {
+	if !t.attempts.epoch.equal(epochOf(&d)) {
+		t.stopTimer()
+		t.attempts = attempts{epoch: epochOf(&d)}
+	}
+	t.reap(step, &d)
+	switch {
+	case ending:
+		t.stopTimer()
+		t.halt()
+	case gone:
+		t.stopTimer()
+		t.halt()
+		t.host.forget(t)
+	case d.Problem != nil:
+		t.fail(step, &d, &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: d.Problem})
+	case d.Spec.Suspend:
+		t.halt()
+		t.report.suspended(&d)
+	case t.run != nil && t.run.isOf(&d):
+		t.report.serving(&d, t.run, t.attempts.crashes)
+	case t.attempts.mustWait(time.Now()):
+	default:
+		t.attempt(ctx, step, &d)
+	}
+}
+
+// attempt loads the declared operator, and lets it take the place of the one that runs.
+func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
+	t.report.begin(d, t.run != nil)
+	options, fetched, err := t.prepare(step, d)
+	if err == nil {
+		t.report.fetched(fetched, d)
+		if t.run != nil && onlyModuleDiffers(t.run, d) {
+			err = t.replace(step, d, fetched)
+		} else {
+			err = t.renew(ctx, step, d, options, fetched)
+		}
+	}
+	if err != nil {
+		t.fail(step, d, err)
+		return
+	}
+	t.attempts.failures = t.attempts.crashes
+	t.report.running(fetched.Artifact)
+	t.report.serving(d, t.run, t.attempts.crashes)
+}
+
+// isOf reports whether the operator is what a declaration asks for. The content of files can
+// change while the spec does not: then the generation differs.
+func (r *run) isOf(d *Declaration) bool {
+	return r.epoch.uid == d.UID && reflect.DeepEqual(r.epoch.spec, d.Spec) && r.local == d.Local && (d.Local == "" || r.epoch.generation == d.Generation)
+}
+
+// onlyModuleDiffers reports whether an operator can be replaced while it runs.
+func onlyModuleDiffers(r *run, d *Declaration) bool {
+	before, after := r.epoch.spec, d.Spec
+	if d.Local == "" {
+		before.Module, after.Module = "", "" // files are read by their names
+	}
+	before.PullSecrets, after.PullSecrets, before.Verification, after.Verification = nil, nil, nil, nil
+	return r.epoch.uid == d.UID && r.local == d.Local && r.isReady() && reflect.DeepEqual(before, after)
+}
+
+func (r *run) isReady() bool {
+	select {
+	case <-r.op.Ready():
+		return true
+	default:
+		return false
+	}
+}
+
+// replace replaces the module of the operator, which continues to run.
+func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched) error {
+	t.run.next = fetched
+	defer func() { t.run.next = nil }()
+	if _, err := t.host.reload(step, t.run.op); err != nil {
+		return err
+	}
+	t.run.epoch = epochOf(d)
+	return nil
+}
+
+// renew loads a new operator, stops the old one, and starts the new one.
+func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Options, fetched *Fetched) error {
+	r := &run{epoch: epochOf(d), local: d.Local, ended: make(chan struct{}), next: fetched}
+	o.Modules = []string{fetched.Name}
+	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
+	op, err := t.host.load(step, o)
+	if err != nil {
+		return err
+	}
+	r.next = nil
+	t.halt()
+	r.op, r.began = op, time.Now()
+	t.run = r
+	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator starts.")
+	t.host.workers.Go(func() { // Waited for by Host.end.
+		r.err = op.Run(ctx)
+		close(r.ended)
+		t.start(ctx)
+	})
+	select {
+	case <-op.Ready():
+		return nil
+	case <-r.ended:
+		return t.reaped()
+	case <-step.Done():
+		return step.Err()
+	}
+}
+
+// halt stops the operator gracefully, and waits for its end.
+func (t *tenant) halt() {
+	if t.run == nil {
+		return
+	}
+	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator stops.")
+	t.run.op.Stop()
+	<-t.run.ended
+	if err := t.run.err; err != nil {
+		t.log.Error().Str("logger", "kopf.hosting").Err(err).Msg("The operator has stopped with an error.")
+	}
+	t.run = nil
+}
+
+// reap notices that the operator has ended by itself.
+func (t *tenant) reap(step context.Context, d *Declaration) {
+	if t.run == nil {
+		return
+	}
+	select {
+	case <-t.run.ended:
+		t.fail(step, d, t.reaped())
+	default:
+	}
+}
+
+// reaped returns why the operator has ended.
+func (t *tenant) reaped() error {
+	r := t.run
+	t.run = nil
+	if r.isReady() && time.Since(r.began) >= stableAfter {
+		t.attempts.failures, t.attempts.crashes = 0, 0
+	}
+	if r.err == nil {
+		return &crash{errors.New("the operator has ended")}
+	}
+	var refusal *Refusal
+	if errors.As(r.err, &refusal) || errors.Is(r.err, operator.ErrOverlap) {
+		return r.err
+	}
+	return &crash{r.err}
+}
+
+// crash is the end of an operator by itself.
+type crash struct{ error }
+
+func (c *crash) Unwrap() error { return c.error }
+
+// fail notes that an attempt has failed, and plans the next one.
+func (t *tenant) fail(step context.Context, d *Declaration, err error) {
+	if step.Err() != nil && errors.Is(err, step.Err()) {
+		return // the declaration has changed meanwhile
+	}
+	a := &t.attempts
+	refusal := classify(err)
+	a.failures++
+	if own := (*crash)(nil); errors.As(err, &own) {
+		a.crashes++
+		if a.crashes >= maxCrashes {
+			refusal = &Refusal{Condition: api.Quarantined, Reason: "CrashLoop", Final: true, Err: fmt.Errorf("the operator has ended %d times in a row, and starts again when its declaration changes: %w", a.crashes, err)}
+		}
+	}
+	a.final = refusal.Final
+	delay := time.Duration(0)
+	if !a.final {
+		delay = min(firstRetry<<min(a.failures-1, 20), lastRetry)
+		a.due = time.Now().Add(delay)
+		t.stopTimer()
+		a.timer = time.AfterFunc(delay, t.kick)
+	}
+	t.report.failed(d, refusal, t.run != nil, a.failures, delay)
+}
+
+// mustWait reports whether the present epoch has failed, and is not due again.
+func (a *attempts) mustWait(now time.Time) bool {
+	return a.failures > 0 && (a.final || now.Before(a.due))
+}
+
+func (t *tenant) stopTimer() {
+	if t.attempts.timer != nil {
+		t.attempts.timer.Stop()
+	}
+}
+
+// look reports problems of the operator's streams, if there is an operator.
+func (t *tenant) look() {
+	t.mu.Lock()
+	busy := t.working
+	t.mu.Unlock()
+	if !busy && t.report.isServing() {
+		t.kick()
+	}
+}

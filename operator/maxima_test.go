@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMaxima: every limit that has a name can be raised up to its maximum, and not above.
+func TestMaxima(t *testing.T) {
+	for _, name := range LimitNames() {
+		var own, maxima Options
+		if err := own.CheckMaxima(&maxima); err != nil {
+			t.Fatalf("the defaults exceed themselves: %v", err)
+		}
+		value := "2000000000"
+		if err := own.SetLimit(name, value); err != nil {
+			value = "10000h"
+			if err := own.SetLimit(name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.CheckMaxima(&maxima); err == nil || !strings.Contains(err.Error(), "limit "+name+": ") {
+			t.Errorf("%s=%s above the default: %v", name, value, err)
+		}
+		if err := maxima.SetLimit(name, value); err != nil {
+			t.Fatal(err)
+		}
+		if err := own.CheckMaxima(&maxima); err != nil {
+			t.Errorf("%s=%s at the maximum: %v", name, value, err)
+		}
+	}
+}
+
+// TestUnsetLimitsObeyLowMaxima: a default above the maximum is refused, too, so a host that
+// lowers a maximum gives it to its operators as their limit.
+func TestUnsetLimitsObeyLowMaxima(t *testing.T) {
+	var own, maxima Options
+	if err := maxima.SetLimit("MaxMemory", "1Mi"); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.CheckMaxima(&maxima); err == nil || !strings.Contains(err.Error(), "limit MaxMemory: 256Mi is above the maximum 1Mi of the host") {
+		t.Errorf("got %v", err)
+	}
+}
