@@ -112,6 +112,7 @@ func (h *Host) set(o *operator.Options, values map[string]json.RawMessage) error
 	if h.options.Base.Settings != nil {
 		o.Settings = h.options.Base.Settings.Clone()
 	}
+	o.Settings.Peering.Standalone = true // a host runs one operator for each declaration
 	if _, err := o.Settings.SetByGuest(values, h.options.GrantedSettings); err != nil {
 		return fmt.Errorf("spec.settings: %w", err)
 	}

@@ -132,6 +132,9 @@ func label(path, value string) error { return named(path, value, validation.IsDN
 func subdomain(path, value string) error { return named(path, value, validation.IsDNS1123Subdomain) }
 
 func named(path, value string, check func(string) []string) error {
+	if value == "" {
+		return fmt.Errorf("%s: the field is missing", path)
+	}
 	if problems := check(value); len(problems) > 0 {
 		return fmt.Errorf("%s: %.100q: %s", path, value, strings.Join(problems, "; "))
 	}

@@ -163,9 +163,6 @@ func Read(dir string) ([]hosting.Declaration, error) {
 			continue
 		}
 		declared, err := readFile(dir, entry.Name())
-		if errors.Is(err, os.ErrNotExist) {
-			continue // it was removed meanwhile
-		}
 		errs = append(errs, err)
 		for _, d := range declared {
 			if other, twice := from[d.Key]; twice {
@@ -190,6 +187,9 @@ func isManifest(name string) bool {
 
 func readFile(dir, name string) ([]hosting.Declaration, error) {
 	file, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // it was removed meanwhile
+	}
 	if err != nil {
 		return nil, err
 	}

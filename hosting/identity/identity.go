@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func New(own *rest.Config, mode Mode) (*Identities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
-	url, _, err := rest.DefaultServerUrlFor(own)
+	server, _, err := rest.DefaultServerUrlFor(own)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
@@ -90,7 +91,7 @@ func New(own *rest.Config, mode Mode) (*Identities, error) {
 		config.Impersonate = rest.ImpersonationConfig{}
 	}
 	config.Timeout, config.QPS = 0, -1
-	i := &Identities{mode: mode, host: client, base: strings.TrimRight(url.String(), "/")}
+	i := &Identities{mode: mode, host: client, base: strings.TrimRight(server.String(), "/")}
 	if i.shared, err = rest.TransportFor(config); err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
@@ -148,7 +149,8 @@ func (i *Identities) retried(ctx context.Context, request func() error) error {
 func isTransient(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return !errors.Is(err, context.Canceled)
+		var network *url.Error
+		return errors.As(err, &network) && !errors.Is(err, context.Canceled)
 	}
 	code := status.Status().Code
 	return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError

@@ -85,6 +85,7 @@ func (l *lines) WriteLevel(level zerolog.Level, line []byte) (int, error) {
 // record holds the fields of a line that text formats show.
 type record struct {
 	message, logger, err string
+	operator             string // of a host with several ones
 	object               objectRef
 }
 
@@ -115,6 +116,9 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
 		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", legible.Line(cmp.Or(r.logger, "kopf")), names[level])
 	}
+	if r.operator != "" {
+		text = append(legible.AppendLine(text, r.operator), ": "...)
+	}
 	if l.prefix {
 		text = legible.AppendLine(text, r.object.prefix())
 	}
@@ -136,6 +140,8 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 			part = &r.message
 		case parent == "" && key == "logger":
 			part = &r.logger
+		case parent == "" && key == operatorField && r.operator == "": // the first one is that of the host
+			part = &r.operator
 		case parent == "" && key == zerolog.ErrorFieldName:
 			part = &r.err
 		case parent == l.refKey && key == "namespace":
@@ -149,6 +155,9 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 	})
 	return r, ok
 }
+
+// operatorField is the field with the name of the operator, if a process has several.
+const operatorField = "operator"
 
 // maxText bounds the message of a record, its error, and each of its fields, in bytes.
 const maxText = 64 << 10

@@ -1,0 +1,394 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/identity"
+	"github.com/kopf-wasm/kopf/hosting/installation"
+)
+
+// declarations are the WasmOperators.
+var declarations = schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: api.Namespaced.Plural()}
+
+// installed applies what `kopf serve --install` prints, once.
+var installed sync.Once
+
+// hosting is a namespace with a registry and a host, whose own account may do nothing but
+// host.
+type hosting struct {
+	space
+	registry *ocitest.Registry
+	*process
+}
+
+// hosted makes a namespace in which the service account "tenant" may handle KopfExamples.
+func hosted(t *testing.T, mode identity.Mode) *hosting {
+	t.Helper()
+	h := &hosting{space: newSpace(t), registry: ocitest.New(t)}
+	installed.Do(func() {
+		h.Apply(t, installation.Manifests(identity.Token))
+		h.Apply(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: kopf-impersonator}, rules: [{apiGroups: [''], resources: [serviceaccounts], verbs: [impersonate, get]}]}")
+	})
+	h.account(t, "tenant", "kopfexamples", "*")
+	h.ApplyIn(t, h.namespace, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: host}}")
+	for _, role := range []string{"kopf-serve", "kopf-impersonator"} {
+		if role == "kopf-impersonator" && mode == identity.Token {
+			continue
+		}
+		h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %s-%s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}, subjects: [{kind: ServiceAccount, name: host, namespace: %[2]s}]}", role, h.namespace))
+	}
+	return h
+}
+
+// account makes a service account that may use a resource of kopf.dev.
+func (h *hosting) account(t *testing.T, name, resource, verbs string) {
+	t.Helper()
+	h.ApplyIn(t, h.namespace, fmt.Sprintf(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: %[1]s}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: %[1]s}, rules: [{apiGroups: [kopf.dev], resources: [%[2]s], verbs: ['%[3]s']}, {apiGroups: [''], resources: [events], verbs: [create]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}, subjects: [{kind: ServiceAccount, name: %[1]s}]}`, name, resource, verbs))
+}
+
+// as makes the credentials of a service account.
+func (s space) as(t *testing.T, account string) *rest.Config {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
+	object, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).(dynamic.ResourceInterface).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(s.RESTConfig())
+	config.BearerToken, _, _ = unstructured.NestedString(object.Object, "status", "token")
+	return config
+}
+
+func named(object *unstructured.Unstructured, name string) *unstructured.Unstructured {
+	object.SetName(name)
+	return object
+}
+
+// serve starts `kopf serve` as the account of the host.
+func (h *hosting) serve(t *testing.T, args ...string) {
+	t.Helper()
+	config := h.as(t, "host")
+	file := clientcmdapi.NewConfig()
+	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	file.Contexts["x"], file.CurrentContext = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}, "x"
+	path := t.TempDir() + "/kubeconfig"
+	if err := clientcmd.WriteToFile(*file, path); err != nil {
+		t.Fatal(err)
+	}
+	h.process = h.operate(t, []string{"KUBECONFIG=" + path}, append([]string{"serve", "--verbose", "--allow-registry", h.registry.Ref("x").Registry}, args...)...)
+}
+
+// pack puts a module into the registry.
+func (h *hosting) pack(t *testing.T, tag, module string) {
+	t.Helper()
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.registry.Pack(t, tag, wasm)
+}
+
+// declare declares an operator; more is added to its spec.
+func (h *hosting) declare(t *testing.T, name, tag, account, more string) {
+	t.Helper()
+	h.ApplyIn(t, h.namespace, fmt.Sprintf("{apiVersion: hosting.kopf.dev/v1alpha1, kind: WasmOperator, metadata: {name: %s}, spec: {module: '%s', serviceAccountName: %s%s}}", name, h.registry.Ref(tag), account, more))
+}
+
+// condition waits until a condition has a reason, and returns its message.
+func (h *hosting) condition(t *testing.T, name string, of api.ConditionType, reason string) string {
+	t.Helper()
+	var message string
+	h.space.eventually(t, func() error {
+		o := h.declared(t, name)
+		c := o.Status.Find(of)
+		if c == nil || c.Reason != reason || o.Status.ObservedGeneration != o.Metadata.Generation {
+			text, _ := json.Marshal(o.Status)
+			return fmt.Errorf("%s: waiting for %s %s: %s", name, of, reason, text)
+		}
+		message = c.Message
+		return nil
+	})
+	return message
+}
+
+func (h *hosting) declared(t *testing.T, name string) *api.Operator {
+	t.Helper()
+	object, err := h.client(declarations).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := api.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// said waits until a version of an operator has said something of an object.
+func (h *hosting) said(t *testing.T, operator, version, handler, name string) {
+	t.Helper()
+	h.space.until(t, fmt.Sprintf("version %s of %s says %s %s", version, operator, handler, name), func() bool {
+		return len(h.stderr.with(operator, handler, name, version)) > 0
+	})
+}
+
+// TestServedOperators: the whole life of declared operators: they are loaded, replaced,
+// suspended and removed; a bad version leaves the old one running; each failure is named.
+func TestServedOperators(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	h.pack(t, "v1", version(t))
+	h.pack(t, "v2", version(t, "version=2"))
+	h.pack(t, "greedy", version(t, "version=2", "handlers=create,pods"))
+	h.registry.Pack(t, "bad", []byte("\x00asm\x01\x00\x00\x00nonsense"))
+	h.serve(t, "-n", h.namespace)
+	h.declare(t, "a", "v1", "tenant", "")
+	h.declare(t, "orphan", "v1", "absent", "")
+	h.declare(t, "large", "v1", "tenant", ", limits: {MaxMemory: 2Gi}")
+	h.declare(t, "nothing", "absent", "tenant", "")
+	h.condition(t, "a", api.Ready, "Serving")
+	h.create(t, "obj1", "{}")
+	h.handled(t, "obj1")
+	if s := h.declared(t, "a").Status; !strings.HasPrefix(s.Digest, "sha256:") || !strings.Contains(s.Module, "@sha256:") || s.Handlers != 2 || !s.Is(api.Accepted) || !s.Is(api.Granted) || s.Is(api.Degraded) {
+		t.Errorf("status %+v", s)
+	}
+	for name, want := range map[string][3]string{
+		"orphan":  {"Ready", "ServiceAccountMissing", "the service account " + h.namespace + "/absent does not exist"},
+		"large":   {"Accepted", "InvalidSpec", "spec.limits: limit MaxMemory: 2Gi is above the maximum 256Mi of the host"},
+		"nothing": {"Resolved", "ModuleMissing", "some/operator:absent"},
+	} {
+		if message := h.condition(t, name, api.ConditionType(want[0]), want[1]); !strings.Contains(message, want[2]) {
+			t.Errorf("%s: %s", name, message)
+		}
+	}
+	h.declare(t, "a", "greedy", "tenant", "")
+	if message := h.condition(t, "a", api.Granted, "MissingGrants"); !strings.Contains(message, `spec.grants.kubernetes: "list:pods"`) {
+		t.Errorf("says %q", message)
+	}
+	h.declare(t, "a", "bad", "tenant", "")
+	h.condition(t, "a", api.Degraded, "ModuleRefused")
+	h.create(t, "obj2", "{}")
+	h.handled(t, "obj2") // by the first version
+	h.declare(t, "a", "v2", "tenant", "")
+	h.condition(t, "a", api.Ready, "Serving")
+	h.patch(t, "obj2", `{"spec":{"field":"x"}}`)
+	h.handled(t, "obj2")
+	h.declare(t, "b", "v1", "tenant", "")
+	h.condition(t, "b", api.Overlapping, "SameObjects")
+	h.declare(t, "a", "v2", "tenant", ", suspend: true")
+	h.condition(t, "a", api.Ready, "Suspended")
+	h.condition(t, "b", api.Ready, "Serving") // at one of its next attempts
+	h.posted(t, "a", "Serving", "ModuleRefused", "Suspended")
+	if err := h.client(declarations).Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.space.until(t, "b has stopped", func() bool {
+		return len(h.stderr.with("ns", "The operator stops.", "/b")) > 0 || len(h.stderr.with("The operator stops.")) > 1
+	})
+	h.quiet(t, "a")
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-h.ended:
+	case <-time.After(patience):
+		t.Fatal("it does not stop")
+	}
+	if code := h.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// posted waits for events about a declaration.
+func (h *hosting) posted(t *testing.T, name string, reasons ...string) {
+	t.Helper()
+	h.space.eventually(t, func() error {
+		events, err := h.client(schema.GroupVersionResource{Version: "v1", Resource: "events"}).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=WasmOperator,involvedObject.name=" + name})
+		if err != nil {
+			return err
+		}
+		found := map[string]bool{}
+		for _, event := range events.Items {
+			reason, _, _ := unstructured.NestedString(event.Object, "reason")
+			found[reason] = true
+		}
+		for _, reason := range reasons {
+			if !found[reason] {
+				return fmt.Errorf("no event %s: %v", reason, found)
+			}
+		}
+		return nil
+	})
+}
+
+// quiet checks that the host does not write a status for ever.
+func (h *hosting) quiet(t *testing.T, name string) {
+	t.Helper()
+	before := h.declared(t, name).Metadata.ResourceVersion
+	h.create(t, "quiet", "{}") // some time passes, and the API server answers
+	if after := h.declared(t, name).Metadata.ResourceVersion; after != before {
+		t.Errorf("written again: %s, %s", before, after)
+	}
+}
+
+// TestServedOperatorsHaveTheRightsOfTheirAccounts: an operator does what its account may and
+// the host may not, and does not what the host may and its account may not.
+func TestServedOperatorsHaveTheRightsOfTheirAccounts(t *testing.T) {
+	t.Parallel()
+	for _, mode := range identity.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			h := hosted(t, mode)
+			h.account(t, "less", "kopfexamples", "get")
+			// The host may do everything with KopfSubs, unlike the account.
+			h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: host, namespace: %[1]s}, rules: [{apiGroups: [kopf.dev], resources: [kopfsubs], verbs: ['*']}]}\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: host, namespace: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: host}, subjects: [{kind: ServiceAccount, name: host}]}", h.namespace))
+			h.pack(t, "examples", version(t))
+			h.pack(t, "subs", version(t, "resource=kopfsubs"))
+			h.serve(t, "-n", h.namespace, "--identity", string(mode))
+			h.declare(t, "more", "examples", "tenant", "")
+			h.declare(t, "less", "subs", "less", "")
+			h.condition(t, "more", api.Ready, "Serving")
+			h.create(t, "obj", "{}")
+			h.handled(t, "obj") // the host itself may not even read it
+			if message := h.condition(t, "less", api.Degraded, "NotWatching"); !strings.Contains(message, "kopfsubs") || strings.Contains(message, "kopfpeerings") {
+				t.Errorf("says %q", message)
+			}
+			user := "system:serviceaccount:" + h.namespace + ":less"
+			h.process.says(t, "less: Request attempt #1/9 failed; will retry: GET /apis/kopf.dev/v1/namespaces/"+h.namespace+"/kopfsubs?limit=500 -> kopfsubs.kopf.dev is forbidden: User \""+user+"\" cannot list")
+		})
+	}
+}
+
+// TestAuthorsMustBeAllowedToImpersonate: the policy lets only those declare an operator, or
+// change it, who may impersonate its service account.
+func TestAuthorsMustBeAllowedToImpersonate(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	for name, verbs := range map[string]string{"bold": "[get]", "entitled": "[impersonate]"} {
+		h.ApplyIn(t, h.namespace, fmt.Sprintf(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: %[1]s}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: %[1]s}, rules: [{apiGroups: [hosting.kopf.dev], resources: [wasmoperators], verbs: ['*']}, {apiGroups: [''], resources: [serviceaccounts], resourceNames: [tenant], verbs: %[2]s}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}, subjects: [{kind: ServiceAccount, name: %[1]s}]}`, name, verbs))
+	}
+	client := func(account string) dynamic.ResourceInterface {
+		dynamic, err := dynamic.NewForConfig(h.as(t, account))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dynamic.Resource(declarations).Namespace(h.namespace)
+	}
+	object := func(account string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": api.APIVersion, "kind": string(api.Namespaced), "metadata": map[string]any{"name": "op"},
+			"spec": map[string]any{"module": "ghcr.io/me/op:v1", "serviceAccountName": account},
+		}}
+	}
+	bold, entitled := client("bold"), client("entitled")
+	h.space.eventually(t, func() error { // the policy and the roles take effect some time after they were written
+		_, err := entitled.Create(t.Context(), object("tenant"), metav1.CreateOptions{})
+		if err == nil || apierrors.IsAlreadyExists(err) {
+			_, err = bold.Create(t.Context(), named(object("tenant"), "other"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if err == nil {
+				return fmt.Errorf("the policy has no effect yet")
+			}
+			return nil
+		}
+		return err
+	})
+	refuse := func(what string, err error) {
+		t.Helper()
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "you may not impersonate the service account "+h.namespace) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := bold.Create(t.Context(), named(object("tenant"), "other"), metav1.CreateOptions{})
+	refuse("a new one", err)
+	_, err = entitled.Create(t.Context(), named(object("host"), "other"), metav1.CreateOptions{})
+	refuse("another account", err)
+	change := func(by dynamic.ResourceInterface, patch string) error {
+		_, err := by.Patch(t.Context(), "op", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
+		return err
+	}
+	refuse("another module", change(bold, `{"spec":{"module":"ghcr.io/me/op:v2"}}`))
+	refuse("another account", change(entitled, `{"spec":{"serviceAccountName":"host"}}`))
+	for what, err := range map[string]error{
+		"a label":        change(bold, `{"metadata":{"labels":{"a":"b"}}}`),
+		"another module": change(entitled, `{"spec":{"module":"ghcr.io/me/op:v2"}}`),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestDefinitionsRefuse: the API server refuses what the host would refuse.
+func TestDefinitionsRefuse(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	cluster := schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: api.Cluster.Plural()}
+	tests := []struct {
+		kind       api.Kind
+		spec, says string
+	}{
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","grants":{"kubernetes":["list:pods"],"config":{"a":"b"},"secrets":{"c":{"name":"s","key":"k"}}},"limits":{"MaxMemory":"1Mi"},"settings":{"posting.level":20,"x.y":{"a":[1]}},"onRemoval":{"finalizers":"Keep"}}`, ""},
+		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a","serviceAccountNamespace":"b","scope":{"namespaces":["prod-*,!prod-x"]}}`, ""},
+		{api.Namespaced, `{"serviceAccountName":"tenant"}`, "spec.module: Required value"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1"}`, "spec.serviceAccountName: Required value"},
+		{api.Namespaced, `{"module":"/etc/passwd","serviceAccountName":"tenant"}`, "want a reference of an artifact"},
+		{api.Namespaced, `{"module":"ghcr.io/me/../op:v1","serviceAccountName":"tenant"}`, "want a reference of an artifact"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1\n","serviceAccountName":"tenant"}`, "want a reference of an artifact"},
+		{api.Namespaced, `{"module":"https://example.com/op.wasm","serviceAccountName":"tenant"}`, "want a reference of an artifact"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"kube-system:admin"}`, "spec.serviceAccountName: Invalid value"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"../admin"}`, "spec.serviceAccountName: Invalid value"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","serviceAccountNamespace":"kube-system"}`, `unknown field "spec.serviceAccountNamespace"`},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","scope":{}}`, `unknown field "spec.scope"`},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","grants":{"config":{"a":"b"},"secrets":{"a":{"name":"s","key":"k"}}}}`, "a key is either in config or in secrets"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"Drop"}}`, "Unsupported value"},
+		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a"}`, "spec.serviceAccountNamespace: Required value"},
+	}
+	for _, tt := range tests {
+		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": api.APIVersion, "kind": string(tt.kind), "metadata": map[string]any{"name": "op"}}}
+		var spec map[string]any
+		if err := json.Unmarshal([]byte(tt.spec), &spec); err != nil {
+			t.Fatal(err)
+		}
+		object.Object["spec"] = spec
+		client := h.client(declarations)
+		if tt.kind == api.Cluster {
+			client = h.Dynamic().Resource(cluster)
+		}
+		_, err := client.Create(context.WithoutCancel(t.Context()), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+		if got := fmt.Sprint(err); (err == nil) != (tt.says == "") || !strings.Contains(got, tt.says) {
+			t.Errorf("%s %s: %v, want %q", tt.kind, tt.spec, err, tt.says)
+		}
+	}
+}
