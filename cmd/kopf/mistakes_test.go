@@ -22,6 +22,12 @@ func TestMistakes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir("declared", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("declared/bad.yaml", []byte("spec: {modul: x}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		line string
 		code exitCode
@@ -53,6 +59,16 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm --namspace x", exitUsage, "unknown flag: --namspace"},
 		{"run foreign.wasm -m module", exitUsage, "Python modules"},
 		{"run - -n x", exitUsage, "standard input is no connection with one\n"},
+		{"serve missing", exitError, "missing: no such file or directory"},
+		{"serve main.go", exitError, "main.go is not a directory: to run a module, use kopf run"},
+		{"serve a b", exitUsage, `unexpected argument "b": want one directory at most`},
+		{"serve --dry-run", exitUsage, "--dry-run checks a directory: name it"},
+		{"serve . --install", exitUsage, "--install is about clusters"},
+		{"serve . -n x", exitUsage, "either --namespace can be used, or a directory"},
+		{"serve --identity magic", exitUsage, `--identity "magic": want token, or impersonate`},
+		{"serve --limit Memory=1", exitUsage, "--limit: unknown limit Memory"},
+		{"serve --allow-setting posting.level", exitUsage, "--allow-setting posting.level cannot be granted"},
+		{"serve declared --dry-run", exitError, "bad.yaml, document 1: unknown field \"spec.modul\""},
 		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},
 		{"help rnu", exitUsage, `unknown command "rnu": did you mean run`},
 		{"annotate op.js --engine foreign.wasm", exitUsage, "name the module to be made of it: --output"},
