@@ -152,14 +152,6 @@ func (h *hosting) declared(t *testing.T, name string) *api.Operator {
 	return o
 }
 
-// said waits until a version of an operator has said something of an object.
-func (h *hosting) said(t *testing.T, operator, version, handler, name string) {
-	t.Helper()
-	h.space.until(t, fmt.Sprintf("version %s of %s says %s %s", version, operator, handler, name), func() bool {
-		return len(h.stderr.with(operator, handler, name, version)) > 0
-	})
-}
-
 // TestServedOperators: the whole life of declared operators: they are loaded, replaced,
 // suspended and removed; a bad version leaves the old one running; each failure is named.
 func TestServedOperators(t *testing.T) {
@@ -391,4 +383,44 @@ func TestDefinitionsRefuse(t *testing.T) {
 			t.Errorf("%s %s: %v, want %q", tt.kind, tt.spec, err, tt.says)
 		}
 	}
+}
+
+// TestServedFolder: declarations of a folder with modules that are files. Both change while
+// the host runs. The cluster kind serves the namespaces of its scope.
+func TestServedFolder(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	dir := t.TempDir()
+	put := func(name string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(dir+"/"+name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	module := func(path string) {
+		t.Helper()
+		wasm, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put("op.wasm", wasm)
+	}
+	module(version(t))
+	put("a.yaml", fmt.Appendf(nil, "{apiVersion: hosting.kopf.dev/v1alpha1, kind: ClusterWasmOperator, metadata: {name: a}, spec: {module: op.wasm, serviceAccountName: tenant, serviceAccountNamespace: %s, scope: {namespaces: [%[1]s]}}}", h.namespace))
+	h.serve(t, dir)
+	h.create(t, "obj", "{}")
+	h.handled(t, "obj")
+	if len(h.stderr.with("ClusterWasmOperator a: ", `"version":"1"`, `"handler":"create"`)) == 0 {
+		t.Errorf("the log does not name the operator: %s", h.stderr)
+	}
+	module(version(t, "version=2"))
+	h.process.says(t, "op.wasm is replaced by sha256:")
+	h.patch(t, "obj", `{"spec":{"field":"x"}}`)
+	h.space.until(t, "the second version handles it", func() bool {
+		return len(h.stderr.with("ClusterWasmOperator a: ", `"version":"2"`, `"handler":"update"`)) > 0
+	})
+	if err := os.Remove(dir + "/a.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	h.process.says(t, "The operator stops.")
 }
