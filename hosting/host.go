@@ -130,17 +130,18 @@ func (h *Host) Status(key Key) *api.Status {
 // Run runs the operators until the context ends. It then stops all of them gracefully, and
 // waits for them.
 func (h *Host) Run(ctx context.Context) error {
-	h.begin(context.WithoutCancel(ctx))
+	working := context.WithoutCancel(ctx) // of the operators, which are stopped gracefully
+	h.begin(working)
 	ticker := time.NewTicker(looking)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
 			for _, t := range h.all() {
-				t.look()
+				t.look(working)
 			}
 		case <-ctx.Done():
-			h.end()
+			h.end(working)
 			return nil
 		}
 	}
@@ -151,17 +152,17 @@ func (h *Host) begin(ctx context.Context) {
 	h.ctx = ctx
 	h.mu.Unlock()
 	for _, t := range h.all() {
-		t.kick()
+		t.start(ctx)
 	}
 }
 
 // end stops all operators at the same time, and waits for them.
-func (h *Host) end() {
+func (h *Host) end(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
 	for _, t := range h.all() {
-		t.shut()
+		t.shut(ctx)
 	}
 	h.workers.Wait()
 }

@@ -114,12 +114,12 @@ func (t *tenant) remove() {
 }
 
 // shut stops the operator for ever, because the host ends.
-func (t *tenant) shut() {
+func (t *tenant) shut(ctx context.Context) {
 	t.mu.Lock()
 	t.shutoff = true
 	t.interrupt(true)
 	t.mu.Unlock()
-	t.kick()
+	t.start(ctx)
 }
 
 func (t *tenant) interrupt(changed bool) {
@@ -134,7 +134,7 @@ func (t *tenant) isRemoved() bool {
 	return t.removed
 }
 
-// kick lets the goroutine look at the tenant.
+// kick lets the goroutine look at the tenant, for timers, which have no context.
 func (t *tenant) kick() {
 	t.host.mu.Lock()
 	ctx := t.host.running()
@@ -378,11 +378,11 @@ func (t *tenant) stopTimer() {
 }
 
 // look reports problems of the operator's streams, if there is an operator.
-func (t *tenant) look() {
+func (t *tenant) look(ctx context.Context) {
 	t.mu.Lock()
 	busy := t.working
 	t.mu.Unlock()
 	if !busy && t.report.isServing() {
-		t.kick()
+		t.start(ctx)
 	}
 }

@@ -30,9 +30,10 @@ const maxNote = 1000
 // writer writes the statuses of objects. For each object it writes the newest one only, and
 // none that the object has.
 type writer struct {
-	client dynamic.Interface
-	log    zerolog.Logger
-	queue  chan struct{} // has a token when an object may be pending
+	patch func(ctx context.Context, key hosting.Key, patch []byte) error                      // of a status
+	post  func(ctx context.Context, namespace string, event *unstructured.Unstructured) error // of an event
+	log   zerolog.Logger
+	queue chan struct{} // has a token when an object may be pending
 
 	mu      sync.Mutex // guards objects
 	objects map[hosting.Key]*object
@@ -48,8 +49,20 @@ type object struct {
 }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
-	return &writer{client: client, log: log, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+	w := &writer{log: log, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
+	w.patch = func(ctx context.Context, key hosting.Key, patch []byte) error {
+		_, err := client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
+		return err
+	}
+	w.post = func(ctx context.Context, namespace string, event *unstructured.Unstructured) error {
+		_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
+		return err
+	}
+	return w
 }
+
+// fieldManager owns the fields that a host writes.
+const fieldManager = "kopf-serve"
 
 // observed notes the status that the server has.
 func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
@@ -143,7 +156,7 @@ func (w *writer) writeOne(ctx context.Context) bool {
 	}
 	err := w.write(ctx, key, o.uid, status)
 	if err == nil {
-		w.post(ctx, key, o, status)
+		w.announce(ctx, key, o, status)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -185,13 +198,12 @@ func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status 
 	if err != nil {
 		return fmt.Errorf("the status of %s: %w", key, err)
 	}
-	_, err = w.client.Resource(resource(key.Kind)).Namespace(key.Namespace).Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kopf-serve"}, "status")
-	return err
+	return w.patch(ctx, key, patch)
 }
 
-// post posts an event if the reason of the condition Ready has changed. Events are lost if
+// announce posts an event if the reason of the condition Ready has changed. Events are lost if
 // they cannot be posted: the status tells the same.
-func (w *writer) post(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
+func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
 	before, now := o.present.Find(api.Ready), status.Find(api.Ready)
 	if now == nil || now.Reason == "Loading" || before != nil && reflect.DeepEqual([2]string{string(before.Status), before.Reason}, [2]string{string(now.Status), now.Reason}) {
 		return
@@ -210,8 +222,7 @@ func (w *writer) post(ctx context.Context, key hosting.Key, o *object, status *a
 		"firstTimestamp": at.Format(time.RFC3339), "lastTimestamp": at.Format(time.RFC3339), "count": int64(1),
 		"source": map[string]any{"component": "kopf"}, "reportingComponent": "kopf.dev/serve",
 	}}
-	events := schema.GroupVersionResource{Version: "v1", Resource: "events"}
-	if _, err := w.client.Resource(events).Namespace(namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+	if err := w.post(ctx, namespace, event); err != nil && ctx.Err() == nil {
 		w.log.Warn().Err(err).Str("operator", key.String()).Msg("An event cannot be posted.")
 	}
 }

@@ -73,7 +73,7 @@ func (h *hosting) account(t *testing.T, name, resource, verbs string) {
 func (s space) as(t *testing.T, account string) *rest.Config {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
-	object, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).(dynamic.ResourceInterface).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
+	object, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
 	if err != nil {
 		t.Fatal(err)
 	}

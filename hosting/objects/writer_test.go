@@ -1,0 +1,155 @@
+package objects
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// requests keeps what a writer sends.
+type requests struct {
+	mu       sync.Mutex // guards all below
+	statuses []string   // patches
+	events   []string   // reasons
+	fail     error      // of the next patches
+}
+
+func (r *requests) patched(_ context.Context, _ hosting.Key, patch []byte) error {
+	r.mu.Lock()
+	r.statuses = append(r.statuses, string(patch))
+	fail := r.fail
+	r.mu.Unlock()
+	time.Sleep(time.Second)
+	return fail
+}
+
+func (r *requests) created(_ context.Context, _ string, event *unstructured.Unstructured) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, fmt.Sprint(event.Object["type"], " ", event.Object["reason"]))
+	return nil
+}
+
+// sent returns what was sent so far.
+func (r *requests) sent() (statuses, events []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.statuses), slices.Clone(r.events)
+}
+
+// written runs a writer in the bubble of a test.
+func written(t *testing.T) (*writer, *requests) {
+	t.Helper()
+	r := &requests{}
+	w := newWriter(nil, zerolog.Nop())
+	w.patch, w.post = r.patched, r.created
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { // Waited for by the clean-up.
+		defer close(done)
+		w.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return w, r
+}
+
+var key = hosting.Key{Kind: api.Namespaced, Namespace: "ns", Name: "a"}
+
+// status has the condition Ready with a reason.
+func status(reason string, generation int64) *api.Status {
+	s := &api.Status{ObservedGeneration: generation, Conditions: []api.Condition{{Type: api.Ready, Status: api.False, Reason: reason, Message: "m"}}}
+	if reason == "Serving" {
+		s.Conditions[0].Status, s.Module = api.True, "m@digest"
+	}
+	return s
+}
+
+// TestStatusesAreWrittenOnce: equal ones are not, and of several only the newest one is. Each
+// change of the reason has an event.
+func TestStatusesAreWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		w.want(key, status("Serving", 1)) // of an object that is unknown
+		synctest.Wait()
+		w.observed(key, "u", nil)
+		for i := range int64(100) {
+			w.want(key, status("Serving", i))
+			synctest.Wait() // the first one is being written
+		}
+		time.Sleep(time.Minute)
+		w.observed(key, "u", status("Serving", 99)) // the watch returns our own write
+		w.want(key, status("Serving", 99))
+		time.Sleep(time.Minute)
+		statuses, events := r.sent()
+		if len(statuses) != 2 || len(events) != 1 || events[0] != "Normal Serving" {
+			t.Fatalf("written %q, posted %q", statuses, events)
+		}
+		var patch struct {
+			Metadata map[string]any
+			Status   map[string]any
+		}
+		if err := json.Unmarshal([]byte(statuses[1]), &patch); err != nil {
+			t.Fatal(err)
+		}
+		if absent, named := patch.Status["digest"]; patch.Metadata["uid"] != "u" || patch.Status["observedGeneration"] != 99.0 || absent != nil || !named {
+			t.Errorf("patch %s", statuses[1])
+		}
+		w.want(key, status("Ended", 99))
+		time.Sleep(time.Minute)
+		if statuses, events := r.sent(); len(statuses) != 3 || len(events) != 2 {
+			t.Errorf("written %d times, posted %q", len(statuses), events)
+		}
+	})
+}
+
+// TestFailedWritesAreRepeated: until the newest status is written. The status of an object
+// that is gone, or that another one has replaced, is dropped.
+func TestFailedWritesAreRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		w.observed(key, "u", nil)
+		set := func(err error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.fail, r.statuses = err, nil
+		}
+		set(errors.New("no connection"))
+		w.want(key, status("Serving", 1))
+		time.Sleep(8 * time.Second) // after 0, 2 and 5 seconds; the next one is after 10
+		if statuses, _ := r.sent(); len(statuses) != 3 {
+			t.Errorf("%d attempts", len(statuses))
+		}
+		set(nil)
+		time.Sleep(time.Hour)
+		if statuses, _ := r.sent(); len(statuses) != 1 {
+			t.Errorf("%d attempts after the connection is back", len(statuses))
+		}
+		for _, gone := range []error{
+			apierrors.NewNotFound(resource(key.Kind).GroupResource(), "a"),
+			apierrors.NewConflict(resource(key.Kind).GroupResource(), "a", errors.New("another uid")),
+		} {
+			set(gone)
+			w.want(key, status("Ended", 2))
+			time.Sleep(time.Hour)
+			if statuses, _ := r.sent(); len(statuses) != 1 {
+				t.Errorf("%v: %d attempts", gone, len(statuses))
+			}
+		}
+	})
+}
