@@ -153,6 +153,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	modules := &fetcher{registryOptions: o.registryOptions, verify: &o.verificationOptions, registries: o.registries}
+	if base.Watches, err = operator.ShareWatches(ctx, operator.WatchesOptions{Log: log}); err != nil {
+		return err
+	}
 	serving := hosting.New(hosting.Options{
 		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log,
 	})

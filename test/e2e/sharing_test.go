@@ -31,7 +31,7 @@ type sharers struct {
 
 func (s space) sharers(t *testing.T) *sharers {
 	t.Helper()
-	watches, err := operator.ShareWatches(t.Context(), operator.WatchesOptions{Login: s.as(s.RESTConfig()), Log: zerolog.New(zerolog.NewTestWriter(t))})
+	watches, err := operator.ShareWatches(t.Context(), operator.WatchesOptions{Login: s.login(s.RESTConfig()), Log: zerolog.New(zerolog.NewTestWriter(t))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// as returns a login with a configuration.
-func (s space) as(config *rest.Config) func(context.Context) (*credentials.Info, error) {
+// login returns a login with a configuration.
+func (s space) login(config *rest.Config) func(context.Context) (*credentials.Info, error) {
 	return func(context.Context) (*credentials.Info, error) {
 		return &credentials.Info{Config: config, DefaultNamespace: s.namespace}, nil
 	}
@@ -67,7 +67,7 @@ func (s space) as(config *rest.Config) func(context.Context) (*credentials.Info,
 func (s *sharers) run(t *testing.T, name string, config *rest.Config) {
 	t.Helper()
 	o := operator.Options{
-		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.as(config), Watches: s.watches, Log: zerolog.New(s.log),
+		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.login(config), Watches: s.watches, Log: zerolog.New(s.log),
 		Guests: []guests.Guest{native{name, func(object string, _ guests.Env) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
