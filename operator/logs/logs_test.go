@@ -36,6 +36,10 @@ func TestTextFormats(t *testing.T) {
 		{"plain", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Info().Msg("hello") }, "hello\n"},
 		{"plain, about an object", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Info().Object("object", ref{"ns", "n"}).Msg("hello") }, "[ns/n] hello\n"},
 		{"about a cluster-scoped object", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Info().Object("object", ref{"", "n"}).Msg("hello") }, "[n] hello\n"},
+		{"of one of several operators", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) {
+			l = l.With().Str("operator", "WasmOperator ns/a").Logger()
+			l.Info().Object("object", ref{"ns", "n"}).Str("operator", "forged\n").Msg("hello")
+		}, "WasmOperator ns/a: [ns/n] hello\n"},
 		{"without prefixes", logs.Options{Format: logs.Plain, Prefix: &no}, func(l zerolog.Logger) { l.Info().Object("object", ref{"ns", "n"}).Msg("hello") }, "hello\n"},
 		{"another key", logs.Options{Format: logs.Plain, RefKey: "k8s"}, func(l zerolog.Logger) { l.Info().Object("k8s", ref{"ns", "n"}).Msg("hello") }, "[ns/n] hello\n"},
 		{"an error", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Error().Err(errBoo{}).Msg("hello") }, "hello: boo\n"},

@@ -90,7 +90,13 @@ func named(object *unstructured.Unstructured, name string) *unstructured.Unstruc
 // serve starts `kopf serve` as the account of the host.
 func (h *hosting) serve(t *testing.T, args ...string) {
 	t.Helper()
-	config := h.as(t, "host")
+	h.process = h.operate(t, []string{h.kubeconfig(t, "host")}, append([]string{"serve", "--verbose", "--allow-registry", h.registry.Ref("x").Registry}, args...)...)
+}
+
+// kubeconfig is the variable with the kubeconfig of a service account.
+func (h *hosting) kubeconfig(t *testing.T, account string) string {
+	t.Helper()
+	config := h.as(t, account)
 	file := clientcmdapi.NewConfig()
 	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}
 	file.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
@@ -99,7 +105,7 @@ func (h *hosting) serve(t *testing.T, args ...string) {
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		t.Fatal(err)
 	}
-	h.process = h.operate(t, []string{"KUBECONFIG=" + path}, append([]string{"serve", "--verbose", "--allow-registry", h.registry.Ref("x").Registry}, args...)...)
+	return "KUBECONFIG=" + path
 }
 
 // pack puts a module into the registry.
@@ -339,6 +345,16 @@ func TestAuthorsMustBeAllowedToImpersonate(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestHostsWithoutRights: the error names what is missing, and the command that adds it.
+func TestHostsWithoutRights(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	got := kopf(t, []string{h.kubeconfig(t, "tenant")}, "serve", "-n", h.namespace)
+	if got.code != 1 || !strings.Contains(got.stderr, "the host may not list the resource wasmoperators.hosting.kopf.dev: run: kopf serve --install | kubectl apply -f -") {
+		t.Errorf("exit code %d: %s", got.code, got.stderr)
 	}
 }
 

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// TestModulesOfDeclarations: what a declaration of a cluster can name, and what it cannot.
+func TestModulesOfDeclarations(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	registry := ocitest.New(t)
+	registry.Pack(t, "v1", []byte("\x00asm\x01\x00\x00\x00"))
+	here := registry.Ref("v1")
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	f := &fetcher{verify: &verificationOptions{}, registries: []string{here.Registry}}
+	secret := map[string][]byte{".dockerconfigjson": []byte(`{"auths":{}}`)}
+	tests := []struct {
+		name, module string
+		keys         []string
+		secrets      []map[string][]byte
+		of           api.ConditionType
+		reason, says string
+	}{
+		{"an allowed registry", here.String(), nil, []map[string][]byte{secret}, "", "", ""},
+		{"a missing tag", registry.Ref("v2").String(), nil, nil, api.Resolved, "ModuleMissing", "some/operator:v2"},
+		{"a file", "/etc/passwd", nil, nil, api.Resolved, "ModuleNotAllowed", "spec.module: "},
+		{"the host's machine", "oci://localhost/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "--allow-registry"},
+		{"an address", "oci://169.254.169.254/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "--allow-registry"},
+		{"another port", "oci://ghcr.io:8080/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "--allow-registry"},
+		{"another registry", "oci://ghcr.io/me/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "does not ask the registry ghcr.io"},
+		{"no signature", here.String(), []string{string(public)}, nil, api.Verified, "Unsigned", here.Repository},
+		{"no key", here.String(), []string{"nonsense"}, nil, api.Accepted, "InvalidSpec", "spec.verification.keys[0]"},
+		{"another secret", here.String(), nil, []map[string][]byte{{"password": nil}}, api.Resolved, "PullSecretInvalid", "kubernetes.io/dockerconfigjson"},
+	}
+	for _, tt := range tests {
+		d := &hosting.Declaration{Spec: api.Spec{Module: tt.module}}
+		if tt.keys != nil {
+			d.Spec.Verification = &api.Verification{Keys: tt.keys}
+		}
+		got, err := f.fetch(t.Context(), d, tt.secrets)
+		var refusal *hosting.Refusal
+		switch {
+		case tt.reason == "" && err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.reason == "":
+			if _, wasm, err := got.Open(context.WithoutCancel(t.Context()), ""); err != nil || len(wasm) != 8 || got.Signed || !strings.Contains(got.Artifact, "@sha256:") {
+				t.Errorf("%s: %+v, %v", tt.name, got, err)
+			}
+		case !errors.As(err, &refusal) || refusal.Condition != tt.of || refusal.Reason != tt.reason || !strings.Contains(err.Error(), tt.says):
+			t.Errorf("%s: %+v", tt.name, refusal)
+		}
+	}
+}
