@@ -47,15 +47,14 @@ func Ensure(obj Object, path Path, value any) error {
 		return ErrRoot
 	}
 	for _, key := range path[:len(path)-1] {
-		next, ok := obj[key]
+		if _, ok := obj[key]; !ok {
+			obj[key] = Object{}
+		}
+		next, ok := own(obj, key).(Object)
 		if !ok {
-			next = Object{}
-			obj[key] = next
+			return fmt.Errorf("%w: %s holds %s, so %q cannot be set", ErrNotObject, key, kindOf(obj[key]), path)
 		}
-		next = own(obj, key)
-		if obj, ok = next.(Object); !ok {
-			return fmt.Errorf("%w: %s holds %s, so %q cannot be set", ErrNotObject, key, kindOf(next), path)
-		}
+		obj = next
 	}
 	obj[path[len(path)-1]] = value
 	return nil
