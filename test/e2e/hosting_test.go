@@ -70,14 +70,14 @@ func (h *hosting) account(t *testing.T, name, resource, verbs string) {
 }
 
 // as makes the credentials of a service account.
-func (s space) as(t *testing.T, account string) *rest.Config {
+func (h *hosting) as(t *testing.T, account string) *rest.Config {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
-	object, err := s.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
+	object, err := h.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(s.RESTConfig())
+	config := rest.AnonymousClientConfig(h.RESTConfig())
 	config.BearerToken, _, _ = unstructured.NestedString(object.Object, "status", "token")
 	return config
 }
