@@ -77,9 +77,9 @@ func decode(data []byte, written bool) (*Operator, error) {
 		err = errors.Join(err, json.UnmarshalCaseSensitivePreserveInts(s.Metadata, &o.Metadata))
 	}
 	if len(s.Status) > 0 && json.UnmarshalCaseSensitivePreserveInts(s.Status, &o.Status) != nil {
-		o.Status = nil // an earlier host wrote it, or somebody else: it is written again
+		o.Status = nil // an earlier host or another program wrote it: the host writes it again
 	}
-	return o, err // also with an error, because it says whom the error is about
+	return o, err // also with an error, to name the object of the error
 }
 
 // strict decodes JSON. It refuses unknown and repeated fields.

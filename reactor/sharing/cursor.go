@@ -22,7 +22,7 @@ type cursor struct {
 	from string // the version that it continues from; empty: all events are later
 }
 
-// Next returns the next event, as soon as it is there.
+// Next waits for the next event, and returns it.
 //
 // Errors: io.EOF when the connection has ended, the log has passed the subscriber by, or its
 // account may no longer see the objects; watching.ErrExpired; those of the connection.

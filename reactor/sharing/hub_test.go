@@ -188,7 +188,7 @@ func TestExpiryListsAgain(t *testing.T) {
 	})
 }
 
-// After the end of a connection, all continue over a new one, and nobody lists.
+// After the end of a connection, all subscribers continue over a new one, without a listing.
 func TestDisconnectsNeedNoListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -344,7 +344,7 @@ func TestFailingQuestionsAboutRights(t *testing.T) {
 		}
 		time.Sleep(recheck)
 		if r.holds(t.Context()) {
-			t.Error("a right that nobody confirms holds for ever")
+			t.Error("a right holds for ever without a confirmation")
 		}
 	})
 }
