@@ -14,6 +14,10 @@ func TestCredentialsOfConfigs(t *testing.T) {
 		[]byte(`{"credsStore":"evil","credHelpers":{"ghcr.io":"evil"}}`),
 		[]byte(`{"auths":{"ghcr.io":{"auth":"YTox"},"ghcr.io/team":{"auth":"YToy"}}}`),
 	}
+	hub := [][]byte{[]byte(`{"auths":{"https://index.docker.io/v1/":{"auth":"YToz"}}}`)}
+	if got, err := New(Options{Configs: hub}).credentials(Reference{Registry: "docker.io", Repository: "team/op"})(t.Context(), "registry-1.docker.io"); err != nil || got.Password != "3" {
+		t.Errorf("Docker Hub: %v, %v", got, err)
+	}
 	r := Reference{Registry: "ghcr.io", Repository: "team/op", Tag: "v1"}
 	tests := []struct {
 		name    string

@@ -41,21 +41,55 @@ func (c *Client) credentials(r Reference) auth.CredentialFunc {
 // registry, from the first configuration that has some.
 func fromConfigs(ctx context.Context, configs [][]byte, r Reference) (auth.Credential, error) {
 	for _, config := range configs {
-		store, err := credentials.NewMemoryStoreFromDockerConfig(config)
+		found, err := fromConfig(ctx, config, r)
 		if err != nil {
 			return auth.EmptyCredential, fmt.Errorf("%w: %w", errCredentials, err)
 		}
-		keys := []string{credentials.ServerAddressFromRegistry(r.Registry)}
-		for key := r.Registry + "/" + r.Repository; strings.Contains(key, "/"); key = key[:strings.LastIndex(key, "/")] {
-			keys = append(keys, key)
-		}
-		for _, key := range append(keys[1:], keys[0]) {
-			if found, err := store.Get(ctx, key); err != nil || found != auth.EmptyCredential {
-				return found, err
-			}
+		if found != auth.EmptyCredential {
+			return found, nil
 		}
 	}
 	return auth.EmptyCredential, nil
+}
+
+// fromConfig looks into one configuration. The library reads the chosen entry only: it would
+// mix up the entries of several paths of one registry.
+func fromConfig(ctx context.Context, config []byte, r Reference) (auth.Credential, error) {
+	var known struct {
+		Auths map[string]json.RawMessage `json:"auths"`
+	}
+	if err := json.Unmarshal(config, &known); err != nil {
+		return auth.EmptyCredential, err
+	}
+	const chosen = "chosen"
+	server := credentials.ServerAddressFromRegistry(r.Registry)
+	for _, key := range append(keysOf(r), server, "https://"+r.Registry, "https://"+r.Registry+"/v1/", "https://"+r.Registry+"/v2/") {
+		entry, ok := known.Auths[key]
+		if !ok {
+			continue
+		}
+		only, err := json.Marshal(map[string]any{"auths": map[string]any{chosen: entry}})
+		if err != nil {
+			return auth.EmptyCredential, err
+		}
+		store, err := credentials.NewMemoryStoreFromDockerConfig(only)
+		if err != nil {
+			return auth.EmptyCredential, err
+		}
+		if found, err := store.Get(ctx, chosen); err != nil || found != auth.EmptyCredential {
+			return found, err
+		}
+	}
+	return auth.EmptyCredential, nil
+}
+
+// keysOf lists the repository and the paths above it, the longest first (a feature of Podman).
+func keysOf(r Reference) []string {
+	var keys []string
+	for key := r.Registry + "/" + r.Repository; strings.Contains(key, "/"); key = key[:strings.LastIndex(key, "/")] {
+		keys = append(keys, key)
+	}
+	return append(keys, r.Registry)
 }
 
 // errCredentials wraps errors about files and helpers with credentials.
@@ -114,7 +148,7 @@ func lookUp(ctx context.Context, file configFile, r Reference) (auth.Credential,
 	if err != nil {
 		return auth.EmptyCredential, err
 	}
-	for key := r.Registry + "/" + r.Repository; strings.Contains(key, "/"); key = key[:strings.LastIndex(key, "/")] {
+	for _, key := range keysOf(r) {
 		if known.Auths[key] == nil && known.Helpers[key] == "" {
 			continue
 		}
