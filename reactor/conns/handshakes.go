@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Secure accepts TLS connections within the limits. Handshakes compute on half of the
-// processors at most, so that a flood of them leaves the other half to requests.
+// Secure accepts TLS connections within the limits. At most one handshake computes for each
+// processor, so that a flood of them is no queue of a thousand computations before requests.
 //
 // # Guarantees
 //
@@ -22,7 +22,7 @@ import (
 //   - Within each of both groups, the addresses take turns.
 //   - A handshake that waits for more than handshakeTimeout fails.
 func (b *Bounds) Secure(l net.Listener, config *tls.Config) net.Listener {
-	b.handshakes.free = max(1, runtime.GOMAXPROCS(0)/2)
+	b.handshakes.free = runtime.GOMAXPROCS(0)
 	config = config.Clone()
 	own := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
