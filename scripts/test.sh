@@ -54,14 +54,18 @@ gotest() (
 	CGO_ENABLED=0 go test -timeout 30m -json "$@" | "$tally"
 )
 
-# host: the packages of the root module, except the vectors, which have a step of their own.
+# host: the packages of the root module, except the vectors, which have a step of their own. The end-to-end tests take
+# longest and mostly wait, so they come first, and the other packages run beside them.
 host() {
 	local package packages=()
 	while read -r package; do
 		if [ "$package" != test/vectors ] && wanted "$package"; then
 			packages+=("./$package")
 		fi
-	done < <(go list ./... | sed 's|^github.com/kopf-wasm/kopf/||')
+	done < <(
+		echo test/e2e
+		go list ./... | sed 's|^github.com/kopf-wasm/kopf/||' | grep -vx test/e2e
+	)
 	[ ${#packages[@]} = 0 ] || run "the host" gotest . "${packages[@]}"
 }
 

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -87,14 +86,7 @@ func TestConversionExample(t *testing.T) {
 
 func conversionExample(t *testing.T, language string) {
 	s := newSpace(t)
-	t.Cleanup(func() { // after the operator's end, no other server answers there
-		none := []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
-		_, err := s.Dynamic().Resource(definitionsResource).Patch(
-			context.Background(), "databases.data.example.com", types.MergePatchType, none, metav1.PatchOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	s.unconverted(t, "databases.data.example.com")
 	s.runExample(t, "18-conversion", language)
 	databases := s.client(schema.GroupVersionResource{Group: "data.example.com", Version: "v2", Resource: "databases"})
 	s.eventually(t, func() error {

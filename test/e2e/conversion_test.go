@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -39,6 +41,7 @@ func (s space) converted(t *testing.T) versioned {
 	t.Helper()
 	o := s.admission(t, options{config: map[string]string{"handlers": "versions"}})
 	s.Apply(t, fmt.Sprintf(versionsDefinition, o.config["group"]))
+	s.unconverted(t, "widgets."+o.config["group"])
 	v := versioned{widgets{s.start(t, o), o.config["group"]}}
 	v.eventually(t, func() error {
 		object, err := v.Dynamic().Resource(definitionsResource).Get(t.Context(), "widgets."+v.group, metav1.GetOptions{})
@@ -63,6 +66,19 @@ func (s space) converted(t *testing.T) versioned {
 		return nil
 	})
 	return v
+}
+
+// unconverted ends the conversions of a resource when the operator has ended. As long as the API server asks a server
+// that is gone, it cannot list the resource, and the controllers of the cluster can delete no namespace at all.
+func (s space) unconverted(t *testing.T, definition string) {
+	t.Helper()
+	t.Cleanup(func() {
+		none := []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
+		_, err := s.Dynamic().Resource(definitionsResource).Patch(context.Background(), definition, types.MergePatchType, none, metav1.PatchOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func (v versioned) in(version string) dynamic.ResourceInterface {

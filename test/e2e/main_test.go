@@ -15,7 +15,7 @@ import (
 
 // parallel is how many tests run at once, on whatever number of cores: most of
 // the time they wait.
-const parallel = "6"
+const parallel = "10"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", parallel); err != nil { // the command line still wins
