@@ -43,6 +43,12 @@ type Declaration struct {
 	Reported *api.Status
 }
 
+// Sink receives declarations. A Host is one.
+type Sink interface {
+	Declare(d Declaration)
+	Remove(key Key)
+}
+
 // Account returns the service account of the declaration.
 func (d *Declaration) Account() Account {
 	namespace := d.Key.Namespace

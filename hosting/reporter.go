@@ -137,10 +137,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	}
 	r.update(d, func(s *api.Status) {
 		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
-		s.Resources = nil
-		if len(facts.Resources) > 0 {
-			s.Resources = facts.Resources
-		}
+		s.Resources = facts.Resources
 	}, findings...)
 }
 

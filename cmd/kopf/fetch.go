@@ -36,7 +36,7 @@ type fetcher struct {
 }
 
 func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []map[string][]byte) (*hosting.Fetched, error) {
-	if d.Local != "" && !oci.IsReference(d.Spec.Module) {
+	if d.Local != "" && !d.Spec.IsArtifact() {
 		return f.file(d)
 	}
 	r, err := oci.Parse(d.Spec.Module)

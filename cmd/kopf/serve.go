@@ -117,9 +117,9 @@ func (o *serveOptions) setDirectory(args []string) error {
 	return err
 }
 
-// source is where declarations come from.
+// source is where declarations come from, and where their status is reported.
 type source interface {
-	Run(ctx context.Context, to *hosting.Host) error
+	Run(ctx context.Context, to hosting.Sink) error
 	Report(key hosting.Key, status *api.Status)
 }
 
@@ -193,25 +193,14 @@ func (o *serveOptions) check(stdout io.Writer) error {
 // source creates the source, and checks that the cluster is prepared.
 func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zerolog.Logger) (source, error) {
 	if o.dir != "" {
-		return ofFolder{folder.New(o.dir, log)}, nil
+		return folder.New(o.dir, log), nil
 	}
 	s, err := objects.New(objects.Options{Config: config, Namespaces: o.namespaces, Log: log})
 	if err == nil {
 		err = s.Check(ctx, !o.unchecked)
 	}
-	return ofCluster{s}, err
+	return s, err
 }
-
-type ofFolder struct{ *folder.Source }
-
-func (s ofFolder) Run(ctx context.Context, to *hosting.Host) error { return s.Source.Run(ctx, to) }
-
-// Report does nothing: the log tells the same.
-func (ofFolder) Report(hosting.Key, *api.Status) {}
-
-type ofCluster struct{ *objects.Source }
-
-func (s ofCluster) Run(ctx context.Context, to *hosting.Host) error { return s.Source.Run(ctx, to) }
 
 // ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig.
 func ownConfig(ctx context.Context) (*rest.Config, error) {

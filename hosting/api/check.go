@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // reference matches the references of artifacts. The schema of the
@@ -20,6 +21,9 @@ const ReferencePattern = `^(oci://)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-
 func IsReference(module string) bool {
 	return len(module) <= maxModule && reference.MatchString(module)
 }
+
+// IsArtifact reports whether the module of a manifest in a folder is an artifact, and not a file.
+func (s *Spec) IsArtifact() bool { return strings.HasPrefix(s.Module, "oci://") }
 
 // maxModule bounds the name of a module, in bytes.
 const maxModule = 1024

@@ -34,12 +34,6 @@ const (
 	maxFiles = 10_000
 )
 
-// Sink receives declarations. A hosting.Host is one.
-type Sink interface {
-	Declare(d hosting.Declaration)
-	Remove(key hosting.Key)
-}
-
 // Source reads the files *.yaml, *.yml and *.json of one folder, without those of its
 // subfolders. A file may have several documents.
 type Source struct {
@@ -59,7 +53,7 @@ func New(dir string, log zerolog.Logger) *Source {
 // Run declares what the folder has, until the context ends. A folder or a file that is
 // invalid at the first look is an error. Later, the log names it, and what was declared
 // before stays.
-func (s *Source) Run(ctx context.Context, to Sink) error {
+func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 	if err := s.look(to); err != nil {
 		return err
 	}
@@ -75,6 +69,9 @@ func (s *Source) Run(ctx context.Context, to Sink) error {
 	}
 }
 
+// Report does nothing: a folder has no status, and the log tells the same.
+func (*Source) Report(hosting.Key, *api.Status) {}
+
 // note logs problems once.
 func (s *Source) note(err error) {
 	text := fmt.Sprint(err)
@@ -85,7 +82,7 @@ func (s *Source) note(err error) {
 }
 
 // look declares what the folder has now.
-func (s *Source) look(to Sink) error {
+func (s *Source) look(to hosting.Sink) error {
 	marks := s.state()
 	if marks == s.marks {
 		return nil
@@ -134,15 +131,12 @@ func (s *Source) state() string {
 func modulesOf(all []hosting.Declaration) []string {
 	var names []string
 	for _, d := range all {
-		if !strings.HasPrefix(d.Spec.Module, scheme) {
+		if !d.Spec.IsArtifact() {
 			names = append(names, filepath.Join(d.Local, d.Spec.Module))
 		}
 	}
 	return names
 }
-
-// scheme is the prefix of modules that are artifacts.
-const scheme = "oci://"
 
 // Read reads the declarations of a folder.
 //
@@ -248,7 +242,7 @@ func declarationOf(dir string, document []byte) (*hosting.Declaration, error) {
 func generation(dir string, spec *api.Spec, document []byte) (int64, error) {
 	sum := sha256.New()
 	sum.Write(document)
-	if !strings.HasPrefix(spec.Module, scheme) {
+	if !spec.IsArtifact() {
 		if !filepath.IsLocal(spec.Module) {
 			return 0, fmt.Errorf("spec.module: %q: want a file of this folder, or a reference like oci://ghcr.io/me/operator:v1", spec.Module)
 		}

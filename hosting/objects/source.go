@@ -29,12 +29,6 @@ const (
 	lastPause  = time.Minute
 )
 
-// Sink receives declarations. A hosting.Host is one.
-type Sink interface {
-	Declare(d hosting.Declaration)
-	Remove(key hosting.Key)
-}
-
 // Options configure a source.
 type Options struct {
 	Config     *rest.Config // of the host
@@ -122,7 +116,7 @@ func (s *Source) Check(ctx context.Context, policy bool) error {
 const PolicyName = "impersonation.hosting.kopf.dev"
 
 // Run declares what the cluster has, until the context ends.
-func (s *Source) Run(ctx context.Context, to Sink) error {
+func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 	var all sync.WaitGroup // Waited for below.
 	for _, p := range s.places {
 		all.Go(func() { s.follow(ctx, p, to) })
@@ -133,7 +127,7 @@ func (s *Source) Run(ctx context.Context, to Sink) error {
 }
 
 // follow lists and watches one place. After a failure it lists again.
-func (s *Source) follow(ctx context.Context, p place, to Sink) {
+func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 	known := map[hosting.Key]bool{}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		began := time.Now()
@@ -157,7 +151,7 @@ func (s *Source) follow(ctx context.Context, p place, to Sink) {
 }
 
 // listAndWatch declares all objects, and then their changes, until a watch fails.
-func (s *Source) listAndWatch(ctx context.Context, p place, to Sink, known map[hosting.Key]bool) error {
+func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool) error {
 	list, err := p.of(s.client).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -182,7 +176,7 @@ func (s *Source) listAndWatch(ctx context.Context, p place, to Sink, known map[h
 }
 
 // watch declares changes until the watch ends. It returns the version to continue from.
-func (s *Source) watch(ctx context.Context, p place, to Sink, known map[hosting.Key]bool, version string) (string, error) {
+func (s *Source) watch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool, version string) (string, error) {
 	stream, err := p.of(s.client).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
 		return "", err
@@ -210,7 +204,7 @@ func keyOf(kind api.Kind, object *unstructured.Unstructured) hosting.Key {
 }
 
 // changed declares an object.
-func (s *Source) changed(to Sink, known map[hosting.Key]bool, kind api.Kind, object *unstructured.Unstructured) hosting.Key {
+func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.Kind, object *unstructured.Unstructured) hosting.Key {
 	key := keyOf(kind, object)
 	if object.GetDeletionTimestamp() != nil {
 		if known[key] {
@@ -239,7 +233,7 @@ func (s *Source) changed(to Sink, known map[hosting.Key]bool, kind api.Kind, obj
 	return key
 }
 
-func (s *Source) forget(to Sink, known map[hosting.Key]bool, key hosting.Key) {
+func (s *Source) forget(to hosting.Sink, known map[hosting.Key]bool, key hosting.Key) {
 	delete(known, key)
 	to.Remove(key)
 	s.written.forget(key)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // writers is how many objects are written at the same time.
@@ -205,7 +205,7 @@ func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status 
 // they cannot be posted: the status tells the same.
 func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
 	before, now := o.present.Find(api.Ready), status.Find(api.Ready)
-	if now == nil || now.Reason == "Loading" || before != nil && reflect.DeepEqual([2]string{string(before.Status), before.Reason}, [2]string{string(now.Status), now.Reason}) {
+	if now == nil || now.Reason == "Loading" || before != nil && before.Status == now.Status && before.Reason == now.Reason {
 		return
 	}
 	kind := "Normal"
@@ -218,7 +218,7 @@ func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, statu
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]any{"name": fmt.Sprintf("%.200s.%x", key.Name, at.UnixNano()), "namespace": namespace},
 		"involvedObject": map[string]any{"apiVersion": api.APIVersion, "kind": string(key.Kind), "namespace": key.Namespace, "name": key.Name, "uid": o.uid},
-		"type":           kind, "reason": now.Reason, "message": fmt.Sprintf("%."+fmt.Sprint(maxNote)+"s", now.Message),
+		"type":           kind, "reason": now.Reason, "message": legible.Short(now.Message, maxNote),
 		"firstTimestamp": at.Format(time.RFC3339), "lastTimestamp": at.Format(time.RFC3339), "count": int64(1),
 		"source": map[string]any{"component": "kopf"}, "reportingComponent": "kopf.dev/serve",
 	}}

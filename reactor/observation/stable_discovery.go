@@ -22,13 +22,10 @@ func steady(before, found []selectors.Resource, partial error) []selectors.Resou
 	for _, r := range before {
 		known[r.Key()] = r
 	}
-	all := found
-	for i, r := range found {
+	all := slices.Clone(found)
+	for i, r := range all {
 		old, ok := known[r.Key()]
 		if ok && patchable(old) && !patchable(r) && !slices.Contains(r.Verbs, "create") && slices.Contains(r.Verbs, "watch") {
-			if &all[0] == &found[0] { // found must not be changed
-				all = slices.Clone(found)
-			}
 			all[i].Verbs = old.Verbs
 		}
 	}
@@ -38,7 +35,7 @@ func steady(before, found []selectors.Resource, partial error) []selectors.Resou
 	}
 	for _, r := range before {
 		if _, ok := failed.Groups[schema.GroupVersion{Group: r.Group, Version: r.Version}]; ok {
-			all = append(all[:len(all):len(all)], r)
+			all = append(all, r)
 		}
 	}
 	return all

@@ -107,7 +107,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.once(ctx, sink)
-		normal := err == nil || errors.Is(err, ErrExpired) && s.fruitful // otherwise the version expires as soon as it is listed
+		normal := err == nil || errors.Is(err, ErrExpired) && s.fruitful // without an event in between, each listed version expires at once: a failure
 		if normal || time.Since(began) > maxBackoff {
 			backoff = 0
 		}

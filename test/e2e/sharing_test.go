@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
 var roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
@@ -24,7 +25,7 @@ var roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io
 type sharers struct {
 	space
 	watches *operator.Watches
-	log     *safeBuffer
+	log     reactortest.Output // of all operators
 
 	mu      sync.Mutex // guards handled
 	handled map[string][]string
@@ -36,25 +37,7 @@ func (s space) sharers(t *testing.T) *sharers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sharers{space: s, watches: watches, log: &safeBuffer{}, handled: map[string][]string{}}
-}
-
-// safeBuffer collects the log of several operators.
-type safeBuffer struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+	return &sharers{space: s, watches: watches, handled: map[string][]string{}}
 }
 
 // login returns a login with a configuration.
@@ -68,7 +51,7 @@ func (s space) login(config *rest.Config) func(context.Context) (*credentials.In
 func (s *sharers) run(t *testing.T, name string, config *rest.Config) {
 	t.Helper()
 	o := operator.Options{
-		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.login(config), Watches: s.watches, Log: zerolog.New(s.log),
+		Settings: apart(name), Namespaces: []string{s.namespace}, Login: s.login(config), Watches: s.watches, Log: zerolog.New(&s.log),
 		Guests: []guests.Guest{native{name, func(object string, _ guests.Env) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
