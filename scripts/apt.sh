@@ -6,6 +6,8 @@ set -eu
 cd "$(dirname "$0")/.."
 export DEBIAN_FRONTEND=noninteractive
 mkdir -p .cache
+exec 9>.cache/apt.lock # several builds may need packages at once
+flock 9
 if [ -z "$(find .cache/apt-updated -mmin -1440 2>/dev/null)" ]; then
 	apt-get update -o DPkg::Lock::Timeout=600 </dev/null >/dev/null
 	touch .cache/apt-updated
