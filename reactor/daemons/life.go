@@ -79,6 +79,10 @@ func (b *life) live(ctx context.Context, next phase) {
 	}
 }
 
+// patchNotice is how long the event of a daemon's last patch may take until the worker of the
+// object is woken without it.
+const patchNotice = time.Second
+
 // end ends a life.
 func (b *life) end() {
 	asked := b.stopper.IsSet()
@@ -88,8 +92,11 @@ func (b *life) end() {
 	b.memory.ended(b.daemon, failed)
 	b.stopper.Set(abi.StopDone)
 	close(b.done)
-	if asked && !b.patched {
-		b.nudge() // the worker checks whether the daemon has ended
+	switch { // the worker checks whether the daemon has ended
+	case asked && b.patched: // the event of the patch does that, too, unless it came before the end
+		time.AfterFunc(patchNotice, b.nudge)
+	case asked:
+		b.nudge()
 	}
 	b.kill() // releases the context
 	b.engine.Generation.Release()

@@ -41,6 +41,39 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 	}
 }
 
+// The worker of an object that is deleted learns that a stopped daemon has ended, also if the event of the daemon's last
+// patch came before the end. A daemon that ends by itself wakes it by its patch alone.
+func TestStoppedDaemonWakesTheWorker(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		stopped, patched bool
+		want             time.Duration // until the worker is woken; negative: never
+	}{
+		{"stopped", true, false, 0},
+		{"stopped, with a last patch", true, true, patchNotice},
+		{"by itself", false, false, -1},
+		{"by itself, with a last patch", false, true, -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{}, string(reactortest.NewObject(1)))
+				b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
+				ended, woken := time.Now(), time.Duration(-1)
+				b.nudge, b.patched = func() { woken = time.Since(ended) }, tt.patched
+				if tt.stopped {
+					b.stopper.Set(abi.StopDaemonSignalled)
+				}
+				b.end()
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if woken != tt.want {
+					t.Errorf("the worker is woken after %v, want %v", woken, tt.want)
+				}
+			})
+		})
+	}
+}
+
 // A daemon that ends by itself while its filters are matched is not started again. A
 // daemon that was stopped is.
 func TestEndWhileFiltersAreMatched(t *testing.T) {
