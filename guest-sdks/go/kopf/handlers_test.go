@@ -57,6 +57,29 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A handler of a field gets that part of the old state, of the new state, and of the difference.
+func TestFieldOfAFixture(t *testing.T) {
+	old := kopf.Map{"spec": kopf.Map{"size": 4, "name": "a"}}
+	for _, tt := range []struct {
+		field []string
+		want  string
+	}{
+		{[]string{"spec", "size"}, "4 to 5: change [] 4 5; "},
+		{[]string{"spec"}, "map[name:a size:4] to map[size:5]: remove [name] a <nil>; change [size] 4 5; "},
+		{[]string{"spec", "other"}, "<nil> to <nil>: "},
+		{[]string{"spec", "size", "deeper"}, "<nil> to <nil>: "},
+	} {
+		c := kopftest.New(t).Change(kopftest.Fixture{Body: body, Old: old, Field: tt.field})
+		got := fmt.Sprintf("%v to %v: ", c.Old.Any(), c.New.Any())
+		for _, d := range c.Diff() {
+			got += fmt.Sprintf("%s %v %v %v; ", d.Op, d.Path, d.Old.Any(), d.New.Any())
+		}
+		if got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.field, got, tt.want)
+		}
+	}
+}
+
 func TestObjectWithoutAnything(t *testing.T) {
 	c := kopftest.New(t).Change(kopftest.Fixture{Body: kopf.Map{}})
 	if c.Name != "" || c.Namespace != "" || c.UID != "" || c.Spec.Exists() || c.Labels.Len() != 0 || len(c.Spec.Map()) != 0 {

@@ -22,9 +22,9 @@ type Fixture struct {
 	Body     any // the object: a map, a struct, or a JSON text ([]byte)
 	Resource kopf.ResourceInfo
 
-	Reason   string // create by default, update if there is an old state
-	Old, New any    // by default, nothing and what matters of the body
-	Field    []string
+	Reason   string   // create by default, update if there is an old state
+	Old, New any      // whole states; by default, nothing and what matters of the body
+	Field    []string // the handler gets this part of the states; empty: all
 
 	EventType string // of events; "" in the initial listing
 	Raw       any    // the whole event
@@ -135,10 +135,21 @@ func (h *Host) segmentsOf(f Fixture, t *guest.Task) map[int][]byte {
 	if newer == nil && t.Body != nil && t.Call.Reason != kopf.ReasonDelete {
 		newer = essence(kopf.JSON(t.Body).Map())
 	}
-	before, after := h.encode(older), h.encode(newer)
-	segments[abi.TagOld], segments[abi.TagNew] = before, after
-	segments[abi.TagDiff] = h.encode(diff(kopf.JSON(before).Any(), kopf.JSON(after).Any(), nil))
+	before, after := h.part(older, f.Field), h.part(newer, f.Field)
+	segments[abi.TagOld], segments[abi.TagNew] = h.encode(before), h.encode(after)
+	segments[abi.TagDiff] = h.encode(diff(before, after, nil))
 	return segments
+}
+
+// part is the value of a field of a state; nil without it.
+func (h *Host) part(state any, field []string) any {
+	h.tb.Helper()
+	value := kopf.JSON(h.encode(state)).Any()
+	for _, key := range field {
+		object, _ := value.(map[string]any)
+		value = object[key]
+	}
+	return value
 }
 
 // encode is a value as JSON; bytes are JSON already.
