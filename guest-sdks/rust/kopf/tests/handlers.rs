@@ -74,6 +74,18 @@ fn differences() {
 }
 
 #[test]
+fn a_field_narrows_the_states() {
+    let old = json!({"spec": {"size": 4}});
+    for (field, want) in [("spec.size", json!([4, 5, 1])), ("spec.other", json!([null, null, 0]))] {
+        let outcome = Fixture::new(body()).old(old.clone()).field(field).run(async |c: Change| {
+            let changes = c.diff().len();
+            Ok::<_, Error>(json!([c.old, c.new, changes]))
+        });
+        assert_eq!(outcome.result, want);
+    }
+}
+
+#[test]
 fn errors_keep_their_meaning() {
     let run = |kind: &'static str| {
         Fixture::new(body()).run(async move |c: Change| -> kopf::Result {

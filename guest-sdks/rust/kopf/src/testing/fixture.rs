@@ -104,19 +104,19 @@ impl Fixture {
         self
     }
 
-    /// The last handled state, or the value of the field before.
+    /// The whole last handled state.
     pub fn old(mut self, old: impl Serialize) -> Fixture {
         self.old = encode(old);
         self
     }
 
-    /// The current state, or the value of the field now; by default, what matters of the body.
+    /// The whole current state; by default, what matters of the body.
     pub fn new_value(mut self, new: impl Serialize) -> Fixture {
         self.new = Some(encode(new));
         self
     }
 
-    /// The field that the old and the new value are of.
+    /// The handler gets this part of the old and the new state.
     pub fn field(mut self, path: impl crate::FieldPath) -> Fixture {
         self.call.field = path.keys();
         self
@@ -254,8 +254,9 @@ impl Fixture {
             (None, Some(body)) if self.call.reason.as_deref() != Some("delete") => diff::essence(body),
             _ => Value::Null,
         };
-        state.segments.insert(tag::DIFF, diff::diff(&self.old, &new));
-        state.segments.insert(tag::OLD, self.old.clone());
+        let (old, new) = (part(self.old.clone(), &self.call.field), part(new, &self.call.field));
+        state.segments.insert(tag::DIFF, diff::diff(&old, &new));
+        state.segments.insert(tag::OLD, old);
         state.segments.insert(tag::NEW, new);
         state.segments.extend(self.raw.clone().map(|raw| (tag::EVENT, raw)));
         state.segments.extend(self.body.clone().map(|body| (tag::FRESH, body)));
@@ -288,6 +289,14 @@ impl Fixture {
             ..abi::Invocation::default()
         }
     }
+}
+
+/// The value of a field of a state; null without it.
+fn part(mut state: Value, field: &[String]) -> Value {
+    for key in field {
+        state = state.get_mut(key).map_or(Value::Null, Value::take);
+    }
+    state
 }
 
 fn encode(value: impl Serialize) -> Value {
