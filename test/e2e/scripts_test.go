@@ -173,7 +173,7 @@ kopf.on.event("kopfexamples", function spy({ name, logger }) { logger.info("seen
 		"loop":      "2s",
 		"regexp":    "2s",
 		"memory":    "memory",
-		"circle":    "circular reference",
+		"circle":    "failed permanently: the result or the patch cannot be JSON: TypeError: circular reference",
 		"function":  "just a text",
 		"global":    "failed permanently: undefined,undefined,undefined,undefined,undefined",
 	} {

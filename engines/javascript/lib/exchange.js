@@ -2,7 +2,7 @@
 
 import kopf from "kopf";
 import { registration } from "kopf/declarations";
-import { failure, located } from "kopf/errors";
+import { PermanentError, failure, located, nameOf } from "kopf/errors";
 import { evaluate } from "kopf/filters";
 import { host } from "kopf/host";
 import { Kwargs } from "kopf/kwargs";
@@ -38,9 +38,10 @@ export function step(id) {
   const task = byNumber(id);
   try {
     return JSON.stringify(task.step());
-  } catch (error) { // the result cannot be written
+  } catch (error) { // a circle or a BigInt: another attempt would fail, too
     forget(id);
-    return JSON.stringify({ step: "done", error: failure(error) });
+    const reason = new PermanentError(`the result or the patch cannot be JSON: ${nameOf(error)}: ${error.message}`);
+    return JSON.stringify({ step: "done", error: failure(reason) });
   }
 }
 
