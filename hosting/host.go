@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -47,6 +48,7 @@ type instance interface {
 	Ready() <-chan struct{}
 	Problems() []string
 	Facts() operator.Facts
+	Throttles() []operator.Throttle
 }
 
 // Host runs the declared operators.
@@ -78,6 +80,7 @@ func New(o Options) *Host {
 	if o.Report == nil {
 		o.Report = func(Key, *api.Status) {}
 	}
+	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{options: o, loading: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
 }
 

@@ -30,6 +30,7 @@ type fake struct {
 	fails     chan error
 	reload    func() error
 	problems  atomic.Pointer[[]string]
+	throttles atomic.Pointer[[]operator.Throttle]
 	lingering time.Duration
 	ended     chan struct{}
 }
@@ -51,6 +52,13 @@ func (f *fake) Ready() <-chan struct{}      { return f.ready }
 func (f *fake) Problems() []string {
 	if p := f.problems.Load(); p != nil {
 		return *p
+	}
+	return nil
+}
+
+func (f *fake) Throttles() []operator.Throttle {
+	if t := f.throttles.Load(); t != nil {
+		return *t
 	}
 	return nil
 }

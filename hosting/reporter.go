@@ -18,11 +18,11 @@ import (
 const maxMessage = 1000
 
 // order is the order of the conditions in a status.
-var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Degraded, api.Overlapping, api.Quarantined}
+var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
 
 // isProblem reports whether a condition is good if it is False.
 func isProblem(of api.ConditionType) bool {
-	return of == api.Degraded || of == api.Overlapping || of == api.Quarantined
+	return of == api.Degraded || of == api.Overlapping || of == api.Throttled || of == api.Quarantined
 }
 
 // reporter keeps the status of one declaration, and publishes its changes.
@@ -134,6 +134,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		{api.Overlapping, api.False, "None", "no other operator of this host handles the same objects"},
 		{api.Quarantined, api.False, "None", "the operator is started when it has to be"},
 		r.troubled(run.op.Problems()),
+		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
 	r.update(d, func(s *api.Status) {
 		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
@@ -180,6 +181,7 @@ func (r *reporter) suspended(d *Declaration) {
 		finding{api.Ready, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
 		finding{api.Accepted, api.True, "Valid", "the declaration is valid"},
 		finding{api.Degraded, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
+		finding{api.Throttled, api.False, "None", unthrottled},
 		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
 }
 

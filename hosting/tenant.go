@@ -52,6 +52,8 @@ type run struct {
 	ended chan struct{} // closed when err is set
 	err   error
 	next  *Fetched // what Open reads; nil outside of a load
+
+	brakes brakes // what holds the operator back
 }
 
 // epoch is what one version of a declaration asks for.

@@ -30,6 +30,7 @@ var rates = []rate{
 	{"EventBurst", func(o *Options) *int { return &o.Limits.Events.Burst }},
 	{"CallRate", func(o *Options) *int { return &o.Calls.Rate.PerSecond }},
 	{"CallBurst", func(o *Options) *int { return &o.Calls.Rate.Burst }},
+	{"LoopRate", func(o *Options) *int { return &o.LoopRate }},
 }
 
 // LimitNames returns the names that SetLimit accepts: fields of host.Options, and numbers of

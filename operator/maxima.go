@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kopf-wasm/kopf/reactor/calls"
@@ -30,5 +31,6 @@ func (o *Options) withRates() Options {
 	filled.Limits.Requests = o.Limits.Requests.Or(clients.DefaultLimits.Requests)
 	filled.Limits.Events = o.Limits.Events.Or(clients.DefaultLimits.Events)
 	filled.Calls.Rate = o.Calls.Rate.Or(calls.DefaultRate)
+	filled.LoopRate = cmp.Or(o.LoopRate, DefaultLoopRate)
 	return filled
 }

@@ -98,6 +98,11 @@ type Options struct {
 	// package reactor/clients.
 	Limits Limits
 
+	// LoopRate is how often per minute, and how often at once, the operator may trigger itself
+	// with an object: its own patch is why handlers are called for the object again. Further
+	// calls wait. Zero: no limit, as in Kopf.
+	LoopRate int
+
 	// GrantWanted grants everything that the guests declare, in addition to Calls.Grants.
 	GrantWanted bool
 

@@ -1,6 +1,9 @@
 package reactor
 
 import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -10,6 +13,10 @@ func (op *Operator) Streams() []watching.State { return op.streams.States() }
 // Handled returns how many events of objects the operator has begun to handle so far.
 func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 
+// Loops returns the objects with which the operator triggers itself more often than
+// Options.LoopRate allows.
+func (op *Operator) Loops() []loops.Loop { return op.loops.Loops(time.Now()) }
+
 // Counts are the current numbers of an operator.
 type Counts struct {
 	Objects       int // objects that are remembered, with their memos
@@ -18,6 +25,8 @@ type Counts struct {
 	EventsDropped int // events that were dropped before they were posted
 
 	RequestsDelayed uint64 // requests that had to wait for Options.Limits
+	EventsDelayed   uint64 // the same for events
+	CallsDelayed    uint64 // requests of guests that had to wait for Options.Calls.Rate, since the last replacement
 	Paused          bool   // paused by other operators
 	Ready           bool   // it serves or pauses, and does not exit yet
 }
@@ -27,7 +36,8 @@ func (op *Operator) Counts() Counts {
 	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
 	if counts.Ready {
 		counts.EventsDropped = op.events.Dropped()
-		counts.RequestsDelayed = op.client.Delayed()
+		counts.RequestsDelayed, counts.EventsDelayed = op.client.Delayed(), op.client.EventsDelayed()
+		counts.CallsDelayed = op.generations.Present().Services.Caller.Delayed()
 	}
 	return counts
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
@@ -83,6 +84,10 @@ type Options struct {
 	// Limits bound the rate of requests.
 	Limits clients.Limits
 
+	// LoopRate is how often per minute the operator may call handlers for an object because of
+	// its own patch of the object. See package loops. Zero: no limit.
+	LoopRate int
+
 	// UserAgent is the user agent of requests to Kubernetes. Default: "kopf".
 	UserAgent string
 
@@ -124,6 +129,7 @@ type Operator struct {
 	generations generations.Generations
 	account     *accounts.Account // nil in tests: no limits
 	memories    *processing.Memories
+	loops       *loops.Limiter // nil: no limit
 	vault       *credentials.Vault
 	client      *clients.Client
 	events      *events.Recorder
@@ -161,6 +167,7 @@ func New(o Options) (*Operator, error) {
 		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
 	}
 	op.account = op.newAccount()
+	op.loops = loops.New(o.LoopRate)
 	op.memories.Account = op.account
 	if o.Memo != nil {
 		op.memories.Base = &o.Memo.Values

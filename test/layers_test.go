@@ -77,6 +77,7 @@ var rooms = []room{
 	{folder: "reactor/filters", may: pureMay, never: pureNever},
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
 	{folder: "reactor/peers", may: pureMay, never: pureNever},
+	{folder: "reactor/loops", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
 	{folder: "reactor/reviews", may: append([]string{"reactor/patches", "reactor/selectors"}, pureMay...), never: pureNever},
 	{folder: "reactor/selectors", may: append([]string{"reactor/apipath"}, pureMay...), never: pureNever},
@@ -135,7 +136,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 // CONTRIBUTING.md.
 var reactorRooms = []string{
 	// pure
-	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
+	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews",
 	// the API server
 	"clients", "calls", "discovery", "posting", "watching", "sharing",

@@ -147,6 +147,7 @@ const (
 	Granted     ConditionType = "Granted"     // the module wants no more than it is granted
 	Degraded    ConditionType = "Degraded"    // it does not work, or an earlier spec runs instead of the present one
 	Overlapping ConditionType = "Overlapping" // another operator of the host handles the same objects
+	Throttled   ConditionType = "Throttled"   // limits of rates hold the operator back
 	Quarantined ConditionType = "Quarantined" // it has ended too often, and is not started again
 )
 

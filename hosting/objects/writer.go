@@ -201,15 +201,31 @@ func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status 
 	return w.patch(ctx, key, patch)
 }
 
-// announce posts an event if the reason of the condition Ready has changed. Events are lost if
-// they cannot be posted: the status tells the same.
+// announce posts events about the conditions that people have to know of at once. Events are
+// lost if they cannot be posted: the status tells the same.
 func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, status *api.Status) {
-	before, now := o.present.Find(api.Ready), status.Find(api.Ready)
-	if now == nil || now.Reason == "Loading" || before != nil && before.Status == now.Status && before.Reason == now.Reason {
-		return
+	if now := status.Find(api.Ready); now != nil && now.Reason != "Loading" && differs(o.present.Find(api.Ready), now) {
+		w.event(ctx, key, o.uid, now, status.Is(api.Degraded))
 	}
+	before, now := o.present.Find(api.Throttled), status.Find(api.Throttled)
+	if now != nil && differs(before, now) && (now.Status == api.True || before != nil && before.Status == api.True) {
+		limited := *now
+		if limited.Status != api.True {
+			limited.Reason = "Unthrottled"
+		}
+		w.event(ctx, key, o.uid, &limited, now.Status == api.True)
+	}
+}
+
+// differs reports whether a condition has another value or another reason than before.
+func differs(before, now *api.Condition) bool {
+	return before == nil || before.Status != now.Status || before.Reason != now.Reason
+}
+
+// event posts an event about a condition.
+func (w *writer) event(ctx context.Context, key hosting.Key, uid string, now *api.Condition, warning bool) {
 	kind := "Normal"
-	if status.Is(api.Degraded) {
+	if warning {
 		kind = "Warning"
 	}
 	at := time.Now().UTC()
@@ -217,7 +233,7 @@ func (w *writer) announce(ctx context.Context, key hosting.Key, o *object, statu
 	event := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]any{"name": fmt.Sprintf("%.200s.%x", key.Name, at.UnixNano()), "namespace": namespace},
-		"involvedObject": map[string]any{"apiVersion": api.APIVersion, "kind": string(key.Kind), "namespace": key.Namespace, "name": key.Name, "uid": o.uid},
+		"involvedObject": map[string]any{"apiVersion": api.APIVersion, "kind": string(key.Kind), "namespace": key.Namespace, "name": key.Name, "uid": uid},
 		"type":           kind, "reason": now.Reason, "message": legible.Short(now.Message, maxNote),
 		"firstTimestamp": at.Format(time.RFC3339), "lastTimestamp": at.Format(time.RFC3339), "count": int64(1),
 		"source": map[string]any{"component": "kopf"}, "reportingComponent": "kopf.dev/serve",

@@ -115,6 +115,15 @@ func TestStatusesAreWrittenOnce(t *testing.T) {
 		if statuses, events := r.sent(); len(statuses) != 3 || len(events) != 2 {
 			t.Errorf("written %d times, posted %q", len(statuses), events)
 		}
+		for _, truth := range []api.Truth{api.False, api.True, api.True, api.False} {
+			s := status("Ended", 99)
+			s.Conditions = append(s.Conditions, api.Condition{Type: api.Throttled, Status: truth, Reason: map[api.Truth]string{api.True: "LoopRate", api.False: "None"}[truth]})
+			w.want(key, s)
+			time.Sleep(time.Minute)
+		}
+		if _, events := r.sent(); len(events) != 4 || events[2] != "Warning LoopRate" || events[3] != "Normal Unthrottled" {
+			t.Errorf("posted %q", events)
+		}
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -65,6 +66,7 @@ type Caller struct {
 	web     *http.Client
 	slots   chan struct{}
 	bucket  *rate.Limiter
+	delayed *atomic.Uint64
 }
 
 // New makes a caller for an operator that serves the namespaces. The client function
@@ -75,7 +77,7 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 	o.InFlight = cmp.Or(o.InFlight, 64)
 	o.MaxRequest = cmp.Or(o.MaxRequest, 4<<20)
 	o.MaxResponse = cmp.Or(o.MaxResponse, 4<<20)
-	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter()}
+	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.web = newWebClient(o.Grants, o.TLS)
 	return c
 }
@@ -125,7 +127,7 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	if err != nil {
 		return nil, err
 	}
-	if err := c.bucket.Wait(ctx); err != nil {
+	if err := c.admit(ctx); err != nil {
 		return nil, err
 	}
 	select {
@@ -136,6 +138,18 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	}
 	return c.exchange(ctx, call, send)
 }
+
+// admit waits until the rate limit allows one more request.
+func (c *Caller) admit(ctx context.Context) error {
+	if c.bucket.Allow() {
+		return nil
+	}
+	c.delayed.Add(1)
+	return c.bucket.Wait(ctx)
+}
+
+// Delayed returns how many requests have waited for Options.Rate so far.
+func (c *Caller) Delayed() uint64 { return c.delayed.Load() }
 
 // request sends a request that was checked against the grants.
 type request func(ctx context.Context) (*http.Response, error)

@@ -87,7 +87,7 @@ func New(vault *credentials.Vault, options func() Options, log func(message stri
 		vault: vault, options: options, log: log,
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
-		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), isUnrefused},
+		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), &atomic.Uint64{}, isUnrefused},
 		others:      class{retried: isRetried},
 		connections: map[*credentials.Item]*connection{},
 	}

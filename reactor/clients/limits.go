@@ -3,6 +3,7 @@ package clients
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 )
@@ -46,12 +47,14 @@ const (
 type class struct {
 	slots   chan struct{}    // limits concurrent requests; nil: no limit
 	bucket  *rate.Limiter    // applies in addition to the limit of all requests; nil: none
+	delayed *atomic.Uint64   // how often the bucket made a request wait; nil without a bucket
 	retried func(error) bool // reports whether an error justifies another attempt
 }
 
 // enter waits until one attempt may start.
 func (c class) enter(ctx context.Context) (leave func(), err error) {
-	if c.bucket != nil {
+	if c.bucket != nil && !c.bucket.Allow() {
+		c.delayed.Add(1)
 		if err := c.bucket.Wait(ctx); err != nil {
 			return nil, err
 		}
@@ -75,6 +78,9 @@ func (c *Client) admit(ctx context.Context) error {
 	c.delayed.Add(1)
 	return c.requests.Wait(ctx)
 }
+
+// EventsDelayed returns how many events have waited for Limits.Events so far.
+func (c *Client) EventsDelayed() uint64 { return c.events.delayed.Load() }
 
 // Delayed returns how many requests have waited for Limits.Requests so far.
 func (c *Client) Delayed() uint64 { return c.delayed.Load() }

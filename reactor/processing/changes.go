@@ -77,8 +77,8 @@ func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, unchange
 }
 
 // handleChange calls the handlers of a change, and stores their progress.
-func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cause) ([]time.Duration, error) {
-	reason := c.Change().Reason
+func (y *cycle) handleChange(ctx context.Context, c *handling.Cause) ([]time.Duration, error) {
+	p, m, reason := y.p, y.memory, c.Change().Reason
 	if !reason.Handled() {
 		c.Log.Debug(informational[reason])
 		return nil, nil
@@ -93,7 +93,8 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 	if err != nil {
 		return nil, err
 	}
-	if len(state.IDs()) == 0 && m.stateLoss.isEndless(c) {
+	fresh := len(state.IDs()) == 0
+	if fresh && m.stateLoss.isEndless(c) {
 		return m.stateLoss.pause(reason), nil
 	}
 	state = state.WithPurpose(string(reason)).WithHandlers(registries.IDs(selected), now)
@@ -106,6 +107,9 @@ func (p *Processor) handleChange(ctx context.Context, m *memory, c *handling.Cau
 	}
 	if err := p.checkFits(c, state); err != nil && reason != causes.Delete {
 		return nil, err
+	}
+	if fresh {
+		y.begins(selected)
 	}
 	x := p.Execution(p.Generation.Lifecycle, handling.ModeTemporary)
 	outcomes, err := x.Run(ctx, selected, c, state)

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 	"github.com/kopf-wasm/kopf/stores"
 )
@@ -31,6 +34,7 @@ type cycle struct {
 	memory  *memory
 	held    *generations.Generation // nil after release
 	starts  *daemons.Starts         // the daemons and timers of this cycle; nil: none
+	own     bool                    // the operator's last patch is why the object is handled
 	crowded error                   // why the account refused to keep the body for them; nil: it did not
 }
 
@@ -65,6 +69,40 @@ func (c *cycle) throttled(ctx context.Context) bool {
 	}
 	c.memory.throttler.end(c.Log)
 	return true
+}
+
+// slowDown lets an object wait with which the operator triggers itself too often. A newer
+// event of the object ends the wait.
+func (c *cycle) slowDown(ctx context.Context, pause time.Duration) {
+	c.release()
+	object := c.p.Resource.String() + " " + strings.Trim(dicts.LookupString(c.Body, "metadata", "namespace")+"/"+dicts.LookupString(c.Body, "metadata", "name"), "/")
+	if loop, first := c.p.Loops.Report(c.memory.chain, object, time.Now()); first {
+		c.Log.Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
+	}
+	c.queue.Sleep(ctx, pause)
+	c.memory.chain.Paused()
+}
+
+// begins notes that handlers are called for a new reason, and whether an own patch is the
+// reason. While the version of the own patch is awaited, the reason is not known.
+func (c *cycle) begins(handlers []*registries.Handler) {
+	switch {
+	case c.own:
+		c.memory.chain = c.p.Loops.Continue(c.memory.chain, listed(handlers), time.Now())
+	case c.it.ConsistentAt.IsZero():
+		c.memory.chain = nil
+	}
+}
+
+// listed returns the ids of the first handlers.
+func listed(handlers []*registries.Handler) string {
+	const most = 3
+	ids := registries.IDs(handlers[:min(len(handlers), most)])
+	text := strings.Join(ids, ", ")
+	if len(handlers) > most {
+		text += ", …"
+	}
+	return text
 }
 
 // run indexes the object, waits until the indices are complete, then handles the event. It
@@ -150,6 +188,7 @@ func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	c.Object, c.it.ConsistentAt = c.With(raw, body, c.Patch), time.Time{}
+	c.own = c.it.Awaited == dicts.LookupString(body, "metadata", "resourceVersion")
 	return true, nil
 }
 

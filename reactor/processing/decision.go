@@ -19,6 +19,7 @@ func (c *cycle) spy(ctx context.Context) error {
 	if len(c.p.Handlers.Watching) == 0 || c.it.Again {
 		return nil
 	}
+	quiet := c.Patch.Empty()
 	raw := handling.NewCause(c.Locally(), handling.RawEvent{})
 	selected, err := raw.Match(ctx, c.p.Handlers.Watching)
 	if err != nil {
@@ -30,7 +31,11 @@ func (c *cycle) spy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return progression.DeliverResults(handling.ForState(outcomes), &c.Patch.Merge)
+	err = progression.DeliverResults(handling.ForState(outcomes), &c.Patch.Merge)
+	if quiet && !c.Patch.Empty() {
+		c.begins(selected)
+	}
+	return err
 }
 
 // plan manages daemons and the finalizer, then calls the handlers of changes. It does not
@@ -60,7 +65,7 @@ func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
 	case !clean:
 		return plan{delays: delays}, nil
 	default:
-		more, err := c.p.handleChange(ctx, c.memory, changed)
+		more, err := c.handleChange(ctx, changed)
 		if err != nil {
 			return plan{matched: true}, err
 		}

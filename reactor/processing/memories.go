@@ -6,6 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -19,6 +20,7 @@ type memory struct {
 	memo       *memos.Memo
 	throttler  throttler
 	stateLoss  stateLoss
+	chain      *loops.Chain // of handlings that own patches have caused; nil: none
 	Background daemons.Memory
 	indexing   progression.State // failures and retries of index handlers
 

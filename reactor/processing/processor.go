@@ -3,6 +3,7 @@ package processing
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
@@ -41,6 +43,7 @@ type Processor struct {
 	Writer     *patching.Writer
 	Runnables  *daemons.Runnables
 	Completion *completion.Completion
+	Loops      *loops.Limiter // nil: no limit
 	Log        zerolog.Logger
 	RefKey     string
 }
@@ -91,9 +94,16 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if c.memory.throttler.isOn() {
 		return "", c.throttled(ctx)
 	}
+	if pause := p.Loops.Pause(c.memory.chain, time.Now()); c.own && pause > 0 {
+		c.slowDown(ctx, pause)
+		return "", true
+	}
 	version, err = c.run(ctx)
 	if errors.Is(err, indexing.ErrReplaced) {
 		return "", true
+	}
+	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
+		c.memory.chain = nil // no event follows
 	}
 	if c.memory.throttler.judge(ctx, err, c.Log, p.Settings.Queueing.ErrorDelays) {
 		c.throttled(ctx)
@@ -104,7 +114,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 // newCycle begins the handling of an event. The caller must release the cycle, even after
 // an error.
 func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
-	c := &cycle{p: p, it: it, queue: q, held: p.Generation}
+	c := &cycle{p: p, it: it, queue: q, held: p.Generation, own: it.Awaited != "" && it.Awaited == it.Meta.ResourceVersion}
 	body, err := p.decode(it.Object)
 	if err != nil {
 		return c, err

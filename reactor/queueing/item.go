@@ -15,6 +15,10 @@ type Item struct {
 	// version of the last patch has not arrived. Zero: no version is expected.
 	ConsistentAt time.Time
 
+	// Awaited is the version of the operator's last patch, if its event may not have been
+	// handled yet. Empty: none.
+	Awaited string
+
 	// Indexed is called after the object of an initial listing has been indexed. It may be
 	// nil.
 	Indexed func()

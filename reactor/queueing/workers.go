@@ -86,7 +86,7 @@ func (qs *Queues) handle(ctx context.Context, q *Queue) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	switch {
-	case version != "" && qs.patience > 0:
+	case version != "":
 		qs.awaited[q.key] = awaited{version, time.Now().Add(qs.patience)}
 	case it.Type == watching.Deleted:
 		delete(qs.awaited, q.key)
@@ -103,9 +103,11 @@ func (qs *Queues) take(q *Queue) Item {
 		q.pending = nil // frees the old array
 	}
 	if a, ok := qs.awaited[q.key]; ok {
-		if reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle {
+		it.Awaited = a.version
+		switch {
+		case reached(it.Meta.ResourceVersion, a.version) || time.Since(a.consistentAt) > qs.Idle:
 			delete(qs.awaited, q.key)
-		} else {
+		case qs.patience > 0:
 			it.ConsistentAt = a.consistentAt
 		}
 	}

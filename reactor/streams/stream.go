@@ -20,6 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/processing"
@@ -42,6 +43,7 @@ type Host struct {
 	Served      *Set
 	States      *watching.Set
 	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
+	Loops       *loops.Limiter                               // nil: no limit
 	Claims      *claims.Claims                               // nil: no check for other operators
 	By          claims.Claimant
 	Log         zerolog.Logger
@@ -251,7 +253,7 @@ func (s *Stream) take(e *generations.Generation) *processing.Processor {
 	o := s.host
 	p := &processing.Processor{
 		Resource: s.Dimension.Resource, Generation: e, Handlers: e.Registry.ForResource(s.Dimension.Resource), Settings: o.Settings, Memories: o.Memories,
-		Writer: &patching.Writer{Client: o.Client}, Runnables: o.Runnables, Completion: o.Completion, Log: o.Log, RefKey: o.RefKey,
+		Writer: &patching.Writer{Client: o.Client}, Runnables: o.Runnables, Completion: o.Completion, Loops: o.Loops, Log: o.Log, RefKey: o.RefKey,
 	}
 	p.Engine = &daemons.Engine{
 		Handlers: p.Handlers.Spawning, Execution: p.Execution(progression.AllAtOnce, handling.ModeTemporary), Writer: p.Writer,

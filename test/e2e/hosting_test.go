@@ -247,6 +247,25 @@ func (h *hosting) posted(t *testing.T, name string, reasons ...string) {
 	})
 }
 
+// TestServedOperatorsThatTriggerThemselves: they are slowed down and named, and nothing else
+// happens to them.
+func TestServedOperatorsThatTriggerThemselves(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	h.pack(t, "again", version(t, "handlers=again"))
+	h.serve(t, "-n", h.namespace)
+	h.declare(t, "a", "again", "tenant", ", limits: {LoopRate: '5'}")
+	h.condition(t, "a", api.Ready, "Serving")
+	h.create(t, "obj", "{}")
+	h.handled(t, "obj")
+	h.patch(t, "obj", `{"spec":{"field":"x"}}`)
+	message := h.condition(t, "a", api.Throttled, "LoopRate")
+	if !strings.Contains(message, "the handler againFn is called for kopfexamples.v1.kopf.dev "+h.namespace+"/obj by its own patches") || !h.declared(t, "a").Status.Is(api.Ready) {
+		t.Errorf("says %q", message)
+	}
+	h.posted(t, "a", "LoopRate")
+}
+
 // quiet checks that the host does not write a status for ever.
 func (h *hosting) quiet(t *testing.T, name string) {
 	t.Helper()

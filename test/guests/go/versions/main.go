@@ -30,6 +30,8 @@ func register() error {
 			kopf.OnCreate(resource, createFn)
 		case "update":
 			kopf.OnUpdate(resource, updateFn)
+		case "again":
+			kopf.OnUpdate(resource, againFn)
 		case "resume":
 			kopf.OnResume(resource, resumeFn)
 		case "event":
@@ -69,6 +71,12 @@ func say(handler, name string, more ...any) {
 func createFn(c *kopf.Change) (any, error) { return change(c, "create") }
 func updateFn(c *kopf.Change) (any, error) { return change(c, "update") }
 func resumeFn(c *kopf.Change) (any, error) { return change(c, "resume") }
+
+// againFn changes the object whenever the object has changed.
+func againFn(c *kopf.Change) (any, error) {
+	c.Patch.Spec.Set("field", c.Spec.Get("field").String()+"x")
+	return nil, nil
+}
 
 // change says what is in the index, and takes as long as the object wants.
 func change(c *kopf.Change, handler string) (any, error) {

@@ -1,0 +1,52 @@
+package hosting
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// TestLimitsThatHoldForAWhileAreReported: a burst is not, and the report ends some time after
+// the last time.
+func TestLimitsThatHoldForAWhileAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.declared("a", 1, nil)
+		time.Sleep(looking / 2) // between two looks
+		times := uint64(0)
+		looks := func(n int, grows bool) {
+			t.Helper()
+			for range n {
+				if grows {
+					times++
+				}
+				x.all()[0].throttles.Store(&[]operator.Throttle{{Limit: "RequestRate", Times: times, Effect: "requests wait"}})
+				time.Sleep(looking)
+			}
+			synctest.Wait()
+		}
+		looks(2, true)
+		x.has("a", api.Throttled, api.False, "None", "")
+		looks(2, false)
+		looks(3, true)
+		x.has("a", api.Throttled, api.True, "RequestRate", "limit RequestRate: requests wait")
+		looks(2, false)
+		x.has("a", api.Throttled, api.True, "RequestRate", "")
+		looks(1, false)
+		x.has("a", api.Throttled, api.False, "None", "")
+		x.all()[0].throttles.Store(&[]operator.Throttle{{Limit: "LoopRate", Times: 1, Effect: "fn is called for things ns/a"}})
+		time.Sleep(looking)
+		synctest.Wait()
+		x.has("a", api.Throttled, api.True, "LoopRate", "fn is called for things ns/a")
+		x.has("a", api.Ready, api.True, "Serving", "")
+		x.all()[0].throttles.Store(nil)
+		time.Sleep(looking)
+		synctest.Wait()
+		x.has("a", api.Throttled, api.False, "None", "")
+		x.declared("a", 2, func(s *api.Spec) { s.Suspend = true })
+		x.has("a", api.Throttled, api.False, "None", "")
+	})
+}
