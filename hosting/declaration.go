@@ -80,6 +80,7 @@ type Fetched struct {
 	Artifact string          // the reference with the digest, or the name of the file; for people
 	Signed   bool            // signatures were required, and exist
 	Open     operator.Opener // reads the module, and the files that a manifest of this machine names
+	Release  func()          // frees the memory of the module, after it was loaded; nil: nothing to free
 }
 
 // Fetch gets the module of a declaration. The secrets are the contents of the declaration's

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // looking is the interval between two looks at the streams of all running operators.
@@ -22,8 +23,9 @@ type Options struct {
 	Fetch      Fetch
 	Identities Identities
 
-	// Base are the options that all operators have. Its limits are the maxima, and the
-	// defaults, of each operator.
+	// Base are the options that all operators have. Its limits and its settings are the
+	// defaults of each operator. Its limits, and those settings that can cost other operators
+	// something, are also the maxima: see settings.CheckMaxima.
 	Base operator.Options
 
 	// GrantedSettings are names of settings of the class grant that declarations may set, and
@@ -79,6 +81,9 @@ func New(o Options) *Host {
 	}
 	if o.Report == nil {
 		o.Report = func(Key, *api.Status) {}
+	}
+	if o.Base.Settings == nil {
+		o.Base.Settings = settings.Default()
 	}
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{options: o, loading: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}

@@ -93,6 +93,8 @@ type fixture struct {
 	*Host
 	t *testing.T
 
+	held atomic.Int64 // modules whose memory is not freed
+
 	mu      sync.Mutex // guards all below
 	made    []*fake
 	reports []string // "name: reason of Ready"
@@ -114,7 +116,8 @@ func hosted(t *testing.T, base operator.Options) *fixture {
 			if err := x.fetch(ctx, d.Spec.Module); err != nil {
 				return nil, err
 			}
-			return &Fetched{Name: "m", Artifact: d.Spec.Module + "@digest", Open: func(context.Context, string) (string, []byte, error) {
+			x.held.Add(1)
+			return &Fetched{Name: "m", Artifact: d.Spec.Module + "@digest", Release: func() { x.held.Add(-1) }, Open: func(context.Context, string) (string, []byte, error) {
 				return d.Spec.Module, []byte(d.Spec.Module), nil
 			}}, nil
 		},
@@ -136,6 +139,9 @@ func hosted(t *testing.T, base operator.Options) *fixture {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+		if n := x.held.Load(); n != 0 {
+			t.Errorf("the memory of %d modules is not freed after they were loaded", n)
 		}
 		for _, f := range x.all() {
 			select {
@@ -380,6 +386,9 @@ func TestRefusedSpecs(t *testing.T) {
 		{"a setting of the class grant", func(s *api.Spec) {
 			s.Settings = map[string]json.RawMessage{"admission.server": []byte(`{"type":"server"}`)}
 		}, api.Accepted, "spec.settings: setting \"admission.server\" is of the class grant"},
+		{"an exit without an end", func(s *api.Spec) {
+			s.Settings = map[string]json.RawMessage{"process.ultimate_exiting_timeout": []byte("0")}
+		}, api.Accepted, "spec.settings: setting \"process.ultimate_exiting_timeout\": no limit is above the maximum of the host: 600 seconds"},
 		{"a granted setting that is not permitted", func(s *api.Spec) { s.Grants = &api.Grants{Settings: []string{"admission.server"}} }, api.Accepted, "spec.grants.settings[0]"},
 		{"the host's machine", func(s *api.Spec) { s.Grants = &api.Grants{Kubernetes: []string{"nonsense"}} }, api.Accepted, "spec.grants.kubernetes[0]"},
 		{"no host", func(s *api.Spec) { s.Grants = &api.Grants{Hosts: []string{"a/b"}} }, api.Accepted, "spec.grants.hosts[0]"},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // prepare makes the options of a declared operator, and fetches its module.
@@ -106,16 +105,19 @@ func (h *Host) limit(o *operator.Options, limits map[string]string) error {
 	return nil
 }
 
-// set sets the settings. Those of the class grant need the permission of the host.
+// set sets the settings. Those of the class grant need the permission of the host. Those that
+// can cost other operators something have the settings of the host as their maxima.
 func (h *Host) set(o *operator.Options, values map[string]json.RawMessage) error {
-	o.Settings = settings.Default()
-	if h.options.Base.Settings != nil {
-		o.Settings = h.options.Base.Settings.Clone()
-	}
+	maxima := h.options.Base.Settings
+	o.Settings = maxima.Clone()
 	o.Settings.Peering.Standalone = true // a host runs one operator for each declaration
 	if _, err := o.Settings.SetByGuest(values, h.options.GrantedSettings); err != nil {
 		return fmt.Errorf("spec.settings: %w", err)
 	}
+	if err := o.Settings.CheckMaxima(maxima); err != nil {
+		return fmt.Errorf("spec.settings: %w", err)
+	}
+	o.Settings.Cap(maxima) // for startup handlers
 	return nil
 }
 

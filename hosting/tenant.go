@@ -214,6 +214,9 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	t.report.begin(d, t.run != nil)
 	options, fetched, err := t.prepare(step, d)
 	if err == nil {
+		if fetched.Release != nil {
+			defer fetched.Release()
+		}
 		t.report.fetched(fetched, d)
 		if t.run != nil && onlyModuleDiffers(t.run, d) {
 			err = t.replace(step, d, fetched)

@@ -136,7 +136,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 // CONTRIBUTING.md.
 var reactorRooms = []string{
 	// pure
-	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
+	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews",
 	// the API server
 	"clients", "calls", "discovery", "posting", "watching", "sharing",

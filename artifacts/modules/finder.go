@@ -38,6 +38,10 @@ type Finder struct {
 	// Verify accepts or refuses an artifact by its digest, before more than its manifest is
 	// fetched. With Verify, files are refused. Nil accepts everything.
 	Verify func(ctx context.Context, r oci.Reference) error
+
+	// Reserve is called with the size of a module, in bytes, before the module is fetched. It
+	// may wait. Its error is the error of the fetch. Nil reserves nothing.
+	Reserve func(ctx context.Context, size int64) error
 }
 
 // ErrFile says that a file was given where only verified artifacts are allowed.
@@ -109,6 +113,11 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	}
 	if err := f.config(ctx, m); err != nil {
 		return nil, err
+	}
+	if f.Reserve != nil {
+		if err := f.Reserve(ctx, m.Module.Size); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Reference, err)
+		}
 	}
 	module, err := f.layer(ctx, m)
 	if err != nil {

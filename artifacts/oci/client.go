@@ -8,6 +8,7 @@ package oci
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"oras.land/oras-go/v2/registry"
@@ -40,6 +41,11 @@ type Options struct {
 	// Stall is how long a registry may pause while it sends. Default: 30 seconds.
 	Stall time.Duration
 
+	// Control refuses addresses that the name of a host has, before each connection to it:
+	// hosts of registries, of their redirects and of their token services. It is not asked
+	// about the address of a proxy. Nil refuses none.
+	Control func(host string, address netip.Addr) error
+
 	// Progress is called with the transferred and the total bytes of a module; may be nil.
 	Progress func(done, total int64)
 
@@ -65,7 +71,9 @@ func New(o Options) *Client {
 	if o.UserAgent == "" {
 		o.UserAgent = "kopf"
 	}
-	return &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: auth.NewCache()}
+	c := &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: auth.NewCache()}
+	c.transport.control = o.Control
+	return c
 }
 
 // Close closes the idle connections.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"path"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ import (
 type transport struct {
 	sources *sources.Sources
 	stall   time.Duration
+	control func(host string, address netip.Addr) error // see Options; may be nil
 
 	mu      sync.Mutex // guards what follows
 	hosts   map[string]*http.Transport
@@ -119,6 +121,31 @@ func dialer(host string) *net.Dialer {
 	return d
 }
 
+// dial returns how to connect to a host, or to the proxy of a host.
+func (t *transport) dial(host string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := dialer(host)
+	if t.control == nil {
+		return d.DialContext
+	}
+	controlled := *d
+	controlled.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		resolved, err := netip.ParseAddrPort(address)
+		if err == nil {
+			err = t.control(hostname(host), resolved.Addr())
+		}
+		if err == nil && d.Control != nil {
+			err = d.Control(network, address, c)
+		}
+		return err
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if hostname(address) != hostname(host) {
+			return d.DialContext(ctx, network, address) // a proxy, which the administrator has chosen
+		}
+		return controlled.DialContext(ctx, network, address)
+	}
+}
+
 // maxHeader bounds the header of a response, in bytes. Signed URLs are the longest headers
 // of registries.
 const maxHeader = 256 << 10
@@ -143,7 +170,7 @@ func (t *transport) of(host string, unchecked bool) *http.Transport {
 	}
 	made := &http.Transport{
 		Proxy:                 t.sources.Proxy(),
-		DialContext:           dialer(host).DialContext,
+		DialContext:           t.dial(host),
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: t.stall,

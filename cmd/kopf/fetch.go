@@ -33,6 +33,12 @@ type fetcher struct {
 	registryOptions
 	verify     *verificationOptions
 	registries []string // that declarations may name in addition to public ones; names with ports
+	memory     *fetchMemory
+}
+
+// newFetcher creates the fetcher of a host.
+func newFetcher(o registryOptions, verify *verificationOptions, registries []string) *fetcher {
+	return &fetcher{registryOptions: o, verify: verify, registries: registries, memory: newFetchMemory(hostedMemory)}
 }
 
 func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []map[string][]byte) (*hosting.Fetched, error) {
@@ -46,7 +52,7 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	if err != nil {
 		return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleNotAllowed", Final: true, Err: fmt.Errorf("spec.module: %w", err)}
 	}
-	finder, err := f.finderOf(d, secrets)
+	finder, err := f.finderOf(d, r, secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +61,15 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	if err != nil {
 		return nil, err
 	}
-	found, err := finder.Fetch(ctx, r)
+	reserved := &reservation{memory: f.memory}
+	found, err := reserved.fetch(ctx, finder, r)
 	if err != nil {
+		reserved.release()
 		return nil, classified(err)
 	}
 	name, wasm := found.Name, found.Module
 	return &hosting.Fetched{
-		Name: artifactName, Artifact: name, Signed: signed,
+		Name: artifactName, Artifact: name, Signed: signed, Release: reserved.release,
 		Open: func(context.Context, string) (string, []byte, error) { return name, wasm, nil },
 	}, nil
 }
@@ -91,13 +99,25 @@ func (f *fetcher) checkRegistry(d *hosting.Declaration, r oci.Reference) error {
 	return nil
 }
 
+// checkAddress refuses addresses that are not public. The owner of a name chooses its
+// addresses, so the name of a public registry could lead to services of the host's network.
+func checkAddress(name string, address netip.Addr) error {
+	if err := operator.CheckPublic(address); err != nil {
+		return fmt.Errorf("%s: %w; the administrator of this host can allow the registry by --allow-registry", name, err)
+	}
+	return nil
+}
+
 // finderOf creates a finder with the credentials that the declaration may use.
-func (f *fetcher) finderOf(d *hosting.Declaration, secrets []map[string][]byte) (*modules.Finder, error) {
+func (f *fetcher) finderOf(d *hosting.Declaration, r oci.Reference, secrets []map[string][]byte) (*modules.Finder, error) {
 	from, err := sources.Read(f.sources)
 	if err != nil {
 		return nil, fmt.Errorf("sources: %w", err)
 	}
 	o := oci.Options{Sources: from, ConfigFile: f.auth, UserAgent: "kopf/" + version(), MaxModule: maxHosted}
+	if d.Local == "" && !slices.Contains(f.registries, r.Registry) {
+		o.Control = checkAddress
+	}
 	if d.Local == "" && (f.auth == "" || len(secrets) > 0) {
 		o.Configs = [][]byte{}
 	}
@@ -150,6 +170,8 @@ func (f *fetcher) guard(finder *modules.Finder, d *hosting.Declaration) (signed 
 // classified adds the condition to an error of a registry.
 func classified(err error) error {
 	switch {
+	case errors.Is(err, operator.ErrNotPublic):
+		return &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleNotAllowed", Err: fmt.Errorf("spec.module: %w", err)}
 	case errors.Is(err, signatures.ErrUnverified):
 		return &hosting.Refusal{Condition: api.Verified, Reason: "Unsigned", Err: err}
 	case errors.Is(err, oci.ErrNotFound):

@@ -31,7 +31,7 @@ func TestModulesOfDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	f := &fetcher{verify: &verificationOptions{}, registries: []string{here.Registry}}
+	f := newFetcher(registryOptions{}, &verificationOptions{}, []string{here.Registry})
 	secret := map[string][]byte{".dockerconfigjson": []byte(`{"auths":{}}`)}
 	tests := []struct {
 		name, module string

@@ -33,6 +33,7 @@ type serveOptions struct {
 	registries []string
 	limits     []string
 	settings   []string
+	set        []string
 	logOptions
 	registryOptions
 	verificationOptions
@@ -80,6 +81,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
+	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
@@ -140,6 +142,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err := setLimits(&base, o.limits); err != nil {
 		return err
 	}
+	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
+		return usageError{err}
+	}
 	config, err := ownConfig(ctx)
 	if err != nil {
 		return err
@@ -152,7 +157,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	modules := &fetcher{registryOptions: o.registryOptions, verify: &o.verificationOptions, registries: o.registries}
+	modules := newFetcher(o.registryOptions, &o.verificationOptions, o.registries)
 	if base.Watches, err = operator.ShareWatches(ctx, operator.WatchesOptions{Log: log}); err != nil {
 		return err
 	}

@@ -5,11 +5,10 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/networks"
 )
 
 // trust says which addresses a name may resolve to. The owner of a name controls its
@@ -51,9 +50,9 @@ func (t trust) allows(a netip.Addr, own []netip.Addr) bool {
 	case loopback:
 		return a.IsLoopback()
 	case named:
-		return !isOfMachine(a) && !slices.Contains(own, a)
+		return !networks.IsOfMachine(a) && !slices.Contains(own, a)
 	}
-	return isPublic(a) && !slices.Contains(own, a)
+	return networks.IsPublic(a) && !slices.Contains(own, a)
 }
 
 // control checks the address of the connection itself, after the name was resolved: an
@@ -88,51 +87,4 @@ func (t trust) reason(a netip.Addr, own []netip.Addr) string {
 		return "it belongs to the machine or its cloud; grant the address itself"
 	}
 	return "it is not public, and only a pattern covers the name; grant the name itself"
-}
-
-// interfaces caches the addresses of the machine's own interfaces: guests connect often,
-// and the addresses change rarely.
-type interfaces struct {
-	mu    sync.Mutex // guards the fields below
-	until time.Time
-	known []netip.Addr
-}
-
-// interfacesKept is how long the cached addresses are used.
-const interfacesKept = 5 * time.Second
-
-// servicesInterface holds the addresses of all services of a cluster on nodes whose
-// kube-proxy uses IPVS. These addresses do not belong to the machine.
-//
-// See https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-ipvs
-const servicesInterface = "kube-ipvs0"
-
-// addresses returns the addresses of all interfaces.
-func (i *interfaces) addresses() ([]netip.Addr, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if time.Now().Before(i.until) {
-		return i.known, nil
-	}
-	all, err := net.Interfaces()
-	if err != nil {
-		return nil, err
-	}
-	var known []netip.Addr
-	for _, one := range all {
-		if one.Name == servicesInterface {
-			continue
-		}
-		addresses, err := one.Addrs()
-		if err != nil {
-			return nil, err
-		}
-		for _, address := range addresses {
-			if prefix, err := netip.ParsePrefix(address.String()); err == nil {
-				known = append(known, prefix.Addr().Unmap().WithZone(""))
-			}
-		}
-	}
-	i.known, i.until = known, time.Now().Add(interfacesKept)
-	return known, nil
 }

@@ -5,12 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // A granted name must not lead to addresses that were not granted.
@@ -101,19 +97,6 @@ func TestNamesDoNotLeadToTheMachineOrItsCloud(t *testing.T) {
 	}
 }
 
-// Each network of the tables has a name, a source and a valid prefix.
-func TestNetworksHaveSources(t *testing.T) {
-	for _, n := range slices.Concat(machineNetworks, privateNetworks) {
-		prefix, err := netip.ParsePrefix(n.prefix)
-		if err != nil || prefix != prefix.Masked() {
-			t.Errorf("%s is not a network: %v", n.prefix, err)
-		}
-		if source, err := url.Parse(n.source); n.name == "" || err != nil || source.Scheme != "https" {
-			t.Errorf("%s: name %q, source %q", n.prefix, n.name, n.source)
-		}
-	}
-}
-
 // The addresses of the machine's own interfaces are read at the time of the connection.
 func TestNamesDoNotLeadToInterfacesOfTheMachine(t *testing.T) {
 	own := netip.MustParseAddr("93.184.216.34")
@@ -130,24 +113,6 @@ func TestNamesDoNotLeadToInterfacesOfTheMachine(t *testing.T) {
 			t.Error("a connection is made without a look at the interfaces")
 		}
 	}
-}
-
-func TestInterfacesAreReadAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		i := &interfaces{}
-		found, err := i.addresses()
-		if err != nil || !slices.Contains(found, netip.MustParseAddr("127.0.0.1")) {
-			t.Fatalf("found %v, %v", found, err)
-		}
-		i.known = nil
-		if kept, _ := i.addresses(); kept != nil {
-			t.Error("they are read for each connection")
-		}
-		time.Sleep(interfacesKept)
-		if again, _ := i.addresses(); !slices.Equal(again, found) {
-			t.Errorf("found %v later, want %v", again, found)
-		}
-	})
 }
 
 // hop is a server that redirects according to its table of paths.

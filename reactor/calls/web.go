@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/networks"
 )
 
 // maxRedirects is the maximum number of redirects. Each redirect must be granted.
@@ -31,7 +32,7 @@ const connectTimeout = 10 * time.Second
 // the environment, no cookies.
 func newWebClient(g Grants, config *tls.Config) *http.Client {
 	transport := &http.Transport{
-		DialContext:            dialer{g, &interfaces{}}.dial,
+		DialContext:            dialer{g, &networks.Interfaces{}}.dial,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    connectTimeout,
 		ForceAttemptHTTP2:      true,
@@ -46,7 +47,7 @@ func newWebClient(g Grants, config *tls.Config) *http.Client {
 // dialer connects only to granted addresses.
 type dialer struct {
 	grants     Grants
-	interfaces *interfaces
+	interfaces *networks.Interfaces
 }
 
 // dial connects to a host if the trust in its name allows the resolved address.
@@ -56,7 +57,7 @@ func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, fmt.Errorf("address %q: %w", address, err)
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.grants.trustIn(name, port).control(name, d.interfaces.addresses)}
+	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.grants.trustIn(name, port).control(name, d.interfaces.Addresses)}
 	return guarded.DialContext(ctx, network, address)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,10 +40,13 @@ func (g *patcher) Start(_ context.Context, inv *abi.Invocation, _ []byte, _ gues
 // watched is a cluster of one object, whose changes are events of queues.
 type watched struct {
 	reactortest.MemoryServer
+	mu      sync.Mutex // held during a request
 	changed func(object []byte, version string)
 }
 
 func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	answer, err := w.MemoryServer.RoundTrip(r)
 	w.changed(w.Object, fmt.Sprint(w.Version))
 	return answer, err
@@ -101,6 +105,7 @@ func TestOperatorsThatTriggerThemselvesAreSlowedDown(t *testing.T) {
 				server, p := follow(t, kind, g)
 				server.edit(`{"spec":{"field":"by a user"}}`)
 				time.Sleep(10 * time.Minute)
+				synctest.Wait()
 				if n := len(g.calls); n < 329 || n > 332 {
 					t.Errorf("%d calls in 10 minutes, want 30 at once and 30 a minute", n)
 				}

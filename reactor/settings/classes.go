@@ -52,7 +52,7 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 			s.Admission.FromGuest = s.Admission.FromGuest || name == "admission.server"
 		}
 	}
-	return warnings, OneLine(errs...)
+	return append(warnings, s.lower()...), OneLine(errs...)
 }
 
 // managed decodes the name of webhook configurations, or null.

@@ -26,6 +26,8 @@ type Settings struct {
 	Posting     Posting
 	Peering     Peering
 	Admission   Admission
+
+	maxima *Settings // of changes by guests; nil: none
 }
 
 // Process configures the process of the operator.

@@ -1,4 +1,6 @@
-package calls
+// Package networks knows which addresses are public, and which lead to the machine, its link,
+// its cloud or a private network. A name from someone else must not lead there.
+package networks
 
 import (
 	"net/netip"
@@ -113,17 +115,18 @@ func translated(a netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), translatedNetwork.Contains(a)
 }
 
-// isOfMachine reports whether an address belongs to the machine, its link or its cloud.
-func isOfMachine(a netip.Addr) bool {
+// IsOfMachine reports whether an address belongs to the machine, its link or its cloud.
+func IsOfMachine(a netip.Addr) bool {
 	if v4, ok := translated(a); ok {
-		return !isPublic(v4) // the prefix is for public IPv4 addresses only
+		return !IsPublic(v4) // the prefix is for public IPv4 addresses only
 	}
 	return isIn(machinePrefixes, a) || isTunnel(a)
 }
 
-func isPublic(a netip.Addr) bool {
+// IsPublic reports whether an address can be reached from everywhere in the internet.
+func IsPublic(a netip.Addr) bool {
 	if v4, ok := translated(a); ok {
-		return isPublic(v4)
+		return IsPublic(v4)
 	}
-	return !isOfMachine(a) && !isIn(privatePrefixes, a) && (a.Is4() || publicNetwork.Contains(a))
+	return !IsOfMachine(a) && !isIn(privatePrefixes, a) && (a.Is4() || publicNetwork.Contains(a))
 }
