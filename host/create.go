@@ -55,6 +55,7 @@ func (m *Module) noMemory(err error) error {
 func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) error {
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
 	in.memory = memory
+	memory.CountIn(&in.m.memory)
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 	var err error

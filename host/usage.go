@@ -30,6 +30,10 @@ type Usage struct {
 
 	Dropped int64 // dropped lines of output, see Options.LogLimit and OutputBucket
 
+	// Memory is the size of the memories of all instances, in bytes. Pages that instances
+	// share with the image that they were made of count for each of them.
+	Memory int64
+
 	Made    int64 // instances that were created
 	Living  int   // instances that exist
 	Idle    int   // instances without a task
@@ -40,7 +44,7 @@ type Usage struct {
 
 // Usage returns what the module has used and uses now. It can be called at any time.
 func (m *Module) Usage() Usage {
-	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load()}
+	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load(), Memory: m.memory.Load()}
 	u.Working, u.Daemons, u.Reviews = len(m.pool.permits), len(m.pool.daemons), len(m.pool.reviews)
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -56,6 +60,7 @@ func (t *Task) Spent() Spent { return t.meter.spent() }
 type counts struct {
 	meter           meter
 	stopped, failed atomic.Int64 // see Usage
+	memory          atomic.Int64 // see Usage.Memory
 }
 
 // meter accumulates the cost.

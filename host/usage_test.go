@@ -21,6 +21,9 @@ func TestUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	during := m.Usage()
+	if during.Memory <= start.Memory {
+		t.Errorf("the memory of an instance is not counted: %d bytes, and %d before", during.Memory, start.Memory)
+	}
 	if during.Living != 1 || during.Idle != 0 || during.Working != 1 {
 		t.Errorf("while a handler waits: %+v", during)
 	}

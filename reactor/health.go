@@ -3,7 +3,9 @@ package reactor
 import (
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loops"
+	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -22,7 +24,11 @@ type Counts struct {
 	Objects       int // objects that are remembered, with their memos
 	Daemons       int // running daemons and timers
 	Indexed       int // pairs of objects and keys in all indices
+	Queued        int // events that wait for a worker
+	Working       int // objects whose events are handled, including those that wait for the next attempt of a handler
 	EventsDropped int // events that were dropped before they were posted
+
+	Calls handling.Counts // of handlers
 
 	RequestsDelayed uint64 // requests that had to wait for Options.Limits
 	EventsDelayed   uint64 // the same for events
@@ -34,6 +40,11 @@ type Counts struct {
 // Counts returns the current numbers.
 func (op *Operator) Counts() Counts {
 	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
+	counts.Calls = op.tally.Counts()
+	op.served.Each(func(s *streams.Stream) {
+		queued, working := s.Load()
+		counts.Queued, counts.Working = counts.Queued+queued, counts.Working+working
+	})
 	if counts.Ready {
 		counts.EventsDropped = op.events.Dropped()
 		counts.RequestsDelayed, counts.EventsDelayed = op.client.Delayed(), op.client.EventsDelayed()

@@ -128,6 +128,7 @@ type Operator struct {
 	Options
 	generations generations.Generations
 	account     *accounts.Account // nil in tests: no limits
+	tally       handling.Tally
 	memories    *processing.Memories
 	loops       *loops.Limiter // nil: no limit
 	vault       *credentials.Vault
@@ -278,7 +279,7 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
-	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events}, calls.New(o, op.Namespaces, op.connected))
+	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally}, calls.New(o, op.Namespaces, op.connected))
 }
 
 // connected returns the client; nil before the login.

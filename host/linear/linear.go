@@ -3,7 +3,10 @@
 // memories are copies of an image that share pages until they are written.
 package linear
 
-import "errors"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // ErrUnsupported says that the system has no images.
 var ErrUnsupported = errors.New("copy-on-write images are not supported on this system")
@@ -28,6 +31,8 @@ type Memory struct {
 	mapped    int64  // number of mappings of the process that it takes
 	populated int    // end of the memory that the system has been asked to provide
 
+	total *atomic.Int64 // see CountIn; nil: not counted
+
 	image  *Image // the image of a clone, as long as it can be folded
 	folded int    // size of the folded differences behind the committed memory; 0: not folded
 	room   int    // where the room was the last time; 0: none yet
@@ -43,6 +48,21 @@ const (
 	LazyRest  = 2 << 20
 )
 
+// CountIn adds the size of the memory to a total, in bytes, until Free. It must be called
+// once, before the memory is used.
+func (m *Memory) CountIn(total *atomic.Int64) {
+	m.total = total
+	total.Add(int64(m.committed))
+}
+
+// resize sets the number of accessible bytes.
+func (m *Memory) resize(committed int) {
+	if m.total != nil {
+		m.total.Add(int64(committed - m.committed))
+	}
+	m.committed = committed
+}
+
 // Reallocate resizes the memory, and returns all of it, or nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {
 	if size > uint64(m.max) || m.commit(int(size)) != nil {
@@ -55,6 +75,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
-		m.buf, m.max, m.committed, m.image, m.folded, m.used = nil, 0, 0, nil, 0, 0
+		m.resize(0)
+		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0
 	}
 }

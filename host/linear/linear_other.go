@@ -9,7 +9,7 @@ func Reserve(min, max int) (*Memory, error) {
 
 // commit has nothing to do: all memory is the Go runtime's.
 func (m *Memory) commit(size int) error {
-	m.committed = max(m.committed, size)
+	m.resize(max(m.committed, size))
 	return nil
 }
 

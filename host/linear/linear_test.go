@@ -2,6 +2,7 @@ package linear
 
 import (
 	"bytes"
+	"sync/atomic"
 	"testing"
 )
 
@@ -27,6 +28,30 @@ func TestReserve(t *testing.T) {
 	m.Free()
 	if m.Reallocate(page) != nil {
 		t.Error("it is usable after its end")
+	}
+}
+
+func TestMemoriesAreCounted(t *testing.T) {
+	var total atomic.Int64
+	var all []*Memory
+	for range 2 {
+		m, err := Reserve(page, 4*page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Free()
+		m.CountIn(&total)
+		all = append(all, m)
+	}
+	all[0].Reallocate(3 * page)
+	all[0].Reallocate(2 * page) // memories do not shrink
+	if got := total.Load(); got != 4*page {
+		t.Errorf("%d bytes, want %d", got, 4*page)
+	}
+	all[0].Free()
+	all[0].Free()
+	if got := total.Load(); got != page {
+		t.Errorf("%d bytes after the end of one, want %d", got, page)
 	}
 }
 

@@ -53,7 +53,7 @@ func (m *Memory) commit(size int) error {
 	if err := open(m.buf[m.committed:size]); err != nil {
 		return fmt.Errorf("committing %d bytes of memory: %w", size, err)
 	}
-	m.committed = size
+	m.resize(size)
 	if lazy := size - LazyRest; lazy > m.populated {
 		populate(m.buf[m.populated:lazy])
 		m.populated = lazy

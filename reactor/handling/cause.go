@@ -28,6 +28,7 @@ type Services struct {
 	Events  *events.Recorder  // nil: handlers cannot post events
 	Indices *indexing.Indices // nil: no indices exist
 	Caller  *calls.Caller     // nil: handlers cannot make requests
+	Tally   *Tally            // nil: nothing counts calls
 }
 
 // Object is what all causes of one object share in one cycle. Causes that belong to no

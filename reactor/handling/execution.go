@@ -147,6 +147,7 @@ func (x *Execution) Conclude(ctx context.Context, h *registries.Handler, c *Caus
 	case err != nil:
 		return Outcome{}, err
 	}
+	c.Tally.ended(done.error != nil && done.error.Kind != abi.ErrorChildren)
 	result := x.interpret(h, c.Log, state, done)
 	result.subrefs = done.subrefs
 	result.Failure, result.Warnings = done.error, done.warnings

@@ -255,6 +255,7 @@ func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Durat
 		return 0
 	}
 	c.release()
+	defer c.p.Generation.Services.Tally.Delay()()
 	return c.queue.Sleep(ctx, min(delay, longestSleep))
 }
 

@@ -205,6 +205,17 @@ func (qs *Queues) All(every bool) {
 	qs.every = every
 }
 
+// Load returns how many events wait, and how many objects have a worker, including those
+// that sleep.
+func (qs *Queues) Load() (waiting, busy int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for _, q := range qs.objects {
+		waiting += len(q.pending)
+	}
+	return waiting, qs.busy
+}
+
 // Taken returns how many objects have a worker that waits for nothing.
 func (qs *Queues) Taken() int {
 	qs.mu.Lock()

@@ -330,6 +330,31 @@ func TestDrainWaitsForWorkThenCancels(t *testing.T) {
 	}
 }
 
+func TestLoadOfQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		r.work = func(context.Context, Item, *Queue) string {
+			time.Sleep(time.Second)
+			return ""
+		}
+		qs := New(2)
+		qs.Process, qs.Idle = r.process, time.Second
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 10 {
+			qs.Put(ctx, event(fmt.Sprint("uid", i), 1, watching.Added))
+		}
+		synctest.Wait()
+		if waiting, busy := qs.Load(); waiting != 8 || busy != 2 {
+			t.Errorf("%d events wait and %d objects have workers, want 8 and 2", waiting, busy)
+		}
+		time.Sleep(time.Minute)
+		if waiting, busy := qs.Load(); waiting != 0 || busy != 0 {
+			t.Errorf("at the end %d events wait and %d objects have workers", waiting, busy)
+		}
+		qs.Drain(cancel, time.Second)
+	})
+}
+
 func TestQueueLimitOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0

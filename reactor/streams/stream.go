@@ -227,6 +227,9 @@ func (s *Stream) sink(gate *indexing.Gate) *queueSink {
 	return &queueSink{ctx: s.working, queues: s.queues, completion: s.host.Completion, key: s.Dimension.Key(), gate: gate}
 }
 
+// Load returns how many events wait, and how many objects have a worker.
+func (s *Stream) Load() (waiting, working int) { return s.queues.Load() }
+
 // process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
 	s.host.Served.Handled.Add(1)
