@@ -39,8 +39,14 @@ type Declaration struct {
 	// files of its folder. Only then may a module be a file.
 	Local string
 
+	// Retry is a text of the author. When it changes, the host tries a failed declaration
+	// again, also one in quarantine.
+	Retry string
+
 	// Reported is the status that a host has reported before; nil: none.
 	Reported *api.Status
+
+	retries int // calls of Host.Retry
 }
 
 // Sink receives declarations. A Host is one.

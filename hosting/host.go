@@ -38,6 +38,10 @@ type Options struct {
 
 	Log zerolog.Logger
 
+	// Output is what Log writes to. If it is set, the host keeps the newest records of each
+	// operator: see Host.Journal. Nil: it keeps none.
+	Output zerolog.LevelWriter
+
 	create func(ctx context.Context, o operator.Options) (instance, error) // for tests; nil: operator.New
 }
 
@@ -51,6 +55,7 @@ type instance interface {
 	Problems() []string
 	Facts() operator.Facts
 	Throttles() []operator.Throttle
+	Usage() operator.Usage
 }
 
 // Host runs the declared operators.

@@ -32,6 +32,7 @@ type fake struct {
 	problems  atomic.Pointer[[]string]
 	throttles atomic.Pointer[[]operator.Throttle]
 	lingering time.Duration
+	usage     operator.Usage
 	ended     chan struct{}
 }
 
@@ -66,6 +67,8 @@ func (f *fake) Throttles() []operator.Throttle {
 func (f *fake) Facts() operator.Facts {
 	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}}
 }
+
+func (f *fake) Usage() operator.Usage { return f.usage }
 
 func (f *fake) Reload(ctx context.Context) (bool, error) {
 	if err := f.reload(); err != nil {
@@ -180,7 +183,7 @@ func (x *fixture) all() []*fake {
 func key(name string) Key { return Key{Kind: api.Namespaced, Namespace: "ns", Name: name} }
 
 // declared declares an operator and waits until nothing happens any more.
-func (x *fixture) declared(name string, generation int64, change func(*api.Spec)) {
+func (x *fixture) declared(name string, generation int64, change func(*api.Spec)) Declaration {
 	x.t.Helper()
 	d := Declaration{Key: key(name), UID: "u", Generation: generation, Spec: api.Spec{Module: "v1", ServiceAccountName: "sa"}}
 	if change != nil {
@@ -188,6 +191,7 @@ func (x *fixture) declared(name string, generation int64, change func(*api.Spec)
 	}
 	x.Declare(d)
 	synctest.Wait()
+	return d
 }
 
 // has checks a condition.

@@ -185,6 +185,16 @@ func (r *reporter) suspended(d *Declaration) {
 		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
 }
 
+// released ends the quarantine of an earlier epoch.
+func (r *reporter) released(d *Declaration) {
+	r.mu.Lock()
+	quarantined := r.status.Is(api.Quarantined)
+	r.mu.Unlock()
+	if quarantined {
+		r.update(d, nil, finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
+	}
+}
+
 // failed reports a failed attempt; runs says that an earlier version continues.
 func (r *reporter) failed(d *Declaration, f *Refusal, runs bool, failures int, delay time.Duration) {
 	message := f.Error()

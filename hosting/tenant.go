@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -29,6 +31,9 @@ type tenant struct {
 	key    Key
 	log    zerolog.Logger
 	report *reporter
+
+	journal journals.Journal    // of the newest records of log
+	present atomic.Pointer[run] // run, for other goroutines
 
 	mu      sync.Mutex  // guards the fields below
 	desired Declaration // the newest one
@@ -61,12 +66,16 @@ type epoch struct {
 	uid        string
 	generation int64
 	spec       api.Spec
+	retry      string
+	retries    int
 }
 
-func epochOf(d *Declaration) epoch { return epoch{d.UID, d.Generation, d.Spec} }
+func epochOf(d *Declaration) epoch {
+	return epoch{d.UID, d.Generation, d.Spec, d.Retry, d.retries}
+}
 
 func (e epoch) equal(other epoch) bool {
-	return e.uid == other.uid && e.generation == other.generation && reflect.DeepEqual(e.spec, other.spec)
+	return e.uid == other.uid && e.retry == other.retry && e.retries == other.retries && e.generation == other.generation && reflect.DeepEqual(e.spec, other.spec)
 }
 
 // attempts are the failed ones of the present epoch.
@@ -80,9 +89,11 @@ type attempts struct {
 }
 
 func newTenant(h *Host, key Key) *tenant {
-	log := h.options.Log.With().Str("operator", key.String()).Logger()
-	t := &tenant{host: h, key: key, log: log}
-	t.report = &reporter{log: log, publish: func(s *api.Status) { h.options.Report(key, s) }}
+	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger()}
+	if output := h.options.Output; output != nil {
+		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
+	}
+	t.report = &reporter{log: t.log, publish: func(s *api.Status) { h.options.Report(key, s) }}
 	return t
 }
 
@@ -91,6 +102,7 @@ func (t *tenant) declare(d Declaration) {
 	t.mu.Lock()
 	changed := t.removed || !sameSpec(&t.desired, &d)
 	first := t.desired.Key == Key{}
+	d.retries = t.desired.retries
 	t.desired, t.removed = d, false
 	t.interrupt(changed)
 	t.mu.Unlock()
@@ -104,7 +116,7 @@ func (t *tenant) declare(d Declaration) {
 
 // sameSpec reports whether two declarations ask for the same.
 func sameSpec(a, b *Declaration) bool {
-	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local
+	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local && a.Retry == b.Retry
 }
 
 func (t *tenant) remove() {
@@ -186,6 +198,7 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 	if !t.attempts.epoch.equal(epochOf(&d)) {
 		t.stopTimer()
 		t.attempts = attempts{epoch: epochOf(&d)}
+		t.report.released(&d)
 	}
 	t.reap(step, &d)
 	switch {
@@ -281,7 +294,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r.next = nil
 	t.halt()
 	r.op, r.began = op, time.Now()
-	t.run = r
+	t.setRun(r)
 	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator starts.")
 	t.host.workers.Go(func() { // Waited for by Host.end.
 		r.err = op.Run(ctx)
@@ -309,7 +322,13 @@ func (t *tenant) halt() {
 	if err := t.run.err; err != nil {
 		t.log.Error().Str("logger", "kopf.hosting").Err(err).Msg("The operator has stopped with an error.")
 	}
-	t.run = nil
+	t.setRun(nil)
+}
+
+// setRun sets the operator that runs; nil: none.
+func (t *tenant) setRun(r *run) {
+	t.run = r
+	t.present.Store(r)
 }
 
 // reap notices that the operator has ended by itself.
@@ -327,7 +346,7 @@ func (t *tenant) reap(step context.Context, d *Declaration) {
 // reaped returns why the operator has ended.
 func (t *tenant) reaped() error {
 	r := t.run
-	t.run = nil
+	t.setRun(nil)
 	if r.isReady() && time.Since(r.began) >= stableAfter {
 		t.attempts.failures, t.attempts.crashes = 0, 0
 	}
@@ -357,7 +376,7 @@ func (t *tenant) fail(step context.Context, d *Declaration, err error) {
 	if own := (*crash)(nil); errors.As(err, &own) {
 		a.crashes++
 		if a.crashes >= maxCrashes {
-			refusal = &Refusal{Condition: api.Quarantined, Reason: "CrashLoop", Final: true, Err: fmt.Errorf("the operator has ended %d times in a row, and starts again when its declaration changes: %w", a.crashes, err)}
+			refusal = &Refusal{Condition: api.Quarantined, Reason: "CrashLoop", Final: true, Err: fmt.Errorf("the operator has ended %d times in a row, and starts again when its declaration changes, or by kopf retry: %w", a.crashes, err)}
 		}
 	}
 	a.final = refusal.Final

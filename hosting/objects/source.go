@@ -115,6 +115,10 @@ func (s *Source) Check(ctx context.Context, policy bool) error {
 // PolicyName is the name of the ValidatingAdmissionPolicy and of its binding.
 const PolicyName = "impersonation.hosting.kopf.dev"
 
+// RetryAnnotation is the annotation of a declaration that makes the host try it again when
+// the value changes, also in quarantine.
+const RetryAnnotation = "hosting.kopf.dev/retry"
+
 // Run declares what the cluster has, until the context ends.
 func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 	var all sync.WaitGroup // Waited for below.
@@ -212,7 +216,7 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 		}
 		return key
 	}
-	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration()}
+	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration(), Retry: object.GetAnnotations()[RetryAnnotation]}
 	text, err := object.MarshalJSON()
 	var decoded *api.Operator
 	if err == nil {

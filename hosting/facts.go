@@ -1,0 +1,107 @@
+package hosting
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// Facts returns the present facts of all operators, sorted by namespace and name. Each call
+// collects them from the running operators.
+func (h *Host) Facts() []facts.Operator {
+	all := h.all()
+	slices.SortFunc(all, func(a, b *tenant) int {
+		return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Kind, b.key.Kind))
+	})
+	found := make([]facts.Operator, 0, len(all))
+	for _, t := range all {
+		found = append(found, t.facts())
+	}
+	return found
+}
+
+func (t *tenant) facts() facts.Operator {
+	f := facts.Operator{Kind: t.key.Kind, Namespace: t.key.Namespace, Name: t.key.Name, Limits: []facts.Limit{}, Errors: t.lastErrors()}
+	t.mu.Lock()
+	desired := t.desired
+	t.mu.Unlock()
+	f.Module.Declared = line(desired.Spec.Module)
+	if desired.Problem == nil {
+		f.Account = line(desired.Account().String())
+	}
+	if status := t.report.last(); status != nil {
+		describe(&f, status)
+	}
+	if run := t.present.Load(); run != nil {
+		f.Started = &run.began
+		measure(&f, run.op.Usage())
+	}
+	f.Module.Resources = append([]string{}, f.Module.Resources...) // lists are never null
+	f.Conditions = append([]api.Condition{}, f.Conditions...)
+	return f
+}
+
+// line makes a text of an author or a guest safe to show.
+func line(text string) string { return legible.Short(text, facts.MaxText) }
+
+// lastErrors returns the newest errors of the log.
+func (t *tenant) lastErrors() []facts.Error {
+	last := []facts.Error{}
+	for _, r := range t.journal.Errors() {
+		last = append(last, facts.Error{Time: r.Time.UTC(), Message: line(r.Text())})
+	}
+	return last[max(0, len(last)-facts.MaxErrors):]
+}
+
+// describe takes over what was reported.
+func describe(f *facts.Operator, s *api.Status) {
+	f.Restarts, f.Conditions = s.Restarts, s.Conditions
+	for i := range f.Conditions {
+		f.Conditions[i].Message = line(f.Conditions[i].Message)
+	}
+	if ready := s.Find(api.Ready); ready != nil {
+		f.Ready, f.Reason = ready.Status == api.True, ready.Reason
+	}
+	f.Module.Artifact, f.Module.Digest, f.Module.Handlers = line(s.Module), s.Digest, s.Handlers
+	for _, resource := range s.Resources[:min(len(s.Resources), facts.MaxResources)] {
+		f.Module.Resources = append(f.Module.Resources, line(resource))
+	}
+}
+
+// measure takes over what a running operator has counted.
+func measure(f *facts.Operator, u operator.Usage) {
+	f.Work = facts.Work{
+		Objects: u.Counts.Objects, Daemons: u.Counts.Daemons, Queued: u.Counts.Queued, Working: u.Counts.Working, Retries: u.Counts.Calls.Delayed,
+		Calls: u.Counts.Calls.Attempts, Errors: u.Counts.Calls.Failures, Paused: u.Counts.Paused,
+	}
+	var stopped int64
+	for _, name := range slices.Sorted(maps.Keys(u.Modules)) {
+		module := u.Modules[name]
+		f.Work.Lost += module.Failed
+		f.Work.Instances += module.Living
+		f.Work.ComputingSeconds += module.Computing.Seconds()
+		f.Memory.Instances += module.Memory
+		stopped += module.Stopped
+	}
+	for _, held := range u.Held {
+		f.Memory.Host += int64(held.Used)
+		if held.Used > 0 || held.Refused > 0 {
+			f.Limits = append(f.Limits, facts.Limit{Name: held.Kind.Limit(), Used: int64(held.Used), Limit: int64(held.Limit), Hits: int64(held.Refused)})
+		}
+	}
+	for _, hit := range []facts.Limit{
+		{Name: "ComputeLimit", Hits: stopped},
+		{Name: "LogLimit", Hits: u.DroppedLines},
+		{Name: "RequestRate", Hits: int64(u.Counts.RequestsDelayed)}, //nolint:gosec // a count
+		{Name: "EventRate", Hits: int64(u.Counts.EventsDropped)},
+	} {
+		if hit.Hits > 0 {
+			f.Limits = append(f.Limits, hit)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package facts defines what a host says about its operators: the content of /statusz, of
+// the metrics for each operator and of the commands that show operators. It holds types
+// only.
+//
+// The names of the JSON fields are stable: fields may be added within a Schema.
+//
+// See docs/hosting.md.
+package facts
+
+import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// Schema identifies the form of a Report.
+const Schema = "hosting.kopf.dev/statusz/v1"
+
+// Bounds of the facts of one operator. Texts are cut, and are on one line without control
+// characters.
+const (
+	MaxText      = 1000 // bytes of a text
+	MaxResources = 50
+	MaxErrors    = 5
+)
+
+// Report is the state of a host and its operators.
+type Report struct {
+	Schema    string     `json:"schema"`
+	Time      time.Time  `json:"time"`
+	Host      Host       `json:"host"`
+	Operators []Operator `json:"operators"` // sorted by namespace and name
+
+	// Omitted is the number of operators that the report does not contain, because it has
+	// too many.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// Host is the state of the process.
+type Host struct {
+	Version    string    `json:"version"`
+	Started    time.Time `json:"started"`
+	Operators  int       `json:"operators"`
+	Ready      int       `json:"ready"` // operators that serve as declared
+	HeapBytes  uint64    `json:"heapBytes"`
+	Goroutines int       `json:"goroutines"`
+}
+
+// Operator is the state of one declared operator.
+type Operator struct {
+	Kind      api.Kind `json:"kind"`
+	Namespace string   `json:"namespace,omitempty"` // empty for the cluster kind
+	Name      string   `json:"name"`
+	Account   string   `json:"account,omitempty"` // that makes the requests: system:serviceaccount:…
+
+	Module     Module          `json:"module"`
+	Ready      bool            `json:"ready"`
+	Reason     string          `json:"reason,omitempty"` // of the condition Ready
+	Conditions []api.Condition `json:"conditions"`
+	Restarts   int             `json:"restarts"`          // since the spec has changed
+	Started    *time.Time      `json:"started,omitempty"` // nil: it does not run
+
+	Work   Work    `json:"work"`
+	Memory Memory  `json:"memory"`
+	Limits []Limit `json:"limits"`
+	Errors []Error `json:"lastErrors"` // the oldest one first
+}
+
+// Module is what an operator runs.
+type Module struct {
+	Declared  string   `json:"declared"`           // as in the declaration
+	Artifact  string   `json:"artifact,omitempty"` // that runs: the reference with the digest
+	Digest    string   `json:"digest,omitempty"`   // of the module that runs: sha256:…
+	Handlers  int      `json:"handlers"`
+	Resources []string `json:"resources"` // that the operator watches, at most MaxResources
+}
+
+// Work is what an operator does. Counts of calls begin when the operator starts, and
+// computing time and stopped calls when its module was loaded.
+type Work struct {
+	Objects          int     `json:"objects"`          // that the operator remembers
+	Daemons          int     `json:"daemons"`          // running daemons and timers
+	Queued           int     `json:"queued"`           // events that wait
+	Working          int     `json:"working"`          // objects that are handled, including those of Retries
+	Retries          int     `json:"retries"`          // objects that wait for the next attempt of a handler
+	Calls            uint64  `json:"calls"`            // calls of handlers that have ended
+	Errors           uint64  `json:"errors"`           // calls of handlers that have ended with an error
+	Lost             int64   `json:"lost"`             // calls of the module that trapped or exceeded a limit
+	Instances        int     `json:"instances"`        // of the module
+	ComputingSeconds float64 `json:"computingSeconds"` // of the module
+	Paused           bool    `json:"paused,omitempty"` // by other operators
+}
+
+// Memory is the memory of an operator, in bytes.
+type Memory struct {
+	Instances int64 `json:"instances"` // of instances; shared pages count for each of them
+	Host      int64 `json:"host"`      // of the host, held for handlers
+}
+
+// Limit is a limit of an operator that has counted something.
+type Limit struct {
+	Name  string `json:"name"`            // as in spec.limits
+	Used  int64  `json:"used,omitempty"`  // in bytes; 0 if the limit is not about memory
+	Limit int64  `json:"limit,omitempty"` // in bytes; 0 if the limit is not about memory
+	Hits  int64  `json:"hits"`            // how often the limit has refused, delayed or dropped something
+}
+
+// Error is an error in the log of an operator.
+type Error struct {
+	Time    time.Time `json:"time"`
+	Message string    `json:"message"`
+}

@@ -1,0 +1,140 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/handling"
+)
+
+// fact returns the facts of the only operator.
+func (x *fixture) fact() facts.Operator {
+	x.t.Helper()
+	synctest.Wait()
+	all := x.Facts()
+	if len(all) != 1 {
+		x.t.Fatalf("%d operators", len(all))
+	}
+	return all[0]
+}
+
+// TestRetryEndsTheQuarantine: by the endpoint, and by the annotation of the declaration. An
+// operator that serves is not disturbed.
+func TestRetryEndsTheQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		fail := func(f *fake) { f.fails <- errors.New("it computes nonsense") }
+		x.setUp = fail
+		d := x.declared("a", 1, nil)
+		quarantined := func(runs int) {
+			t.Helper()
+			time.Sleep(10 * time.Hour)
+			x.has("a", api.Quarantined, api.True, "CrashLoop", "or by kopf retry")
+			if n := len(x.all()); n != runs {
+				t.Errorf("it was started %d times, want %d", n, runs)
+			}
+		}
+		quarantined(maxCrashes)
+		if err := x.Retry(d.Key); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		x.has("a", api.Quarantined, api.False, "None", "") // it has failed once
+		quarantined(2 * maxCrashes)
+		d.Retry = "1"
+		x.Declare(d)
+		quarantined(3 * maxCrashes)
+		x.Declare(d)
+		quarantined(3 * maxCrashes)
+		x.mu.Lock()
+		x.setUp = func(*fake) {}
+		x.mu.Unlock()
+		if err := x.Retry(d.Key); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		x.has("a", api.Ready, api.True, "Serving", "")
+		if err := x.Retry(d.Key); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(x.all()); n != 3*maxCrashes+1 {
+			t.Errorf("an operator that serves was started again: %d", n)
+		}
+		if err := x.Retry(Key{Kind: api.Namespaced, Namespace: "ns", Name: "b"}); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "WasmOperator ns/b") {
+			t.Errorf("of an unknown one: %v", err)
+		}
+	})
+}
+
+// TestFactsAreThoseOfTheOperator: each number comes from the operator, and texts of guests
+// are on one line, without control characters, and bounded.
+func TestFactsAreThoseOfTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.options.Output = zerolog.LevelWriterAdapter{Writer: zerolog.NewTestWriter(t)}
+		x.setUp = func(f *fake) {
+			f.usage = operator.Usage{
+				Counts: reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, RequestsDelayed: 8},
+				Held:   []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
+				Modules: map[string]host.Usage{
+					"m": {Spent: host.Spent{Computing: time.Second}, Failed: 10, Stopped: 2, Living: 1, Memory: 4096},
+					"n": {Spent: host.Spent{Computing: time.Second / 2}, Failed: 1, Stopped: 1, Living: 2, Memory: 4096},
+				},
+			}
+			f.options.Log.Error().Err(errors.New("\x1b[31m<script>\nforged" + strings.Repeat("x", 5000))).Msg("of a guest")
+		}
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		f := x.fact()
+		want := facts.Work{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Retries: 7, Calls: 5, Errors: 6, Lost: 11, Instances: 3, ComputingSeconds: 1.5}
+		if f.Work != want {
+			t.Errorf("work %+v", f.Work)
+		}
+		if f.Memory != (facts.Memory{Instances: 8192, Host: 111}) {
+			t.Errorf("memory %+v", f.Memory)
+		}
+		limits, err := json.Marshal(f.Limits)
+		if err != nil || string(limits) != `[{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"ComputeLimit","hits":3},{"name":"RequestRate","hits":8}]` {
+			t.Errorf("limits %s, %v", limits, err)
+		}
+		if !f.Ready || f.Reason != "Serving" || f.Started == nil || f.Module.Handlers != 1 || len(f.Conditions) == 0 || f.Account == "" {
+			t.Errorf("facts %+v", f)
+		}
+		if len(f.Errors) != 1 || strings.ContainsAny(f.Errors[0].Message, "\n\x1b") || len(f.Errors[0].Message) > facts.MaxText+100 {
+			t.Errorf("errors %+v", f.Errors)
+		}
+	})
+}
+
+// TestFactsOfOperatorsThatDoNotRun: nothing is missing in the JSON of an operator that was
+// refused.
+func TestFactsOfOperatorsThatDoNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.fetch = func(context.Context, string) error { return errors.New("\x1b[31mno") }
+		x.declared("a", 1, nil)
+		x.has("a", api.Resolved, api.False, "FetchFailed", "no")
+		f := x.fact()
+		text, err := json.Marshal(f)
+		if err != nil || strings.Contains(string(text), ":null") || strings.Contains(f.Conditions[0].Message, "\x1b") {
+			t.Errorf("%s, %v", text, err)
+		}
+		if f.Ready || f.Started != nil || f.Reason != "FetchFailed" {
+			t.Errorf("facts %+v", f)
+		}
+	})
+}
