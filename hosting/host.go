@@ -140,6 +140,13 @@ func (h *Host) Status(key Key) *api.Status {
 	return t.report.last()
 }
 
+// IsRunning reports whether Run has begun and does not end yet.
+func (h *Host) IsRunning() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ctx != nil && !h.closed
+}
+
 // Run runs the operators until the context ends. It then stops all of them gracefully, and
 // waits for them.
 func (h *Host) Run(ctx context.Context) error {

@@ -33,9 +33,18 @@ func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 }
 
 func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
+	writer, level, err := o.writer(stderr)
+	if err != nil {
+		return zerolog.Nop(), err
+	}
+	return zerolog.New(writer).Level(level), nil
+}
+
+// writer returns what the logger writes to, and its level.
+func (o *logOptions) writer(stderr io.Writer) (zerolog.LevelWriter, zerolog.Level, error) {
 	format := logs.Format(strings.ToLower(o.logFormat))
 	if !slices.Contains([]logs.Format{logs.Plain, logs.Full, logs.JSON}, format) {
-		return zerolog.Nop(), usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
+		return nil, zerolog.NoLevel, usageError{fmt.Errorf("--log-format %q: want plain, full, or json", o.logFormat)}
 	}
 	options := logs.Options{Format: format, Level: zerolog.InfoLevel, RefKey: o.logRefKey}
 	switch {
@@ -48,7 +57,7 @@ func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
 		prefix := !o.noLogPrefix
 		options.Prefix = &prefix
 	}
-	return logs.New(stderr, options), nil
+	return logs.NewWriter(stderr, options), options.Level, nil
 }
 
 // Values of --guest-output.

@@ -34,6 +34,7 @@ type serveOptions struct {
 	limits     []string
 	settings   []string
 	set        []string
+	listen     listenOptions
 	logOptions
 	registryOptions
 	verificationOptions
@@ -56,6 +57,7 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
 		Example: `  kopf serve --install | kubectl apply -f -
   kopf serve
   kopf serve --namespace team-a --limit MaxMemory=64Mi
+  kopf serve ./operators --listen 127.0.0.1:8080
   kopf serve ./operators --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
@@ -82,6 +84,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
+	o.listen.addFlags(flags)
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
@@ -104,6 +107,9 @@ func (o *serveOptions) setDirectory(args []string) error {
 		return usageError{errors.New("--namespace selects declarations of a cluster: either --namespace can be used, or a directory")}
 	case o.identity != string(identity.Token) && o.identity != string(identity.Impersonate):
 		return usageError{fmt.Errorf("--identity %q: want %s, or %s", o.identity, identity.Token, identity.Impersonate)}
+	}
+	if err := o.listen.check(); err != nil {
+		return err
 	}
 	if err := operator.CheckGrants(o.settings); err != nil {
 		return usageError{fmt.Errorf("--allow-setting %w", err)}
@@ -134,10 +140,11 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	case o.dryRun:
 		return o.check(stdout)
 	}
-	log, err := o.logger(stderr)
+	output, level, err := o.writer(stderr)
 	if err != nil {
 		return err
 	}
+	log := zerolog.New(output).Level(level)
 	base := operator.Options{Host: host.Options{HostName: "kopf " + version()}}
 	if err := setLimits(&base, o.limits); err != nil {
 		return err
@@ -162,8 +169,13 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	serving := hosting.New(hosting.Options{
-		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log,
+		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
 	})
+	stopListening, err := o.listen.serve(ctx, serving, config, log)
+	if err != nil {
+		return err
+	}
+	defer stopListening()
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
 }

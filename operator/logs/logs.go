@@ -49,14 +49,17 @@ type Options struct {
 const defaultRefKey = "object"
 
 // New makes a logger that writes to w, one write per line.
-func New(w io.Writer, o Options) zerolog.Logger {
+func New(w io.Writer, o Options) zerolog.Logger { return zerolog.New(NewWriter(w, o)).Level(o.Level) }
+
+// NewWriter makes the writer of a logger: it formats records for w, one write per line. It
+// ignores Options.Level.
+func NewWriter(w io.Writer, o Options) zerolog.LevelWriter {
 	o.RefKey = cmp.Or(o.RefKey, defaultRefKey)
 	prefix := o.Format != JSON
 	if o.Prefix != nil {
 		prefix = *o.Prefix
 	}
-	writer := zerolog.LevelWriter(&lines{out: zerolog.SyncWriter(w), format: o.Format, prefix: prefix, refKey: o.RefKey})
-	return zerolog.New(writer).Level(o.Level)
+	return &lines{out: zerolog.SyncWriter(w), format: o.Format, prefix: prefix, refKey: o.RefKey}
 }
 
 // lines converts the JSON lines of zerolog into the selected format. It takes the time

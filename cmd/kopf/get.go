@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/hosting/endpoints"
+	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/legible"
+)
+
+// Values of --output.
+const (
+	outputWide = "wide"
+	outputJSON = "json"
+	outputYAML = "yaml"
+)
+
+func newGetCmd(stdout io.Writer) *cobra.Command {
+	o := &hostOptions{}
+	var output string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "get [OPERATOR]",
+		Short: "List the operators of a serving host",
+		Long: `Get asks a host, which is a kopf serve with --listen, about its operators: whether they
+serve, and what they do and use. With an operator, get lists only this one.
+
+Every flag can also be set by a variable: --output by KOPF_GET_OUTPUT.`,
+		Example: `  kopf get
+  kopf get -n team -o wide
+  kopf get team/mailer -o json
+  kopf get --host https://kopf-serve.example:8443`,
+		ValidArgsFunction: o.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd); err != nil {
+				return err
+			}
+			if !slices.Contains([]string{"", outputWide, outputJSON, outputYAML}, output) {
+				return usageError{fmt.Errorf("--output %q: want %s, %s or %s", output, outputWide, outputJSON, outputYAML)}
+			}
+			if all && o.namespace != "" {
+				return usageError{fmt.Errorf("either --namespace can be used, or --all-namespaces: not both")}
+			}
+			report, err := o.selected(cmd, args)
+			if err != nil {
+				return err
+			}
+			return printReport(stdout, report, output)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the operators of all namespaces (the default)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FORMAT`: wide, json, or yaml (default a table)")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputWide, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	return cmd
+}
+
+// selected returns the report about the operators that the arguments name.
+func (o *hostOptions) selected(cmd *cobra.Command, args []string) (*facts.Report, error) {
+	if len(args) > 1 {
+		return nil, usageError{fmt.Errorf("unexpected argument %q: want one operator at most", args[1])}
+	}
+	_, report, err := o.report(contextOf(cmd))
+	if err != nil || len(args) == 0 {
+		return report, err
+	}
+	f, err := named(report, args[0])
+	if err != nil {
+		return nil, err
+	}
+	report.Operators = []facts.Operator{*f}
+	return report, nil
+}
+
+// printReport writes a report in a format.
+func printReport(to io.Writer, report *facts.Report, format string) error {
+	switch format {
+	case outputJSON:
+		return printJSON(to, report)
+	case outputYAML:
+		text, err := yaml.Marshal(report)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			fmt.Fprintln(to, legible.Line(strings.TrimSuffix(line, "\n")))
+		}
+		return nil
+	}
+	if len(report.Operators) == 0 {
+		_, err := fmt.Fprintln(to, "The host has no operators.")
+		return err
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
+	fmt.Fprint(table, "OPERATOR\tDIGEST\tREADY\tOBJECTS\tCALLS\tERRORS\tMEMORY\tCPU")
+	if format == outputWide {
+		fmt.Fprint(table, "\tREASON\tHANDLERS\tQUEUED\tRETRIES\tDAEMONS\tRESTARTS\tHOST MEMORY\tMODULE")
+	}
+	fmt.Fprintln(table)
+	for i := range report.Operators {
+		row(table, &report.Operators[i], format == outputWide)
+	}
+	if err := table.Flush(); err != nil || report.Omitted == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "%d further operators are left out.\n", report.Omitted)
+	return err
+}
+
+// row writes one operator.
+func row(to io.Writer, f *facts.Operator, wide bool) {
+	ready := "False"
+	if f.Ready {
+		ready = "True"
+	}
+	w := &f.Work
+	fmt.Fprintf(to, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(titleOf(f)), shortDigest(f.Module.Digest), ready, w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
+	if wide {
+		fmt.Fprintf(to, "\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s", cell(f.Reason), f.Module.Handlers, w.Queued, w.Retries, w.Daemons, f.Restarts, endpoints.Bytes(f.Memory.Host), cell(f.Module.Declared))
+	}
+	fmt.Fprintln(to)
+}
+
+// shortDigest shows the beginning of a digest.
+func shortDigest(digest string) string {
+	if digest == "" {
+		return "-"
+	}
+	algorithm, sum, _ := strings.Cut(digest, ":")
+	return cell(algorithm + ":" + sum[:min(len(sum), 12)])
+}

@@ -1,0 +1,225 @@
+package endpoints
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/client-go/rest"
+)
+
+// Bounds of reviews.
+const (
+	remembered    = 10 * time.Second // a decision
+	maxRemembered = 1024
+	reviewTimeout = 10 * time.Second
+	maxReview     = 1 << 20 // bytes of an answer
+	maxToken      = 12 << 10
+	reviewRate    = 20 // per second, of all clients
+	reviewBurst   = 40
+)
+
+// Access asks the API server who sends a request, and whether the user may make it: by a
+// TokenReview, and a SubjectAccessReview of the path as a nonResourceURL. It is safe for
+// concurrent use.
+type Access struct {
+	client *http.Client
+	base   string
+	limit  *rate.Limiter // protects the API server
+
+	mu        sync.Mutex // guards decisions
+	decisions map[question]decision
+}
+
+// question is a token and what it would be used for.
+type question struct {
+	token      [sha256.Size]byte
+	verb, path string
+}
+
+type decision struct {
+	err   error // nil: allowed
+	until time.Time
+}
+
+// NewAccess creates an Access with the credentials of the host, which may create TokenReviews
+// and SubjectAccessReviews.
+func NewAccess(own *rest.Config) (*Access, error) {
+	own = rest.CopyConfig(own)
+	own.Timeout = reviewTimeout
+	client, err := rest.HTTPClientFor(own)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials of the host: %w", err)
+	}
+	server, _, err := rest.DefaultServerUrlFor(own)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials of the host: %w", err)
+	}
+	return &Access{client: client, base: strings.TrimRight(server.String(), "/"), limit: rate.NewLimiter(reviewRate, reviewBurst), decisions: map[question]decision{}}, nil
+}
+
+// denial is an error with the status of the answer.
+type denial struct {
+	code int
+	error
+}
+
+var errNoToken = errors.New("no token: send the token of a user or of a service account as Authorization: Bearer TOKEN")
+
+// guard lets only requests through whose users may make them.
+func (a *Access) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.check(r); err != nil {
+			code := http.StatusServiceUnavailable
+			if refused := (denial{}); errors.As(err, &refused) {
+				code = refused.code
+			}
+			if code == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="kopf"`)
+			}
+			refuse(w, code, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check returns why a request is refused; nil if it is allowed.
+func (a *Access) check(r *http.Request) error {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if token = strings.TrimSpace(token); !ok || token == "" || len(token) > maxToken {
+		return denial{http.StatusUnauthorized, errNoToken}
+	}
+	q := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
+	if err, known := a.recall(q); known {
+		return err
+	}
+	if !a.limit.Allow() {
+		return denial{http.StatusTooManyRequests, errors.New("too many requests; try again later")}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	err := a.review(ctx, token, q)
+	if refused := (denial{}); err == nil || errors.As(err, &refused) {
+		a.remember(q, err)
+	}
+	return err
+}
+
+func (a *Access) recall(q question) (err error, known bool) { //nolint:revive,staticcheck // the error is the value
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d, ok := a.decisions[q]
+	return d.err, ok && time.Now().Before(d.until)
+}
+
+func (a *Access) remember(q question, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.decisions) >= maxRemembered {
+		clear(a.decisions) // the API server is asked again
+	}
+	a.decisions[q] = decision{err, time.Now().Add(remembered)}
+}
+
+// user is who has sent a token, in the form of TokenReview and SubjectAccessReview.
+type user struct {
+	Username string              `json:"username"`
+	UID      string              `json:"uid,omitempty"`
+	Groups   []string            `json:"groups,omitempty"`
+	Extra    map[string][]string `json:"extra,omitempty"`
+}
+
+func (a *Access) review(ctx context.Context, token string, q question) error {
+	var who struct {
+		Status struct {
+			Authenticated bool `json:"authenticated"`
+			User          user `json:"user"`
+		} `json:"status"`
+	}
+	err := a.ask(ctx, "authentication.k8s.io", "tokenreviews", "TokenReview", map[string]any{"token": token}, &who)
+	if err != nil {
+		return err
+	}
+	if u := who.Status.User; !who.Status.Authenticated || u.Username == "" {
+		return denial{http.StatusUnauthorized, errors.New("the API server does not accept the token")}
+	}
+	var may struct {
+		Status struct {
+			Allowed bool `json:"allowed"`
+			Denied  bool `json:"denied"`
+		} `json:"status"`
+	}
+	u := who.Status.User
+	err = a.ask(ctx, "authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", map[string]any{
+		"user": u.Username, "uid": u.UID, "groups": u.Groups, "extra": u.Extra,
+		"nonResourceAttributes": map[string]string{"path": q.path, "verb": q.verb},
+	}, &may)
+	if err == nil && (!may.Status.Allowed || may.Status.Denied) {
+		err = denial{http.StatusForbidden, fmt.Errorf("%s may not %s the nonResourceURL %s: bind the ClusterRole kopf-statusz to the user", u.Username, q.verb, q.path)}
+	}
+	return err
+}
+
+// ask creates a review, and reads the answer.
+func (a *Access) ask(ctx context.Context, group, plural, kind string, spec map[string]any, answer any) error {
+	body, err := json.Marshal(map[string]any{"apiVersion": group + "/v1", "kind": kind, "spec": spec})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/apis/"+group+"/v1/"+plural, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := a.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("the API server cannot be asked: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxReview))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the API server cannot be asked: %w", err)
+	case response.StatusCode == http.StatusForbidden:
+		return fmt.Errorf("the host may not create %s.%s: apply the manifests of kopf serve --install again", plural, group)
+	case response.StatusCode >= http.StatusBadRequest:
+		return fmt.Errorf("the API server answers with the status %d to a %s", response.StatusCode, kind)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// ownMachine refuses requests that name another machine: a page of another site could
+// otherwise make a browser of this machine ask, by a name that leads here.
+func ownMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.Host
+		if host, _, err := net.SplitHostPort(name); err == nil {
+			name = host
+		}
+		if !isLoopback(name) {
+			refuse(w, http.StatusForbidden, fmt.Errorf("the name %.100q: use localhost or the loopback address", name))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether only this machine can reach a host, without asking for its
+// address.
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
+}

@@ -1,0 +1,165 @@
+package endpoints
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+)
+
+// reviewer is an API server that knows the tokens "viewer", who may get /statusz, and
+// "stranger".
+func reviewer(t *testing.T) (*Access, *atomic.Int64) {
+	t.Helper()
+	var reviews atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reviews.Add(1)
+		if r.Header.Get("Authorization") != "Bearer host" {
+			t.Errorf("a review with the credentials %q", r.Header.Get("Authorization"))
+		}
+		var body struct {
+			Kind string
+			Spec struct {
+				Token, User           string
+				Groups                []string
+				NonResourceAttributes struct{ Path, Verb string }
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		status := map[string]any{}
+		switch body.Kind + " " + r.URL.Path {
+		case "TokenReview /apis/authentication.k8s.io/v1/tokenreviews":
+			switch body.Spec.Token {
+			case "viewer", "stranger":
+				status = map[string]any{"authenticated": true, "user": map[string]any{"username": body.Spec.Token, "groups": []string{"g"}}}
+			case "broken":
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		case "SubjectAccessReview /apis/authorization.k8s.io/v1/subjectaccessreviews":
+			at := body.Spec.NonResourceAttributes
+			status["allowed"] = body.Spec.User == "viewer" && len(body.Spec.Groups) == 1 && at.Verb == "get" && at.Path == "/statusz"
+		default:
+			t.Errorf("%s %s", body.Kind, r.URL.Path)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"status": status})
+	}))
+	t.Cleanup(server.Close)
+	access, err := NewAccess(&rest.Config{Host: server.URL, BearerToken: "host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access, &reviews
+}
+
+// TestAccess: only users with the right get an answer, and only to what the right is for.
+func TestAccess(t *testing.T) {
+	access, _ := reviewer(t)
+	h := New(newSource(), "v1").Handler(access)
+	tests := []struct {
+		method, path, header string
+		code                 int
+		says                 string
+	}{
+		{"GET", "/statusz", "Bearer viewer", 200, `"schema"`},
+		{"GET", "/statusz?q=x", "Bearer viewer", 200, `"schema"`},
+		{"GET", "/statusz", "", 401, "send the token"},
+		{"GET", "/statusz", "Basic dmlld2VyOg==", 401, "send the token"},
+		{"GET", "/statusz", "Bearer ", 401, "send the token"},
+		{"GET", "/statusz", "Bearer " + strings.Repeat("x", maxToken+1), 401, "send the token"},
+		{"GET", "/statusz", "Bearer forged", 401, "does not accept the token"},
+		{"GET", "/statusz", "Bearer stranger", 403, "stranger may not get the nonResourceURL /statusz: bind the ClusterRole kopf-statusz"},
+		{"GET", "/metrics", "Bearer viewer", 403, "may not get the nonResourceURL /metrics"},
+		{"GET", "/wasmoperators/team/mailer/logs", "Bearer viewer", 403, "/wasmoperators/team/mailer/logs"},
+		{"POST", "/wasmoperators/team/mailer/retry", "Bearer viewer", 403, "may not post"},
+		{"POST", "/statusz", "Bearer viewer", 403, "may not post"},
+		{"GET", "/statusz/../metrics", "Bearer viewer", 307, ""}, // to /metrics
+		{"GET", "/absent", "", 401, "send the token"},
+		{"GET", "/statusz", "Bearer broken", 503, "the status 500"},
+	}
+	for _, tt := range tests {
+		answer, text := ask(t, h, tt.method, tt.path, "Authorization", tt.header)
+		if answer.StatusCode != tt.code || !strings.Contains(text, tt.says) {
+			t.Errorf("%s %s as %.20s: %d %s; want %d %s", tt.method, tt.path, tt.header, answer.StatusCode, text, tt.code, tt.says)
+		}
+		if challenge := answer.Header.Get("WWW-Authenticate"); (answer.StatusCode == 401) != (challenge != "") {
+			t.Errorf("%s: challenge %q", tt.path, challenge)
+		}
+	}
+}
+
+// TestFewReviews: decisions are remembered, failures of the API server are not, and a flood
+// of tokens does not become a flood of reviews.
+func TestFewReviews(t *testing.T) {
+	access, reviews := reviewer(t)
+	h := New(newSource(), "v1").Handler(access)
+	access.limit.SetLimit(0)
+	access.limit.SetBurst(4)
+	for range 5 {
+		ask(t, h, "GET", "/statusz", "Authorization", "Bearer viewer")
+		ask(t, h, "GET", "/statusz", "Authorization", "Bearer forged")
+	}
+	if got := reviews.Load(); got != 3 {
+		t.Errorf("%d reviews of two tokens", got)
+	}
+	for range 5 {
+		ask(t, h, "GET", "/statusz", "Authorization", "Bearer broken")
+	}
+	if got := reviews.Load(); got != 5 {
+		t.Errorf("%d reviews, want 5: a failure is not remembered, and the rate is limited", got)
+	}
+	if answer, _ := ask(t, h, "GET", "/statusz", "Authorization", "Bearer another"); answer.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("beyond the rate: %d", answer.StatusCode)
+	}
+	for i := range access.decisions {
+		access.decisions[i] = decision{nil, time.Now().Add(-time.Second)}
+	}
+	if answer, _ := ask(t, h, "GET", "/statusz", "Authorization", "Bearer forged"); answer.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("an old decision is used: %d", answer.StatusCode)
+	}
+}
+
+// TestOtherAddressesAreSecured: an address that other machines can reach has HTTPS, and asks
+// for a token; a loopback address has neither.
+func TestOtherAddressesAreSecured(t *testing.T) {
+	for address, want := range map[string]struct {
+		scheme string
+		code   int
+	}{"127.0.0.1:0": {"http", 200}, "localhost:0": {"http", 200}, "0.0.0.0:0": {"https", 401}, ":0": {"https", 401}} {
+		servers, err := Serve(t.Context(), newSource(), Options{Addresses: []string{address}, Config: &rest.Config{Host: "http://127.0.0.1:1"}, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // a test
+		_, port, _ := strings.Cut(servers.Addresses()[0], "]:")
+		if port == "" {
+			_, port, _ = strings.Cut(servers.Addresses()[0], ":")
+		}
+		answer, err := client.Get(want.scheme + "://127.0.0.1:" + port + "/statusz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want.code {
+			t.Errorf("%s: %d, want %d", address, answer.StatusCode, want.code)
+		}
+		servers.Close()
+	}
+	for _, address := range []string{"8080", "127.0.0.1:99999", "[::"} {
+		if _, err := Serve(t.Context(), newSource(), Options{Addresses: []string{address}, Config: &rest.Config{Host: "http://127.0.0.1:1"}, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), "--listen "+address) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	_, err := Serve(t.Context(), newSource(), Options{Addresses: []string{":0"}, Certificate: "absent", Key: "absent", Config: &rest.Config{Host: "http://127.0.0.1:1"}, Log: zerolog.Nop()})
+	if err == nil || !strings.Contains(err.Error(), "the certificate: open absent") {
+		t.Errorf("a certificate that is missing: %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package endpoints
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kopf-wasm/kopf/hosting/facts"
+)
+
+// collector exports the facts of operators to Prometheus. The labels are the namespaces and
+// names of operators, never those of objects. The number of operators in a report is bounded,
+// and so is the number of series.
+type collector struct{ reports *reports }
+
+var _ prometheus.Collector = (*collector)(nil)
+
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("kopf_"+name, help, append([]string{"operator_namespace", "operator"}, labels...), nil)
+}
+
+var (
+	operators = prometheus.NewDesc("kopf_operators", "Operators that are declared.", nil, nil)
+	omitted   = prometheus.NewDesc("kopf_operators_omitted", "Operators without metrics of their own, because there are too many.", nil, nil)
+	memory    = described("operator_memory_bytes", "Memory of the operator: of its instances, and of the host for its handlers.", "kind")
+	hits      = described("operator_limit_hits_total", "How often a limit of the operator has refused, delayed or dropped something.", "limit")
+)
+
+// numbers are the metrics of an operator without further labels.
+var numbers = []struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(f *facts.Operator) float64
+}{
+	{described("operator_ready", "1 if the operator serves as declared, else 0."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return truth(f.Ready) }},
+	{described("operator_running", "1 if the operator runs, else 0."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return truth(f.Started != nil) }},
+	{described("operator_restarts", "Restarts of the operator since its declaration has changed."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Restarts) }},
+	{described("operator_objects", "Objects that the operator remembers."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Objects) }},
+	{described("operator_daemons", "Daemons and timers that run."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Daemons) }},
+	{described("operator_queued_events", "Events that wait for a worker."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Queued) }},
+	{described("operator_working_objects", "Objects that are handled, including those that wait for a retry."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Working) }},
+	{described("operator_pending_retries", "Objects that wait for the next attempt of a handler."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Retries) }},
+	{described("operator_calls_total", "Calls of handlers that have ended."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Calls) }},
+	{described("operator_failed_calls_total", "Calls of handlers that have ended with an error."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Errors) }},
+	{described("operator_lost_calls_total", "Calls of the module that trapped or exceeded a limit."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Lost) }},
+	{described("operator_instances", "Instances of the module."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Instances) }},
+	{described("operator_computing_seconds_total", "Time that the module has spent computing."), prometheus.CounterValue, func(f *facts.Operator) float64 { return f.Work.ComputingSeconds }},
+}
+
+// Describe sends no descriptors, because the metrics change with the declarations.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the current metrics.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	report := c.reports.latest()
+	ch <- prometheus.MustNewConstMetric(operators, prometheus.GaugeValue, float64(report.Host.Operators))
+	ch <- prometheus.MustNewConstMetric(omitted, prometheus.GaugeValue, float64(report.Omitted))
+	for i := range report.Operators {
+		f := &report.Operators[i]
+		for _, number := range numbers {
+			ch <- prometheus.MustNewConstMetric(number.desc, number.kind, number.of(f), f.Namespace, f.Name)
+		}
+		ch <- prometheus.MustNewConstMetric(memory, prometheus.GaugeValue, float64(f.Memory.Instances), f.Namespace, f.Name, "instances")
+		ch <- prometheus.MustNewConstMetric(memory, prometheus.GaugeValue, float64(f.Memory.Host), f.Namespace, f.Name, "host")
+		for _, limit := range f.Limits {
+			ch <- prometheus.MustNewConstMetric(hits, prometheus.CounterValue, float64(limit.Hits), f.Namespace, f.Name, limit.Name)
+		}
+	}
+}
+
+func truth(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
