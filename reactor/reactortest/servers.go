@@ -18,6 +18,7 @@ import (
 type MemoryServer struct {
 	Version int
 	Object  []byte
+	Patch   []byte // the last one
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -26,6 +27,7 @@ func (s *MemoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Patch = raw
 	patch, err := dicts.DecodeObject(raw)
 	if err != nil {
 		return nil, err
@@ -106,4 +108,37 @@ func SettingsWith(t *testing.T, changes map[string]string) *settings.Settings {
 		}
 	}
 	return s
+}
+
+// Recorded is a server that gives one answer to one patch. It allocates no memory, so a
+// benchmark with it counts only what the client allocates.
+type Recorded struct {
+	Patch  []byte // the expected patch
+	Answer []byte
+	Served int // number of answers
+
+	sent   bytes.Buffer
+	answer http.Response
+	reader recordedBody
+}
+
+// recordedBody is a body that needs no closing.
+type recordedBody struct{ bytes.Reader }
+
+// Close implements io.Closer.
+func (*recordedBody) Close() error { return nil }
+
+// RoundTrip implements http.RoundTripper. It refuses other patches.
+func (s *Recorded) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.sent.Reset()
+	if _, err := s.sent.ReadFrom(r.Body); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(s.sent.Bytes(), s.Patch) {
+		return nil, fmt.Errorf("the patch is %s, want %s", s.sent.Bytes(), s.Patch)
+	}
+	s.Served++
+	s.reader.Reset(s.Answer)
+	s.answer = http.Response{StatusCode: http.StatusOK, Body: &s.reader, ContentLength: int64(len(s.Answer))}
+	return &s.answer, nil
 }
