@@ -89,9 +89,12 @@ func isManaged(annotation string, marked map[string]bool) bool {
 
 // markedPrefixes returns the prefixes with markers.
 func markedPrefixes(annotations Object) map[string]bool {
-	marked := map[string]bool{}
+	var marked map[string]bool
 	for annotation := range annotations {
 		if prefix, name, ok := strings.Cut(annotation, "/"); ok && name == managedMarker {
+			if marked == nil {
+				marked = map[string]bool{}
+			}
 			marked[prefix] = true
 		}
 	}

@@ -22,8 +22,8 @@ type AnnotationsDiffBaseOptions struct {
 //
 // Kopf: kopf.AnnotationsDiffBaseStorage.
 type AnnotationsDiffBase struct {
-	naming  Naming
-	key     string
+	prefix  string
+	keys    fixedKeys
 	ignored []Path
 }
 
@@ -34,9 +34,10 @@ var (
 
 // NewAnnotationsDiffBase creates the storage.
 func NewAnnotationsDiffBase(o AnnotationsDiffBaseOptions) *AnnotationsDiffBase {
+	naming := namingOrDefault(o.Prefix, o.NoV1)
 	return &AnnotationsDiffBase{
-		naming:  namingOrDefault(o.Prefix, o.NoV1),
-		key:     orDefault(o.Key, DefaultDiffBaseKey),
+		prefix:  naming.prefix,
+		keys:    naming.fixed(orDefault(o.Key, DefaultDiffBaseKey)),
 		ignored: slices.Clone(o.IgnoredFields),
 	}
 }
@@ -52,14 +53,14 @@ func (s *AnnotationsDiffBase) Build(body Object, extraFields []Path) (Object, er
 	if err != nil {
 		return nil, err
 	}
-	keys := s.naming.Keys(s.key, body)
+	keys := s.keys.of(body)
 	removeAnnotations(essence, func(key string) bool { return slices.Contains(keys, key) })
 	return essence, removeEmptyStanzas(essence)
 }
 
 // Fetch reads the annotation.
 func (s *AnnotationsDiffBase) Fetch(body Object) (Object, error) {
-	doc, key, err := fetchAnnotation(body, s.naming.Keys(s.key, body))
+	doc, key, err := fetchAnnotation(body, s.keys.of(body))
 	if doc == nil || err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *AnnotationsDiffBase) Fetch(body Object) (Object, error) {
 // Holds compares the text of the annotation with what Store would write.
 func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 	annotations := annotationsOf(body)
-	for _, key := range s.naming.Keys(s.key, body) {
+	for _, key := range s.keys.of(body) {
 		if value := annotations[key]; value != nil {
 			text := texts.Get().(*[]byte)
 			defer texts.Put(text)
@@ -87,14 +88,19 @@ func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 
 // Store writes the annotation, and marks a custom prefix.
 func (s *AnnotationsDiffBase) Store(body Object, patch *Patch, essence Object) error {
-	if err := storeAnnotations(patch, s.naming.Keys(s.key, body), essenceText(essence)); err != nil {
+	if err := storeAnnotations(patch, s.keys.of(body), essenceText(essence)); err != nil {
 		return err
 	}
-	return storeMarker(s.naming.prefix, body, patch)
+	return storeMarker(s.prefix, body, patch)
 }
 
 // essenceText is the value of the annotation.
-func essenceText(essence Object) string { return string(appendEssenceText(nil, essence)) }
+func essenceText(essence Object) string {
+	text := texts.Get().(*[]byte)
+	defer texts.Put(text)
+	*text = appendEssenceText((*text)[:0], essence)
+	return string(*text)
+}
 
 // appendEssenceText appends the value of the annotation. It ends with a line break, because
 // kubectl shows such annotations as blocks.
@@ -102,8 +108,7 @@ func appendEssenceText(out []byte, essence Object) []byte {
 	return append(appendEssence(out, essence), '\n')
 }
 
-// texts holds buffers for texts that are only compared. Operators that start compare one for
-// each object.
+// texts holds buffers for texts that are compared, or copied when their length is known.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 var errNotEssence = errors.New("an essence must be an object")

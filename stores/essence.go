@@ -37,11 +37,7 @@ func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error
 			essence[key] = value
 		}
 	}
-	metadata := []Path{{"metadata", "labels"}, {"metadata", "annotations"}}
-	if err := copyFields(body, essence, metadata); err != nil {
-		return nil, err
-	}
-	if err := removeForeignAnnotations(essence); err != nil {
+	if err := copyMetadata(body, essence); err != nil {
 		return nil, err
 	}
 	if err := copyFields(body, essence, extraFields); err != nil {
@@ -97,21 +93,55 @@ func copyFields(from, to Object, paths []Path) error {
 	return nil
 }
 
-// removeForeignAnnotations removes the annotations that are never a part of the essence.
-func removeForeignAnnotations(essence Object) error {
-	value, ok := dicts.Lookup(essence, "metadata", "annotations")
-	if !ok {
-		return nil
+// copyMetadata copies the labels, and the annotations that can be a part of the essence. It
+// copies no empty ones.
+func copyMetadata(from, to Object) error {
+	var own Object
+	for _, stanza := range [...]string{"labels", "annotations"} {
+		value, ok, err := dicts.Resolve(from, Path{"metadata", stanza})
+		if err != nil {
+			return fmt.Errorf("taking the field metadata.%s into the essence: %w", stanza, err)
+		}
+		if !ok {
+			continue
+		}
+		if stanza == "annotations" {
+			annotations, ok := value.(Object)
+			if !ok {
+				return fmt.Errorf("metadata.annotations: %w", dicts.ErrNotObject)
+			}
+			value = copyUnlessForeign(annotations)
+		} else {
+			value = dicts.Clone(value)
+		}
+		if isEmpty(value) {
+			continue
+		}
+		if own == nil {
+			own = Object{}
+		}
+		own[stanza] = value
 	}
-	annotations, ok := value.(Object)
-	if !ok {
-		return fmt.Errorf("metadata.annotations: %w", dicts.ErrNotObject)
+	if own != nil {
+		to["metadata"] = own
 	}
-	marked := markedPrefixes(annotations)
-	maps.DeleteFunc(annotations, func(key string, _ any) bool {
-		return key == kubectlAnnotation || isManaged(key, marked)
-	})
 	return nil
+}
+
+// copyUnlessForeign copies the annotations, except those that are never a part of the essence.
+func copyUnlessForeign(annotations Object) Object {
+	var rest Object
+	marked := markedPrefixes(annotations)
+	for key, value := range annotations {
+		if key == kubectlAnnotation || isManaged(key, marked) {
+			continue
+		}
+		if rest == nil {
+			rest = Object{}
+		}
+		rest[key] = dicts.Clone(value)
+	}
+	return rest
 }
 
 // removeAnnotations removes annotations by key.
@@ -161,13 +191,33 @@ func isEmpty(value any) bool {
 // appendEssence encodes the essence with the keys in the reference's order: first in the
 // order of the body, which API servers sort, then the fields from metadata and status.
 func appendEssence(out []byte, essence Object) []byte {
-	members := orderedMembers(essence, nil, []string{"metadata", "status"})
-	for i, member := range members {
-		if metadata, ok := member.Value.(Object); ok && member.Key == "metadata" && !isWholeMetadata(metadata) {
-			members[i].Value = orderedMembers(metadata, []string{"labels", "annotations"}, nil)
+	var few [16]string // on the stack: most objects have no more keys
+	out = append(out, '{')
+	for i, key := range orderedKeys(few[:0], essence, nil, []string{"metadata", "status"}) {
+		out = appendKey(out, i, key)
+		if metadata, ok := essence[key].(Object); ok && key == "metadata" && !isWholeMetadata(metadata) {
+			out = appendMetadata(out, metadata)
+			continue
 		}
+		out = dicts.Append(out, essence[key])
 	}
-	return dicts.Append(out, members)
+	return append(out, '}')
+}
+
+func appendMetadata(out []byte, metadata Object) []byte {
+	var few [4]string
+	out = append(out, '{')
+	for i, key := range orderedKeys(few[:0], metadata, []string{"labels", "annotations"}, nil) {
+		out = dicts.Append(appendKey(out, i, key), metadata[key])
+	}
+	return append(out, '}')
+}
+
+func appendKey(out []byte, index int, key string) []byte {
+	if index > 0 {
+		out = append(out, ',')
+	}
+	return append(dicts.Append(out, key), ':')
 }
 
 // isWholeMetadata reports whether the essence has all metadata, because a handler watches
@@ -178,23 +228,22 @@ func isWholeMetadata(metadata Object) bool {
 	return hasUID || hasVersion
 }
 
-// orderedMembers sorts the keys of an object, except for the first and the last ones.
-func orderedMembers(obj Object, first, last []string) dicts.Members {
+// orderedKeys appends the keys of an object, sorted except for the first and the last ones.
+func orderedKeys(keys []string, obj Object, first, last []string) []string {
 	rank := func(key string) int {
 		if i := slices.Index(first, key); i >= 0 {
 			return i - len(first)
 		}
 		return slices.Index(last, key) + 1
 	}
-	keys := slices.SortedFunc(maps.Keys(obj), func(a, b string) int {
+	for key := range obj {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
 		if ra, rb := rank(a), rank(b); ra != rb {
 			return ra - rb
 		}
 		return strings.Compare(a, b)
 	})
-	members := make(dicts.Members, len(keys))
-	for i, key := range keys {
-		members[i] = dicts.Member{Key: key, Value: obj[key]}
-	}
-	return members
+	return keys
 }

@@ -46,11 +46,47 @@ func (n Naming) Keys(id string, body Object) []string {
 		// take them for their own state.
 		id += "-ofDRS"
 	}
+	if n.agrees(id) {
+		return []string{n.prefix + "/" + id}
+	}
 	keys := []string{n.V2Key(id)}
 	if v1 := n.V1Key(id); n.v1 && v1 != keys[0] {
 		keys = append(keys, v1)
 	}
 	return keys
+}
+
+// agrees reports whether both versions use the id unchanged. Few ids are long or have
+// characters that annotations do not allow.
+func (n Naming) agrees(id string) bool {
+	if len(id) > maxName-len(n.prefix)-1 {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; c >= utf8.RuneSelf || c == '/' || c == '<' || c == '>' {
+			return false
+		}
+	}
+	return true
+}
+
+// fixedKeys are the keys of one id, which do not depend on the object except for its kind.
+type fixedKeys struct{ usual, copied []string }
+
+// copying is a body whose annotations Kubernetes has copied: see Keys.
+var copying = Object{"kind": "ReplicaSet", "metadata": Object{"ownerReferences": []any{Object{"kind": "Deployment"}}}}
+
+// fixed returns the keys of an id for all objects.
+func (n Naming) fixed(id string) fixedKeys {
+	return fixedKeys{usual: n.Keys(id, nil), copied: n.Keys(id, copying)}
+}
+
+// of returns the keys for an object. The caller must not change them.
+func (k fixedKeys) of(body Object) []string {
+	if isReplicaSetOfDeployment(body) {
+		return k.copied
+	}
+	return k.usual
 }
 
 // V1Key returns the key whose length limit includes the prefix.

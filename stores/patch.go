@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
@@ -58,8 +59,16 @@ func (p *Patch) Set(path Path, value any) error {
 	return nil
 }
 
+// reserve gives fields their places without setting them.
+func (p *Patch) reserve(path ...string) {
+	order := &p.order
+	for _, key := range path {
+		order = order.of(key, &p.count)
+	}
+}
+
 // Merge adds another merge patch, with the effect of both in sequence. It keeps nulls, which
-// remove fields. It copies the changes.
+// remove fields. The patch takes over the changes: the caller must not use them any more.
 //
 // Caveat: replacing a field by an object takes two merge patches. In one patch, the object
 // is merged into the existing value.
@@ -79,7 +88,7 @@ func (p *Patch) mergeInto(target, changes Object, order *place) {
 			p.mergeInto(inner, part, own)
 			continue
 		}
-		target[key] = dicts.Clone(changes[key])
+		target[key] = changes[key]
 	}
 }
 
@@ -122,46 +131,75 @@ func (p *Patch) IsEmpty() bool { return len(p.root) == 0 }
 // Encode encodes the patch or a part of it as the body of a request. Fields without a known
 // order come last, sorted.
 func (p *Patch) Encode(root Object) ([]byte, error) {
-	var out bytes.Buffer
-	err := encode(&out, root, &p.order)
-	return out.Bytes(), err
+	buffer := texts.Get().(*[]byte)
+	defer texts.Put(buffer)
+	text, err := appendPatch((*buffer)[:0], root, &p.order)
+	*buffer = text
+	return bytes.Clone(text), err
 }
 
-// encode encodes a part of a patch whose place is known, or nil.
-func encode(out *bytes.Buffer, value any, order *place) error {
-	object, ok := value.(Object)
-	if !ok {
-		text, err := json.Marshal(value)
-		out.Write(text)
-		return err
+// appendPatch encodes a part of a patch whose place is known, or nil.
+func appendPatch(out []byte, value any, order *place) ([]byte, error) {
+	switch value := value.(type) {
+	case Object:
+		return appendFields(out, value, order)
+	case string:
+		return appendText(out, value)
+	case nil:
+		return append(out, "null"...), nil
 	}
-	out.WriteByte('{')
+	text, err := json.Marshal(value)
+	return append(out, text...), err
+}
+
+func appendFields(out []byte, object Object, order *place) (_ []byte, err error) {
+	var few [16]string // on the stack: most objects have no more keys
 	var known map[string]*place
 	if order != nil {
 		known = order.fields
 	}
-	for i, key := range inOrder(object, known) {
+	out = append(out, '{')
+	for i, key := range inOrder(few[:0], object, known) {
 		if i > 0 {
-			out.WriteByte(',')
+			out = append(out, ',')
 		}
-		name, err := json.Marshal(key)
-		if err != nil {
-			return err
+		if out, err = appendText(out, key); err != nil {
+			return out, err
 		}
-		out.Write(name)
-		out.WriteByte(':')
-		if err := encode(out, object[key], known[key]); err != nil {
-			return err
+		if out, err = appendPatch(append(out, ':'), object[key], known[key]); err != nil {
+			return out, err
 		}
 	}
-	out.WriteByte('}')
-	return nil
+	return append(out, '}'), nil
 }
 
-// inOrder returns the keys of an object: those with a place in their order, then the others,
+// appendText encodes a string as encoding/json does.
+func appendText(out []byte, text string) ([]byte, error) {
+	begin := len(out)
+	out = append(out, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			out = append(out, '\\', c)
+		case c == '\n':
+			out = append(out, '\\', 'n')
+		case c < ' ' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&':
+			slow, err := json.Marshal(text)
+			return append(out[:begin], slow...), err
+		default:
+			out = append(out, c)
+		}
+	}
+	return append(out, '"'), nil
+}
+
+// inOrder appends the keys of an object: those with a place in their order, then the others,
 // sorted.
-func inOrder(object Object, known map[string]*place) []string {
-	return slices.SortedFunc(maps.Keys(object), func(a, b string) int {
+func inOrder(keys []string, object Object, known map[string]*place) []string {
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
 		first, second := known[a], known[b]
 		switch {
 		case first != nil && second != nil:
@@ -173,4 +211,5 @@ func inOrder(object Object, known map[string]*place) []string {
 		}
 		return cmp.Compare(a, b)
 	})
+	return keys
 }

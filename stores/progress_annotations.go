@@ -22,19 +22,20 @@ type AnnotationsProgressOptions struct {
 //
 // Kopf: kopf.AnnotationsProgressStorage.
 type AnnotationsProgress struct {
-	naming   Naming
-	touchKey string
-	verbose  bool
+	naming  Naming
+	touches fixedKeys
+	verbose bool
 }
 
 var _ ProgressStorage = (*AnnotationsProgress)(nil)
 
 // NewAnnotationsProgress creates the storage.
 func NewAnnotationsProgress(o AnnotationsProgressOptions) *AnnotationsProgress {
+	naming := namingOrDefault(o.Prefix, o.NoV1)
 	return &AnnotationsProgress{
-		naming:   namingOrDefault(o.Prefix, o.NoV1),
-		touchKey: orDefault(o.TouchKey, DefaultTouchKey),
-		verbose:  o.Verbose,
+		naming:  naming,
+		touches: naming.fixed(orDefault(o.TouchKey, DefaultTouchKey)),
+		verbose: o.Verbose,
 	}
 }
 
@@ -59,6 +60,19 @@ func (s *AnnotationsProgress) Store(id string, record Record, body Object, patch
 	return storeMarker(s.naming.prefix, body, patch)
 }
 
+// settle implements settler. Without metadata in the patch, and without the annotation on the
+// object, a record that is stored and then purged leaves nothing but the places of its parents.
+func (s *AnnotationsProgress) settle(id string, body Object, patch *Patch) error {
+	for _, key := range s.naming.Keys(id, body) {
+		if _, inPatch := patch.root["metadata"]; !inPatch && annotationsOf(body)[key] == nil {
+			patch.reserve("metadata", "annotations")
+		} else if err := storeAnnotations(patch, []string{key}, ""); err != nil {
+			return err
+		}
+	}
+	return storeMarker(s.naming.prefix, body, patch)
+}
+
 // Purge deletes the annotations of all keys.
 func (s *AnnotationsProgress) Purge(id string, body Object, patch *Patch) error {
 	for _, key := range s.naming.Keys(id, body) {
@@ -71,7 +85,7 @@ func (s *AnnotationsProgress) Purge(id string, body Object, patch *Patch) error 
 
 // Touch sets an annotation that has no meaning.
 func (s *AnnotationsProgress) Touch(body Object, patch *Patch, value *string) error {
-	for _, key := range s.naming.Keys(s.touchKey, body) {
+	for _, key := range s.touches.of(body) {
 		if dicts.Equal(annotationsOf(body)[key], valueOf(value)) {
 			continue
 		}

@@ -63,6 +63,28 @@ type ProgressStorage interface {
 	Flush() error
 }
 
+// settler is a ProgressStorage that can prepare a patch for a purge with less work than Store.
+type settler interface {
+	// settle changes the patch so that Purge, for the same id, leaves what it leaves after
+	// Store. Storages use it for handlers that have ended.
+	settle(id string, body Object, patch *Patch) error
+}
+
+// StoreForPurge is Store for a record that Purge deletes from the same patch. The patch is
+// then the one that Store and Purge would make: the order of its fields depends on both.
+func StoreForPurge(storage ProgressStorage, id string, record func() Record, body Object, patch *Patch) error {
+	if s, ok := storage.(settler); ok {
+		return s.settle(id, body, patch)
+	}
+	if multi, ok := storage.(MultiProgress); ok {
+		return multi.each(func(s ProgressStorage) error { return StoreForPurge(s, id, record, body, patch) })
+	}
+	if _, ok := storage.(readOnlyProgress); ok {
+		return nil
+	}
+	return storage.Store(id, record(), body, patch)
+}
+
 // DiffBaseStorage keeps the essence of the object when it was last handled. The assumptions
 // and errors of ProgressStorage apply here, too.
 //

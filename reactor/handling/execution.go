@@ -86,23 +86,31 @@ const (
 // Run calls the handlers that are due now. The lifecycle decides how many of them, and Run
 // calls them one after another. An error is a failure of the framework, or ErrExiting if
 // none of the handlers could begin.
-func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *Cause, state progression.State) (map[string]Outcome, error) {
-	byID := make(map[string]*registries.Handler, len(handlers))
-	for _, h := range handlers {
-		byID[h.ID] = h
-	}
-	outcomes := map[string]Outcome{}
+func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *Cause, state progression.State) (map[string]*Outcome, error) {
+	outcomes, find := map[string]*Outcome{}, finder(handlers)
 	for _, id := range x.Lifecycle(state.Awakened(registries.IDs(handlers), time.Now()), state) {
-		result, err := x.Attempt(ctx, byID[id], c, state.Handler(id))
+		result, err := x.Attempt(ctx, find(id), c, state.Handler(id))
 		if errors.Is(err, ErrExiting) && len(outcomes) > 0 {
 			break // the outcomes so far are stored; the next start of the operator runs the rest
 		}
 		if err != nil {
 			return nil, err
 		}
-		outcomes[id] = result
+		outcomes[id] = &result
 	}
 	return outcomes, nil
+}
+
+// finder returns a function that finds the last handler with an id.
+func finder(handlers []*registries.Handler) func(id string) *registries.Handler {
+	if len(handlers) == 1 {
+		return func(string) *registries.Handler { return handlers[0] }
+	}
+	byID := make(map[string]*registries.Handler, len(handlers))
+	for _, h := range handlers {
+		byID[h.ID] = h
+	}
+	return func(id string) *registries.Handler { return byID[id] }
 }
 
 // Attempt calls one handler once, and turns its errors into an outcome. It returns an
@@ -122,7 +130,9 @@ func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause
 
 // Over returns the outcome of a handler that gets no further attempt; nil if it gets one.
 func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.HandlerState) *Outcome {
-	c.Log.Debug(h.Title() + " is invoked.")
+	if c.Log.Uses(loggers.LevelDebug) {
+		c.Log.Debug(h.Title() + " is invoked.")
+	}
 	failure := exhausted(h, state)
 	if failure == "" {
 		return nil

@@ -24,12 +24,21 @@ const Field = "logger"
 // Kopf: kopf._core.actions.loggers (v1.45).
 type Logger struct {
 	*zerolog.Logger
-	Name   string                                           // name of the logger; empty: no field
-	refKey string                                           // field of the reference to the object; empty: no field
-	Ref    posting.Ref                                      // reference to the object
-	Post   func(level int, ref posting.Ref, message string) // posts a message as an event; nil: never
+	Name   string      // name of the logger; empty: no field
+	refKey string      // field of the reference to the object; empty: no field
+	Ref    posting.Ref // reference to the object
+	Post   Poster      // posts messages as events; nil: never
 
 	quiet bool // messages below warnings are one level lower
+}
+
+// Poster posts log messages about objects as events.
+type Poster interface {
+	// Logged posts a message, if it posts those of the level.
+	Logged(level int, ref posting.Ref, message string)
+
+	// PostsLogs reports whether Logged posts messages of a level.
+	PostsLogs(level int) bool
 }
 
 // These are Kopf's levels.
@@ -62,16 +71,26 @@ func (l Logger) Failure(message, stack string) {
 
 // At logs at one of Kopf's levels, from 10 (debug) to 50 (critical).
 func (l Logger) At(level int, message string) {
-	zlevel := ZerologLevel(level)
-	if l.quiet && level < LevelWarn {
-		zlevel-- // trace, which is never shown, instead of debug
-	}
-	if l.GetLevel() <= zlevel {
+	if zlevel := l.level(level); l.GetLevel() <= zlevel {
 		l.WithLevel(zlevel).Func(l.Fields).Msg(message)
 	}
 	if l.Post != nil {
-		l.Post(level, l.Ref, message)
+		l.Post.Logged(level, l.Ref, message)
 	}
+}
+
+// Uses reports whether messages of a level are written or posted. Callers use it to omit
+// messages that cost much.
+func (l Logger) Uses(level int) bool {
+	return l.GetLevel() <= l.level(level) || l.Post != nil && l.Post.PostsLogs(level)
+}
+
+// level returns the level of lines for one of Kopf's levels.
+func (l Logger) level(level int) zerolog.Level {
+	if l.quiet && level < LevelWarn {
+		return ZerologLevel(level) - 1 // trace, which is never shown, instead of debug
+	}
+	return ZerologLevel(level)
 }
 
 // Fields writes the fields of the logger into a line. A zerolog context with these fields

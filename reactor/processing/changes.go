@@ -116,7 +116,7 @@ func (y *cycle) handleChange(ctx context.Context, c *handling.Cause) ([]time.Dur
 	if err != nil {
 		return nil, err
 	}
-	if state, err = x.Record(c, state, outcomes); err != nil {
+	if state, err = x.RecordForPurge(c, state, outcomes); err != nil {
 		return nil, err
 	}
 	if !state.Done() {

@@ -52,7 +52,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 
 // storePairs stores the result of an index handler; without a result, the indexed values
 // stay.
-func storePairs(c *handling.Cause, key, id string, done handling.Outcome) {
+func storePairs(c *handling.Cause, key, id string, done *handling.Outcome) {
 	index := c.Indices.Get(id)
 	switch {
 	case done.Failed:

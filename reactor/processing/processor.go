@@ -127,10 +127,10 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	}
 	of := p.Generation.Services
 	log := loggers.ForObject(&p.Log, p.RefKey, body)
-	log.Post = of.Events.Logged
+	log.Post = of.Events
 	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining), Log: log, Slot: c}
 	if it.Type != watching.Listed {
-		c.EventType = &it.Type
+		c.EventType = &c.it.Type
 	}
 	return c, nil
 }

@@ -141,6 +141,20 @@ func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.Pro
 	return storage.Flush()
 }
 
+// StoreForPurge is Store for a state that Purge deletes from the same patch.
+func (s State) StoreForPurge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
+	for _, id := range s.ids {
+		handler := s.handlers[id]
+		if handler.isStored() {
+			continue
+		}
+		if err := stores.StoreForPurge(storage, id, handler.Record, body, patch); err != nil {
+			return fmt.Errorf("storing the progress of the handler %q: %w", id, err)
+		}
+	}
+	return storage.Flush()
+}
+
 // Purge deletes the records of the given handlers, of all handlers in the state, and of
 // their sub-handlers. Other records stay.
 func (s State) Purge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage, ids []string) error {
