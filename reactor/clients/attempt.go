@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -17,12 +16,10 @@ func (c *Client) Send(ctx context.Context, method string, path apipath.Path, que
 	if method == http.MethodGet {
 		by = reading
 	}
-	req, err := http.NewRequestWithContext(ctx, method, with(path, query), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+	if header == nil {
+		header = http.Header{}
 	}
-	req.Header = header.Clone()
-	rsp, _, err := c.do(req, func(conn *connection) *http.Client {
+	rsp, _, err := c.do(ctx, draft{method, with(path, query), content{body: body, header: header}}, func(conn *connection) *http.Client {
 		return &http.Client{
 			Transport:     by(conn).Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

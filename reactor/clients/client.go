@@ -7,7 +7,6 @@ package clients
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,7 +62,8 @@ type Options struct {
 	// FinalRefusals means that a 403 is final for lists and watches: it is not retried.
 	FinalRefusals bool
 
-	hooks Hooks // hooks of one request
+	hooks Hooks  // hooks of one request
+	into  []byte // memory for the answer of one request; nil: none
 }
 
 // Client talks to one cluster with the credentials of one operator.
@@ -118,8 +119,14 @@ func (c *Client) GetWith(ctx context.Context, path apipath.Path, hooks Hooks) ([
 
 // PatchWith is Patch with hooks.
 func (c *Client) PatchWith(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks) ([]byte, error) {
+	return c.PatchInto(ctx, path, contentType, body, hooks, nil)
+}
+
+// PatchInto is PatchWith with memory for the answer. The answer is in that memory if it is
+// large enough.
+func (c *Client) PatchInto(ctx context.Context, path apipath.Path, contentType string, body []byte, hooks Hooks, into []byte) ([]byte, error) {
 	options := c.options()
-	options.hooks = hooks
+	options.hooks, options.into = hooks, into
 	return c.request(ctx, writing, c.patches, options, http.MethodPatch, string(path), contentType, body)
 }
 
@@ -198,8 +205,8 @@ func (c *Client) Repeat(ctx context.Context, path apipath.Path, send func() erro
 
 func (c *Client) request(ctx context.Context, by via, of class, o Options, method, target, contentType string, body []byte) ([]byte, error) {
 	var data []byte
-	if o.hooks.Sent != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { o.hooks.Sent() }})
+	if sent := o.hooks.Sent; sent != nil {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent() }})
 	}
 	err := c.retrying(ctx, of.retried, o, method, target, func(ctx context.Context) error {
 		leave, err := of.enter(ctx)
@@ -214,7 +221,7 @@ func (c *Client) request(ctx context.Context, by via, of class, o Options, metho
 			return err
 		}
 		defer rsp.Body.Close()
-		data, err = readAll(rsp)
+		data, err = readAll(rsp, o.into)
 		return err
 	})
 	return data, err
@@ -233,39 +240,42 @@ const (
 	maxProvided = 1 << 20
 )
 
-// readAll reads a response into memory of its announced length, if that is known.
-func readAll(rsp *http.Response) ([]byte, error) {
-	var data bytes.Buffer
+// readAll reads a response into the given memory, or into memory of its announced length, if
+// that is known.
+func readAll(rsp *http.Response, into []byte) ([]byte, error) {
 	length := int64(usualBody)
 	if rsp.ContentLength >= 0 {
 		length = min(rsp.ContentLength, maxProvided)
 	}
-	data.Grow(int(length) + bytes.MinRead) // so that the end is found without more memory
-	_, err := data.ReadFrom(io.LimitReader(rsp.Body, maxBody+1))
-	if err == nil && data.Len() > maxBody {
-		err = errLongBody
+	data := slices.Grow(into[:0], int(length)+1) // so that the end is found without more memory
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, bytes.MinRead)
+		}
+		n, err := rsp.Body.Read(data[len(data):min(cap(data), maxBody+1)])
+		data = data[:len(data)+n]
+		switch {
+		case len(data) > maxBody:
+			return data, errLongBody
+		case errors.Is(err, io.EOF):
+			return data, nil
+		case err != nil:
+			return data, err
+		}
 	}
-	return data.Bytes(), err
 }
 
 // content describes the body of a request and the wanted response.
 type content struct {
 	kind   string // content type of the body
 	body   []byte
-	accept string // empty: JSON
+	accept string      // empty: JSON
+	header http.Header // all headers; nil: those of the fields above
 }
 
 // send makes one attempt. It reads and closes the response of a failed attempt.
 func (c *Client) send(ctx context.Context, by via, what content, method, target string) (*http.Response, *credentials.Item, error) {
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(what.body))
-	if err != nil {
-		return nil, nil, err
-	}
-	req.Header.Set("Accept", cmp.Or(what.accept, "application/json"))
-	if what.kind != "" {
-		req.Header.Set("Content-Type", what.kind)
-	}
-	rsp, item, err := c.do(req, by)
+	rsp, item, err := c.do(ctx, draft{method, target, what}, by)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -18,6 +20,7 @@ const discoveryTimeout = 32 * time.Second
 // connection sends requests with one set of credentials.
 type connection struct {
 	base          *url.URL
+	agent         string       // the user agent of requests without one
 	authorization string       // replaces the header that the transports set
 	plugin        string       // the exec plugin that provides credentials; empty: none
 	watch         *http.Client // HTTP/2: pings detect dead connections
@@ -33,7 +36,7 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
-	conn := &connection{base: base, authorization: info.Authorization}
+	conn := &connection{base: base, authorization: info.Authorization, agent: cmp.Or(info.Config.UserAgent, o.UserAgent, product)}
 	if exec := info.Config.ExecProvider; exec != nil {
 		conn.plugin = exec.Command
 	}
@@ -47,20 +50,34 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	return conn, nil
 }
 
-// to points a request at the cluster of the connection.
-func (conn *connection) to(request *http.Request) (*http.Request, error) {
-	req := request.Clone(request.Context())
-	if request.GetBody != nil {
-		body, err := request.GetBody()
-		if err != nil {
-			return nil, err
-		}
-		req.Body = body
+// draft is a request to any cluster.
+type draft struct {
+	method, target string
+	content        content
+}
+
+// to makes a request to the cluster of the connection. It sets the user agent, because the
+// wrappers of client-go would copy a request without one.
+func (conn *connection) to(ctx context.Context, d draft) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, d.method, d.target, bytes.NewReader(d.content.body))
+	if err != nil {
+		return nil, err
 	}
 	req.URL.Scheme, req.URL.Host, req.Host = conn.base.Scheme, conn.base.Host, ""
 	if prefix := strings.TrimRight(conn.base.Path, "/"); prefix != "" {
 		escaped := strings.TrimRight(conn.base.EscapedPath(), "/") + req.URL.EscapedPath()
 		req.URL.Path, req.URL.RawPath = prefix+req.URL.Path, escaped
+	}
+	if d.content.header != nil {
+		req.Header = d.content.header.Clone()
+	} else {
+		req.Header.Set("Accept", cmp.Or(d.content.accept, "application/json"))
+		if d.content.kind != "" {
+			req.Header.Set("Content-Type", d.content.kind)
+		}
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", conn.agent)
 	}
 	if conn.authorization != "" {
 		req.Header.Set("Authorization", conn.authorization)
@@ -120,12 +137,12 @@ func writing(conn *connection) *http.Client { return conn.write }
 // others until the cluster accepts some or none are left.
 //
 // Kopf: kopf._cogs.clients.auth.authenticated (v1.45).
-func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials.Item, error) {
+func (c *Client) do(ctx context.Context, d draft, by via) (*http.Response, *credentials.Item, error) {
 	for {
-		if err := c.admit(request.Context()); err != nil {
+		if err := c.admit(ctx); err != nil {
 			return nil, nil, err
 		}
-		item, err := c.vault.Take(request.Context())
+		item, err := c.vault.Take(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,7 +151,7 @@ func (c *Client) do(request *http.Request, by via) (*http.Response, *credentials
 			c.vault.Invalidate(item, fmt.Errorf("%s: %w", item.Config.Host, err))
 			continue
 		}
-		rsp, refusal, err := c.authenticated(request, item, conn, by)
+		rsp, refusal, err := c.authenticated(ctx, d, item, conn, by)
 		if refusal == nil {
 			return rsp, item, err
 		}
@@ -173,9 +190,9 @@ func (conn *connection) send(by via, req *http.Request) (*http.Response, error) 
 
 // authenticated sends a request with given credentials. It sends the request twice if the
 // credentials renew themselves after a refusal.
-func (c *Client) authenticated(request *http.Request, item *credentials.Item, conn *connection, by via) (rsp *http.Response, refusal, err error) {
+func (c *Client) authenticated(ctx context.Context, d draft, item *credentials.Item, conn *connection, by via) (rsp *http.Response, refusal, err error) {
 	for attempt := 1; ; attempt++ {
-		req, err := conn.to(request)
+		req, err := conn.to(ctx, d)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -201,7 +218,7 @@ func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string)
 		return "", nil, err
 	}
 	defer rsp.Body.Close()
-	body, err = readAll(rsp)
+	body, err = readAll(rsp, nil)
 	return rsp.Header.Get("Content-Type"), body, err
 }
 

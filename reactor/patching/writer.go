@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -67,7 +69,9 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if p.Empty() {
 		return Written{}, nil
 	}
-	one := &writing{client: w.Client, Target: t, merged: p.Merge.Object(), hooks: hooks}
+	memory := answers.Get().(*[]byte)
+	defer answers.Put(memory)
+	one := &writing{client: w.Client, Target: t, merged: p.Merge.Object(), hooks: hooks, memory: *memory}
 	remaining, err := one.write(ctx, p)
 	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
 		t.Log.Debug("Patching was skipped: the object does not exist anymore.")
@@ -79,13 +83,20 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if one.result == nil {
 		return Written{Remaining: remaining}, nil
 	}
-	done := Written{Version: one.version(), Remaining: remaining}
+	done := Written{Version: strings.Clone(one.version()), Remaining: remaining}
 	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
 		t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
 		done.Dropped = true
 	}
 	return done, nil
 }
+
+// answers holds memory for the responses to patches, of which only a version is kept. Longer
+// responses get their own memory.
+var answers = sync.Pool{New: func() any { return new(make([]byte, 0, usualAnswer)) }} //nolint:gochecknoglobals // shared by all operators
+
+// usualAnswer is more than most objects need, in bytes.
+const usualAnswer = 16 << 10
 
 // writing writes one patch in up to four requests, in this order: merge into the body,
 // merge into the status, transform the body, transform the status.
@@ -96,6 +107,7 @@ type writing struct {
 	answer []byte       // the last response; nil: no request yet
 	result dicts.Object // the metadata and the merged fields of the response
 	hooks  clients.Hooks
+	memory []byte // for the first response
 }
 
 // write returns the transformations that lost against newer changes.
@@ -194,7 +206,9 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 	if err != nil {
 		return err
 	}
-	w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
+	if w.Log.Uses(loggers.LevelDebug) {
+		w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
+	}
 	return w.send(ctx, subresource, clients.MergePatch, payload)
 }
 
@@ -213,7 +227,9 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 	if err != nil {
 		return false, err
 	}
-	w.Log.Debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
+	if w.Log.Uses(loggers.LevelDebug) {
+		w.Log.Debug(fmt.Sprintf("JSON-patching the %s with: %s", what, payload))
+	}
 	err = w.send(ctx, subresource, clients.JSONPatch, payload)
 	if code, ok := clients.Code(err); ok && code == http.StatusUnprocessableEntity {
 		w.Log.Debug("Could not apply the patch in full due to conflicts with newer changes. Will try on the next cycle soon.")
@@ -227,11 +243,11 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	if err != nil {
 		return err
 	}
-	data, err := w.client.PatchWith(ctx, path, contentType, payload, w.hooks)
+	data, err := w.client.PatchInto(ctx, path, contentType, payload, w.hooks, w.memory)
 	if err != nil {
 		return err
 	}
-	w.answer = data
+	w.answer, w.memory = data, nil // the result refers to it
 	w.result, err = dicts.DecodeParts(data, w.concerned)
 	if err != nil {
 		return fmt.Errorf("the answer to a patch: %w", err)
