@@ -2,7 +2,6 @@ package stores
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -17,28 +16,52 @@ import (
 type Patch struct {
 	root  Object
 	order place // of the root
-	count int   // of all fields that have a place
 }
 
 // place says when a field was first set, compared with its neighbours, and holds the places
-// of its own fields. A tree, like the patch itself: the time for a change does not depend on
-// how deep the others are nested.
+// of its own fields, in their order. A tree, like the patch itself: the time for a change does
+// not depend on how deep the others are nested.
 type place struct {
-	number int
-	fields map[string]*place
+	key    string
+	fields []*place
+	byKey  map[string]*place // the fields, if there are many
+}
+
+// fewFields is the number of fields that are searched one by one.
+const fewFields = 16
+
+// find returns the place of a field; nil if it has none.
+func (pl *place) find(key string) *place {
+	if pl == nil {
+		return nil
+	}
+	if pl.byKey != nil {
+		return pl.byKey[key]
+	}
+	for _, field := range pl.fields {
+		if field.key == key {
+			return field
+		}
+	}
+	return nil
 }
 
 // of returns the place of a field, which is the last one if the field has no place yet.
-func (pl *place) of(key string, count *int) *place {
-	if known := pl.fields[key]; known != nil {
+func (pl *place) of(key string) *place {
+	if known := pl.find(key); known != nil {
 		return known
 	}
-	if pl.fields == nil {
-		pl.fields = map[string]*place{}
+	next := &place{key: key}
+	pl.fields = append(pl.fields, next)
+	switch {
+	case pl.byKey != nil:
+		pl.byKey[key] = next
+	case len(pl.fields) > fewFields:
+		pl.byKey = make(map[string]*place, 2*fewFields)
+		for _, field := range pl.fields {
+			pl.byKey[field.key] = field
+		}
 	}
-	*count++
-	next := &place{number: *count}
-	pl.fields[key] = next
 	return next
 }
 
@@ -54,7 +77,7 @@ func (p *Patch) Set(path Path, value any) error {
 	}
 	order := &p.order
 	for _, key := range path {
-		order = order.of(key, &p.count)
+		order = order.of(key)
 	}
 	return nil
 }
@@ -63,7 +86,7 @@ func (p *Patch) Set(path Path, value any) error {
 func (p *Patch) reserve(path ...string) {
 	order := &p.order
 	for _, key := range path {
-		order = order.of(key, &p.count)
+		order = order.of(key)
 	}
 }
 
@@ -81,7 +104,7 @@ func (p *Patch) Merge(changes Object) {
 
 func (p *Patch) mergeInto(target, changes Object, order *place) {
 	for _, key := range slices.Sorted(maps.Keys(changes)) {
-		own := order.of(key, &p.count)
+		own := order.of(key)
 		part, isObject := changes[key].(Object)
 		inner, wasObject := target[key].(Object)
 		if isObject && wasObject {
@@ -95,13 +118,15 @@ func (p *Patch) mergeInto(target, changes Object, order *place) {
 // forget removes the place of a field.
 func (pl *place) forget(path Path) {
 	for i, key := range path {
-		if pl == nil {
+		next := pl.find(key)
+		if next == nil {
 			return
 		}
 		if i == len(path)-1 {
-			delete(pl.fields, key)
+			pl.fields = slices.Delete(pl.fields, slices.Index(pl.fields, next), slices.Index(pl.fields, next)+1)
+			delete(pl.byKey, key)
 		}
-		pl = pl.fields[key]
+		pl = next
 	}
 }
 
@@ -153,20 +178,16 @@ func appendPatch(out []byte, value any, order *place) ([]byte, error) {
 }
 
 func appendFields(out []byte, object Object, order *place) (_ []byte, err error) {
-	var few [16]string // on the stack: most objects have no more keys
-	var known map[string]*place
-	if order != nil {
-		known = order.fields
-	}
+	var few [fewFields]string // on the stack
 	out = append(out, '{')
-	for i, key := range inOrder(few[:0], object, known) {
+	for i, key := range inOrder(few[:0], object, order) {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		if out, err = appendText(out, key); err != nil {
 			return out, err
 		}
-		if out, err = appendPatch(append(out, ':'), object[key], known[key]); err != nil {
+		if out, err = appendPatch(append(out, ':'), object[key], order.find(key)); err != nil {
 			return out, err
 		}
 	}
@@ -195,21 +216,20 @@ func appendText(out []byte, text string) ([]byte, error) {
 
 // inOrder appends the keys of an object: those with a place in their order, then the others,
 // sorted.
-func inOrder(keys []string, object Object, known map[string]*place) []string {
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		first, second := known[a], known[b]
-		switch {
-		case first != nil && second != nil:
-			return cmp.Compare(first.number, second.number)
-		case first != nil:
-			return -1
-		case second != nil:
-			return 1
+func inOrder(keys []string, object Object, order *place) []string {
+	if order != nil {
+		for _, field := range order.fields {
+			if _, ok := object[field.key]; ok {
+				keys = append(keys, field.key)
+			}
 		}
-		return cmp.Compare(a, b)
-	})
+	}
+	known := len(keys)
+	for key := range object {
+		if order.find(key) == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys[known:])
 	return keys
 }

@@ -45,6 +45,9 @@ type Target struct {
 // the resource of a name or a namespace, or the name for a subresource.
 var ErrIncomplete = errors.New("incomplete API path")
 
+// maxSegments is the number of segments of a path with all parts.
+const maxSegments = 8
+
 // part is a part of a target with its check. The check returns what is wrong.
 type part struct {
 	kind, text string
@@ -67,8 +70,8 @@ func Of(t Target) (Path, error) {
 	if t.Group == "" {
 		root = Core
 	}
-	segments := []string{string(root)}
-	for _, p := range []part{
+	segments := append(make([]string, 0, maxSegments), string(root)) // on the stack
+	for _, p := range [...]part{
 		{"API group", t.Group, validation.IsDNS1123Subdomain},
 		{"API version", t.Version, validation.IsDNS1035Label},
 		{"namespace", t.Namespace, validation.IsDNS1123Label},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -23,6 +24,7 @@ type connection struct {
 	agent         string       // the user agent of requests without one
 	authorization string       // replaces the header that the transports set
 	plugin        string       // the exec plugin that provides credentials; empty: none
+	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
 }
@@ -68,21 +70,37 @@ func (conn *connection) to(ctx context.Context, d draft) (*http.Request, error) 
 		escaped := strings.TrimRight(conn.base.EscapedPath(), "/") + req.URL.EscapedPath()
 		req.URL.Path, req.URL.RawPath = prefix+req.URL.Path, escaped
 	}
-	if d.content.header != nil {
-		req.Header = d.content.header.Clone()
-	} else {
-		req.Header.Set("Accept", cmp.Or(d.content.accept, "application/json"))
-		if d.content.kind != "" {
-			req.Header.Set("Content-Type", d.content.kind)
-		}
+	req.Header = conn.header(&d.content)
+	return req, nil
+}
+
+// header returns the headers of a request. Requests share those that the host chooses:
+// transports do not change them.
+func (conn *connection) header(c *content) http.Header {
+	if c.header != nil {
+		return conn.identified(c.header.Clone())
 	}
-	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", conn.agent)
+	key := [2]string{cmp.Or(c.accept, "application/json"), c.kind}
+	if known, ok := conn.headers.Load(key); ok {
+		return known.(http.Header)
+	}
+	header := http.Header{"Accept": {key[0]}}
+	if c.kind != "" {
+		header.Set("Content-Type", c.kind)
+	}
+	known, _ := conn.headers.LoadOrStore(key, conn.identified(header))
+	return known.(http.Header)
+}
+
+// identified adds the user agent and the authorization.
+func (conn *connection) identified(header http.Header) http.Header {
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", conn.agent)
 	}
 	if conn.authorization != "" {
-		req.Header.Set("Authorization", conn.authorization)
+		header.Set("Authorization", conn.authorization)
 	}
-	return req, nil
+	return header
 }
 
 // connection returns the connection for credentials, and creates it at the first use.

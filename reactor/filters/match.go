@@ -46,7 +46,7 @@ func (c *Criteria) Match(s Subject) Result {
 			return Result{Decision: No}
 		}
 	}
-	return evaluate(c.checks(s, s.Changing))
+	return c.evaluated(s, s.Changing)
 }
 
 // Prematch is Match without the criteria on changes. It decides whether the handler could
@@ -55,7 +55,15 @@ func (c *Criteria) Match(s Subject) Result {
 //
 // Kopf: kopf._core.intents.registries.prematch.
 func (c *Criteria) Prematch(s Subject) Result {
-	return evaluate(c.checks(s, false))
+	return c.evaluated(s, false)
+}
+
+// evaluated evaluates the checks. Most handlers have none.
+func (c *Criteria) evaluated(s Subject, changes bool) Result {
+	if len(c.labels)+len(c.annotations)+len(c.field) == 0 && c.when.mode == anything {
+		return Result{Decision: Yes}
+	}
+	return evaluate(c.checks(s, changes))
 }
 
 // check is one filter with the values that it applies to.

@@ -81,7 +81,7 @@ func (o *Object) With(raw []byte, body dicts.Object, p *patching.Patch) *Object 
 
 // Target returns the target of the object's patches.
 func (o *Object) Target() patching.Target {
-	return patching.Target{Resource: *o.Resource, Raw: o.Raw, Body: o.Body, Log: o.Log}
+	return patching.Target{Resource: o.Resource, Raw: o.Raw, Body: o.Body, Log: o.Log}
 }
 
 // Deleted reports whether the object is being deleted.
@@ -241,8 +241,8 @@ func (c *Cause) subject() filters.Subject {
 }
 
 // invocation returns the kwargs that come from the cause.
-func (c *Cause) invocation() abi.Invocation {
-	inv := abi.Invocation{
+func (c *Cause) invocation() *abi.Invocation {
+	inv := &abi.Invocation{
 		Name:      dicts.LookupString(c.Body, "metadata", "name"),
 		Namespace: dicts.LookupString(c.Body, "metadata", "namespace"),
 		UID:       dicts.LookupString(c.Body, "metadata", "uid"),
@@ -253,7 +253,7 @@ func (c *Cause) invocation() abi.Invocation {
 		inv.Resource = c.Resource.Info()
 	}
 	if c.Kind != nil {
-		c.Kind.Kwargs(&inv)
+		c.Kind.Kwargs(inv)
 	}
 	return inv
 }

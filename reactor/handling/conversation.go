@@ -93,7 +93,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
 	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
 	talk := &Conversation{Execution: x, Handler: h, Cause: c}
-	task, step, err := h.Starter.Start(ctx, &inv, c.Raw, e)
+	task, step, err := h.Starter.Start(ctx, inv, c.Raw, e)
 	if err != nil {
 		return talk, nil, &guestError{err}
 	}

@@ -114,7 +114,7 @@ type openQuestion struct {
 }
 
 func (c *Cause) ask(ctx context.Context, guest guests.Asker, open []openQuestion, pre bool, found []verdict) error {
-	questions := &abi.Questions{Invocation: c.invocation()}
+	questions := &abi.Questions{Invocation: *c.invocation()}
 	for _, q := range open {
 		questions.Questions = append(questions.Questions, abi.Question{
 			Handler: q.handler.Index, Callbacks: q.callbacks,
@@ -146,7 +146,7 @@ func (c *Cause) ask(ctx context.Context, guest guests.Asker, open []openQuestion
 // AskOption evaluates an option of a handler that is a function of the guest.
 func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option string) (abi.Raw, error) {
 	questions := &abi.Questions{
-		Invocation: c.invocation(),
+		Invocation: *c.invocation(),
 		Questions:  []abi.Question{{Handler: h.Index, Callbacks: []abi.Callback{{Option: option}}}},
 	}
 	answers, err := h.Asker.Ask(ctx, questions, c.Raw, &Env{Cause: c})

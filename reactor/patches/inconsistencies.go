@@ -2,6 +2,7 @@ package patches
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
@@ -12,6 +13,26 @@ var vanishing = []dicts.Path{
 	{"metadata", "annotations"},
 	{"metadata", "finalizers"},
 	{"metadata", "labels"},
+}
+
+// Confirmed returns the version of the object in an answer to a merge patch, if the answer
+// certainly has what Inconsistencies looks for, and the object is not being deleted. It
+// decodes nothing.
+func Confirmed(patch dicts.Object, answer []byte) (version string, ok bool) {
+	deleted := false
+	ok = dicts.Covers(answer, patch, func(parent, key, value string) {
+		switch {
+		case parent != "metadata":
+		case key == "resourceVersion":
+			version = value
+		case key == "deletionTimestamp":
+			deleted = true
+		}
+	})
+	inside, found := strings.CutPrefix(version, `"`)
+	inside, closed := strings.CutSuffix(inside, `"`)
+	ok = ok && !deleted && found && closed && strings.IndexByte(inside, '\\') < 0
+	return strings.Clone(inside), ok
 }
 
 // Inconsistencies returns the fields of a merge patch that the resulting body lacks. Most

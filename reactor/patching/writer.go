@@ -26,7 +26,7 @@ type Writer struct{ Client *clients.Client }
 
 // Target is the object to patch, in its last known state.
 type Target struct {
-	Resource selectors.Resource
+	Resource *selectors.Resource
 	Raw      []byte
 	Body     dicts.Object // the parts of the body that the host reads
 	Log      loggers.Logger
@@ -80,10 +80,13 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if err != nil {
 		return Written{}, err
 	}
-	if one.result == nil {
+	if one.answer == nil {
 		return Written{Remaining: remaining}, nil
 	}
 	done := Written{Version: strings.Clone(one.version()), Remaining: remaining}
+	if one.result == nil {
+		return done, nil // confirmed
+	}
 	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
 		t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
 		done.Dropped = true
@@ -105,7 +108,8 @@ type writing struct {
 	client *clients.Client
 	merged dicts.Object // all fields to merge
 	answer []byte       // the last response; nil: no request yet
-	result dicts.Object // the metadata and the merged fields of the response
+	result dicts.Object // the metadata and the merged fields of the response; nil if it is confirmed
+	latest string       // the version of a confirmed response
 	hooks  clients.Hooks
 	memory []byte // for the first response
 }
@@ -247,7 +251,11 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	if err != nil {
 		return err
 	}
-	w.answer, w.memory = data, nil // the result refers to it
+	w.answer, w.memory, w.result = data, nil, nil // the result refers to the memory
+	confirmed := false
+	if w.latest, confirmed = patches.Confirmed(w.merged, data); confirmed {
+		return nil
+	}
 	w.result, err = dicts.DecodeParts(data, w.concerned)
 	if err != nil {
 		return fmt.Errorf("the answer to a patch: %w", err)
@@ -270,7 +278,7 @@ func (w *writing) concerned(parent, key string) bool {
 	return merged || !isObject && parent != "metadata"
 }
 
-func pathOf(resource selectors.Resource, body dicts.Object, subresource string) (apipath.Path, error) {
+func pathOf(resource *selectors.Resource, body dicts.Object, subresource string) (apipath.Path, error) {
 	return resource.URL(dicts.LookupString(body, "metadata", "namespace"), dicts.LookupString(body, "metadata", "name"), subresource)
 }
 
@@ -278,9 +286,12 @@ func pathOf(resource selectors.Resource, body dicts.Object, subresource string) 
 // changed, because no event follows. It is also empty after the removal of the last
 // finalizer, because the object disappears without a new version.
 func (w *writing) version() string {
-	version := dicts.LookupString(w.result, "metadata", "resourceVersion")
+	version := w.latest
+	if w.result != nil {
+		version = dicts.LookupString(w.result, "metadata", "resourceVersion")
+	}
 	switch {
-	case causes.IsReleased(w.result):
+	case w.result != nil && causes.IsReleased(w.result):
 		return version + "~which~never~arrives"
 	case version == dicts.LookupString(w.Body, "metadata", "resourceVersion"):
 		return ""

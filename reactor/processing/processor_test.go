@@ -82,12 +82,11 @@ func newBenchProcessor(b *testing.B, server http.RoundTripper) *Processor {
 func BenchmarkCreation(b *testing.B) {
 	server := &reactortest.Recorded{}
 	p, event := newBenchProcessor(b, server), recordCreation(b, server)
-	created := event.Object
+	created, q := event.Object, queueing.Alone()
 	b.ReportAllocs()
 	n := 0
 	for ; b.Loop(); n++ {
 		event.Meta.UID = "uid-" + strconv.Itoa(n)
-		q := queueing.Alone()
 		event.Type, event.Object = watching.Added, created
 		p.handleOne(b.Context(), queueing.Item{Event: event}, q)
 		event.Type, event.Object = watching.Modified, server.Answer

@@ -130,8 +130,16 @@ func (g Instant) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.
 
 // Start returns the last step of a handler.
 func (g Instant) Start(context.Context, *abi.Invocation, []byte, guests.Env) (guests.Task, *abi.Step, error) {
-	return &ScriptedTask{Guest: &Scripted{}}, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}}, nil
+	return instantTask{}, instantStep, nil
 }
+
+// instantTask is a task that has ended.
+type instantTask struct{ guests.Task }
+
+func (instantTask) Release(context.Context) {}
+
+// instantStep is the step of all calls, so that benchmarks do not count it.
+var instantStep = &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"field":"value"}}`)}} //nolint:gochecknoglobals // it never changes
 
 // Counting is a guest whose handlers all wait in the same way. It counts its calls.
 type Counting struct {
