@@ -24,7 +24,7 @@ func annotationPath(key string) Path { return Path{"metadata", "annotations", ke
 func fetchAnnotation(body Object, keys []string) (doc any, key string, err error) {
 	annotations := annotationsOf(body)
 	for _, key := range keys {
-		value := annotations[key]
+		value := dicts.Open(annotations[key])
 		if value == nil {
 			continue
 		}

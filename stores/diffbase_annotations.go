@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // DefaultDiffBaseKey is the default name of the annotation with the essence.
@@ -79,8 +81,7 @@ func (s *AnnotationsDiffBase) Holds(body, essence Object) bool {
 			text := texts.Get().(*[]byte)
 			defer texts.Put(text)
 			*text = appendEssenceText((*text)[:0], essence)
-			held, ok := value.(string)
-			return ok && held == string(*text)
+			return dicts.IsText(value, *text)
 		}
 	}
 	return false

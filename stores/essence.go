@@ -139,7 +139,7 @@ func copyUnlessForeign(annotations Object) Object {
 		if rest == nil {
 			rest = Object{}
 		}
-		rest[key] = dicts.Clone(value)
+		rest[key] = dicts.Clone(dicts.Open(value))
 	}
 	return rest
 }

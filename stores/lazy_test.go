@@ -3,6 +3,7 @@ package stores_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -41,6 +42,9 @@ func FuzzBodies(f *testing.F) {
 		}
 		f.Add(dicts.Encode(doc)) // as an API server sends it
 	}
+	text := strings.Repeat(`{\"a\":1}`, 20)
+	f.Add([]byte(`{"metadata":{"annotations":{"kopf.zalando.org/last-handled-configuration":"{\"spec\":{\"x\":\"` + strings.Repeat("y", 100) + `\"}}\n"}},"spec":{"x":"` + strings.Repeat("y", 100) + `"}}`))
+	f.Add([]byte(`{"metadata":{"annotations":{"kopf.zalando.org/fn":"` + text + `","other":"` + text + `"},"name":"n"},"spec":{"x":1},"status":{}}`))
 	f.Add([]byte(`{"spec":{"x":{"y":1,"z":2},"progress":{"fn":{"retries":1}}},"data":[1],"status":{"kopf":{"last-handled-configuration":"{\"spec\":{}}"},"x":1}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		everything := func(string, string) bool { return true }

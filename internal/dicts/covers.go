@@ -78,13 +78,13 @@ func (s *scanner) holds(value any, depth int) bool {
 }
 
 // IsText reports whether a value is certainly a string with this text. It decodes nothing.
-func IsText(value any, text string) bool {
+func IsText(value any, text []byte) bool {
 	if lazy, ok := value.(*Lazy); ok {
 		last := len(lazy.text) - 1
-		return lazy.text[0] == '"' && isEscaped(lazy.text[1:last], text)
+		return lazy.text[0] == '"' && isEscaped(lazy.text[1:last], textOf(text))
 	}
 	known, ok := value.(string)
-	return ok && known == text
+	return ok && known == string(text)
 }
 
 // isEscaped reports whether the inside of a valid JSON string is certainly that of a text.

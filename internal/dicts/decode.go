@@ -36,6 +36,7 @@ func DecodeParts(raw []byte, keep func(parent, key string) bool) (Object, error)
 
 // DecodeBody is DecodeParts for bodies of Kubernetes. Members of the object that are objects
 // or lists may become *Lazy, except the metadata. For their members, it does not call keep.
+// Annotations with long escaped texts, which are mostly compared, may become *Lazy, too.
 func DecodeBody(raw []byte, keep func(parent, key string) bool) (Object, error) {
 	return decoder{scanner: scanner{text: textOf(raw)}, keep: keep, lazily: true}.parts(raw)
 }
@@ -94,6 +95,7 @@ type decoder struct {
 	scanner
 	keep   func(parent, key string) bool // nil: everything
 	lazily bool                          // leave members of the document as text: see DecodeBody
+	texts  bool                          // the current object is the annotations of the document
 }
 
 func (d *decoder) document() (any, bool) {
@@ -137,6 +139,8 @@ func (d *decoder) value(depth int, key string) (any, bool) {
 
 func (d *decoder) object(depth int, parent string) (any, bool) {
 	selective := d.keep != nil && (depth == 0 || depth == 1 && parent != "")
+	texts := d.texts
+	d.texts = false
 	obj := Object{}
 	ok := d.members(func(key string) bool {
 		if selective && !d.keep(parent, key) {
@@ -148,6 +152,13 @@ func (d *decoder) object(depth int, parent string) (any, bool) {
 				return true
 			}
 		}
+		if texts {
+			if text, ok := d.lazyText(); ok {
+				obj[key] = text
+				return true
+			}
+		}
+		d.texts = d.lazily && depth == 1 && parent == "metadata" && key == "annotations"
 		value, ok := d.value(depth+1, key)
 		obj[key] = value
 		return ok

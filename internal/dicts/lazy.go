@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Lazy is an object or a list of a document that stays text until one of its parts is
+// Lazy is an object, a list or a long string of a document that stays text until one of its parts is
 // needed. Its text is the one that Encode makes of the value, so it can be encoded and
 // compared without being decoded. It never changes; several goroutines may use it.
 //
-// Only objects hold a Lazy, in the place of a value: see DecodeBody. All functions of this
-// package take it for the value. Lookup and Resolve return the value. Other code that gets
-// values out of objects calls Open.
+// Only objects hold a Lazy, in the place of a value: bodies, and their annotations. See
+// DecodeBody. All functions of this package take it for the value. Lookup and Resolve return
+// the value. Other code that gets values out of objects calls Open.
 type Lazy struct {
 	text  string
 	value atomic.Pointer[any]
@@ -66,6 +66,25 @@ func (s *scanner) lazy(depth int) (*Lazy, bool) {
 		return nil, false
 	}
 	if !s.canonical(depth) || s.at-start == len("{}") {
+		s.at = start
+		return nil, false
+	}
+	return &Lazy{text: s.text[start:s.at]}, true
+}
+
+// leastLazyText is the minimum length of a string that stays undecoded, in bytes. The
+// configuration that an operator has handled last is longer, usually.
+const leastLazyText = 128
+
+// lazyText returns the string at the current position without decoding it, if it is long and
+// has escapes, all of which are those that Encode makes. Otherwise, it does not move.
+func (s *scanner) lazyText() (*Lazy, bool) {
+	start := s.at
+	if s.text[s.at] != '"' {
+		return nil, false
+	}
+	inside, ok := s.canonicalString()
+	if !ok || len(inside) < leastLazyText || strings.IndexByte(inside, '\\') < 0 {
 		s.at = start
 		return nil, false
 	}

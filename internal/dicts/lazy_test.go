@@ -14,10 +14,38 @@ var bodySeeds = []string{
 	`{"spec":{"b":1,"a":2}}`, `{"spec":{"a":1,"a":2}}`, `{"spec":{"a":1},"spec":{"a":2}}`, `{"spec":{"a":1},"spec":2}`, `{"spec":{ "a":1}}`,
 	`{"spec":{"a":-0,"b":0,"c":1e3,"d":1.0,"e":0.1,"f":1E5,"g":-0.0,"h":1e999,"i":5e-324,"j":100000000000000000000,"k":1e+16,"l":1e16,"m":1.50}}`,
 	`{"spec":["\u003c","\/","\u00e9","é","\ud83d","\b\f\n\r\t",""],"x":[],"y":{}}`, `{"spec":{"\u0061":1}}`, `{"spec":{"a\n":1}}`, `{"spec":{"":1}}`, "{\"spec\":[\"\xff\"]}", "{\"spec\":[\"\x7f\"]}",
+	annotated(strings.Repeat(`{\"a\":1}\n`, 20)), annotated(strings.Repeat(`\u003c\"`, 40)), annotated(strings.Repeat(`\/`, 90)), annotated(strings.Repeat(`é\"`, 90)), annotated(strings.Repeat(`x`, 200)), annotated(strings.Repeat(`\"`, 60)), annotated(strings.Repeat(`\"`, 90) + `\q`),
 	`{"metadata":{"b":1,"a":{"b":1}},"b":{"b":[]}}`, `{"spec":[tru]}`, `{"spec":{"a":1}`, `{"spec":{"a"}}`, `{"spec":[1,]}`, `{"spec":[01]}`,
 	`{"spec":` + strings.Repeat("[", 990) + "1" + strings.Repeat("]", 990) + `}`,
 	`{"spec":` + strings.Repeat(`{"a":`, 998) + "1" + strings.Repeat("}", 998) + `}`,
 	`{"spec":` + strings.Repeat("[", 1100) + "1" + strings.Repeat("]", 1100) + `}`,
+}
+
+// annotated returns an object with a text where it is an annotation, and where it is not.
+func annotated(text string) string {
+	annotations := `{"annotations":{"b":"` + text + `","o":{"annotations":{"x":"` + text + `"}}},"other":{"x":"` + text + `"}}`
+	return `{"annotations":{"y":"` + text + `"},"metadata":` + annotations + `,"spec":` + annotations + ` }`
+}
+
+// opened returns a value without anything that is undecoded.
+func opened(v any) any {
+	switch v := Open(v).(type) {
+	case Object:
+		all := Object{}
+		for key, value := range v {
+			all[key] = opened(value)
+		}
+		return all
+	case []any:
+		for _, item := range v {
+			if _, ok := item.(*Lazy); ok {
+				panic("a list has an undecoded item")
+			}
+		}
+		return v
+	default:
+		return v
+	}
 }
 
 // FuzzBody compares objects of which parts stay text with decoded ones, in all that is done
@@ -64,7 +92,7 @@ func wantSame(t *testing.T, lazy, decoded Object, path ...string) {
 	t.Helper()
 	got, there := Lookup(lazy, path...)
 	want, isThere := Lookup(decoded, path...)
-	if there != isThere || !reflect.DeepEqual(got, want) || !Equal(got, want) {
+	if there != isThere || !reflect.DeepEqual(opened(got), opened(want)) || !Equal(got, want) {
 		t.Fatalf("%q: got %v, want %v", path, got, want)
 	}
 	for _, change := range []func(Object) error{
@@ -103,6 +131,33 @@ func TestLazily(t *testing.T) {
 		}
 		if _, ok := body["metadata"].(*Lazy); ok {
 			t.Errorf("%s: metadata stay text", text)
+		}
+	}
+}
+
+// TestLazyAnnotations: only long annotations with escapes stay text.
+func TestLazyAnnotations(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat(`{\"a\":1}\n`, 20): true, strings.Repeat(`x`, 1000): false, `\"`: false, strings.Repeat(`\u003c`, 100): false, strings.Repeat(`é\"`, 100): false,
+	} {
+		body, err := DecodeBody([]byte(annotated(text)), func(string, string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, path := range [][]string{{"metadata", "annotations"}, {"metadata", "annotations", "o", "annotations"}, {"metadata", "other"}, {"annotations"}, {"spec", "annotations"}} {
+			for key, value := range LookupObject(body, path...) {
+				if _, ok := value.(*Lazy); ok {
+					found++
+					decoded, isText := Open(value).(string)
+					if len(path) != 2 || key != "b" || !isText || !IsText(value, []byte(decoded)) || IsText(value, []byte(decoded+"x")) || IsText(value, []byte(decoded[1:])) {
+						t.Errorf("%.50s: %v %s stays text", text, path, key)
+					}
+				}
+			}
+		}
+		if want != (found == 1) {
+			t.Errorf("%.50s: %d texts stay text, want: %t", text, found, want)
 		}
 	}
 }
