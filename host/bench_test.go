@@ -44,6 +44,30 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
+// BenchmarkCallOfNothing measures what a call costs besides the guest: the guest does
+// nothing, and answers with the text that its memory holds from the start.
+func BenchmarkCallOfNothing(b *testing.B) {
+	bodies := map[string][]byte{"small": benchBody, "10 KB": []byte(`{"spec":{"text":"` + strings.Repeat("x", 10_000) + `"}}`)}
+	m, err := Load(b.Context(), "op.wasm", asm.Guest(nil).Encode(), withCache(b, Options{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close(context.Background())
+	for name, body := range bodies {
+		b.Run(name, func(b *testing.B) {
+			inv := invoke("fn")
+			b.ReportAllocs()
+			for b.Loop() {
+				task, _, err := m.Start(b.Context(), inv, body, &testEnv{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				task.Release(b.Context())
+			}
+		})
+	}
+}
+
 func runOnce(b *testing.B, m *Module, what string) {
 	task, _, err := m.Start(b.Context(), invoke(what), benchBody, &testEnv{})
 	if err != nil {

@@ -19,7 +19,8 @@ type call struct {
 	words
 
 	in     *instance
-	owner  *Task // nil: initialisation and registration
+	inner  context.Context // of host functions; nil before the first of them can run
+	owner  *Task           // nil: initialisation and registration
 	export string
 	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
 
@@ -78,7 +79,10 @@ func (c *call) Run(export string, params ...uint64) (uint64, error) {
 	if fn == nil {
 		return 0, c.Fail(fmt.Errorf("%w: %s", ErrExport, export))
 	}
-	err := fn.CallWithStack(context.WithValue(c.ctx, callKey{}, c), stack)
+	if c.inner == nil {
+		c.inner = context.WithValue(c.ctx, callKey{}, c)
+	}
+	err := fn.CallWithStack(c.inner, stack)
 	if c.yields > 0 && isLarge(fn) { // code within one budget cannot grow its stack far
 		c.in.m.pool.stacks.revoke(c.in)
 	}

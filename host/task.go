@@ -185,9 +185,8 @@ const releaseLimit = time.Second
 // call it again. The last task on an instance returns it to the pool. A task that is
 // released before its end destroys the instance.
 func (t *Task) Release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
-	defer cancel()
-	_ = t.in.holdUntil(context.WithoutCancel(ctx), t.functions.Env) // never fails; all running calls are bounded
+	ctx = context.WithoutCancel(ctx)
+	_ = t.in.holdUntil(ctx, t.functions.Env) // never fails; all running calls are bounded
 	defer t.in.release()
 	if t.released {
 		return
@@ -204,14 +203,16 @@ func (t *Task) Release(ctx context.Context) {
 	t.in.vacate(!t.child)
 }
 
-// forget lets the guest forget the task. Only this needs a core. An instance whose task left
+// forget lets the guest forget the task. The context has no end of its own. Only this needs a core. An instance whose task left
 // nothing is available at once, before goroutines that wait for a core create more
 // instances.
 func (t *Task) forget(ctx context.Context) {
 	takeCore()
 	defer leaveCore()
-	if t.in.isOnly() { // it may have stopped at a breakpoint
-		ctx = context.WithoutCancel(ctx)
+	if !t.in.isOnly() { // that one may have stopped at a breakpoint
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, releaseLimit)
+		defer cancel()
 	}
 	// An error makes the instance unusable, and has no other consequence.
 	_ = t.in.newCall(ctx, abi.ExportRelease, t).tell(t.id)
