@@ -96,8 +96,12 @@ func (p *Patch) reserve(path ...string) {
 // Caveat: replacing a field by an object takes two merge patches. In one patch, the object
 // is merged into the existing value.
 func (p *Patch) Merge(changes Object) {
-	if p.root == nil {
-		p.root = Object{}
+	if len(p.root) == 0 {
+		p.root = changes
+		for _, key := range slices.Sorted(maps.Keys(changes)) {
+			p.order.of(key)
+		}
+		return
 	}
 	p.mergeInto(p.root, changes, &p.order)
 }

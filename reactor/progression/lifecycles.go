@@ -35,7 +35,7 @@ func LifecycleByName(name string, intN func(n int) int) (Lifecycle, error) {
 // ASAP is the default. It calls one handler at a time: the one with the fewest attempts,
 // so that a failing handler does not block the others.
 func ASAP(ids []string, state State) []string {
-	retries := func(id string) int { return state.handlers[id].Retries }
+	retries := func(id string) int { return state.Handler(id).Retries }
 	sorted := slices.Clone(ids)
 	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(retries(a), retries(b)) })
 	return OneByOne(sorted, state)

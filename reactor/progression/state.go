@@ -20,15 +20,30 @@ import (
 //
 // Kopf: kopf._core.actions.progression.State.
 type State struct {
-	purpose  string
-	ids      []string // in the order in which the handlers were added
-	handlers map[string]HandlerState
+	purpose string
+	ids     []string       // in the order in which the handlers were added
+	states  []HandlerState // of the ids
+	index   map[string]int // positions of the ids, if there are many
+}
+
+// few is the number of handlers that are searched one by one. Most objects have no more.
+const few = 8
+
+// find returns the position of a handler; -1 if it is unknown.
+func (s State) find(id string) int {
+	if s.index == nil {
+		return slices.Index(s.ids, id)
+	}
+	if at, ok := s.index[id]; ok {
+		return at
+	}
+	return -1
 }
 
 // FromStorage reads the records of the given handlers. They are passive until WithHandlers
 // activates them.
 func FromStorage(body stores.Object, storage stores.ProgressStorage, ids []string, now time.Time) (State, error) {
-	s := State{}.clone()
+	var s State
 	for _, id := range ids {
 		record, err := storage.Fetch(body, id)
 		if err != nil {
@@ -46,33 +61,43 @@ func FromStorage(body stores.Object, storage stores.ProgressStorage, ids []strin
 	return s, nil
 }
 
-// clone returns a copy that set may change.
-func (s State) clone() State {
-	s.ids = slices.Clone(s.ids)
-	s.handlers = maps.Clone(s.handlers)
-	if s.handlers == nil {
-		s.handlers = map[string]HandlerState{}
-	}
+// clone returns a copy that set may change, with room for more handlers.
+func (s State) clone(room int) State {
+	s.ids = append(make([]string, 0, len(s.ids)+room), s.ids...)
+	s.states = append(make([]HandlerState, 0, len(s.states)+room), s.states...)
+	s.index = maps.Clone(s.index)
 	return s
 }
 
-// set adds or replaces a handler. Call it only on clones.
+// set adds or replaces a handler. Call it only on clones and new States.
 func (s *State) set(id string, handler HandlerState) {
-	if _, ok := s.handlers[id]; !ok {
-		s.ids = append(s.ids, id)
+	if at := s.find(id); at >= 0 {
+		s.states[at] = handler
+		return
 	}
-	s.handlers[id] = handler
+	s.ids, s.states = append(s.ids, id), append(s.states, handler)
+	switch {
+	case s.index != nil:
+		s.index[id] = len(s.ids) - 1
+	case len(s.ids) > few:
+		s.index = make(map[string]int, 2*few)
+		for at, known := range s.ids {
+			s.index[known] = at
+		}
+	}
 }
 
 // WithPurpose sets the purpose of the current cycle, such as "create". Only the given
 // handlers adopt it; others keep their own.
 func (s State) WithPurpose(purpose string, ids ...string) State {
-	s = s.clone()
 	s.purpose = purpose
+	if len(ids) == 0 {
+		return s
+	}
+	s = s.clone(0)
 	for _, id := range ids {
-		if handler, ok := s.handlers[id]; ok {
-			handler.Purpose = purpose
-			s.set(id, handler)
+		if at := s.find(id); at >= 0 {
+			s.states[at].Purpose = purpose
 		}
 	}
 	return s
@@ -80,11 +105,11 @@ func (s State) WithPurpose(purpose string, ids ...string) State {
 
 // WithHandlers activates the handlers. Those without a record start at now.
 func (s State) WithHandlers(ids []string, now time.Time) State {
-	s = s.clone()
+	s = s.clone(len(ids))
 	for _, id := range ids {
-		handler, ok := s.handlers[id]
-		if !ok {
-			handler = newHandler(s.purpose, now)
+		handler := newHandler(s.purpose, now)
+		if at := s.find(id); at >= 0 {
+			handler = s.states[at]
 		}
 		handler.Active = true
 		s.set(id, handler)
@@ -95,11 +120,11 @@ func (s State) WithHandlers(ids []string, now time.Time) State {
 // WithOutcomes adds attempts that have ended at now. An outcome of an unknown handler is
 // an error.
 func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, error) {
-	s = s.clone()
+	s = s.clone(0)
 	known := 0
-	for _, id := range s.ids {
+	for at, id := range s.ids {
 		if outcome, ok := outcomes[id]; ok {
-			s.set(id, s.handlers[id].WithOutcome(outcome, now))
+			s.states[at] = s.states[at].WithOutcome(outcome, now)
 			known++
 		}
 	}
@@ -111,9 +136,9 @@ func (s State) WithOutcomes(outcomes map[string]Outcome, now time.Time) (State, 
 
 // WithoutSuccesses removes the handlers that have succeeded, the purpose, and messages.
 func (s State) WithoutSuccesses() State {
-	rest := State{}.clone()
-	for _, id := range s.ids {
-		if handler := s.handlers[id]; !handler.Success {
+	var rest State
+	for at, id := range s.ids {
+		if handler := s.states[at]; !handler.Success {
 			handler.Message = nil // messages are for objects only, and may be long
 			rest.set(id, handler)
 		}
@@ -125,12 +150,17 @@ func (s State) WithoutSuccesses() State {
 func (s State) IDs() []string { return slices.Clone(s.ids) }
 
 // Handler returns the state of one handler; the zero HandlerState if it is unknown.
-func (s State) Handler(id string) HandlerState { return s.handlers[id] }
+func (s State) Handler(id string) HandlerState {
+	if at := s.find(id); at >= 0 {
+		return s.states[at]
+	}
+	return HandlerState{}
+}
 
 // Store writes the records that differ from those on the object.
 func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
-	for _, id := range s.ids {
-		handler := s.handlers[id]
+	for at, id := range s.ids {
+		handler := s.states[at]
 		if handler.isStored() {
 			continue
 		}
@@ -143,8 +173,8 @@ func (s State) Store(body stores.Object, patch *stores.Patch, storage stores.Pro
 
 // StoreForPurge is Store for a state that Purge deletes from the same patch.
 func (s State) StoreForPurge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage) error {
-	for _, id := range s.ids {
-		handler := s.handlers[id]
+	for at, id := range s.ids {
+		handler := s.states[at]
 		if handler.isStored() {
 			continue
 		}
@@ -159,9 +189,9 @@ func (s State) StoreForPurge(body stores.Object, patch *stores.Patch, storage st
 // their sub-handlers. Other records stay.
 func (s State) Purge(body stores.Object, patch *stores.Patch, storage stores.ProgressStorage, ids []string) error {
 	all := slices.Clone(ids)
-	for _, id := range s.ids {
+	for at, id := range s.ids {
 		all = append(all, id)
-		all = append(all, s.handlers[id].Subrefs...)
+		all = append(all, s.states[at].Subrefs...)
 	}
 	purged := make(map[string]bool, len(all))
 	var errs []error

@@ -20,7 +20,7 @@ type Extra struct {
 
 // Done reports whether all active handlers are finished. It is true if there are none.
 func (s State) Done() bool {
-	for _, handler := range s.handlers {
+	for _, handler := range s.states {
 		if handler.Active && !handler.Finished() {
 			return false
 		}
@@ -40,8 +40,8 @@ func (s State) Counts() Counts {
 func (s State) Extras() []Extra {
 	var extras []Extra
 	seen := map[string]bool{"": true, s.purpose: true}
-	for _, id := range s.ids {
-		purpose := s.handlers[id].Purpose
+	for _, handler := range s.states {
+		purpose := handler.Purpose
 		if seen[purpose] {
 			continue
 		}
@@ -54,7 +54,7 @@ func (s State) Extras() []Extra {
 
 func (s State) count(which func(HandlerState) bool) Counts {
 	var counts Counts
-	for _, handler := range s.handlers {
+	for _, handler := range s.states {
 		if !which(handler) {
 			continue
 		}
@@ -75,7 +75,7 @@ func (s State) count(which func(HandlerState) bool) Counts {
 func (s State) Awakened(ids []string, now time.Time) []string {
 	var awakened []string
 	for _, id := range ids {
-		if handler, ok := s.handlers[id]; ok && handler.Awakened(now) {
+		if at := s.find(id); at >= 0 && s.states[at].Awakened(now) {
 			awakened = append(awakened, id)
 		}
 	}
@@ -86,8 +86,8 @@ func (s State) Awakened(ids []string, now time.Time) []string {
 // handlers; zero for those that are due now.
 func (s State) Delays(now time.Time) []time.Duration {
 	var delays []time.Duration
-	for _, id := range s.ids {
-		if handler := s.handlers[id]; handler.Active && !handler.Finished() {
+	for _, handler := range s.states {
+		if handler.Active && !handler.Finished() {
 			delays = append(delays, handler.delay(now))
 		}
 	}

@@ -50,11 +50,9 @@ func (r Resource) String() string {
 	return strings.Trim(r.Plural+"."+r.Version+"."+r.Group, ".")
 }
 
-// Info returns what handlers get as the resource of their object.
-func (r Resource) Info() *abi.ResourceInfo {
-	info := abi.ResourceInfo(r)
-	return &info
-}
+// Info returns what handlers get as the resource of their object. It shares the memory of the
+// resource, so the caller must not change it.
+func (r *Resource) Info() *abi.ResourceInfo { return (*abi.ResourceInfo)(r) }
 
 // URL returns the API path of an object (with a name), or of all objects in a namespace or
 // in the cluster (without a name). The subresource may be unknown.
