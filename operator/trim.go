@@ -58,6 +58,7 @@ func (t *trimmer) add(op *Operator) {
 	defer t.mu.Unlock()
 	if len(t.items) == 0 {
 		t.items, t.stop = map[*Operator]struct{}{}, make(chan struct{})
+		releasePages(op) // of the load, before the watches need theirs
 		go t.run(t.stop) // It ends after the last operator.
 	}
 	t.items[op], t.fresh = struct{}{}, append(t.fresh, op)
@@ -108,10 +109,14 @@ func (t *trimmer) run(stop <-chan struct{}) {
 // trim returns memory. The pages of the program matter after starts only.
 func trim(fresh []*Operator) {
 	debug.FreeOSMemory()
-	if len(fresh) == 0 {
-		return
+	if len(fresh) > 0 {
+		releasePages(fresh[0])
 	}
+}
+
+// releasePages removes the pages of the program from memory. The operator logs a failure.
+func releasePages(op *Operator) {
 	if _, err := resident.Release(); err != nil {
-		fresh[0].options.Log.Debug().Str(loggers.Field, "kopf.reactor").Err(err).Msg("The pages of the program stay in memory.")
+		op.options.Log.Debug().Str(loggers.Field, "kopf.reactor").Err(err).Msg("The pages of the program stay in memory.")
 	}
 }

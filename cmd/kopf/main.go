@@ -6,10 +6,13 @@ package main
 import (
 	"os"
 
+	_ "github.com/kopf-wasm/kopf/cmd/kopf/internal/early" // releases pages during the initialisation
 	"github.com/kopf-wasm/kopf/host/compiler"
+	"github.com/kopf-wasm/kopf/internal/resident"
 )
 
 func main() {
-	compiler.Main() // compiles modules in separate processes
+	compiler.Main()           // compiles modules in separate processes
+	_, _ = resident.Release() // of the initialisation; without it, the program runs as well, in more memory
 	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }

@@ -2,6 +2,7 @@ package resident
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -48,12 +49,15 @@ func unchanged(program string) ([]mapping, error) {
 	var current mapping
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		line := lines.Text()
-		if next, ok := parse(line, program); ok {
-			current = next
+		line := lines.Bytes()
+		if isHead(line) {
+			current = mapping{}
+			if bytes.HasSuffix(line, []byte(program)) {
+				current, _ = parse(string(line), program)
+			}
 			continue
 		}
-		if anonymous, ok := strings.CutPrefix(line, "Anonymous:"); ok && current.own && strings.TrimSpace(anonymous) == "0 kB" {
+		if anonymous, ok := bytes.CutPrefix(line, []byte("Anonymous:")); ok && current.own && string(bytes.TrimSpace(anonymous)) == "0 kB" {
 			found = append(found, current)
 		}
 	}
@@ -61,6 +65,12 @@ func unchanged(program string) ([]mapping, error) {
 		return nil, fmt.Errorf("reading the mappings of the process: %w", err)
 	}
 	return found, nil
+}
+
+// isHead reports whether a line of smaps begins a mapping. The other lines begin with the name
+// of a field, which is capitalised.
+func isHead(line []byte) bool {
+	return len(line) > 0 && strings.IndexByte("0123456789abcdef", line[0]) >= 0
 }
 
 // parse reads the head of a mapping: "400000-d00000 r-xp 00000000 fe:01 123 /bin/program".
