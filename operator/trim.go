@@ -14,6 +14,7 @@ const (
 	trimEvents = 1000             // events handled since the last trim: fewer leave little garbage
 	trimIdle   = time.Second / 2  // time without any event
 	trimPause  = 30 * time.Second // time between two trims
+	trimStart  = 5 * time.Second  // time after a start until its listings are over
 )
 
 // trimming decides when the process returns memory to the system.
@@ -21,6 +22,19 @@ type trimming struct {
 	last    time.Time // time of the last trim
 	trimmed uint64    // events handled up to the last trim
 	seen    uint64    // events handled at the last look
+	listed  time.Time // when the listings of the latest starts are over; zero: nothing to wait for
+}
+
+// started notices that operators have begun to serve.
+func (t *trimming) started(now time.Time) { t.listed = now.Add(trimStart) }
+
+// settled reports once whether the listings of the latest starts are over.
+func (t *trimming) settled(now time.Time) bool {
+	if t.listed.IsZero() || now.Before(t.listed) {
+		return false
+	}
+	t.listed = time.Time{}
+	return true
 }
 
 // due reports whether to trim now. It is called every trimIdle.
@@ -36,7 +50,7 @@ func (t *trimming) due(now time.Time, handled uint64) bool {
 
 // trims returns memory to the system for all operators of the process: after a start, what
 // loading took (several times the size of the modules) and the pages of the program that only
-// a start needs; after a burst of events, what the burst left. The garbage collector alone would wait until the heap has doubled. After a
+// a start needs; seconds later, what its listings took; after a burst of events, what the burst left. The garbage collector alone would wait until the heap has doubled. After a
 // listing, that garbage is most of the memory of an idle operator.
 //
 // Memory belongs to the process. If each operator looked and trimmed for itself, the cost of
@@ -94,11 +108,21 @@ func (t *trimmer) look() (handled uint64, fresh []*Operator) {
 func (t *trimmer) run(stop <-chan struct{}) {
 	looks := time.NewTicker(trimIdle)
 	defer looks.Stop()
+	var latest *Operator // that has begun to serve
 	for due := (trimming{}); ; {
 		select {
 		case now := <-looks.C:
-			if handled, fresh := t.look(); due.due(now, handled) || len(fresh) > 0 {
-				trim(fresh)
+			handled, fresh := t.look()
+			if n := len(fresh); n > 0 {
+				due.started(now)
+				latest = fresh[n-1]
+			}
+			settled := due.settled(now)
+			if due.due(now, handled) || len(fresh) > 0 || settled {
+				trim(latest)
+			}
+			if settled {
+				latest = nil
 			}
 		case <-stop:
 			return
@@ -106,11 +130,12 @@ func (t *trimmer) run(stop <-chan struct{}) {
 	}
 }
 
-// trim returns memory. The pages of the program matter after starts only.
-func trim(fresh []*Operator) {
+// trim returns memory. The pages of the program matter after starts only; at other times, started
+// is nil.
+func trim(started *Operator) {
 	debug.FreeOSMemory()
-	if len(fresh) > 0 {
-		releasePages(fresh[0])
+	if started != nil {
+		releasePages(started)
 	}
 }
 

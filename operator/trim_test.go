@@ -34,3 +34,30 @@ func TestTrimming(t *testing.T) {
 		}
 	}
 }
+
+// Memory is returned once more when the listings after a start are over, whatever starts in
+// between.
+func TestTrimmingAfterStarts(t *testing.T) {
+	now, decided := time.Unix(1_800_000_000, 0), trimming{}
+	for _, step := range []struct {
+		name    string
+		after   time.Duration
+		started bool
+		settled bool
+	}{
+		{"nothing has started", trimStart, false, false},
+		{"a start", trimIdle, true, false},
+		{"another one", trimStart - trimIdle, true, false},
+		{"its listings", trimStart - trimIdle, false, false},
+		{"are over", trimIdle, false, true},
+		{"nothing more", time.Hour, false, false},
+	} {
+		now = now.Add(step.after)
+		if step.started {
+			decided.started(now)
+		}
+		if settled := decided.settled(now); settled != step.settled {
+			t.Errorf("%s: settled = %t", step.name, settled)
+		}
+	}
+}

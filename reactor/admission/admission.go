@@ -59,8 +59,8 @@ func New(g *generations.Generations, m *processing.Memories, client func() *clie
 // Serve replaces the resources that the handlers of a generation are for. All is every
 // resource of the cluster.
 func (a *Admission) Serve(e *generations.Generation, resources, all []selectors.Resource) {
-	versions := slices.DeleteFunc(slices.Clone(all), func(r selectors.Resource) bool {
-		return !slices.ContainsFunc(e.Registry.Converting, func(h *registries.Handler) bool { return converts(h, r) })
+	versions := selected(all, func(r selectors.Resource) bool {
+		return slices.ContainsFunc(e.Registry.Converting, func(h *registries.Handler) bool { return converts(h, r) })
 	})
 	equal := func(x, y selectors.Resource) bool { return x.Key() == y.Key() }
 	a.mu.Lock()
@@ -104,8 +104,15 @@ func (a *Admission) Handlers() []reviews.Handler {
 	return list
 }
 
+// selected returns some of the resources, without room for the others.
 func selected(resources []selectors.Resource, is func(selectors.Resource) bool) []selectors.Resource {
-	return slices.DeleteFunc(slices.Clone(resources), func(r selectors.Resource) bool { return !is(r) })
+	var found []selectors.Resource
+	for _, r := range resources {
+		if is(r) {
+			found = append(found, r)
+		}
+	}
+	return slices.Clip(found)
 }
 
 // Get reads an object in one attempt.

@@ -229,7 +229,7 @@ func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden s
 func (o *Observer) stream(r selectors.Resource) (*watching.Stream, error) {
 	path, err := r.URL("", "", "")
 	stream := &watching.Stream{
-		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(r),
+		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(r), Common: true,
 		Log: func(level int, message string) { o.Log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
 	}
 	if o.Watches != nil {
@@ -248,10 +248,7 @@ func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r se
 func (o *Observer) remember(resources []selectors.Resource) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.known = make(map[string]bool, len(resources))
-	for _, r := range resources {
-		o.known[r.Plural+"."+r.Group] = true
-	}
+	o.known = discovery.Definitions(resources)
 }
 
 // knows reports whether the last scan found the resource of a definition.

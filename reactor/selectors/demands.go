@@ -116,13 +116,20 @@ func exclude(selectors, unwanted []Selector) []Selector {
 	})
 }
 
-// union returns the resources that any of the selectors selects.
+// union returns the resources that any of the selectors selects. It holds no room for the
+// others, which are hundreds in most clusters.
 func union(resources []Resource, selectors []Selector) []Resource {
 	selected := keySet{}
 	for _, s := range selectors {
 		selected.add(s.Select(resources))
 	}
-	return slices.DeleteFunc(slices.Clone(resources), func(r Resource) bool { return !selected[r.Key()] })
+	var found []Resource
+	for _, r := range resources {
+		if selected[r.Key()] {
+			found = append(found, r)
+		}
+	}
+	return slices.Clip(found)
 }
 
 type keySet map[Key]bool

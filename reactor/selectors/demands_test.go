@@ -173,3 +173,18 @@ func TestServedAgainWhenNotAmbiguousAnymore(t *testing.T) {
 		t.Errorf("got %v with %v", got.Watched, got.Warnings)
 	}
 }
+
+// What an operator keeps does not grow with the resources of the cluster that it does not
+// serve.
+func TestResolveHoldsNoRoom(t *testing.T) {
+	var all []Resource
+	for i := range 100 {
+		all = append(all, found("kopf.dev", "v1", fmt.Sprintf("r%d", i), allVerbs...))
+	}
+	served := Resolve(all, []Demand{demand(t, abi.KindCreate, "r7"), demand(t, abi.KindValidate, "r8")})
+	for name, resources := range map[string][]Resource{"watched": served.Watched, "webhooks": served.Webhooks} {
+		if len(resources) != 1 || cap(resources) != 1 {
+			t.Errorf("%s: %d of a capacity of %d, want one", name, len(resources), cap(resources))
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (s *Stream) again(ctx context.Context, sink Sink) error {
 	_, err := s.pages(ctx, s.read, func() {}, func(event Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.known[event.Meta.Key()] == event.Meta {
+		if s.known.has(event.Meta) {
 			sink.Event(event)
 		}
 	})

@@ -64,10 +64,14 @@ type Stream struct {
 	// of the server.
 	Pace func(ctx context.Context)
 
+	// Common says that all operators of the process have such a stream: they keep the
+	// identities of its objects once. Such a stream has no successor: see Known.
+	Common bool
+
 	// known are the objects that exist as far as the stream knows. Known objects that are
 	// not in the next listing were deleted while no watch was open. They outlive the pauses
 	// between two runs.
-	known map[string]Meta
+	known known
 
 	mu sync.Mutex // guards known against Again, and serialises events
 
@@ -81,12 +85,12 @@ type Stream struct {
 }
 
 // Known returns the objects that the stream knew at its end. They must not be changed.
-func (s *Stream) Known() map[string]Meta { return s.known }
+func (s *Stream) Known() map[string]Meta { return s.known.own }
 
 // Inherit takes over the objects that an earlier stream of the same objects knew at its
 // end. The first listing reports those that are gone as deleted. It must be called before
 // Run.
-func (s *Stream) Inherit(known map[string]Meta) { s.known = known }
+func (s *Stream) Inherit(objects map[string]Meta) { s.known.own = objects }
 
 // Lose reports all known objects as deleted, because their resource or their namespace is
 // gone. It must be called after Run.
@@ -99,8 +103,8 @@ var ErrExpired = errors.New("the version of the watch has expired")
 // Run lists and watches until the context ends, and reconnects after failures. It returns
 // only the context's error.
 func (s *Stream) Run(ctx context.Context, sink Sink) error {
-	if s.known == nil {
-		s.known = map[string]Meta{}
+	if s.known.isNil() {
+		s.known = newKnown(s.Common)
 	}
 	defer s.health.leave()
 	backoff := time.Duration(0)
@@ -193,7 +197,8 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 		key := event.Meta.Key()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		seen[key], s.known[key] = struct{}{}, event.Meta
+		seen[key] = struct{}{}
+		s.known.put(event.Meta)
 		sink.Event(event)
 	})
 	if err != nil {
@@ -241,11 +246,9 @@ func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
 }
 
 func (s *Stream) missed(seen map[string]struct{}, sink Sink) {
-	for key, meta := range s.known {
-		if _, ok := seen[key]; !ok {
-			delete(s.known, key)
-			sink.Event(Vanished(s.APIVersion, s.Kind, meta))
-		}
+	for _, meta := range s.known.without(seen) {
+		s.known.remove(meta.Key())
+		sink.Event(Vanished(s.APIVersion, s.Kind, meta))
 	}
 }
 
@@ -375,7 +378,7 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 	case Added, Modified:
 		event.Type = s.remember(event.Type, event.Meta)
 	case Deleted:
-		delete(s.known, event.Meta.Key())
+		s.known.remove(event.Meta.Key())
 		delete(s.initial, event.Meta.Key())
 	case bookmark:
 		if s.initial != nil && endsInitial(event.Object) {
@@ -393,7 +396,7 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 // remember stores what exists, and returns the type of the event: listed during a streamed
 // listing.
 func (s *Stream) remember(kind string, meta Meta) string {
-	s.known[meta.Key()] = meta
+	s.known.put(meta)
 	if s.initial == nil {
 		return kind
 	}

@@ -1,0 +1,41 @@
+package watching
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Both kinds of sets know the same.
+func TestKnownObjects(t *testing.T) {
+	for _, common := range []bool{false, true} {
+		t.Run(fmt.Sprintf("common %t", common), func(t *testing.T) {
+			k := newKnown(common)
+			if k.isNil() || !(known{}).isNil() {
+				t.Error("only the zero value is nil")
+			}
+			first, second := Meta{UID: "1", Name: "a", ResourceVersion: "1"}, Meta{Name: "without a uid", CreationTimestamp: "now"}
+			k.put(first)
+			k.put(second)
+			if !k.has(first) || !k.has(second) {
+				t.Error("an object is unknown")
+			}
+			newer := first
+			newer.ResourceVersion = "2"
+			if k.has(newer) {
+				t.Error("another version is known")
+			}
+			k.put(newer)
+			if !k.has(newer) || k.has(first) {
+				t.Error("the newer version does not replace the older one")
+			}
+			if missing := k.without(map[string]struct{}{second.Key(): {}}); !slices.Equal(missing, []Meta{newer}) {
+				t.Errorf("without the second: %v", missing)
+			}
+			k.remove(newer.Key())
+			if missing := k.without(nil); !slices.Equal(missing, []Meta{second}) {
+				t.Errorf("after the removal: %v", missing)
+			}
+		})
+	}
+}
