@@ -104,7 +104,8 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	}
 	whole := context.WithoutCancel(ctx) // the host functions are never cached
 	m.runtime = wazero.NewRuntimeWithConfig(whole, config)
-	err := instantiateHost(whole, m.runtime)
+	var err error
+	m.hosts, err = instantiateHost(whole, m.runtime, m.imports)
 	if err == nil {
 		m.compiled, err = m.runtime.CompileModule(ctx, wasm)
 	}

@@ -11,38 +11,57 @@ import (
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
-// instantiateHost makes the host functions importable in a runtime. They are compiled once
-// for all instances, and find the running call in the context that wazero passes. One
-// closure per instance would cost more than the instance.
-func instantiateHost(ctx context.Context, rt wazero.Runtime) error {
-	builders := map[string]wazero.HostModuleBuilder{}
-	for key, f := range hostFunctions {
-		if builders[key[0]] == nil {
-			builders[key[0]] = rt.NewHostModuleBuilder(key[0])
+// instantiateHost makes the host functions that a module imports importable in its runtime,
+// and returns what the caller closes after the runtime. The functions find the running call
+// in the context that wazero passes: one closure per instance would cost more than the
+// instance.
+func instantiateHost(ctx context.Context, rt wazero.Runtime, imports []Function) (hosts []wazero.CompiledModule, err error) {
+	config := wazero.NewModuleConfig().WithRandSource(noRandom{}).WithStartFunctions()
+	for name, b := range hostModules(rt, imports) {
+		compiled, err := b.Compile(ctx)
+		if err == nil {
+			hosts = append(hosts, compiled)
+			_, err = rt.InstantiateModule(ctx, compiled, config)
 		}
-		params, results := wazeroTypes(f.Type)
-		builders[key[0]].NewFunctionBuilder().
-			WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
-				c := callOf(ctx)
-				c.enter()
-				f.Do(c, stack)
-			}), params, results).
-			WithName(key[0] + "." + key[1]).
-			Export(key[1])
+		if err != nil {
+			return hosts, fmt.Errorf("host module %s: %w", name, err)
+		}
 	}
-	builders[prepare.HostModule] = rt.NewHostModuleBuilder(prepare.HostModule)
+	return hosts, nil
+}
+
+// hostModules returns the host modules, by their names, with the functions that a module
+// imports, and with the function that rewritten code calls.
+func hostModules(rt wazero.Runtime, imports []Function) map[string]wazero.HostModuleBuilder {
+	builders := map[string]wazero.HostModuleBuilder{prepare.HostModule: rt.NewHostModuleBuilder(prepare.HostModule)}
 	builders[prepare.HostModule].NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
 			stack[0] = uint64(callOf(ctx).yield())
 		}), nil, []api.ValueType{api.ValueTypeI64}).
 		WithName("yield").
 		Export(prepare.Yield)
-	for name, b := range builders {
-		if _, err := b.Instantiate(ctx); err != nil {
-			return fmt.Errorf("host module %s: %w", name, err)
+	done := map[[2]string]bool{} // a module may import a function several times
+	for _, imported := range imports {
+		key := [2]string{imported.Module, imported.Name}
+		f, ok := hostFunctions[key]
+		if !ok || done[key] { // without a function, the engine refuses the module
+			continue
 		}
+		done[key] = true
+		if builders[imported.Module] == nil {
+			builders[imported.Module] = rt.NewHostModuleBuilder(imported.Module)
+		}
+		params, results := wazeroTypes(f.Type)
+		builders[imported.Module].NewFunctionBuilder().
+			WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
+				c := callOf(ctx)
+				c.enter()
+				f.Do(c, stack)
+			}), params, results).
+			WithName(imported.Module + "." + imported.Name).
+			Export(imported.Name)
 	}
-	return nil
+	return builders
 }
 
 // wazeroTypes parses a type in the notation of prepare.

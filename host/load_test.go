@@ -111,6 +111,24 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A module may import a function several times, and its runtime has no functions that it
+// does not import.
+func TestImportedFunctions(t *testing.T) {
+	guest := asm.Guest(nil)
+	log := asm.Import{Module: "kopf", Name: "log", Params: []byte{asm.I32, asm.I32, asm.I32, asm.I32}}
+	guest.Imports = []asm.Import{log, log}
+	m, err := load(t, guest.Encode(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if functions := m.runtime.Module("kopf").ExportedFunctionDefinitions(); len(functions) != 1 || functions["log"] == nil {
+		t.Errorf("functions of kopf: %v", functions)
+	}
+	if wasi := m.runtime.Module("wasi_snapshot_preview1"); wasi != nil {
+		t.Errorf("the runtime has %v", wasi)
+	}
+}
+
 func TestRegistrationFails(t *testing.T) {
 	for _, test := range []struct {
 		name, how string

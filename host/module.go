@@ -44,7 +44,8 @@ type code struct {
 	entries map[string]uint64 // numbers for prepare.Enter
 
 	runtime  wazero.Runtime
-	engine   *engine // nil: the runtime has its own
+	hosts    []wazero.CompiledModule // the host functions in the runtime
+	engine   *engine                 // nil: the runtime has its own
 	compiled wazero.CompiledModule
 	prepared *prepare.Prepared
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
@@ -163,10 +164,12 @@ func (m *Module) free(ctx context.Context) error {
 	if s := m.snapshot.Swap(nil); s != nil {
 		err = errors.Join(err, s.image.Close())
 	}
-	if m.compiled != nil { // the engine may outlive the runtime
-		err = errors.Join(err, m.compiled.Close(ctx))
-		m.compiled = nil
+	for _, compiled := range append(m.hosts, m.compiled) { // the engine may outlive the runtime
+		if compiled != nil {
+			err = errors.Join(err, compiled.Close(ctx))
+		}
 	}
+	m.hosts, m.compiled = nil, nil
 	if m.engine != nil {
 		err = errors.Join(err, engines.give(ctx, m.engine))
 		m.engine = nil

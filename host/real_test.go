@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/compiler"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // TestPreparedGuestsBehaveAsBefore: guests as compilers make them answer as they did before they
@@ -114,7 +115,12 @@ func unprepared(t *testing.T, wasm []byte, interruptible bool) *Module {
 	m := bare(t, wasm)
 	config := compiler.Config(m.limits().MemoryPages).WithCloseOnContextDone(interruptible)
 	m.runtime = wazero.NewRuntimeWithConfig(t.Context(), config)
-	err := instantiateHost(t.Context(), m.runtime)
+	source, err := prepare.Parse(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.imports, _ = functionsOf(source)
+	m.hosts, err = instantiateHost(t.Context(), m.runtime, m.imports)
 	if err == nil {
 		m.compiled, err = m.runtime.CompileModule(t.Context(), wasm)
 	}
