@@ -14,8 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -42,6 +42,7 @@ var Kinds = []Kind{
 	{"bodies without an end", true, false, secured(endlessBody)},
 	{"connections", false, true, func(*attacker, net.Conn) error { return nil }},
 	{"handshakes", true, true, secured(func(*attacker, net.Conn) error { return nil })},
+	{"recorded handshakes", true, true, recordedHandshake},
 	{"bad requests", true, true, secured(badRequests)},
 	{"resets of streams", true, true, securedH2(resets)},
 }
@@ -58,7 +59,6 @@ func Main() {
 		return
 	}
 	chosen := Kinds[slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == kind })]
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // it works without, too
 	ctx, cancel := context.WithCancel(context.Background())
 	var opened atomic.Int64
 	for i := range count {
@@ -92,7 +92,9 @@ func Start(kind Kind, address, path string, count int) (*Attack, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Attack{cmd: exec.Command(own)}
+	// Linux has priorities of threads, and this process could change one of the other's only. A
+	// program that is started with a priority has it in all threads.
+	a := &Attack{cmd: exec.Command("nice", "-n", "19", own)}
 	a.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%q %q %q %d", Environment, kind.Name, address, path, count))
 	a.cmd.Stderr = &a.opened
 	if a.input, err = a.cmd.StdinPipe(); err != nil {
@@ -132,23 +134,30 @@ type attacker struct {
 	address, path string
 }
 
+// pause is how long attackers wait before they connect again. Floods do so after failed connects only.
+const pause = 5 * time.Second
+
 // attack attacks until its context ends.
 func (a *attacker) attack(kind Kind, from net.Addr, connected func()) {
 	for a.ctx.Err() == nil {
-		if err := a.connect(kind, from, connected); err != nil || !kind.Floods {
-			time.Sleep(5 * time.Second)
+		conn, err := a.connect(from)
+		if err == nil {
+			connected()
+			_ = a.use(conn, kind) // the server disconnects attackers
+		}
+		if err != nil || !kind.Floods {
+			time.Sleep(pause)
 		}
 	}
 }
 
-// connect attacks over one connection.
-func (a *attacker) connect(kind Kind, from net.Addr, connected func()) error {
-	dialer := net.Dialer{LocalAddr: from, Timeout: 5 * time.Second}
-	conn, err := dialer.DialContext(a.ctx, "tcp", a.address)
-	if err != nil {
-		return err
-	}
-	connected()
+func (a *attacker) connect(from net.Addr) (net.Conn, error) {
+	dialer := net.Dialer{LocalAddr: from, Timeout: pause}
+	return dialer.DialContext(a.ctx, "tcp", a.address)
+}
+
+// use attacks over one connection.
+func (a *attacker) use(conn net.Conn, kind Kind) error {
 	defer conn.Close()
 	defer context.AfterFunc(a.ctx, func() { conn.Close() })()
 	_ = conn.(*net.TCPConn).SetLinger(0) // no connections that wait for their end on this machine
@@ -194,6 +203,33 @@ func halfHandshake(a *attacker, conn net.Conn) error {
 		return err
 	}
 	return a.keep(conn)
+}
+
+// hello is the first message of a handshake. Attackers that send a recorded one compute nothing.
+var hello = sync.OnceValues(func() ([]byte, error) {
+	client, server := net.Pipe()
+	defer server.Close()
+	go func() { // It ends with the connection.
+		_ = tls.Client(client, &tls.Config{InsecureSkipVerify: true}).Handshake() //nolint:gosec // an attacker
+		client.Close()
+	}()
+	message := make([]byte, 16<<10)
+	n, err := server.Read(message)
+	return message[:n], err
+})
+
+// recordedHandshake sends the first message of a handshake, and disconnects when the server has computed
+// its answer.
+func recordedHandshake(a *attacker, conn net.Conn) error {
+	message, err := hello()
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(message); err != nil {
+		return err
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return err
 }
 
 func (a *attacker) head(length int) string {
