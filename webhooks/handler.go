@@ -234,6 +234,9 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			return nil, nil, &reviews.Error{Code: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("The content type is %q, not application/json.", cut(said))}
 		}
 	}
+	if r.ContentLength > lane.limit { // its first bytes would cost memory and decryption
+		return nil, nil, unread(&http.MaxBytesError{Limit: lane.limit})
+	}
 	control := http.NewResponseController(w)
 	late := time.Now().Add(h.limits.ReadTimeout)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(late) {

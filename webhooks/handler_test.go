@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -75,6 +76,7 @@ func TestBadRequests(t *testing.T) {
 		{"without a resource", nil, `{"request":{}}`, 400, "400: The resource is missing"},
 		{"mistyped", nil, with(`"CREATE"`, `5`), 400, "400: The review cannot be read: json: cannot unmarshal number"},
 		{"too large", nil, with(`"name":"x"`, `"name":"`+strings.Repeat("x", 2000)+`"`), 413, "413: The review is larger than 1000 bytes."},
+		{"too large, of unknown length", func(r *http.Request) { r.ContentLength = -1 }, with(`"name":"x"`, `"name":"`+strings.Repeat("x", 2000)+`"`), 413, "413: The review is larger than 1000 bytes."},
 		{"another method", func(r *http.Request) { r.Method = http.MethodGet }, review, 405, "405: Method Not Allowed"},
 		{"a wrong content type", func(r *http.Request) { r.Header.Set("Content-Type", "text/yaml") }, review, 415, `415: The content type is "text/yaml", not application/json.`},
 		{"no content type at all", func(r *http.Request) { r.Header.Set("Content-Type", ";") }, review, 415, "415: "},
@@ -93,6 +95,26 @@ func TestBadRequests(t *testing.T) {
 				t.Error("the operator was asked")
 			}
 		})
+	}
+}
+
+// unreadable is a body that must not be read.
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+func (u unreadable) Close() error { return nil }
+
+// TestBodiesThatAreAnnouncedAsTooLarge are refused before their first byte is read.
+func TestBodiesThatAreAnnouncedAsTooLarge(t *testing.T) {
+	r := post("/check", "")
+	r.Body, r.ContentLength = unreadable{t}, 1001
+	w := ask(&fakeOperator{}, webhooks.Limits{Body: 1000}, r)
+	if w.Code != http.StatusRequestEntityTooLarge || w.Header().Get("Connection") != "close" {
+		t.Errorf("%d, connection: %s", w.Code, w.Header().Get("Connection"))
 	}
 }
 
