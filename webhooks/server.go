@@ -43,9 +43,9 @@ func (s *LocalServer) newServer(handler http.Handler) *http.Server {
 
 // bounded wraps a listener to accept connections within the limits, with TLS unless the
 // configuration is nil.
-func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) net.Listener {
+func (s *LocalServer) bounded(listener net.Listener, config *tls.Config) (net.Listener, error) {
 	if config == nil {
-		return conns.New(s.env.Connections).Listener(listener)
+		return conns.New(s.env.Connections).Listener(listener), nil
 	}
 	limits := s.env.Connections
 	if config.ClientAuth == tls.RequireAndVerifyClientCert && limits.Unproven == 0 {
@@ -92,7 +92,10 @@ func (s *LocalServer) serve(
 	if config != nil && !s.hasOwnTLS() {
 		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }
 	}
-	listener = s.bounded(listener, config)
+	bounded, err := s.bounded(listener, config)
+	if err != nil {
+		return errors.Join(fmt.Errorf("the webhook server: %w", err), listener.Close())
+	}
 	server := s.newServer(handler)
 	update := func(next *keyPair) error {
 		if err := s.dump(next.bundle); err != nil {
@@ -104,7 +107,7 @@ func (s *LocalServer) serve(
 		return nil
 	}
 	if err := update(first); err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, bounded.Close())
 	}
 	s.env.Log.Debug().Msg(fmt.Sprintf("Listening for webhooks at %s", s.url(accessibleOr(s.Addr), port)))
 	watching, stop := context.WithCancel(ctx)
@@ -114,7 +117,7 @@ func (s *LocalServer) serve(
 	})
 	defer watcher.Wait()
 	defer stop()
-	return serveUntil(ctx, server, listener)
+	return serveUntil(ctx, server, bounded)
 }
 
 func accessibleOr(addr string) string {

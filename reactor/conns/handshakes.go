@@ -12,17 +12,26 @@ import (
 	"time"
 )
 
-// Secure accepts TLS connections within the limits. At most one handshake computes for each
-// processor, so that a flood of them is no queue of a thousand computations before requests.
+// Secure accepts TLS connections within the limits. Handshakes compute on half of the processors at most,
+// so that a flood of them is no queue of a thousand computations before requests.
 //
 // # Guarantees
 //
 //   - A handshake counts while it computes, and not while it waits for its peer.
 //   - Handshakes of addresses that have sent whole requests come first: see knownAddresses.
 //   - Within each of both groups, the addresses take turns.
+//   - Between two handshakes the runtime looks at the network: see relay.
 //   - A handshake that waits for more than handshakeTimeout fails.
-func (b *Bounds) Secure(l net.Listener, config *tls.Config) net.Listener {
-	b.handshakes.free = runtime.GOMAXPROCS(0)
+//
+// # Errors
+//
+// It fails if the system has no file descriptors left.
+func (b *Bounds) Secure(l net.Listener, config *tls.Config) (net.Listener, error) {
+	var err error
+	if b.handshakes.relay, err = newRelay(b.handshakes.add); err != nil {
+		return nil, err
+	}
+	b.handshakes.free = max(1, runtime.GOMAXPROCS(0)/2)
 	config = config.Clone()
 	own := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -34,8 +43,16 @@ func (b *Bounds) Secure(l net.Listener, config *tls.Config) net.Listener {
 		}
 		return own(hello)
 	}
-	return tls.NewListener(b.Listener(l), config)
+	return tls.NewListener(secured{b.Listener(l), b.handshakes.relay}, config), nil
 }
+
+// secured is a listener with handshakes.
+type secured struct {
+	net.Listener
+	relay *relay
+}
+
+func (s secured) Close() error { return errors.Join(s.Listener.Close(), s.relay.close()) }
 
 const (
 	handshakeTimeout = 5 * time.Second
@@ -52,6 +69,8 @@ var (
 
 // handshakes bounds the handshakes that compute at once.
 type handshakes struct {
+	relay *relay // nil in tests: turns are passed on directly
+
 	mu     sync.Mutex // guards all below, and the handshakes of connections
 	free   int
 	first  waiters // of known addresses
@@ -137,9 +156,19 @@ func (h *handshakes) leave(c *conn) {
 	case c.handshake.computing:
 		c.handshake.computing = false
 		c.busy.Store(false)
-		h.free++
-		h.hand()
+		if !h.relay.pass() {
+			h.free++
+			h.hand()
+		}
 	}
+}
+
+// add lets more handshakes compute.
+func (h *handshakes) add(turns int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.free += turns
+	h.hand()
 }
 
 // rest says that a connection waits for its peer: its handshake does not compute now.

@@ -114,9 +114,13 @@ func TestHandshakesOfClients(t *testing.T) {
 	config.NextProtos, config.CurvePreferences = nil, []tls.CurveID{tls.CurveP256}
 	b, conns := New(Limits{}), make(chan *recorded, 100)
 	own := Server(http.NotFoundHandler())
+	secured, err := b.Secure(recording{listener, conns}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- own.Serve(b.Secure(recording{listener, conns}, config)) }() // It is waited for below.
-	for range 5 {                                                                    // they send a part of a handshake
+	go func() { ended <- own.Serve(secured) }() // It is waited for below.
+	for range 5 {                               // they send a part of a handshake
 		silent, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
