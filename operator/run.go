@@ -23,11 +23,12 @@ type Operator struct {
 	options Options
 	reactor *reactor.Operator
 	cert    *certificate
-	files   *files        // the names by which the modules were read
-	ready   chan struct{} // closed when the operator has started
-	stopped chan struct{} // closed when the operator has to end
-	stop    func()        // closes it
-	begun   atomic.Bool   // Run was called
+	files   *files                             // the names by which the modules were read
+	ready   chan struct{}                      // closed when the operator has started
+	stopped chan struct{}                      // closed when the operator has to end
+	stop    func()                             // closes it
+	begun   atomic.Bool                        // Run was called
+	cancel  atomic.Pointer[context.CancelFunc] // of Run; nil before it
 
 	reloading sync.Mutex // one at a time
 
@@ -45,7 +46,12 @@ type Operator struct {
 func New(ctx context.Context, o Options) (*Operator, error) {
 	o.Modules, o.Guests, o.Namespaces = slices.Clone(o.Modules), slices.Clone(o.Guests), slices.Clone(o.Namespaces)
 	op := &Operator{options: o, cert: &certificate{}, files: &files{}, ready: make(chan struct{}), stopped: make(chan struct{})}
-	op.stop = sync.OnceFunc(func() { close(op.stopped) })
+	op.stop = sync.OnceFunc(func() {
+		close(op.stopped)
+		if cancel := op.cancel.Load(); cancel != nil {
+			(*cancel)()
+		}
+	})
 	op.options.Open = op.files.noting(o.Open)
 	if o.Host.Output == nil {
 		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
@@ -147,13 +153,12 @@ func (op *Operator) Run(ctx context.Context) error {
 	ctx, ended := op.withProgram(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // Ends with the operator.
-		select {
-		case <-op.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	op.cancel.Store(&cancel)
+	select {
+	case <-op.stopped: // maybe before stop could see the function
+		cancel()
+	default:
+	}
 	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, op.options.Host.Output)
 	if err != nil {
 		return errors.Join(err, op.Close(ctx))

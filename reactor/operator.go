@@ -147,8 +147,8 @@ type Operator struct {
 	serving     atomic.Bool // whether the operator observes the cluster
 	works       activities.Background
 	replacing   replacing
-	cluster     string     // URL of the cluster
-	refused     chan error // gets the error with which the operator must end
+	cluster     string // URL of the cluster
+	refused     refusal
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 }
@@ -164,7 +164,7 @@ func New(o Options) (*Operator, error) {
 		o.RefKey = "object"
 	}
 	op := &Operator{
-		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), refused: make(chan error, 1), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
+		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
 		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
 	}
 	op.account = op.newAccount()
@@ -358,20 +358,21 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 // end.
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	defer op.refused.ends(cancel)()
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
 	pausing := func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) }
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.untilCompleted, op.untilRefused} {
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.untilCompleted} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	var exit sync.WaitGroup
-	exit.Go(func() {
-		<-ctx.Done()
+	ended := make(chan struct{})
+	context.AfterFunc(ctx, func() { // Waited for below.
 		op.runnables.End()
+		close(ended)
 	})
 	op.serving.Store(true)
 	if op.Ready != nil {
@@ -381,25 +382,8 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	op.serving.Store(false)
 	cancel(nil)
 	o.Orchestrator.Wait()
-	exit.Wait()
+	<-ended
 	return context.Cause(ctx)
-}
-
-// refuse ends the operator with an error.
-func (op *Operator) refuse(err error) {
-	select {
-	case op.refused <- err:
-	default: // another error ends it already
-	}
-}
-
-func (op *Operator) untilRefused(ctx context.Context) error {
-	select {
-	case err := <-op.refused:
-		return err
-	case <-ctx.Done():
-		return nil
-	}
 }
 
 func (op *Operator) requestOptions() clients.Options {

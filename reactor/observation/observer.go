@@ -86,36 +86,37 @@ func (o *Observer) ObserveResources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var follower sync.WaitGroup
-	follower.Go(func() { o.follow(ctx, changes.changed) })
-	defer follower.Wait()
+	var following sync.WaitGroup
+	defer following.Wait()
+	changes.follow = func() {
+		following.Go(func() {
+			for ended := false; !ended; ended = ctx.Err() != nil || changes.ended() {
+				o.follow(ctx, changes.changed)
+			}
+		})
+	}
 	return o.permitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
 		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
 }
 
-// follow repeats discovery at the times rescans after each change.
+// follow repeats discovery at the times rescans after a change, and once more after changes in
+// between.
 func (o *Observer) follow(ctx context.Context, changed <-chan struct{}) {
-	for {
+	<-changed
+	for i := 0; i < len(rescans); i++ {
+		timer := time.NewTimer(rescans[i])
 		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-		for i := 0; i < len(rescans); i++ {
-			timer := time.NewTimer(rescans[i])
-			select {
-			case <-timer.C:
-				if err := o.rescan(ctx); err != nil && ctx.Err() == nil {
-					o.Log.Warn().Msg(fmt.Sprintf("Cannot discover the resources now: %v", err))
-				}
-			case <-changed:
-				timer.Stop()
-				i = -1 // start the rescans again
-			case <-ctx.Done():
-				timer.Stop()
-				return
+		case <-timer.C:
+			if err := o.rescan(ctx); err != nil && ctx.Err() == nil {
+				o.Log.Warn().Msg(fmt.Sprintf("Cannot discover the resources now: %v", err))
 			}
+		case <-changed:
+			timer.Stop()
+			i = -1 // start the rescans again
+		case <-ctx.Done():
+			timer.Stop()
+			return
 		}
 	}
 }
@@ -268,7 +269,11 @@ func (o *Observer) Gone(d dimensions.Dimension) bool {
 // only if it is newer than the last scan, or was created while no watch was open.
 type changeSink struct {
 	knows   func(definition string) bool
-	changed chan struct{}
+	changed chan struct{} // has a token after a change
+	follow  func()        // starts a goroutine that takes the tokens, until ended returns true; nil in tests
+
+	mu        sync.Mutex // guards following
+	following bool       // whether the goroutine exists
 }
 
 func (s *changeSink) Listed() {}
@@ -277,10 +282,24 @@ func (s *changeSink) Event(event watching.Event) {
 	if event.Type == watching.Listed && s.knows(event.Meta.Name) {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
+	if s.follow != nil && !s.following {
+		s.following = true
+		s.follow()
+	}
+}
+
+// ended reports whether there is no further change. The goroutine must end then.
+func (s *changeSink) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.following = len(s.changed) > 0
+	return !s.following
 }
 
 // namespaceSink keeps the set of namespaces that match the patterns.

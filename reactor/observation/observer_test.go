@@ -1,6 +1,8 @@
 package observation
 
 import (
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -33,5 +35,30 @@ func TestChangesOfDefinitions(t *testing.T) {
 				t.Errorf("changed = %v", changed)
 			}
 		})
+	}
+}
+
+// A goroutine follows changes while there are some, and no change is missed.
+func TestChangesAreFollowed(t *testing.T) {
+	const changes = 1000
+	var goroutines sync.WaitGroup
+	running, taken := 0, 0
+	sink := &changeSink{knows: func(string) bool { return false }, changed: make(chan struct{}, 1)}
+	sink.follow = func() {
+		running++ // under the lock of the sink
+		goroutines.Go(func() {
+			for ended := false; !ended; ended = sink.ended() {
+				<-sink.changed
+				taken++ // one goroutine at a time
+			}
+		})
+	}
+	for range changes {
+		sink.Event(watching.Event{Type: watching.Added})
+		runtime.Gosched()
+	}
+	goroutines.Wait()
+	if len(sink.changed) > 0 || taken == 0 || running == 0 || running > changes || sink.following {
+		t.Errorf("%d goroutines took %d changes; one remains: %t", running, taken, len(sink.changed) > 0)
 	}
 }

@@ -18,6 +18,9 @@ type Pauses struct {
 	mu      sync.Mutex // guards the fields below
 	reasons map[Reason]bool
 	changed chan struct{} // closed and replaced when a pause begins or ends
+
+	last    int            // number of the latest cancellation
+	cancels map[int]func() // called when a pause begins
 }
 
 // Reason is the peering object whose peers make the operator pause. The zero value stands
@@ -26,7 +29,7 @@ type Reason dimensions.Key
 
 // New makes a Pauses without any reason to pause.
 func New() *Pauses {
-	return &Pauses{reasons: map[Reason]bool{}, changed: make(chan struct{})}
+	return &Pauses{reasons: map[Reason]bool{}, changed: make(chan struct{}), cancels: map[int]func(){}}
 }
 
 // Set adds or removes a reason. It returns false if nothing has changed.
@@ -45,8 +48,31 @@ func (p *Pauses) Set(reason Reason, on bool) bool {
 	if before != (len(p.reasons) > 0) {
 		close(p.changed)
 		p.changed = make(chan struct{})
+		for _, cancel := range p.cancels {
+			if on {
+				cancel()
+			}
+		}
 	}
 	return true
+}
+
+// cancelling calls cancel when a pause begins, or at once during a pause, until remove is
+// called. It costs no goroutine. The function must not block.
+func (p *Pauses) cancelling(cancel func()) (remove func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.reasons) > 0 {
+		cancel()
+	}
+	p.last++
+	number := p.last
+	p.cancels[number] = cancel
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.cancels, number)
+	}
 }
 
 // IsOn reports whether the operator pauses now.
@@ -82,13 +108,9 @@ func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context)) {
 	for p.Wait(ctx, false) == nil {
 		own, cancel := context.WithCancel(ctx)
-		var pausing sync.WaitGroup
-		pausing.Go(func() {
-			_ = p.Wait(own, true) // the pause or the context has ended the wait
-			cancel()
-		})
+		remove := p.cancelling(cancel)
 		work(own)
+		remove()
 		cancel()
-		pausing.Wait()
 	}
 }

@@ -2,6 +2,7 @@ package pauses
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,4 +68,30 @@ func TestWorkBetweenPauses(t *testing.T) {
 			t.Errorf("the work (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A pause cancels what is registered when it begins, and what is registered later at once,
+// until it is removed.
+func TestCancellations(t *testing.T) {
+	p, cancelled := New(), []string{}
+	register := func(name string) (remove func()) {
+		return p.cancelling(func() { cancelled = append(cancelled, name) })
+	}
+	remove := register("before")
+	removed := register("removed")
+	removed()
+	p.Set(reasonFor("a"), true)
+	p.Set(reasonFor("b"), true)
+	late := register("during")
+	if want := []string{"before", "during"}; !slices.Equal(cancelled, want) {
+		t.Errorf("cancelled %v, want %v", cancelled, want)
+	}
+	remove()
+	late()
+	p.Set(reasonFor("a"), false)
+	p.Set(reasonFor("b"), false)
+	p.Set(reasonFor("a"), true)
+	if len(cancelled) != 2 || len(p.cancels) != 0 {
+		t.Errorf("cancelled %v after the removal; %d remain", cancelled, len(p.cancels))
+	}
 }
