@@ -207,6 +207,7 @@ func (o *Observer) ObserveNamespaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stream.Keep = func(meta watching.Meta) bool { return o.Namespaces.Match(meta.Name) }
 	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
 		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
 	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, Namespaces, sink) }, exact...)

@@ -53,4 +53,11 @@ func TestDeletedBetweenRuns(t *testing.T) {
 	stream = next
 	list = fmt.Sprintf(`{"items":[%s],"metadata":{"resourceVersion":"3"}}`, object("b", 2))
 	run(":b:2", "DELETED:a:1", "listed")
+
+	stream = &Stream{Client: client, Path: stream.Path, APIVersion: stream.APIVersion, Kind: stream.Kind, Options: stream.Options, Log: stream.Log, Common: true}
+	stream.Keep = func(meta Meta) bool { return meta.Name == "b" }
+	list = fmt.Sprintf(`{"items":[%s,%s],"metadata":{"resourceVersion":"30"}}`, object("a", 1), object("b", 2))
+	run(":a:1", ":b:2", "listed")
+	list = `{"items":[],"metadata":{"resourceVersion":"40"}}`
+	run("DELETED:b:2", "listed") // the end of the other one does not matter
 }

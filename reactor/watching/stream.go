@@ -68,6 +68,9 @@ type Stream struct {
 	// identities of its objects once. Such a stream has no successor: see Known.
 	Common bool
 
+	// Keep selects the objects whose end is reported even if no watch was open; nil: all.
+	Keep func(Meta) bool
+
 	// known are the objects that exist as far as the stream knows. Known objects that are
 	// not in the next listing were deleted while no watch was open. They outlive the pauses
 	// between two runs.
@@ -198,7 +201,7 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		seen[key] = struct{}{}
-		s.known.put(event.Meta)
+		s.keep(event.Meta)
 		sink.Event(event)
 	})
 	if err != nil {
@@ -396,7 +399,7 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 // remember stores what exists, and returns the type of the event: listed during a streamed
 // listing.
 func (s *Stream) remember(kind string, meta Meta) string {
-	s.known.put(meta)
+	s.keep(meta)
 	if s.initial == nil {
 		return kind
 	}
@@ -405,6 +408,13 @@ func (s *Stream) remember(kind string, meta Meta) string {
 		return Listed
 	}
 	return kind
+}
+
+// keep adds an object to the known ones if its end matters.
+func (s *Stream) keep(meta Meta) {
+	if s.Keep == nil || s.Keep(meta) {
+		s.known.put(meta)
+	}
 }
 
 // endInitial ends a streamed listing.
