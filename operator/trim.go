@@ -14,7 +14,7 @@ const (
 	trimEvents = 1000             // events handled since the last trim: fewer leave little garbage
 	trimIdle   = time.Second / 2  // time without any event
 	trimPause  = 30 * time.Second // time between two trims
-	trimStart  = 5 * time.Second  // time after a start until its listings are over
+	trimStart  = 5 * time.Second  // time after a start until its listings are over; those of a busy machine take until trimPause
 )
 
 // trimming decides when the process returns memory to the system.
@@ -23,17 +23,23 @@ type trimming struct {
 	trimmed uint64    // events handled up to the last trim
 	seen    uint64    // events handled at the last look
 	listed  time.Time // when the listings of the latest starts are over; zero: nothing to wait for
+	slow    bool      // whether listed is for those of a busy machine
 }
 
 // started notices that operators have begun to serve.
-func (t *trimming) started(now time.Time) { t.listed = now.Add(trimStart) }
+func (t *trimming) started(now time.Time) { t.listed, t.slow = now.Add(trimStart), false }
 
-// settled reports once whether the listings of the latest starts are over.
+// settled reports twice that the listings of the latest starts are over: after the usual
+// time, and after a long one.
 func (t *trimming) settled(now time.Time) bool {
 	if t.listed.IsZero() || now.Before(t.listed) {
 		return false
 	}
-	t.listed = time.Time{}
+	if t.slow {
+		t.listed = time.Time{}
+	} else {
+		t.listed, t.slow = now.Add(trimPause), true
+	}
 	return true
 }
 
@@ -121,7 +127,7 @@ func (t *trimmer) run(stop <-chan struct{}) {
 			if due.due(now, handled) || len(fresh) > 0 || settled {
 				trim(latest)
 			}
-			if settled {
+			if due.listed.IsZero() {
 				latest = nil
 			}
 		case <-stop:

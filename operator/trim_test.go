@@ -35,8 +35,8 @@ func TestTrimming(t *testing.T) {
 	}
 }
 
-// Memory is returned once more when the listings after a start are over, whatever starts in
-// between.
+// Memory is returned when the listings after a start are over, and later once more, whatever
+// starts in between.
 func TestTrimmingAfterStarts(t *testing.T) {
 	now, decided := time.Unix(1_800_000_000, 0), trimming{}
 	for _, step := range []struct {
@@ -50,6 +50,8 @@ func TestTrimmingAfterStarts(t *testing.T) {
 		{"another one", trimStart - trimIdle, true, false},
 		{"its listings", trimStart - trimIdle, false, false},
 		{"are over", trimIdle, false, true},
+		{"those of a busy machine", trimIdle, false, false},
+		{"take longer", trimPause, false, true},
 		{"nothing more", time.Hour, false, false},
 	} {
 		now = now.Add(step.after)
