@@ -22,10 +22,13 @@ func steady(before, found []selectors.Resource, partial error) []selectors.Resou
 	for _, r := range before {
 		known[r.Key()] = r
 	}
-	all := slices.Clone(found)
-	for i, r := range all {
+	all, own := found, false // found is shared with other operators
+	for i, r := range found {
 		old, ok := known[r.Key()]
 		if ok && patchable(old) && !patchable(r) && !slices.Contains(r.Verbs, "create") && slices.Contains(r.Verbs, "watch") {
+			if !own {
+				all, own = slices.Clone(found), true
+			}
 			all[i].Verbs = old.Verbs
 		}
 	}
@@ -35,7 +38,7 @@ func steady(before, found []selectors.Resource, partial error) []selectors.Resou
 	}
 	for _, r := range before {
 		if _, ok := failed.Groups[schema.GroupVersion{Group: r.Group, Version: r.Version}]; ok {
-			all = append(all, r)
+			all = append(all[:len(all):len(all)], r)
 		}
 	}
 	return all
