@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -165,4 +166,29 @@ func decoded(t *testing.T, raw string) Object {
 		t.Fatal(err)
 	}
 	return object
+}
+
+// A patch keeps the order in which any number of fields was set. A field that is removed and
+// set again comes last.
+func TestOrderOfManyFields(t *testing.T) {
+	for _, count := range []int{1, fewFields - 1, fewFields, fewFields + 1, 10 * fewFields} {
+		var patch Patch
+		var want []string
+		for n := range count {
+			key := fmt.Sprint(1000 - n)
+			want = append(want, fmt.Sprintf("%q:%d", key, n))
+			if err := patch.Set(Path{"spec", key}, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := want[0]
+		if err := errors.Join(patch.Remove(Path{"spec", "1000"}), patch.Remove(Path{"spec", "unknown"}), patch.Remove(Path{"none", "unknown"}), patch.Set(Path{"spec", "1000"}, 0)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want[1:], first)
+		got, err := patch.Encode(patch.Object())
+		if text := `{"spec":{` + strings.Join(want, ",") + `}}`; err != nil || string(got) != text {
+			t.Errorf("%d fields: got %s, %v; want %s", count, got, err, text)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type connection struct {
 	agent         string       // the user agent of requests without one
 	authorization string       // replaces the header that the transports set
 	plugin        string       // the exec plugin that provides credentials; empty: none
+	wrapped       bool         // other programs may see the requests
 	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
@@ -39,6 +40,7 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
 	conn := &connection{base: base, authorization: info.Authorization, agent: cmp.Or(info.Config.UserAgent, o.UserAgent, product)}
+	conn.wrapped = info.Config.WrapTransport != nil || info.Config.AuthProvider != nil
 	if exec := info.Config.ExecProvider; exec != nil {
 		conn.plugin = exec.Command
 	}
@@ -74,22 +76,22 @@ func (conn *connection) to(ctx context.Context, d draft) (*http.Request, error) 
 	return req, nil
 }
 
-// header returns the headers of a request. Requests share those that the host chooses:
-// transports do not change them.
+// header returns the headers of a request. Requests share those that the host chooses, as
+// http.RoundTripper forbids to change them. Wrappers of other programs get copies.
 func (conn *connection) header(c *content) http.Header {
 	if c.header != nil {
 		return conn.identified(c.header.Clone())
 	}
 	key := [2]string{cmp.Or(c.accept, "application/json"), c.kind}
-	if known, ok := conn.headers.Load(key); ok {
+	if known, ok := conn.headers.Load(key); ok && !conn.wrapped {
 		return known.(http.Header)
 	}
 	header := http.Header{"Accept": {key[0]}}
 	if c.kind != "" {
 		header.Set("Content-Type", c.kind)
 	}
-	known, _ := conn.headers.LoadOrStore(key, conn.identified(header))
-	return known.(http.Header)
+	conn.headers.Store(key, conn.identified(header))
+	return header
 }
 
 // identified adds the user agent and the authorization.
