@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 )
 
 // Bounds of reviews.
@@ -178,7 +180,11 @@ func (a *Access) ask(ctx context.Context, group, plural, kind string, spec map[s
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/apis/"+group+"/v1/"+plural, bytes.NewReader(body))
+	path, err := apipath.Of(apipath.Target{Group: group, Version: "v1", Plural: plural})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+string(path), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

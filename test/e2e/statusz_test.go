@@ -99,7 +99,7 @@ func TestServedOperatorsAreSeen(t *testing.T) {
 	if got := run("describe", "nosy"); got.code != 0 || !strings.Contains(got.stdout, "not those of the host's own machine") {
 		t.Errorf("kopf describe: %+v", got)
 	}
-	if got := run("logs", "good"); got.code != 0 || !strings.Contains(got.stdout, "obj] Handler 'create' succeeded.") {
+	if got := run("logs", "good"); got.code != 0 || !strings.Contains(got.stdout, "obj] Handler 'createFn' succeeded.") {
 		t.Errorf("kopf logs: %+v", got)
 	}
 	h.retriedOnce(t, run)
