@@ -184,6 +184,11 @@ pgo: devcluster ## Make a profile that later builds of the host are optimised wi
 bench-engine: guest-bench engines ## Measure the engine without Kubernetes, with its goals; ROUNDS=5
 	@go test ./host -tags figures -run '^TestFigures$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
+.PHONY: browser
+browser: ## Test the status page in a headless Chromium, which it installs; PICTURES=... takes the pictures of the manual
+	@command -v chromium >/dev/null || scripts/apt.sh chromium
+	@go test ./hosting/endpoints -tags browser -run '^TestPageInBrowser$$' -v -count 1 -pictures "$(PICTURES)"
+
 .PHONY: bench-oci
 bench-oci: devcluster registry guest-bench ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
 	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
@@ -211,7 +216,7 @@ cross: guests ## Build the host for all systems that it is released for
 
 .PHONY: vet
 vet: ## Run go vet in all modules
-	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && GOWORK=off go vet -tags figures,bench,interop ./...) || exit 1; done
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && GOWORK=off go vet -tags figures,bench,interop,browser ./...) || exit 1; done
 
 .PHONY: lint
 lint: $(CACHE)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Run golangci-lint in all modules
