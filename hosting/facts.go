@@ -40,6 +40,7 @@ func (t *tenant) facts() facts.Operator {
 	if run := t.present.Load(); run != nil {
 		f.Started = &run.began
 		measure(&f, run.op.Usage())
+		f.Limits = append(f.Limits, rates(run.op.Throttles())...)
 	}
 	f.Module.Resources = append([]string{}, f.Module.Resources...) // lists are never null
 	f.Conditions = append([]api.Condition{}, f.Conditions...)
@@ -77,16 +78,14 @@ func describe(f *facts.Operator, s *api.Status) {
 func measure(f *facts.Operator, u operator.Usage) {
 	f.Work = facts.Work{
 		Objects: u.Counts.Objects, Daemons: u.Counts.Daemons, Queued: u.Counts.Queued, Working: u.Counts.Working, Retries: u.Counts.Calls.Delayed,
-		Calls: u.Counts.Calls.Attempts, Errors: u.Counts.Calls.Failures, Paused: u.Counts.Paused,
+		Calls: u.Counts.Calls.Attempts, Errors: u.Counts.Calls.Failures, EventsDropped: u.Counts.EventsDropped, Paused: u.Counts.Paused,
 	}
-	var stopped int64
 	for _, name := range slices.Sorted(maps.Keys(u.Modules)) {
 		module := u.Modules[name]
 		f.Work.Lost += module.Failed
 		f.Work.Instances += module.Living
 		f.Work.ComputingSeconds += module.Computing.Seconds()
 		f.Memory.Instances += module.Memory
-		stopped += module.Stopped
 	}
 	for _, held := range u.Held {
 		f.Memory.Host += int64(held.Used)
@@ -94,14 +93,16 @@ func measure(f *facts.Operator, u operator.Usage) {
 			f.Limits = append(f.Limits, facts.Limit{Name: held.Kind.Limit(), Used: int64(held.Used), Limit: int64(held.Limit), Hits: int64(held.Refused)})
 		}
 	}
-	for _, hit := range []facts.Limit{
-		{Name: "ComputeLimit", Hits: stopped},
-		{Name: "LogLimit", Hits: u.DroppedLines},
-		{Name: "RequestRate", Hits: int64(u.Counts.RequestsDelayed)}, //nolint:gosec // a count
-		{Name: "EventRate", Hits: int64(u.Counts.EventsDropped)},
-	} {
-		if hit.Hits > 0 {
-			f.Limits = append(f.Limits, hit)
+}
+
+// rates are the limits of rates that have held an operator back. LoopRate has no count: the
+// condition Throttled tells about it.
+func rates(throttles []operator.Throttle) []facts.Limit {
+	var all []facts.Limit
+	for _, t := range throttles {
+		if t.Limit != "LoopRate" {
+			all = append(all, facts.Limit{Name: t.Limit, Hits: int64(t.Times)}) //nolint:gosec // a count
 		}
 	}
+	return all
 }

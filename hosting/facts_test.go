@@ -88,19 +88,20 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 		x.options.Output = zerolog.LevelWriterAdapter{Writer: zerolog.NewTestWriter(t)}
 		x.setUp = func(f *fake) {
 			f.usage = operator.Usage{
-				Counts: reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, RequestsDelayed: 8},
+				Counts: reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, EventsDropped: 8},
 				Held:   []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
 				Modules: map[string]host.Usage{
 					"m": {Spent: host.Spent{Computing: time.Second}, Failed: 10, Stopped: 2, Living: 1, Memory: 4096},
 					"n": {Spent: host.Spent{Computing: time.Second / 2}, Failed: 1, Stopped: 1, Living: 2, Memory: 4096},
 				},
 			}
+			f.throttles.Store(&[]operator.Throttle{{Limit: "LoopRate", Times: 1}, {Limit: "RequestRate", Times: 8}, {Limit: "ComputeLimit", Times: 3}})
 			f.options.Log.Error().Err(errors.New("\x1b[31m<script>\nforged" + strings.Repeat("x", 5000))).Msg("of a guest")
 		}
 		x.declared("a", 1, nil)
 		x.has("a", api.Ready, api.True, "Serving", "")
 		f := x.fact()
-		want := facts.Work{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Retries: 7, Calls: 5, Errors: 6, Lost: 11, Instances: 3, ComputingSeconds: 1.5}
+		want := facts.Work{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Retries: 7, Calls: 5, Errors: 6, Lost: 11, Instances: 3, ComputingSeconds: 1.5, EventsDropped: 8}
 		if f.Work != want {
 			t.Errorf("work %+v", f.Work)
 		}
@@ -108,7 +109,7 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 			t.Errorf("memory %+v", f.Memory)
 		}
 		limits, err := json.Marshal(f.Limits)
-		if err != nil || string(limits) != `[{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"ComputeLimit","hits":3},{"name":"RequestRate","hits":8}]` {
+		if err != nil || string(limits) != `[{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"RequestRate","hits":8},{"name":"ComputeLimit","hits":3}]` {
 			t.Errorf("limits %s, %v", limits, err)
 		}
 		if !f.Ready || f.Reason != "Serving" || f.Started == nil || f.Module.Handlers != 1 || len(f.Conditions) == 0 || f.Account == "" {

@@ -20,11 +20,6 @@ const maxMessage = 1000
 // order is the order of the conditions in a status.
 var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
 
-// isProblem reports whether a condition is good if it is False.
-func isProblem(of api.ConditionType) bool {
-	return of == api.Degraded || of == api.Overlapping || of == api.Throttled || of == api.Quarantined
-}
-
 // reporter keeps the status of one declaration, and publishes its changes.
 type reporter struct {
 	log     zerolog.Logger
@@ -209,7 +204,7 @@ func (r *reporter) failed(d *Declaration, f *Refusal, runs bool, failures int, d
 	findings := []finding{{api.Ready, api.False, f.Reason, summary}, {api.Degraded, api.True, f.Reason, summary}}
 	switch {
 	case f.Condition == api.Degraded || f.Condition == api.Ready:
-	case isProblem(f.Condition):
+	case f.Condition.IsProblem():
 		findings = append(findings, finding{f.Condition, api.True, f.Reason, message})
 	default:
 		findings = append(findings, finding{f.Condition, api.False, f.Reason, message})

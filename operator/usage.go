@@ -11,14 +11,12 @@ type Usage struct {
 	Counts  reactor.Counts
 	Held    []accounts.Usage      // memory of the host that is held for handlers, by limit
 	Modules map[string]host.Usage // of the modules that serve now, by name, since each was loaded
-
-	DroppedLines int64 // lines of output that were dropped, as they exceeded LogLimit
 }
 
 // Usage returns the present usage. It can be called at any time, and looks at each object
 // with waiting events.
 func (op *Operator) Usage() Usage {
-	u := Usage{Counts: op.reactor.Counts(), Held: op.reactor.Accounts(), Modules: map[string]host.Usage{}, DroppedLines: op.options.Host.Output.Dropped()}
+	u := Usage{Counts: op.reactor.Counts(), Held: op.reactor.Accounts(), Modules: map[string]host.Usage{}}
 	for _, module := range op.Modules() {
 		u.Modules[module.Name()] = module.Usage()
 	}

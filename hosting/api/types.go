@@ -151,6 +151,16 @@ const (
 	Quarantined ConditionType = "Quarantined" // it has ended too often, and is not started again
 )
 
+// IsProblem reports whether a condition of the type is good if it is False.
+func (t ConditionType) IsProblem() bool {
+	return t == Degraded || t == Overlapping || t == Throttled || t == Quarantined
+}
+
+// NeedsAttention reports whether the condition is not as it should be.
+func (c Condition) NeedsAttention() bool {
+	return c.Status == True && c.Type.IsProblem() || c.Status == False && !c.Type.IsProblem()
+}
+
 // Find returns the condition of a type; nil if there is none.
 func (s *Status) Find(of ConditionType) *Condition {
 	if s == nil {

@@ -146,6 +146,25 @@ func TestPageUsesNothingElse(t *testing.T) {
 	}
 }
 
+// TestConditionsThatNeedAttention: only these are marked, whatever their status is.
+func TestConditionsThatNeedAttention(t *testing.T) {
+	s := newSource()
+	s.operators = s.operators[1:]
+	s.operators[0].Conditions = []api.Condition{
+		{Type: api.Ready, Status: api.True, Reason: "R1"},
+		{Type: api.Granted, Status: api.False, Reason: "R2"},
+		{Type: api.Verified, Status: api.Unknown, Reason: "R3"},
+		{Type: api.Throttled, Status: api.False, Reason: "R4"},
+		{Type: api.Quarantined, Status: api.True, Reason: "R5"},
+	}
+	_, text := ask(t, New(s, "v1").Handler(nil), "GET", "/statusz?format=html")
+	for _, want := range []string{`dim">Ready True R1`, `bad">Granted False R2`, `dim">Verified Unknown R3`, `dim">Throttled False R4`, `bad">Quarantined True R5`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+}
+
 // TestSearch finds operators by all words, and by their state.
 func TestSearch(t *testing.T) {
 	h := New(newSource(), "v1").Handler(nil)

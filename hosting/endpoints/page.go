@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/facts"
 )
 
@@ -27,7 +26,7 @@ var (
 	styles string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": title, "problem": isProblem, "ago": ago, "used": used,
+		"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": title, "ago": ago, "used": used,
 	}).Parse(pageText))
 
 	// policy lets the page use its own styles, and send its form; nothing else.
@@ -97,16 +96,6 @@ func title(f *facts.Operator) string {
 		return f.Name
 	}
 	return f.Namespace + "/" + f.Name
-}
-
-// isProblem reports whether a condition needs attention.
-func isProblem(c api.Condition) bool {
-	switch c.Type {
-	case api.Degraded, api.Overlapping, api.Quarantined:
-		return c.Status == api.True
-	case api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted:
-	}
-	return c.Status == api.False
 }
 
 // ago is the time since a moment, in its largest unit.

@@ -88,6 +88,7 @@ type Work struct {
 	Lost             int64   `json:"lost"`             // calls of the module that trapped or exceeded a limit
 	Instances        int     `json:"instances"`        // of the module
 	ComputingSeconds float64 `json:"computingSeconds"` // of the module
+	EventsDropped    int     `json:"eventsDropped"`    // Kubernetes events that were dropped, as too many were pending
 	Paused           bool    `json:"paused,omitempty"` // by other operators
 }
 
