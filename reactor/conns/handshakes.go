@@ -28,10 +28,11 @@ import (
 // It fails if the system has no file descriptors left.
 func (b *Bounds) Secure(l net.Listener, config *tls.Config) (net.Listener, error) {
 	var err error
-	if b.handshakes.relay, err = newRelay(b.handshakes.add); err != nil {
+	if b.handshakes.relay, err = newRelay(); err != nil {
 		return nil, err
 	}
-	b.handshakes.free = max(1, runtime.GOMAXPROCS(0)/2)
+	b.handshakes.all = max(1, runtime.GOMAXPROCS(0)/2)
+	b.handshakes.free = b.handshakes.all
 	config = config.Clone()
 	own := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -43,16 +44,16 @@ func (b *Bounds) Secure(l net.Listener, config *tls.Config) (net.Listener, error
 		}
 		return own(hello)
 	}
-	return tls.NewListener(secured{b.Listener(l), b.handshakes.relay}, config), nil
+	return tls.NewListener(secured{b.Listener(l), &b.handshakes}, config), nil
 }
 
 // secured is a listener with handshakes.
 type secured struct {
 	net.Listener
-	relay *relay
+	handshakes *handshakes
 }
 
-func (s secured) Close() error { return errors.Join(s.Listener.Close(), s.relay.close()) }
+func (s secured) Close() error { return errors.Join(s.Listener.Close(), s.handshakes.end()) }
 
 const (
 	handshakeTimeout = 5 * time.Second
@@ -69,9 +70,9 @@ var (
 
 // handshakes bounds the handshakes that compute at once.
 type handshakes struct {
-	relay *relay // nil in tests: turns are passed on directly
-
 	mu     sync.Mutex // guards all below, and the handshakes of connections
+	relay  *relay     // nil: turns are passed on directly
+	all    int        // turns
 	free   int
 	first  waiters // of known addresses
 	others waiters
@@ -140,6 +141,7 @@ func (h *handshakes) hand() {
 			return
 		}
 		h.free--
+		h.relay.expect(h.add)
 		c.handshake.queue, c.handshake.computing = nil, true
 		c.busy.Store(true)
 		close(c.handshake.given)
@@ -163,12 +165,24 @@ func (h *handshakes) leave(c *conn) {
 	}
 }
 
-// add lets more handshakes compute.
-func (h *handshakes) add(turns int) {
+// add lets more handshakes compute. It returns false if none computes.
+func (h *handshakes) add(turns int) (more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.free += turns
 	h.hand()
+	if h.free == h.all {
+		h.relay.reading = false
+	}
+	return h.relay.reading
+}
+
+// end ends the relay. Handshakes that are under way continue without it.
+func (h *handshakes) end() error {
+	h.mu.Lock()
+	h.relay.closed = true
+	h.mu.Unlock()
+	return h.relay.wait()
 }
 
 // rest says that a connection waits for its peer: its handshake does not compute now.

@@ -17,11 +17,11 @@ import (
 func TestNetworkIsSeenBetweenHandshakes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	b := New(Limits{})
-	relay, err := newRelay(b.handshakes.add)
+	relay, err := newRelay()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.handshakes.relay = relay
+	b.handshakes.relay, b.handshakes.all = relay, 1
 	var computed atomic.Int32
 	var flood sync.WaitGroup
 	for range 100 {
@@ -56,14 +56,20 @@ func TestNetworkIsSeenBetweenHandshakes(t *testing.T) {
 		before <- computed.Load()
 	}()
 	<-began
-	b.handshakes.add(1)
+	b.handshakes.mu.Lock()
+	b.handshakes.free++
+	b.handshakes.hand()
+	b.handshakes.mu.Unlock()
 	to.Close()
 	if n := <-before; n > 5 {
 		t.Errorf("%d handshakes came before what the network had brought", n)
 	}
 	flood.Wait()
-	if err := relay.close(); err != nil {
+	if err := b.handshakes.end(); err != nil {
 		t.Error(err)
+	}
+	if b.handshakes.free != 1 || relay.reading {
+		t.Errorf("%d turns are there, and it reads: %t", b.handshakes.free, relay.reading)
 	}
 }
 
