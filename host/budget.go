@@ -14,6 +14,7 @@ import (
 type budget struct {
 	ctx   context.Context // its end ends the call, after the grace
 	limit time.Duration   // of computing time
+	share *Share          // of the cores
 	grace time.Duration
 
 	began   time.Time     // the call, or the step of a guest that waits inside of a call
@@ -29,7 +30,7 @@ type budget struct {
 }
 
 func newBudget(ctx context.Context, o *Options, now time.Time) budget {
-	return budget{ctx: ctx, limit: o.ComputeLimit, grace: o.StopGrace, began: now, shared: now, settled: now}
+	return budget{ctx: ctx, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, settled: now}
 }
 
 // checkEvery is the number of host functions between two checks. The guest's own count does
@@ -48,7 +49,7 @@ func (b *budget) enter() {
 func (b *budget) yield() int64 {
 	b.yields++
 	if now := b.check(); now.Sub(b.shared) > sliceOfCore {
-		b.slept += withoutCore(runtime.Gosched)
+		b.slept += b.withoutCore(runtime.Gosched)
 		b.shared = time.Now()
 	}
 	return prepare.Budget

@@ -90,11 +90,11 @@ func TestGivingBackNeedsNoCore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(cores) {
+	for range cores.size {
 		takeCore()
 	}
 	task.Release(t.Context()) // would wait for ever
-	for range cap(cores) {
+	for range cores.size {
 		leaveCore()
 	}
 	if got := m.Usage(); got.Idle != 1 || got.Made != 2 {

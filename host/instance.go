@@ -60,9 +60,9 @@ func (in *instance) holdWithCore() {
 	select {
 	case in.busy <- struct{}{}:
 	default:
-		leaveCore()
+		in.m.options.Share.leave()
 		in.hold()
-		takeCore()
+		in.m.options.Share.take()
 	}
 }
 
@@ -74,13 +74,13 @@ func (in *instance) lock(ctx context.Context, env Env) error {
 	if err := in.holdUntil(ctx, env); err != nil {
 		return err
 	}
-	takeCore() // its holder releases it soon
+	in.m.options.Share.take() // its holder releases it soon
 	return nil
 }
 
 // unlock undoes lock.
 func (in *instance) unlock() {
-	leaveCore()
+	in.m.options.Share.leave()
 	in.release()
 }
 

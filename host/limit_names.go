@@ -29,6 +29,7 @@ var limits = []limit{
 	{name: "RetireMemory", size: func(o *Options) *int { return &o.RetireMemory }},
 	{name: "RetireCalls", count: func(o *Options) *int { return &o.RetireCalls }},
 	{name: "ComputeLimit", duration: func(o *Options) *time.Duration { return &o.ComputeLimit }},
+	{name: "ComputeWeight", count: func(o *Options) *int { return &o.ComputeWeight }},
 	{name: "StopGrace", duration: func(o *Options) *time.Duration { return &o.StopGrace }},
 	{name: "RegisterTimeout", duration: func(o *Options) *time.Duration { return &o.RegisterTimeout }},
 	{name: "CompileTime", duration: func(o *Options) *time.Duration { return &o.CompileTime }},

@@ -57,6 +57,15 @@ type Options struct {
 	// seconds.
 	ComputeLimit time.Duration
 
+	// ComputeWeight is the part of the processors that the modules of an operator have together
+	// while those of other operators want them, too, in relation to the weights of these.
+	// Default: DefaultWeight.
+	ComputeWeight int
+
+	// Share is a part of the processors that the module has together with other modules. It
+	// replaces ComputeWeight. Nil: a share of its own with this weight.
+	Share *Share
+
 	// StopGrace is how long a call may continue to compute after its context has ended.
 	// Sleeps end at once. Default: 200 milliseconds.
 	StopGrace time.Duration
@@ -152,6 +161,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RetireMemory, 64<<20)
 	setDefault(&o.RetireCalls, 10_000)
 	setDefault(&o.ComputeLimit, 10*time.Second)
+	setDefault(&o.ComputeWeight, DefaultWeight)
+	if o.Share == nil {
+		o.Share = NewShare(o.ComputeWeight)
+	}
 	setDefault(&o.StopGrace, 200*time.Millisecond)
 	setDefault(&o.RegisterTimeout, 10*time.Second)
 	setDefault(&o.CompileTime, time.Minute)

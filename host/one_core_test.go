@@ -17,7 +17,7 @@ import (
 // onOneCore runs a test in a process of its own with one core: waiting in the wrong order shows soon. It is false in the process that only waits for the other one.
 func onOneCore(t *testing.T) bool {
 	t.Helper()
-	if cap(cores) == 1 {
+	if cores.size == 1 {
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=2m")
@@ -83,7 +83,7 @@ func TestCloseWhileInstancesAreAcquired(t *testing.T) {
 func withoutCores(t *testing.T, what string, do func()) {
 	t.Helper()
 	inTime(t, what, func() {
-		for range cap(cores) {
+		for range cores.size {
 			takeCore()
 			defer leaveCore()
 		}

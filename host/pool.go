@@ -79,10 +79,10 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 	if err := seize(ctx, permits, env); err != nil {
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, err)
 	}
-	takeCore() // before the choice, so that a burst does not create more instances than can compute
+	m.options.Share.take() // before the choice, so that a burst does not create more instances than can compute
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
-		leaveCore()
+		m.options.Share.leave()
 		<-permits
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}

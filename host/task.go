@@ -68,7 +68,7 @@ func (t *Task) hold(ctx context.Context) error {
 		t.in.release()
 		return fmt.Errorf("task %d of %s is released", t.id, t.in.m.name)
 	}
-	takeCore()
+	t.in.m.options.Share.take()
 	return nil
 }
 
@@ -207,8 +207,9 @@ func (t *Task) Release(ctx context.Context) {
 // nothing is available at once, before goroutines that wait for a core create more
 // instances.
 func (t *Task) forget(ctx context.Context) {
-	takeCore()
-	defer leaveCore()
+	share := t.in.m.options.Share
+	share.take()
+	defer share.leave()
 	if !t.in.isOnly() { // that one may have stopped at a breakpoint
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, releaseLimit)

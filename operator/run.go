@@ -56,6 +56,9 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	if o.Host.Output == nil {
 		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
 	}
+	if o.Host.Share == nil {
+		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight)
+	}
 	all, err := op.load(ctx)
 	if err != nil {
 		return nil, err
