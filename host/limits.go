@@ -59,7 +59,7 @@ type Options struct {
 
 	// ComputeWeight is the part of the processors that the modules of an operator have together
 	// while those of other operators want them, too, in relation to the weights of these.
-	// Default: DefaultWeight.
+	// Default: 100.
 	ComputeWeight int
 
 	// Share is a part of the processors that the module has together with other modules. It

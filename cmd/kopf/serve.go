@@ -28,6 +28,7 @@ type serveOptions struct {
 	namespaces []string
 	identity   string
 	install    bool
+	watchRoles bool
 	dryRun     bool
 	unchecked  bool
 	registries []string
@@ -55,6 +56,7 @@ modules may be files of the directory. Changes of the directory take effect at o
 The first SIGINT or SIGTERM stops all operators gracefully, the second one by force.
 Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.`,
 		Example: `  kopf serve --install | kubectl apply -f -
+  kopf serve --watch-roles | kubectl apply -f -
   kopf serve
   kopf serve --namespace team-a --limit MaxMemory=64Mi
   kopf serve ./operators --listen 127.0.0.1:8080
@@ -78,6 +80,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve only the WasmOperators of this `namespace`, and no ClusterWasmOperators (repeatable)")
 	flags.StringVar(&o.identity, "identity", string(identity.Token), "become the service accounts by this `MODE`: token, or impersonate")
 	flags.BoolVar(&o.install, "install", false, "print the definitions, the policy and the roles that the cluster needs, and exit")
+	flags.BoolVar(&o.watchRoles, "watch-roles", false, "print the roles that let the host share the watches of the operators that are declared in the cluster now, and exit")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check the manifests of the directory, and exit")
 	flags.BoolVar(&o.unchecked, "allow-any-account", false, "serve a cluster without the policy that checks who may use a service account")
 	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
@@ -101,6 +104,8 @@ func (o *serveOptions) setDirectory(args []string) error {
 		return usageError{fmt.Errorf("unexpected argument %q: want one directory at most", args[1])}
 	case o.dryRun && len(args) == 0:
 		return usageError{errors.New("--dry-run checks a directory: name it")}
+	case len(args) == 1 && o.watchRoles:
+		return usageError{errors.New("--watch-roles is about declarations of a cluster: leave out the directory")}
 	case len(args) == 1 && o.install:
 		return usageError{errors.New("--install is about clusters: a directory needs no installation")}
 	case len(args) == 1 && len(o.namespaces) > 0:
@@ -137,6 +142,8 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	case o.install:
 		_, err := io.WriteString(stdout, installation.Manifests(identity.Mode(o.identity)))
 		return err
+	case o.watchRoles:
+		return o.printWatchRoles(ctx, stdout)
 	case o.dryRun:
 		return o.check(stdout)
 	}
@@ -178,6 +185,20 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	defer stopListening()
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
+}
+
+// printWatchRoles prints the roles for what the declared operators watch now.
+func (o *serveOptions) printWatchRoles(ctx context.Context, stdout io.Writer) error {
+	config, err := ownConfig(ctx)
+	if err != nil {
+		return err
+	}
+	watches, err := objects.Watches(ctx, objects.Options{Config: config, Namespaces: o.namespaces})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, installation.WatchRoles(watches))
+	return err
 }
 
 // serveFrom runs the host and its source. If the source fails, the host stops.

@@ -167,6 +167,8 @@ func TestServedOperators(t *testing.T) {
 	h.pack(t, "v2", version(t, "version=2"))
 	h.pack(t, "greedy", version(t, "version=2", "handlers=create,pods"))
 	h.registry.Pack(t, "bad", []byte("\x00asm\x01\x00\x00\x00nonsense"))
+	h.ApplyIn(t, h.namespace, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: auditor}}")
+	h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: auditor-%[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: ServiceAccount, name: auditor, namespace: %[1]s}]}", h.namespace))
 	h.serve(t, "-n", h.namespace)
 	h.declare(t, "a", "v1", "tenant", "")
 	h.declare(t, "orphan", "v1", "absent", "")
@@ -175,6 +177,12 @@ func TestServedOperators(t *testing.T) {
 	h.condition(t, "a", api.Ready, "Serving")
 	h.create(t, "obj1", "{}")
 	h.handled(t, "obj1")
+	h.space.until(t, "the status has the resources", func() bool { return len(h.declared(t, "a").Status.Resources) > 0 })
+	roles := kopf(t, []string{h.kubeconfig(t, "auditor")}, "serve", "--watch-roles", "-n", h.namespace)
+	if want := `- {apiGroups: ["kopf.dev"], resources: [kopfexamples], verbs: [list, watch]}`; roles.code != 0 || !strings.Contains(roles.stdout, want) || strings.Contains(roles.stdout, "*") {
+		t.Errorf("the roles: %+v", roles)
+	}
+	h.Apply(t, roles.stdout) // the API server accepts them
 	if s := h.declared(t, "a").Status; !strings.HasPrefix(s.Digest, "sha256:") || !strings.Contains(s.Module, "@sha256:") || s.Handlers != 2 || !s.Is(api.Accepted) || !s.Is(api.Granted) || s.Is(api.Degraded) {
 		t.Errorf("status %+v", s)
 	}

@@ -1,0 +1,215 @@
+package objects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/installation"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Watches returns what the declared operators watch now, as their statuses say, as far as
+// their service accounts may list and watch it. Operators that have never run are left out.
+//
+// It asks the cluster with the credentials of the options, which must be allowed to list the
+// declarations, to create SubjectAccessReviews and, for patterns of namespaces, to list
+// namespaces.
+func Watches(ctx context.Context, o Options) ([]installation.Watch, error) {
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	web, err := rest.HTTPClientFor(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials: %w", err)
+	}
+	server, _, err := rest.DefaultServerUrlFor(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("the server: %w", err)
+	}
+	survey := &survey{client: s.client, web: web, server: server.String(), namespaced: map[schema.GroupVersionResource]bool{}, known: map[schema.GroupVersion]bool{}}
+	return survey.watches(ctx, s.places)
+}
+
+// survey finds out what operators watch, and what their accounts may.
+type survey struct {
+	client     dynamic.Interface
+	web        *http.Client
+	server     string // its URL
+	namespaced map[schema.GroupVersionResource]bool
+	known      map[schema.GroupVersion]bool // that were discovered
+	existing   []string                     // namespaces; nil: not listed yet
+}
+
+func (s *survey) watches(ctx context.Context, places []place) ([]installation.Watch, error) {
+	var all []installation.Watch
+	for _, p := range places {
+		list, err := p.of(s.client).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("the resource %s.%s: %w", p.kind.Plural(), api.Group, err)
+		}
+		for i := range list.Items {
+			key := keyOf(p.kind, &list.Items[i])
+			watches, err := s.of(ctx, key, &list.Items[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+			all = append(all, watches...)
+		}
+	}
+	return all, nil
+}
+
+// of returns what one operator watches.
+func (s *survey) of(ctx context.Context, key hosting.Key, object *unstructured.Unstructured) (watches []installation.Watch, err error) {
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	o, err := api.Decode(text)
+	if err != nil || o.Status == nil {
+		return nil, nil //nolint:nilerr // the host runs no invalid declaration
+	}
+	served, err := s.served(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d := hosting.Declaration{Key: key, Spec: o.Spec}
+	for _, name := range o.Status.Resources {
+		resource, ok := resourceOf(name)
+		if !ok {
+			continue
+		}
+		namespaced, exists, err := s.scope(ctx, resource)
+		if err != nil {
+			return nil, err
+		}
+		namespaces := served
+		if !namespaced {
+			namespaces = []string{""}
+		}
+		for _, namespace := range namespaces {
+			may, err := s.may(ctx, d.Account(), resource, namespace)
+			if err != nil {
+				return nil, err
+			}
+			if may && exists {
+				watches = append(watches, installation.Watch{Namespace: namespace, Group: resource.Group, Plural: resource.Resource})
+			}
+		}
+	}
+	return watches, nil
+}
+
+// resourceOf reads the name of a resource as statuses have it: plural.version.group. It is
+// false for other texts, which must not become a part of a manifest.
+func resourceOf(name string) (schema.GroupVersionResource, bool) {
+	plural, rest, _ := strings.Cut(name, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	ok := len(validation.IsDNS1123Label(plural)) == 0 && len(validation.IsDNS1035Label(version)) == 0 && (group == "" || len(validation.IsDNS1123Subdomain(group)) == 0)
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: plural}, ok
+}
+
+// served returns the namespaces that an operator serves; one empty name for the cluster.
+func (s *survey) served(ctx context.Context, o *api.Operator) ([]string, error) {
+	switch {
+	case o.Kind == api.Namespaced:
+		return []string{o.Metadata.Namespace}, nil
+	case o.Spec.Scope == nil || len(o.Spec.Scope.Namespaces) == 0:
+		return []string{""}, nil
+	}
+	if s.existing == nil {
+		list, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("the namespaces: %w", err)
+		}
+		s.existing = []string{}
+		for i := range list.Items {
+			s.existing = append(s.existing, list.Items[i].GetName())
+		}
+	}
+	patterns := selectors.ParseNamespaces(o.Spec.Scope.Namespaces)
+	return slices.DeleteFunc(slices.Clone(s.existing), func(namespace string) bool { return !patterns.Match(namespace) }), nil
+}
+
+// scope reports whether a resource has namespaces, and whether it exists.
+func (s *survey) scope(ctx context.Context, resource schema.GroupVersionResource) (namespaced, exists bool, err error) {
+	if version := resource.GroupVersion(); !s.known[version] {
+		list, err := s.discover(ctx, version)
+		if err != nil {
+			return false, false, fmt.Errorf("the resources of %s: %w", version, err)
+		}
+		s.known[version] = true
+		for _, r := range list.APIResources {
+			s.namespaced[version.WithResource(r.Name)] = r.Namespaced
+		}
+	}
+	namespaced, exists = s.namespaced[resource]
+	return namespaced, exists, nil
+}
+
+// maxDiscovery bounds the list of the resources of a version, in bytes.
+const maxDiscovery = 16 << 20
+
+// discover lists the resources of a version; none if the version does not exist.
+func (s *survey) discover(ctx context.Context, version schema.GroupVersion) (*metav1.APIResourceList, error) {
+	path, err := apipath.Of(apipath.Target{Group: version.Group, Version: version.Version})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.server, "/")+string(path), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := s.web.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	list := &metav1.APIResourceList{}
+	switch response.StatusCode {
+	case http.StatusOK:
+		err = json.NewDecoder(io.LimitReader(response.Body, maxDiscovery)).Decode(list)
+	case http.StatusNotFound:
+	default:
+		err = fmt.Errorf("the API server answers with the status %s", response.Status)
+	}
+	return list, err
+}
+
+// may reports whether an account may list and watch a resource.
+func (s *survey) may(ctx context.Context, a hosting.Account, resource schema.GroupVersionResource, namespace string) (bool, error) {
+	for _, verb := range []string{"list", "watch"} {
+		review := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+			"spec": map[string]any{
+				"user": a.String(), "groups": []any{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"},
+				"resourceAttributes": map[string]any{"verb": verb, "group": resource.Group, "version": resource.Version, "resource": resource.Resource, "namespace": namespace},
+			},
+		}}
+		answer, err := s.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}).Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return false, fmt.Errorf("the rights of %s: %w", a, err)
+		}
+		if allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed"); !allowed {
+			return false, nil
+		}
+	}
+	return true, nil
+}
