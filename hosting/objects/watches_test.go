@@ -39,7 +39,7 @@ func TestRolesOfWatches(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if !strings.HasSuffix(r.URL.Path, "/subjectaccessreviews") {
-			io.WriteString(w, answers[r.URL.Path]) //nolint:errcheck // the test fails without the answer
+			io.WriteString(w, answers[r.URL.Path])
 			return
 		}
 		review := &unstructured.Unstructured{}
@@ -53,7 +53,7 @@ func TestRolesOfWatches(t *testing.T) {
 			t.Error(err)
 		}
 		w.WriteHeader(http.StatusCreated)
-		json.NewEncoder(w).Encode(review.Object) //nolint:errcheck // the same
+		json.NewEncoder(w).Encode(review.Object)
 	}))
 	t.Cleanup(server.Close)
 	watches, err := Watches(t.Context(), Options{Config: &rest.Config{Host: server.URL}})

@@ -77,58 +77,58 @@ func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, unchange
 }
 
 // handleChange calls the handlers of a change, and stores their progress.
-func (y *cycle) handleChange(ctx context.Context, c *handling.Cause) ([]time.Duration, error) {
-	p, m, reason := y.p, y.memory, c.Change().Reason
+func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]time.Duration, error) {
+	p, m, reason := c.p, c.memory, changed.Change().Reason
 	if !reason.Handled() {
-		c.Log.Debug(informational[reason])
+		changed.Log.Debug(informational[reason])
 		return nil, nil
 	}
-	selected, err := p.selectChanging(ctx, c)
+	selected, err := p.selectChanging(ctx, changed)
 	if err != nil {
 		return nil, err
 	}
 	storage := p.Settings.Persistence.Progress
 	now := time.Now()
-	state, err := progression.FromStorage(c.Body, storage, p.Handlers.Owned, now)
+	state, err := progression.FromStorage(changed.Body, storage, p.Handlers.Owned, now)
 	if err != nil {
 		return nil, err
 	}
 	fresh := len(state.IDs()) == 0
-	if fresh && m.stateLoss.isEndless(c) {
+	if fresh && m.stateLoss.isEndless(changed) {
 		return m.stateLoss.pause(reason), nil
 	}
 	state = state.WithPurpose(string(reason)).WithHandlers(registries.IDs(selected), now)
-	if state, err = p.supersede(c, state, selected); err != nil {
+	if state, err = p.supersede(changed, state, selected); err != nil {
 		return nil, err
 	}
-	p.logChange(c)
+	p.logChange(changed)
 	if len(selected) == 0 {
-		return nil, p.conclude(m, c)
+		return nil, p.conclude(m, changed)
 	}
-	if err := p.checkFits(c, state); err != nil && reason != causes.Delete {
+	if err := p.checkFits(changed, state); err != nil && reason != causes.Delete {
 		return nil, err
 	}
 	if fresh {
-		y.begins(selected)
+		c.begins(selected)
 	}
 	x := p.Execution(p.Generation.Lifecycle, handling.ModeTemporary)
-	outcomes, err := x.Run(ctx, selected, c, state)
+	outcomes, err := x.Run(ctx, selected, changed, state)
 	if err != nil {
 		return nil, err
 	}
-	if state, err = x.RecordForPurge(c, state, outcomes); err != nil {
+	if state, err = x.RecordForPurge(changed, state, outcomes); err != nil {
 		return nil, err
 	}
 	if !state.Done() {
-		m.stateLoss.unfinished(c.Change())
+		m.stateLoss.unfinished(changed.Change())
 		return state.Delays(time.Now()), nil
 	}
 	counts := state.Counts()
-	c.Log.Info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))
-	if err := state.Purge(c.Body, &c.Patch.Merge, storage, p.Handlers.Owned); err != nil {
+	changed.Log.Info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))
+	if err := state.Purge(changed.Body, &changed.Patch.Merge, storage, p.Handlers.Owned); err != nil {
 		return nil, err
 	}
-	return nil, p.conclude(m, c)
+	return nil, p.conclude(m, changed)
 }
 
 // informational are the messages for causes without handlers.
