@@ -1,0 +1,45 @@
+"""What a sandbox cannot have: calls of it raise errors that say what to do."""
+
+import builtins
+import io
+import sys
+import threading
+
+_RUN = ("{name}() is not for scripts in the sandbox: the host runs the operator. Remove the call, or guard it by "
+        "`if __name__ == '__main__':`, and run the script by `kopf run`.")
+
+
+def _runner(name):
+    def refuse(*args, **kwargs):
+        raise RuntimeError(_RUN.format(name=f"kopf.{name}"))
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+run, operator, run_tasks, spawn_tasks = map(_runner, ("run", "operator", "run_tasks", "spawn_tasks"))
+
+
+def _start_thread(self):
+    raise RuntimeError(
+        f"the thread {self.name} cannot start: there are no threads in the sandbox. Use `async def` handlers with asyncio.gather or "
+        "asyncio.TaskGroup, @kopf.daemon for what runs in the background, and call functions directly instead of by an executor.")
+
+
+def _opened(real):
+    def open(file, *args, **kwargs):
+        try:
+            return real(file, *args, **kwargs)
+        except OSError as error:
+            text = (f"{error.strerror or error}; the sandbox has no files. Read values by os.environ, which has the configuration: "
+                    "kopf run --config KEY=VALUE, --config-file KEY=FILE")
+            raise type(error)(error.errno, text, error.filename) from None
+
+    return open
+
+
+def install():
+    """Replace what cannot work by errors. Files and sockets are replaced in the sandbox only."""
+    threading.Thread.start = _start_thread
+    if sys.platform == "wasi":
+        builtins.open = io.open = _opened(builtins.open)

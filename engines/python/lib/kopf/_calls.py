@@ -1,0 +1,58 @@
+"""Functions of handlers: whether they are async, what they are called, and which arguments they take."""
+
+import dis
+import functools
+import inspect
+from types import FunctionType, MethodType
+
+# Names by which a function can see its arguments other than by their names.
+_REFLECTION = {"locals", "vars", "dir", "eval", "exec"}
+
+
+def is_async(fn):
+    """Tell whether a function is a coroutine function: also partials and decorated ones."""
+    while True:
+        if isinstance(fn, functools.partial):
+            fn = fn.func
+        elif hasattr(fn, "__wrapped__"):
+            fn = fn.__wrapped__
+        else:
+            return inspect.iscoroutinefunction(fn)
+
+
+def id_of(fn):
+    """Return the id of a handler without one of its own: the qualified name of its function."""
+    if fn is None:
+        raise ValueError("Cannot build a persistent id of None.")
+    if isinstance(fn, functools.partial):
+        return id_of(fn.func)
+    if hasattr(fn, "__wrapped__"):
+        return id_of(fn.__wrapped__)
+    if isinstance(fn, FunctionType) and fn.__name__ == "<lambda>":
+        return f"lambda:{fn.__code__.co_filename}:{fn.__code__.co_firstlineno}"
+    if isinstance(fn, (FunctionType, MethodType)):
+        return str(fn.__qualname__)
+    raise ValueError(f"Cannot get id of {fn!r}. Name the handler: id='…'.")
+
+
+def wanted(fn):
+    """Return the names of the arguments that a function uses; None if it may use all.
+
+    Arguments that a function takes by `**_` and never looks at are not built. That saves
+    messages to the host, and decoding.
+    """
+    if not isinstance(fn, FunctionType):
+        return None
+    code = fn.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = set(code.co_varnames[:count])
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        rest = code.co_varnames[count + bool(code.co_flags & inspect.CO_VARARGS)]
+        if rest in code.co_cellvars or _REFLECTION & set(code.co_names) or _uses(code, rest):
+            return None
+        return frozenset(names)
+    return None  # it takes no others: Python's own error names what is missing or too much
+
+
+def _uses(code, name):
+    return any(i.argval == name and i.opname != "STORE_FAST" for i in dis.get_instructions(code))

@@ -1,0 +1,109 @@
+"""Errors that handlers raise, and the form of errors for the host."""
+
+import enum
+import traceback
+
+_MAX_STACK = 16384  # characters; the host logs the stack
+
+
+class PermanentError(Exception):
+    """The handler fails for this cause, and is not retried."""
+
+
+class TemporaryError(Exception):
+    """The handler is retried after the delay in seconds; None is at once."""
+
+    def __init__(self, message=None, delay=60):
+        super().__init__(message)
+        self.delay = delay
+
+
+class HandlerTimeoutError(PermanentError):
+    """The handler has exceeded its timeout. The host decides this; handlers can raise it."""
+
+
+class HandlerRetriesError(PermanentError):
+    """The handler has exceeded its retries. The host decides this; handlers can raise it."""
+
+
+class HandlerChildrenRetry(TemporaryError):
+    """Sub-handlers are unfinished: the handler is called again. `kopf.execute` raises it."""
+
+
+class AdmissionError(PermanentError):
+    """The review is refused, with a message and an HTTP code."""
+
+    def __init__(self, message="", code=500):
+        super().__init__(message)
+        self.code = code
+
+
+class LoginError(Exception):
+    """The operator cannot log in to the API."""
+
+
+class ErrorsMode(enum.Enum):
+    """How errors other than temporary and permanent ones are treated."""
+
+    IGNORED = enum.auto()
+    TEMPORARY = enum.auto()
+    PERMANENT = enum.auto()
+
+
+class RequestError(Exception):
+    """A request without a response. `code` is the type of the ABI, such as `NotGranted` or `Timeout`."""
+
+    def __init__(self, message, code="", kind="arbitrary"):
+        super().__init__(message)
+        self.code, self.kind = code, kind
+
+
+class APIError(Exception):
+    """A response of the API server with an error status. `body` is its decoded JSON."""
+
+    def __init__(self, status, body):
+        details = body if isinstance(body, dict) else {}
+        super().__init__(details.get("message") or f"the API server responds with {status}")
+        self.status, self.body, self.reason = status, body, details.get("reason", "")
+
+
+def failure(error):
+    """Return an exception in the form of the ABI."""
+    report = {"kind": _kind(error), "message": text(error), "type": type(error).__qualname__, "stack": stack(error)}
+    if report["kind"] == "temporary":
+        report["delay"] = error.delay
+    if report["kind"] == "admission":
+        report["code"] = error.code
+    return report
+
+
+def _kind(error):
+    if isinstance(error, HandlerChildrenRetry):
+        return "children"
+    if isinstance(error, TemporaryError):
+        return "temporary"
+    if isinstance(error, AdmissionError):
+        return "admission"
+    if isinstance(error, PermanentError) or getattr(error, "kind", None) == "permanent" and isinstance(error, RequestError):
+        return "permanent"
+    return "arbitrary"
+
+
+def text(error):
+    """Return the message of an exception, even if its __str__ fails."""
+    try:
+        return str(error)
+    except Exception as broken:
+        return f"{type(error).__name__}, whose __str__ raises {type(broken).__name__}"
+
+
+def stack(error):
+    """Return the traceback, beginning with the first frame of the script."""
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_globals.get("__name__", "").split(".")[0] in ("kopf", "asyncio"):
+        at = at.tb_next
+    try:
+        lines = "".join(traceback.format_exception(type(error), error, at or error.__traceback__))
+    except Exception:  # a broken __repr__ or __str__
+        lines = "".join(traceback.format_tb(at))
+    return lines.rstrip()[-_MAX_STACK:]

@@ -1,0 +1,58 @@
+"""Indices: values of all objects of a resource, which the host keeps."""
+
+import collections.abc
+
+from kopf import _codec, _host
+
+
+class Store(collections.abc.Collection):
+    """The values under one key of an index."""
+
+    def __init__(self, values=()):
+        self._values = [_codec.unpack(value) for value in values]
+
+    def __len__(self):
+        return len(self._values)
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __contains__(self, value):
+        return value in self._values
+
+    def __repr__(self):
+        return repr(self._values)
+
+
+class Index(collections.abc.Mapping):
+    """One index of the operator in its current state: stores by keys."""
+
+    def __init__(self, task, name):
+        self._task, self._name = task, name
+
+    def __getitem__(self, key):
+        values = _host.index(self._task, _host.VALUES, self._name, _codec.dumps(key))
+        if not values:
+            raise KeyError(key)
+        return Store(values)
+
+    def __contains__(self, key):
+        return bool(_host.index(self._task, _host.HAS, self._name, _codec.dumps(key)))
+
+    def __iter__(self):
+        keys = _host.index(self._task, _host.KEYS, self._name) or ()
+        return iter([_codec.hashable(key) for key in keys])
+
+    def __len__(self):
+        return _host.index(self._task, _host.LENGTH, self._name) or 0
+
+    def __repr__(self):
+        return repr(dict(self))
+
+
+def result(value, name):
+    """Return the fields of a step for the result of an index function."""
+    if value is None:
+        return {}
+    pairs = value.items() if isinstance(value, collections.abc.Mapping) else [(None, value)]
+    return {"keyed": True, "result": [[key, _codec.pack(item, f"the index {name}")] for key, item in pairs]}

@@ -1,0 +1,143 @@
+"""The event loop: CPython's own, which returns to the host where it would wait.
+
+`BaseEventLoop` does everything by two lists: what is ready, and what is due later. So tasks,
+gather, timeouts, queues, locks and cancellation are CPython's own code.
+
+The loop of an async handler is driven by `turn`, step by step. The loop of `asyncio.run` in a
+sync function runs to its end, and sleeps: then the whole instance waits.
+"""
+
+import asyncio
+import collections
+import heapq
+import sys
+import threading
+import time
+from asyncio import events
+
+# Rounds until the host gets a turn, so that code that never really waits cannot hold it up.
+_MAX_ROUNDS = 10_000
+
+
+class _Clock:
+    """The selector of a loop without files: it waits for times only."""
+
+    def __init__(self, loop):
+        self._loop = loop
+
+    def select(self, timeout=None):
+        if self._loop.driven or timeout == 0:
+            return ()
+        if timeout is None:
+            raise RuntimeError("asyncio.run() waits for something that cannot happen: nothing is scheduled, "
+                               "and nothing else runs while a sync function waits")
+        time.sleep(max(0, timeout))
+        return ()
+
+    def get_map(self):
+        return {}
+
+    def close(self):
+        pass
+
+
+class Loop(asyncio.BaseEventLoop):
+    """The event loop of one handler."""
+
+    def __init__(self, driven=False):
+        super().__init__()
+        self._selector = _Clock(self)
+        self.driven = driven  # by steps of the host
+        self.stops = set()  # futures of those who wait for the end of a daemon
+        self.wishes = collections.deque()  # (step, future): what the host is asked for, in order
+
+    def _process_events(self, event_list):
+        pass
+
+    def _write_to_self(self):
+        pass
+
+    def turn(self):
+        """Run what is ready or due. Return False if there is more to run without a wait."""
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook)
+        events._set_running_loop(self)
+        self._thread_id = threading.get_ident()
+        try:
+            rounds = 0
+            while self._ready or self.delay() == 0:
+                self._run_once()
+                rounds += 1
+                if rounds == _MAX_ROUNDS:
+                    return False
+            return True
+        finally:
+            self._thread_id = None
+            events._set_running_loop(None)
+            sys.set_asyncgen_hooks(*hooks)
+
+    def delay(self):
+        """Return the seconds until something is due, None if nothing is."""
+        later = self._scheduled
+        while later and later[0]._cancelled:
+            heapq.heappop(later)._scheduled = False
+            self._timer_cancelled_count -= 1
+        if not later:
+            return None
+        left = later[0]._when - self.time()
+        return 0 if left < self._clock_resolution else left
+
+    def wish(self, step):
+        """Ask the host for a step; the future gets the answer."""
+        if not self.driven:
+            raise RuntimeError("asyncio.run() in a sync function cannot ask the host for anything, because the "
+                               "instance waits for the function: make the handler `async def`, and await it there")
+        future = self.create_future()
+        self.wishes.append((step, future))
+        return future
+
+    def run_in_executor(self, executor, func, *args):
+        """Call the function at once: there are no threads, so it blocks this instance."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    async def shutdown_default_executor(self, timeout=None):
+        """Do nothing: there is no executor."""
+
+    def _refused(self, *args, **kwargs):
+        raise OSError("the sandbox has no sockets and no processes: the host makes requests, by kopf.api and kopf.fetch")
+
+    async def _refuse(self, *args, **kwargs):
+        self._refused()
+
+    add_reader = add_writer = _refused
+    getaddrinfo = getnameinfo = create_connection = create_server = create_datagram_endpoint = _refuse
+    create_unix_connection = create_unix_server = sock_connect = sock_accept = sock_recv = sock_sendall = _refuse
+    subprocess_exec = subprocess_shell = connect_read_pipe = connect_write_pipe = _refuse
+
+
+class Policy(events.BaseDefaultEventLoopPolicy):
+    """Makes loops for `asyncio.run` in sync functions."""
+
+    _loop_factory = Loop
+
+
+def install():
+    """Make asyncio use these loops."""
+    asyncio.set_event_loop_policy(Policy())
+
+
+def warm():
+    """Run a coroutine: what asyncio does once is done before the instance is cloned."""
+    async def nothing():
+        await asyncio.sleep(0)
+
+    loop = Loop(driven=True)
+    task = loop.create_task(nothing())
+    loop.turn()
+    task.result()
+    loop.close()

@@ -1,0 +1,166 @@
+"""Memos: what the host keeps for handlers between calls, by keys."""
+
+from kopf import _codec, _host
+
+_NAMES = "kopf.keys"  # the key under which the list of the other keys is kept
+_MISSING = object()
+
+
+class Memo(dict):
+    """A container of values by keys or attributes. See `StoredMemo` for the argument of handlers."""
+
+    def __setattr__(self, key, value):
+        self[key] = value
+
+    def __delattr__(self, key):
+        try:
+            del self[key]
+        except KeyError as error:
+            raise AttributeError(str(error)) from None
+
+    def __getattr__(self, key):
+        try:
+            return self[key]
+        except KeyError as error:
+            raise AttributeError(str(error)) from None
+
+
+class StoredMemo(Memo):
+    """The memo of the handled object or of the operator.
+
+    Values are read when they are looked at. Values that handlers have changed, also inside, are
+    written before the host continues: at each wait and at the end of the handler.
+    """
+
+    def __init__(self, task, scope):
+        super().__init__()
+        state = {}  # by keys: the value that the handler has, and its text at the host
+        object.__setattr__(self, "_task", task)
+        object.__setattr__(self, "_scope", scope)
+        object.__setattr__(self, "_state", state)
+
+    def _names(self):
+        found = _host.memo_get(self._task, self._scope, _NAMES)
+        return (found[0], _codec.loads(found[1])) if found else (_host.NO_VERSION, [])
+
+    def _list(self, change):
+        """Change the list of keys. It is tried again if another handler is faster."""
+        while True:
+            version, names = self._names()
+            changed = change(names)
+            if changed == names or _host.memo_set(self._task, self._scope, _NAMES, _codec.dumps(changed), version):
+                return
+
+    def _read(self, key):
+        if not isinstance(key, str):
+            raise TypeError(f"keys of memos are texts, not {key!r}")
+        found = _host.memo_get(self._task, self._scope, key)
+        known = self._state.get(key)
+        if found is None:
+            if known is not None and known[1] is None:
+                return known[0]  # not written yet
+            self._state.pop(key, None)
+            return _MISSING
+        if known is None or known[1] != found[1] and not _changed(key, *known):
+            known = self._state[key] = (_codec.unpack(_codec.loads(found[1])), found[1])
+        return known[0]
+
+    def flush(self):
+        """Write what has changed. TypeError: a value cannot leave this instance."""
+        for key, (value, text) in list(self._state.items()):
+            packed = _text(key, value)
+            if packed != text:
+                self._write(key, value, packed)
+
+    def _write(self, key, value, packed):
+        new = _host.memo_get(self._task, self._scope, key) is None
+        _host.memo_set(self._task, self._scope, key, packed)
+        self._state[key] = (value, packed)
+        if new:
+            self._list(lambda names: names if key in names else [*names, key])
+
+    def __getitem__(self, key):
+        value = self._read(key)
+        if value is _MISSING:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key, value):
+        if not isinstance(key, str):
+            raise TypeError(f"keys of memos are texts, not {key!r}")
+        self._write(key, value, _text(key, value))
+
+    def __delitem__(self, key):
+        if key not in self:
+            raise KeyError(key)
+        self._state.pop(key, None)
+        _host.memo_set(self._task, self._scope, key, b"")
+        self._list(lambda names: [name for name in names if name != key])
+
+    def __contains__(self, key):
+        return isinstance(key, str) and self._read(key) is not _MISSING
+
+    def __iter__(self):
+        return iter(self._names()[1])
+
+    def __len__(self):
+        return len(self._names()[1])
+
+    def __bool__(self):
+        return len(self) > 0
+
+    def __eq__(self, other):
+        return dict(self.items()) == other
+
+    __hash__ = None
+
+    def __repr__(self):
+        return repr(dict(self.items()))
+
+    def get(self, key, default=None):
+        value = self._read(key) if isinstance(key, str) else _MISSING
+        return default if value is _MISSING else value
+
+    def keys(self):
+        return list(self)
+
+    def values(self):
+        return [self[key] for key in self]
+
+    def items(self):
+        return [(key, self[key]) for key in self]
+
+    def update(self, *args, **kwargs):
+        for key, value in dict(*args, **kwargs).items():
+            self[key] = value
+
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key, *default):
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self):
+        for key in list(self):
+            del self[key]
+
+    def copy(self):
+        return Memo(self.items())
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+
+def _text(key, value):
+    return _codec.dumps(_codec.pack(value, f"memo.{key}"))
+
+
+def _changed(key, value, text):
+    return _text(key, value) != text

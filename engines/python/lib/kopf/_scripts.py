@@ -1,0 +1,67 @@
+"""Loading the script: compiling, running, and errors with their places."""
+
+import linecache
+import os
+import sys
+import traceback
+import types
+
+from kopf import _errors
+
+_OWN = ("KOPF_SCRIPT", "KOPF_SCRIPT_NAME")
+
+
+class ScriptError(Exception):
+    """The script cannot be loaded. The message has the place and the reason."""
+
+
+def load(config):
+    """Run the script of a configuration as a module. Return its name."""
+    text = config.get("KOPF_SCRIPT")
+    name = config.get("KOPF_SCRIPT_NAME") or "operator.py"
+    if text is None:
+        raise ScriptError("there is no script: its text is expected in the configuration KOPF_SCRIPT")
+    os.environ.update({key: value for key, value in config.items() if key not in _OWN and _is_variable(key, value)})
+    module = types.ModuleType(f"__kopf_script_0__{name}")
+    module.__file__ = name
+    sys.modules[module.__name__] = module
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # for tracebacks
+    try:
+        exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
+    except BaseException as error:
+        _print(error)
+        raise ScriptError(_located(error, name)) from None
+    return name
+
+
+def _is_variable(key, value):
+    return isinstance(value, str) and key and "=" not in key and "\0" not in key + value
+
+
+def operator_name(name):
+    """Return the name of the operator of a script: the file without its folder and ending."""
+    return os.path.splitext(os.path.basename(name))[0] or "operator"
+
+
+def _print(error):
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_globals.get("__name__", "").startswith("kopf."):
+        at = at.tb_next
+    try:
+        traceback.print_exception(type(error), error, at)
+    except Exception:
+        pass  # a broken __str__: the message follows
+
+
+def _located(error, name):
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
+    place = f"{name}:{frames[-1].lineno}: " if frames else f"{name}: "
+    text = _errors.text(error)
+    if isinstance(error, SystemExit):
+        return f"{place}the script ends itself: {type(error).__name__}({text})"
+    hint = ""
+    if isinstance(error, ModuleNotFoundError):
+        hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
+    return f"{place}{type(error).__name__}{': ' if text else ''}{text}{hint}"

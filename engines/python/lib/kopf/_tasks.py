@@ -1,0 +1,236 @@
+"""The life of an invocation: its steps, and the answers of the host."""
+
+import asyncio
+import contextvars
+
+from kopf import _codec, _errors, _host, _indices, _registry
+from kopf._context import handler_var, task_var
+from kopf._kwargs import Arguments
+from kopf._loop import Loop
+
+tasks = {}  # by their numbers: those that are not over
+
+
+class _Current:
+    """The running handler, as `kopf._core.actions.execution.handler_var` has it."""
+
+    def __init__(self, handler, header):
+        self.id, self.fn, self.param = header.get("id", handler.id), handler.fn, header.get("param")
+
+
+class Task:
+    """One attempt of a handler."""
+
+    def __init__(self, number, handler, header, body):
+        self.number, self.handler, self.header, self.kind = number, handler, header, header["kind"]
+        self.arguments = Arguments(number, self.kind, header, body)
+        self.declared, self.offered = [], []  # sub-handlers: not executed yet, and of the last step
+        self.executed, self.cancelled, self.waits = False, False, 0
+        self.loop = self.main = None
+        parent = tasks.get(header.get("parent"))
+        self.root_kind = parent.root_kind if parent is not None else self.kind
+        self.context = contextvars.copy_context()
+        self.context.run(task_var.set, self)
+        self.context.run(handler_var.set, _Current(handler, header))
+
+    def start(self):
+        """Call the handler, and return the first step."""
+        if not self.handler.is_async:
+            return self.context.run(self._call)
+        self.loop = Loop(driven=True)
+        self.main = self.loop.create_task(self._await(), context=self.context)
+        return self._step()
+
+    def _kwargs(self):
+        return self.arguments.build(self.handler.wanted, self.handler.is_async)
+
+    def _call(self):
+        try:
+            return self._done(self.handler.fn(**self._kwargs()))
+        except BaseException as error:
+            return self._failed(error)
+
+    async def _await(self):
+        return await self.handler.fn(**self._kwargs())
+
+    def resume(self, answer):
+        """Continue with an answer of the host, and return the next step."""
+        if answer.get("cancelled") and not self.cancelled:
+            self.cancelled = True  # once: later waits are those of cleaning up
+            self.main.cancel()
+        if answer.get("stopped"):
+            for future in list(self.loop.stops):
+                if not future.done():
+                    future.set_result(None)
+        if self._asked:
+            _, future = self.loop.wishes.popleft()
+            if not future.done():
+                future.set_result(answer)
+        return self._step()
+
+    def _step(self):
+        ready = self.context.run(self._turn)
+        if self.main.done():
+            step = self.context.run(self._outcome)
+            self.loop.close()
+            self.loop = self.main = None
+            return step
+        self._flush()
+        self._asked = bool(self.loop.wishes)
+        if self._asked:
+            return self.loop.wishes[0][0]
+        return self._wait(ready)
+
+    _asked = False  # for something else than time, in the last step
+
+    def _turn(self):
+        try:
+            return self.loop.turn()
+        except (SystemExit, KeyboardInterrupt) as error:  # asyncio lets them through
+            if not self.main.done():
+                self.main.cancel()
+                self.loop.turn()
+            self.ended = error
+            return True
+
+    ended = None
+
+    def _wait(self, ready):
+        if self.cancelled:
+            self.waits += 1
+            if self.waits == 2:
+                self.arguments["logger"].warning(
+                    f"Handler {self.header['id']!r} is cancelled, but goes on. It must end when it gets "
+                    "asyncio.CancelledError: raise it again after the clean-up.")
+        step = {"step": "wait"}
+        seconds = self.loop.delay() if ready else 0
+        if seconds is not None and seconds < float("inf"):
+            step["seconds"] = seconds
+        if self.loop.stops:
+            step["stoppable"] = True
+        return step
+
+    def _outcome(self):
+        if self.ended is not None:
+            return self._failed(self.ended)
+        if self.main.cancelled():
+            return self._failed(asyncio.CancelledError("the handler is cancelled"))
+        error = self.main.exception()
+        return self._failed(error) if error is not None else self._done(self.main.result())
+
+    def _flush(self):
+        memo = self.arguments.built("memo")
+        if memo is not None:
+            memo.flush()
+
+    def _done(self, result):
+        try:
+            self._flush()
+            step = self._kept()
+            step |= _indices.result(result, self.header["id"]) if self.kind == "index" else self._result(result)
+        except Exception as error:
+            return self._failed(error)
+        if self.declared:
+            step["children"] = self.offer(self.declared)
+        return step
+
+    def _result(self, result):
+        if result is None or self.kind in ("daemon", "event", "validate", "mutate", "startup", "cleanup"):
+            return {}
+        if self.kind == "login":
+            return {"result": _login(result)}
+        try:
+            return {"result": _codec.copied(result)}
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(
+                f"Handler {self.header['id']!r} returns {type(result).__name__} ({_errors.text(error)}). The result is "
+                "stored in the status of the object: return numbers, texts, lists, dicts, or None.") from None
+
+    def _failed(self, error):
+        if isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit)):
+            error = RuntimeError(f"{type(error).__name__}: a handler cannot end the operator. Raise kopf.PermanentError.")
+        try:
+            self._flush()
+        except Exception as broken:
+            error = broken
+        try:
+            step = self._kept()
+        except (TypeError, ValueError, RecursionError) as broken:
+            step, error = {"step": "done"}, broken
+        return {**step, "error": _errors.failure(error)}
+
+    def _kept(self):
+        """Return the fields of the last step that hold after errors, too."""
+        step, arguments = {"step": "done"}, self.arguments
+        if arguments.patch:
+            step["patch"] = self._changes(dict(arguments.patch))
+            step["transforms"] = len(arguments.patch.fns)
+        if arguments.warnings:
+            step["warnings"] = [str(text) for text in arguments.warnings]
+        settings = arguments.built("settings")
+        if settings is not None and self.kind == "startup":
+            step["settings"] = settings._changes()
+        return step
+
+    def _changes(self, patch):
+        try:
+            return _codec.copied(patch)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"the patch of handler {self.header['id']!r} cannot be sent: {_errors.text(error)}. "
+                            "A patch has numbers, texts, lists, dicts, and None for what is removed.") from None
+
+    def leaves(self):
+        """Tell whether the task is needed after its last step."""
+        return bool(self.offered or self.arguments.patch.fns)
+
+    def offer(self, children):
+        """Return the declarations of sub-handlers, which the host starts by their positions."""
+        self.offered = children
+        return _registry.identified(children)
+
+    async def execute(self, children, lifecycle):
+        """Run sub-handlers. Return whether some are unfinished."""
+        loop = asyncio.get_running_loop()
+        step = {"step": "execute", "children": self.offer(children)}
+        if lifecycle is not None:
+            step["lifecycle"] = lifecycle
+        answer = await loop.wish(step)
+        return bool(answer.get("pending"))
+
+    def transformed(self, body):
+        """Return a body with the functions of the patch applied."""
+        for fn in self.arguments.patch.fns:
+            self.context.run(fn, body)
+        return body
+
+
+def _login(result):
+    describe = getattr(result, "_describe", None)
+    if describe is None:
+        raise TypeError(f"a login handler returns kopf.ConnectionInfo or None, not {type(result).__name__}")
+    return describe()
+
+
+def callee(header, position):
+    """Return the handler that an invocation or a question is about."""
+    parent = tasks.get(header.get("parent"))
+    if parent is not None:
+        return parent.offered[position]
+    return _registry.get_default_registry().handlers[position]
+
+
+class Question:
+    """The cause of a question about filters, in the place of a task."""
+
+    def __init__(self, number, header, body):
+        self.number, self.header, self.body = number, header, body
+
+    def arguments(self, kind):
+        """Return the arguments for handlers of a kind."""
+        return Arguments(self.number, kind, self.header, self.body)
+
+
+def segments_of(frame):
+    """Return the header and the bytes of the body of a frame."""
+    found = _host.segments(frame)
+    return _codec.loads(found[_host.HEADER]), found.get(_host.BODY)

@@ -1,0 +1,117 @@
+"""Servers of admission webhooks. The host runs them; these classes describe them.
+
+They are assigned to the setting `admission.server` in a startup handler, which needs the grant
+`--allow-setting admission.server`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Literal, Protocol, TypedDict
+
+Headers = dict[str, str]
+SSLPeer = dict[str, Any]
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class UserInfo(TypedDict):
+    username: str
+    uid: str
+    groups: list[str]
+
+
+class WebhookClientConfigService(TypedDict, total=False):
+    namespace: str | None
+    name: str | None
+    path: str | None
+    port: int | None
+
+
+class WebhookClientConfig(TypedDict, total=False):
+    caBundle: str | None
+    url: str | None
+    service: WebhookClientConfigService | None
+
+
+class WebhookFn(Protocol):
+    def __call__(self, request: Any, *, webhook: str | None = None, headers: Headers | None = None,
+                 sslpeer: SSLPeer | None = None) -> Awaitable[Any]: ...
+
+
+WebhookServerProtocol = Callable[[WebhookFn], AsyncIterator[WebhookClientConfig]]
+
+_SERVER = ("addr", "port", "path", "host", "cadata", "cafile", "cadump", "context", "insecure", "certfile", "pkeyfile",
+           "password", "extra_sans", "verify_mode", "verify_cafile", "verify_capath", "verify_cadata", "file_check_interval")
+
+
+class _Server:
+    """A description of a server: its type and its options."""
+
+    _type, _names = None, _SERVER
+
+    def __init__(self, **options):
+        for name in options:
+            if name not in self._names:
+                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
+        if options.get("context") is not None:
+            raise TypeError("context: an SSL context cannot leave the sandbox. Use certfile, pkeyfile and cafile in --admission-server.")
+        self._options = options
+
+    def _describe(self):
+        if self._type is None or type(self).__module__ != __name__:
+            raise TypeError(f"{type(self).__name__} is a server of its own, and cannot run in the sandbox: use kopf.WebhookServer "
+                            "or another class of kopf, or the option --admission-server of `kopf run`.")
+        options = {key: _plain(value) for key, value in self._options.items() if value is not None}
+        return {"type": self._type, **options}
+
+
+def _plain(value):
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (set, frozenset, tuple)):
+        return sorted(value)
+    return value.name if hasattr(value, "name") else value
+
+
+class WebhookServer(_Server):
+    """An HTTPS server of the host."""
+
+    _type = "server"
+    DEFAULT_HOST: str | None = None
+
+
+class WebhookK3dServer(WebhookServer):
+    """A server for clusters of k3d and k3s."""
+
+    _type = "k3d"
+    DEFAULT_HOST = "host.k3d.internal"
+
+
+class WebhookMinikubeServer(WebhookServer):
+    """A server for clusters of minikube."""
+
+    _type = "minikube"
+    DEFAULT_HOST = "host.minikube.internal"
+
+
+class WebhookDockerDesktopServer(WebhookServer):
+    """A server for clusters of Docker Desktop."""
+
+    _type = "docker-desktop"
+    DEFAULT_HOST = "host.docker.internal"
+
+
+class WebhookAutoServer(WebhookServer):
+    """A server with the name for the cluster that the host detects."""
+
+    _type = "auto-server"
+
+
+class WebhookNgrokTunnel(_Server):
+    """A tunnel by ngrok."""
+
+    _type, _names = "ngrok", ("addr", "port", "path", "token", "region", "binary")
+
+
+class WebhookAutoTunnel(_Server):
+    """A server or a tunnel, as the cluster needs it."""
+
+    _type, _names = "auto-tunnel", ("addr", "port", "path")
