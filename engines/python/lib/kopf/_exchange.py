@@ -62,7 +62,11 @@ def resume(task, answer):
 
 
 def _answered(task, advance):
-    step = advance()
+    token = _context.task_var.set(task)
+    try:
+        step = advance()
+    finally:
+        _context.task_var.reset(token)
     if step["step"] == "done" and not task.leaves():
         _tasks.tasks.pop(task.number, None)
     return _codec.dumps(step)

@@ -69,9 +69,9 @@ class Task:
         return self._step()
 
     def _step(self):
-        ready = self.context.run(self._turn)
+        ready = self._turn()
         if self.main.done():
-            step = self.context.run(self._outcome)
+            step = self._outcome()
             self.loop.close()
             self.loop = self.main = None
             return step
