@@ -1,5 +1,8 @@
 """The decorators of handlers: `@kopf.on.create('kopfexamples')` and others."""
 
+import inspect
+from types import FunctionType
+
 from kopf import _children, _registry
 
 _COMMON = ("id", "param")
@@ -32,8 +35,7 @@ def _decorator(kind, options, of_objects=True, required=()):
 def _check(name, args, given, allowed, required):
     if args is None:
         raise TypeError(f"{name}() takes 0 positional arguments: it is about no resource. Use it as @kopf.on.{name}().")
-    if len(args) == 1 and callable(args[0]) and not isinstance(args[0], type) and not given and \
-            getattr(args[0], "__name__", "<lambda>") != "<lambda>" and args[0].__code__.co_argcount != 1:
+    if len(args) == 1 and _is_handler(args[0]):
         raise TypeError(f"@kopf.{name} decorates {args[0].__name__}() without a resource. Use @kopf.{name}('kopfexamples').")
     if len(args) > 3:
         raise TypeError(f"{name}() takes from 0 to 3 positional arguments but {len(args)} were given")
@@ -43,6 +45,11 @@ def _check(name, args, given, allowed, required):
     for option in required:
         if given.get(option) is None:
             raise TypeError(f"{name}() missing 1 required keyword-only argument: {option!r}")
+
+
+def _is_handler(fn):
+    """Tell whether a function is a handler, rather than a selector, which takes the resource alone."""
+    return isinstance(fn, FunctionType) and bool(fn.__code__.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _renamed(given):

@@ -1,0 +1,147 @@
+"""What the host keeps: memos, indices, events, settings, credentials, logs, hierarchies; and scripts that cannot be."""
+
+import unittest
+from pathlib import Path
+
+from host import BODY, Operator
+
+
+def operator(body, decorator="kopf.on.create('kex')", args="body, logger, memo, **kwargs", word="def"):
+    lines = "\n".join("  " + line for line in body.splitlines())
+    return Operator(f"import kopf, asyncio, datetime, logging\n@{decorator}\n{word} fn({args}):\n{lines}\n")
+
+
+class State(unittest.TestCase):
+    def test_memos_are_kept_by_keys(self):
+        op = operator("memo.n = memo.get('n', 0) + 1\nmemo.setdefault('list', []).append(memo['n'])\nreturn [dict(memo), len(memo), 'n' in memo]")
+        op.run(0, BODY)
+        self.assertEqual(op.run(0, BODY)["result"], [{"n": 2, "list": [1, 2]}, 2, True])
+
+    def test_memos_hold_objects_of_python(self):
+        op = operator("if 'at' in memo: return [memo.at.year, sorted(memo.tags)]\nmemo.at, memo.tags = datetime.datetime(2020, 1, 1), {'a', 'b'}")
+        op.run(0, BODY)
+        self.assertEqual(op.run(0, BODY)["result"], [2020, ["a", "b"]])
+
+    def test_memos_refuse_what_belongs_to_the_instance(self):
+        self.assertIn("memo.x cannot be kept", operator("memo.x = lambda: 1").run(0, BODY)["error"]["message"])
+
+    def test_memos_are_missing_attributes(self):
+        self.assertEqual(operator("memo.nothing").run(0, BODY)["error"]["type"], "AttributeError")
+
+    def test_memos_are_deleted(self):
+        op = operator("memo.update(a=1, b=2)\ndel memo['a']\nreturn memo.pop('b') and list(memo)")
+        self.assertEqual(op.run(0, BODY)["result"], [])
+
+    def test_indices(self):
+        op = operator("assert 'k' in pods and pods.get('no', []) == [] and sorted(pods) == ['k', 'l'] and len(pods) == 2\n"
+                      "return [list(pods['k']), len(pods['k']), 1 in pods['k']]", args="pods, **_")
+        op.host.indices["pods"] = [("k", 1), ("k", 2), ("l", 3)]
+        self.assertEqual(op.run(0, BODY, indices=["pods"])["result"], [[1, 2], 2, True])
+
+    def test_results_of_indices(self):
+        for code, expected in (("{('a', 1): 2}", {"keyed": True, "result": [[["a", 1], 2]]}), ("5", {"keyed": True, "result": [[None, 5]]}),
+                               ("None", {}), ("{}", {"keyed": True, "result": []})):
+            self.assertEqual(operator(f"return {code}", "kopf.index('kex')").run(0, BODY), {"step": "done", **expected})
+
+    def test_events(self):
+        op = operator("kopf.info(body, reason='R', message='m')\nkopf.event({'kind': 'Pod', 'metadata': {'name': 'p', 'uid': 'u2'}}, type='T', reason='R')\n"
+                      "try: 1/0\nexcept ZeroDivisionError: kopf.exception([body], message='oh')")
+        op.run(0, BODY)
+        self.assertEqual(op.host.events, [
+            {"level": 20, "type": "Normal", "reason": "R", "message": "m"},
+            {"type": "T", "reason": "R", "message": "", "object": {"kind": "Pod", "metadata": {"name": "p", "uid": "u2"}}},
+            {"level": 40, "type": "Error", "reason": "ZeroDivisionError", "message": "oh division by zero"}])
+
+    def test_logs_belong_to_the_task(self):
+        op = operator("logger.info('hi %s', 1)\nlogging.getLogger('x').warning('w')\ntry: 1/0\nexcept Exception: logger.exception('bad')")
+        op.run(0, BODY)
+        self.assertEqual(op.host.logs[:2], [(1, 20, "hi 1"), (1, 30, "w")])
+        self.assertIn("bad\nTraceback", op.host.logs[2][2])
+
+    def test_hierarchies(self):
+        op = operator("pod = {'kind': 'Pod', 'spec': {'template': {}}}\nkopf.adopt(pod, nested='spec.template')\nreturn pod")
+        self.assertEqual(op.run(0, BODY)["result"], {
+            "kind": "Pod", "spec": {"template": {"metadata": {"labels": {"app": "web"}}}}, "metadata": {
+                "generateName": "obj1-", "namespace": "ns1", "labels": {"app": "web"}, "ownerReferences": [{
+                    "controller": True, "blockOwnerDeletion": True, "apiVersion": "kopf.dev/v1", "kind": "KopfExample", "name": "obj1", "uid": "uid1"}]}})
+
+
+class Activities(unittest.TestCase):
+    VALUES = {"posting.level": 20, "networking.error_backoffs": [1], "persistence.progress_storage": {"type": "smart"}}
+
+    def changes(self, code):
+        op = operator(code, "kopf.on.startup()", args="settings, **_")
+        step = op.run(0, activity="startup", settings=self.VALUES)
+        return step.get("settings"), step.get("error", {}).get("message")
+
+    def test_settings_are_attributes(self):
+        self.assertEqual(self.changes("settings.posting.level = logging.ERROR; settings.networking.error_backoffs = (1, 2)"), (
+            {"posting.level": 40, "networking.error_backoffs": [1, 2]}, None))
+        self.assertEqual(self.changes("settings.batching.worker_limit = 5; settings.peering.namespaced = False"), (
+            {"queueing.worker_limit": 5, "peering.clusterwide": True}, None))
+        self.assertEqual(self.changes("settings.watching.label_selectors['kex'] = 'a=b'"), (
+            {"watching.label_selectors": [{"resource": {"args": ["kex"]}, "selector": "a=b"}]}, None))
+
+    def test_storages_and_servers_are_described(self):
+        changed, _ = self.changes("settings.persistence.diffbase_storage = kopf.MultiDiffBaseStorage([kopf.StatusDiffBaseStorage(field=('status', 'x'))])\n"
+                                  "settings.admission.server = kopf.WebhookServer(port=9443)")
+        self.assertEqual(changed, {"admission.server": {"type": "server", "port": 9443},
+                                   "persistence.diffbase_storage": [{"type": "status", "name": "kopf", "field": "status.x"}]})
+
+    def test_what_cannot_be_is_an_error(self):
+        self.assertIn("did you mean level", self.changes("settings.posting.levle = 1")[1])
+        self.assertIn("no threads", self.changes("settings.execution.executor = 1")[1])
+        self.assertIn("storage of its own", self.changes(
+            "class S(kopf.AnnotationsProgressStorage): pass\nsettings.persistence.progress_storage = S()")[1])
+
+    def test_logins(self):
+        op = operator("return kopf.login_with_service_account(**kw) or kopf.login_with_kubeconfig(**kw)", "kopf.on.login()", args="**kw")
+        self.assertEqual(op.run(0, activity="authentication", logins=["kubeconfig"])["result"], {"login": "kubeconfig", "priority": 10})
+        op = operator("return kopf.ConnectionInfo(server='https://x', token='t', expiration=datetime.datetime(2030, 1, 1))", "kopf.on.login()", args="**kw")
+        self.assertEqual(op.run(0)["result"], {"server": "https://x", "token": "t", "expiration": "2030-01-01T00:00:00"})
+        op = operator("return kopf.ConnectionInfo(server='https://x', ca_path='/x')", "kopf.on.login()", args="**kw")
+        self.assertIn("use ca_data", op.run(0)["error"]["message"].lower())
+
+    def test_probes(self):
+        op = operator("return {'now': 1}", "kopf.on.probe()", args="**_")
+        self.assertEqual(op.run(0, activity="probe")["result"], {"now": 1})
+
+
+class Scripts(unittest.TestCase):
+    def refused(self, script):
+        return Operator(script).registration["error"]
+
+    def test_errors_have_their_places(self):
+        self.assertEqual(self.refused("import kopf\ndef f(:\n"), "operator.py:2: SyntaxError: invalid syntax")
+        self.assertIn("operator.py:2: ModuleNotFoundError: No module named 'nowhere'", self.refused("\nimport nowhere"))
+        self.assertEqual(self.refused("\n\nraise ValueError('x')"), "operator.py:3: ValueError: x")
+        self.assertIn("declares no handlers", self.refused("import kopf"))
+        self.assertIn("ends itself", self.refused("import sys; sys.exit(1)"))
+
+    def test_what_the_sandbox_has_not_says_so(self):
+        self.assertIn("the host runs the operator", self.refused("import kopf\nkopf.run()"))
+        self.assertIn("no threads", self.refused("import threading\nthreading.Thread(target=print).start()"))
+        self.assertIn("without a resource", self.refused("import kopf\n@kopf.on.create\ndef fn(spec, **_): pass"))
+        self.assertIn("unexpected keyword argument 'wen'", self.refused("import kopf\n@kopf.on.create('kex', wen=1)\ndef fn(**_): pass"))
+        self.assertIn("is no lifecycle", self.refused("import kopf\nkopf.set_default_lifecycle(lambda handlers, **_: handlers)"))
+
+    def test_main_guards_are_not_entered(self):
+        self.assertNotIn("error", Operator("import kopf\n@kopf.on.event('kex')\ndef fn(**_): pass\nif __name__ == '__main__': kopf.run()").registration)
+
+    def test_the_configuration_is_the_environment(self):
+        op = Operator("import kopf, os\n@kopf.on.event('kex', id=os.environ['MY_ID'])\ndef fn(**_): pass", MY_ID="x")
+        self.assertEqual(op.handlers[0]["id"], "x")
+
+    def test_private_modules_of_the_reference_are_there(self):
+        op = Operator("import kopf\nfrom kopf._core.actions import execution\nfrom kopf._cogs.structs.diffs import diff\n@kopf.on.create('kex')\n"
+                      "def fn(**_): return [execution.handler_var.get().id, diff({'a': 1}, {'a': 2})]")
+        self.assertEqual(op.run(0, BODY)["result"], ["fn", [["change", ["a"], 1, 2]]])
+
+    def test_all_public_names_of_the_reference_are_there(self):
+        import kopf
+        names = Path(__file__).with_name("names.txt").read_text().split()
+        self.assertEqual([name for name in names if not hasattr(kopf, name)], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

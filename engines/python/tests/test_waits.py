@@ -1,0 +1,159 @@
+"""Async functions, waits, daemons, sub-handlers, requests: the steps of tasks."""
+
+import unittest
+
+from host import BODY, Operator
+
+
+def operator(body, decorator="kopf.on.create('kex')", word="async def", args="name, logger, **kwargs"):
+    lines = "\n".join("  " + line for line in body.splitlines())
+    return Operator(f"import kopf, asyncio, time\n@{decorator}\n{word} fn({args}):\n{lines}\n")
+
+
+class Asyncio(unittest.TestCase):
+    def result(self, body):
+        step = operator(body).run(0, BODY)
+        self.assertNotIn("error", step, step.get("error", {}).get("stack"))
+        return step["result"]
+
+    def test_gather_task_groups_timeouts_queues_events(self):
+        self.assertEqual(self.result("a, b = await asyncio.gather(asyncio.sleep(0.01, 'a'), asyncio.sleep(0.02, 'b'))\nreturn a + b"), "ab")
+        self.assertEqual(self.result(
+            "async with asyncio.TaskGroup() as g:\n  t = g.create_task(asyncio.sleep(0.01, 1))\nreturn t.result()"), 1)
+        self.assertEqual(self.result("try:\n  async with asyncio.timeout(0.01): await asyncio.sleep(9)\nexcept TimeoutError: return 'late'"), "late")
+        self.assertEqual(self.result("q = asyncio.Queue()\nasyncio.get_running_loop().call_later(0.01, q.put_nowait, 7)\nreturn await q.get()"), 7)
+        self.assertEqual(self.result("e = asyncio.Event()\nasyncio.get_running_loop().call_soon(e.set)\nreturn await e.wait()"), True)
+        self.assertEqual(self.result("return await asyncio.to_thread(lambda: 5)"), 5)
+
+    def test_a_wait_is_a_step(self):
+        op = operator("await asyncio.sleep(30)\nreturn name")
+        step = op.start(0, BODY)
+        self.assertEqual((step["step"], round(step["seconds"])), ("wait", 30))
+        self.assertNotIn("stoppable", step)
+
+    def test_a_wait_for_nothing_has_no_limit(self):
+        self.assertEqual(operator("await asyncio.Event().wait()").start(0, BODY), {"step": "wait"})
+
+    def test_code_that_never_waits_gives_the_host_a_turn(self):
+        self.assertEqual(operator("while True: await asyncio.sleep(0)").start(0, BODY), {"step": "wait", "seconds": 0})
+
+    def test_cancellation(self):
+        op = operator("try: await asyncio.sleep(30)\nfinally: await asyncio.sleep(0.001); logger.info('clean')")
+        op.start(0, BODY)
+        step = op.resume(cancelled=True)
+        while step["step"] == "wait":
+            step = op.resume(cancelled=True)
+        self.assertEqual(step["error"]["type"], "CancelledError")
+        self.assertEqual(op.host.logs[-1][2], "clean")
+
+    def test_who_ignores_the_cancellation_is_warned_of(self):
+        op = operator("while True:\n  try: await asyncio.sleep(30)\n  except asyncio.CancelledError: pass")
+        op.start(0, BODY)
+        for _ in range(3):
+            self.assertEqual(op.resume(cancelled=True)["step"], "wait")
+        self.assertEqual([text for _, level, text in op.host.logs if level == 30 and "goes on" in text].__len__(), 1)
+
+    def test_sync_functions_run_loops_of_their_own(self):
+        op = operator("return asyncio.run(asyncio.sleep(0.01, 3))", word="def")
+        self.assertEqual(op.start(0, BODY)["result"], 3)
+        op = operator("asyncio.run(kopf.execute(fns={'a': print}))", word="def")
+        self.assertIn("make the handler `async def`", op.start(0, BODY)["error"]["message"])
+        op = operator("asyncio.run(asyncio.Event().wait())", word="def")
+        self.assertIn("cannot happen", op.start(0, BODY)["error"]["message"])
+
+
+class Daemons(unittest.TestCase):
+    def test_async_daemons_wait_for_their_end(self):
+        op = operator("while not stopped:\n  await stopped.wait(10)\nreturn", "kopf.daemon('kex')", args="stopped, logger, **_")
+        step = op.start(0, BODY)
+        self.assertTrue(step["stoppable"])
+        self.assertEqual(round(step["seconds"]), 10)
+        op.host.reasons = 0b10000
+        self.assertEqual(op.resume(stopped=["operator_exiting"]), {"step": "done"})
+
+    def test_reasons(self):
+        op = operator("logger.info(stopped.reason.name)\nassert stopped and stopped.is_set() and stopped.reason in kopf.DaemonStoppingReason(24)\n",
+                      "kopf.daemon('kex')", args="stopped, logger, **_")
+        op.host.reasons = 0b10000
+        self.assertEqual(op.start(0, BODY), {"step": "done"})
+        self.assertEqual(op.host.logs[-1][2], "OPERATOR_EXITING")
+
+    def test_sync_daemons_block(self):
+        op = operator("n = 0\nwhile not stopped.wait(0.01): n += 1\nlogger.info(f'{n}')", "kopf.daemon('kex')", "def", "stopped, logger, **_")
+        looks = iter([0] * 5)
+        op.host.reasons = lambda: next(looks, 4)
+        self.assertEqual(op.start(0, BODY), {"step": "done"})
+
+    def test_daemons_see_the_newest_body(self):
+        op = operator("logger.info(spec['field'])\nawait asyncio.sleep(0.001)\nlogger.info(spec['field'])", "kopf.daemon('kex')", args="spec, logger, **_")
+        op.start(0, BODY)
+        op.host.segments[7] = {"spec": {"field": "two"}}
+        while op.resume()["step"] == "wait":
+            pass
+        self.assertEqual([text for _, level, text in op.host.logs if level == 20], ["one", "two"])
+
+
+class Children(unittest.TestCase):
+    SCRIPT = ("@kopf.subhandler(id='a', retries=2, when=lambda name, **_: name == 'obj1')\ndef a(param, **_): return 'A'\n"
+              "kopf.register(lambda **_: 'B', id='b')\n")
+
+    def children(self, op, step):
+        self.assertEqual([(c["kind"], c["id"]) for c in step["children"]], [("sub", "a"), ("sub", "b")])
+        return [op.start(n, BODY, task=100 + n, parent=op.number, kind="sub", id=f"fn/{'ab'[n]}")["result"] for n in (0, 1)]
+
+    def test_declared_children_run_after_the_handler(self):
+        for word in ("def", "async def"):
+            op = operator(self.SCRIPT + "return 1", word=word)
+            step = op.start(0, BODY)
+            self.assertEqual((step["step"], step["result"]), ("done", 1))
+            self.assertEqual(self.children(op, step), ["A", "B"])
+            op.exchange.release(op.number)
+
+    def test_execute_runs_them_at_once(self):
+        op = operator(self.SCRIPT + "await kopf.execute(lifecycle=kopf.lifecycles.all_at_once)\nreturn 2")
+        step = op.start(0, BODY)
+        self.assertEqual((step["step"], step["lifecycle"]), ("execute", "all_at_once"))
+        self.assertEqual(self.children(op, step), ["A", "B"])
+        self.assertEqual(op.resume(), {"step": "done", "result": 2})
+
+    def test_unfinished_children_end_the_handler(self):
+        op = operator("async def x(**_): pass\nawait kopf.execute(fns={'a': x})")
+        op.start(0, BODY)
+        self.assertEqual(op.resume(pending=True)["error"]["kind"], "children")
+
+    def test_only_changes_have_children(self):
+        op = operator("kopf.register(print, id='x')", "kopf.on.event('kex')")
+        self.assertIn("only supported for resource-changing", op.start(0, BODY)["error"]["message"])
+
+
+class Requests(unittest.TestCase):
+    def test_requests_are_steps(self):
+        op = operator("pod = await kopf.api('v1', 'pods').get('x')\nreturn pod['kind']")
+        self.assertEqual(op.start(0, BODY), {"step": "call", "call": {
+            "target": "kubernetes", "method": "GET", "path": "/api/v1/namespaces/ns1/pods/x"}})
+        self.assertEqual(op.resume(response={"status": 200, "body": {"kind": "Pod"}})["result"], "Pod")
+
+    def test_refusals_are_exceptions(self):
+        op = operator("await kopf.fetch('https://example.com', json={'a': 1}, timeout=3)")
+        self.assertEqual(op.start(0, BODY)["call"], {
+            "target": "http", "method": "POST", "path": "https://example.com", "headers": {"Content-Type": ["application/json"]},
+            "body": '{"a":1}', "timeout": 3})
+        error = op.resume(error={"type": "NotGranted", "kind": "permanent", "message": "grant it with --allow-host example.com"})["error"]
+        self.assertEqual((error["kind"], error["message"]), ("permanent", "grant it with --allow-host example.com"))
+        op = operator("await kopf.api('apps/v1', 'deployments', namespace=None).delete('x')")
+        op.start(0, BODY)
+        error = op.resume(response={"status": 409, "body": {"message": "busy"}})["error"]
+        self.assertEqual((error["kind"], error["type"], error["message"]), ("arbitrary", "APIError", "busy"))
+
+    def test_gathered_requests_are_made_one_after_another(self):
+        op = operator("a, b = await asyncio.gather(kopf.fetch('https://a'), kopf.fetch('https://b'))\nreturn a.text + b.text")
+        self.assertEqual(op.start(0, BODY)["call"]["path"], "https://a")
+        self.assertEqual(op.resume(response={"status": 200, "body": "A"})["call"]["path"], "https://b")
+        self.assertEqual(op.resume(response={"status": 200, "body": "B"})["result"], "AB")
+
+    def test_sync_functions_are_told_what_to_do(self):
+        self.assertIn("async def", operator("kopf.api('v1', 'pods').get('x')", word="def").start(0, BODY)["error"]["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
