@@ -182,7 +182,7 @@ class Results(unittest.TestCase):
         self.assertEqual(self.step("patch.status['x'] = 1; raise ValueError()")["patch"], {"status": {"x": 1}})
 
     def test_what_json_cannot_hold_is_an_error(self):
-        self.assertIn("returns object", self.step("return object()")["error"]["message"])
+        self.assertIn("returns what JSON cannot hold: object is no", self.step("return object()")["error"]["message"])
         self.assertIn("float", self.step("return float('nan')")["error"]["message"])
         self.assertIn("the patch of handler 'fn'", self.step("patch.status['x'] = object()")["error"]["message"])
 

@@ -24,7 +24,12 @@ def _plain(value):
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
-loads = json.loads
+_decoder = json.JSONDecoder()
+
+
+def loads(text):
+    """Return the value of a JSON text in UTF-8."""
+    return _decoder.decode(str(text, "utf-8", "replace"))
 
 
 def dumps(value):

@@ -67,9 +67,10 @@ def _answered(task, advance):
         step = advance()
     finally:
         _context.task_var.reset(token)
+    text = task.encoded(step)
     if step["step"] == "done" and not task.leaves():
         _tasks.tasks.pop(task.number, None)
-    return _codec.dumps(step)
+    return text
 
 
 def cancel(task):

@@ -7,6 +7,7 @@ from kopf import _codec, _errors, _host, _indices, _registry
 from kopf._context import handler_var, task_var
 from kopf._kwargs import Arguments
 from kopf._loop import Loop
+from kopf._patches import Patch
 
 tasks = {}  # by their numbers: those that are not over
 
@@ -139,12 +140,27 @@ class Task:
             return {}
         if self.kind == "login":
             return {"result": _login(result)}
+        return {"result": result}
+
+    def encoded(self, step):
+        """Return a step as JSON. If JSON cannot hold it, that is the error of the handler."""
         try:
-            return {"result": _codec.copied(result)}
+            return _codec.dumps(step)
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(
-                f"Handler {self.header['id']!r} returns {type(result).__name__} ({_errors.text(error)}). The result is "
-                "stored in the status of the object: return numbers, texts, lists, dicts, or None.") from None
+            return _codec.dumps(self._unwritable(step, error))
+
+    def _unwritable(self, step, error):
+        step = {key: value for key, value in step.items() if key not in ("result", "children", "keyed")}
+        try:
+            _codec.dumps(step.get("patch"))
+            message = (f"Handler {self.header['id']!r} returns what JSON cannot hold: {_errors.text(error)}. The result is stored by the "
+                       "host: return numbers, texts, lists, dicts, or None.")
+        except (TypeError, ValueError, RecursionError) as broken:
+            step = {"step": "done"}
+            message = (f"the patch of handler {self.header['id']!r} cannot be sent: {_errors.text(broken)}. A patch has numbers, texts, "
+                       "lists, dicts, and None for what is removed.")
+        self.offered, self.arguments.patch = [], self.arguments.patch if "patch" in step else Patch()
+        return {**step, "error": _errors.failure(TypeError(message))}
 
     def _failed(self, error):
         if isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit)):
@@ -155,7 +171,7 @@ class Task:
             error = broken
         try:
             step = self._kept()
-        except (TypeError, ValueError, RecursionError) as broken:
+        except Exception as broken:  # settings that cannot be sent
             step, error = {"step": "done"}, broken
         return {**step, "error": _errors.failure(error)}
 
@@ -163,7 +179,7 @@ class Task:
         """Return the fields of the last step that hold after errors, too."""
         step, arguments = {"step": "done"}, self.arguments
         if arguments.patch:
-            step["patch"] = self._changes(dict(arguments.patch))
+            step["patch"] = dict(arguments.patch)
             step["transforms"] = len(arguments.patch.fns)
         if arguments.warnings:
             step["warnings"] = [str(text) for text in arguments.warnings]
@@ -171,13 +187,6 @@ class Task:
         if settings is not None and self.kind == "startup":
             step["settings"] = settings._changes()
         return step
-
-    def _changes(self, patch):
-        try:
-            return _codec.copied(patch)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"the patch of handler {self.header['id']!r} cannot be sent: {_errors.text(error)}. "
-                            "A patch has numbers, texts, lists, dicts, and None for what is removed.") from None
 
     def leaves(self):
         """Tell whether the task is needed after its last step."""
