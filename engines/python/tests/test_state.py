@@ -66,6 +66,11 @@ class State(unittest.TestCase):
                     "controller": True, "blockOwnerDeletion": True, "apiVersion": "kopf.dev/v1", "kind": "KopfExample", "name": "obj1", "uid": "uid1"}]}})
 
 
+    def test_parts_of_children_may_be_null(self):
+        op = operator("pod = {'kind': 'Pod', 'metadata': {'labels': None}}\nkopf.label(pod, {'x': 'y'})\nreturn pod['metadata']")
+        self.assertEqual(op.run(0, BODY)["result"], {"labels": {"x": "y"}})
+
+
 class Activities(unittest.TestCase):
     VALUES = {"posting.level": 20, "networking.error_backoffs": [1], "persistence.progress_storage": {"type": "smart"}}
 

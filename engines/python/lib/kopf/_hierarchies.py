@@ -146,6 +146,13 @@ def _meta(obj):
     raise TypeError(f"K8s object class is not supported: {type(obj)}")
 
 
+def _within(mapping, key, empty):
+    """Return a part of a dict. A part that is absent or null becomes an empty one."""
+    if mapping.get(key) is None:
+        mapping[key] = empty
+    return mapping[key]
+
+
 class _DictMeta:
     """The metadata of a dict."""
 
@@ -153,16 +160,16 @@ class _DictMeta:
         self._obj = obj
 
     def _ensured(self):
-        return self._obj.setdefault("metadata", {})
+        return _within(self._obj, "metadata", {})
 
     def owners(self):
-        return self._ensured().setdefault("ownerReferences", [])
+        return _within(self._ensured(), "ownerReferences", [])
 
     def own(self, reference):
         self.owners().append(reference)
 
     def labels(self):
-        return self._ensured().setdefault("labels", {})
+        return _within(self._ensured(), "labels", {})
 
     def is_named(self):
         return bool(set(self._obj.get("metadata") or ()) & {"name", "generateName"})
