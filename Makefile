@@ -39,8 +39,9 @@ kopf: # without C, so that the process that compiles modules is confined: see do
 build: kopf ## Build the host: bin/kopf
 
 .PHONY: engines
-engines: ## Build the engines that run scripts: bin/engines (a minute at the first time)
+engines: ## Build the engines that run scripts: bin/engines (some minutes at the first time)
 	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
+	@scripts/python-engine.sh $(ENGINES)/python.wasm
 	@mkdir -p $(ENGINES) && cp guest-sdks/javascript/kopf.d.ts $(ENGINES)/kopf.d.ts
 
 .PHONY: typescript

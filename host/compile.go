@@ -30,6 +30,9 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if m.prepared, err = source.Prepare(limits); err != nil {
 		return m.refuse(err)
 	}
+	if m.options.Compiling != nil {
+		m.options.Compiling(len(m.prepared.Canonical))
+	}
 	machineCode, err := m.translate(ctx, dir, compiler.Job{
 		Original: m.prepared.Canonical, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
 		Time: m.options.CompileTime, Memory: m.options.CompileMemory,

@@ -112,6 +112,10 @@ type Options struct {
 	// most once per second, from any goroutine. Nil: the host writes a line to Stderr.
 	Dropped func(lines int64)
 
+	// Compiling is called before Load compiles a module that is not in the cache, with the
+	// size of the module in bytes. Nil: nothing is called.
+	Compiling func(size int)
+
 	// Held bounds the memory that an operator uses in the host for its handlers. Package
 	// operator enforces it, not this package.
 	Held HeldLimits

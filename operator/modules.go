@@ -143,6 +143,7 @@ func (s Source) read(ctx context.Context, name string, o host.Options) (*opened,
 	src := &opened{label: label, wasm: data, options: o}
 	if s.log != nil {
 		recordOutput(*s.log, label, &src.options)
+		announceCompiling(*s.log, label, &src.options)
 	}
 	if manifests.Is(name) && !isModule(data) {
 		src.text = sha256.Sum256(data)

@@ -14,6 +14,9 @@ import (
 // outputLogger is the name of the logger for the standard streams of guests.
 const outputLogger = "kopf.guest"
 
+// compilingLogger is the name of the logger for the compilation of modules.
+const compilingLogger = "kopf.modules"
+
 // recordOutput logs each line that a module writes to its standard streams, and the number
 // of dropped lines. Streams that the options redirect are not logged.
 func recordOutput(log zerolog.Logger, module string, o *host.Options) {
@@ -28,6 +31,27 @@ func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 			log.Warn().Int64("lines", lines).Msg(fmt.Sprintf("%d lines dropped of %s: its operator writes more than LogLimit.", lines, module))
 		}
 	}
+}
+
+// LongCompilation is the size from which on compiling a module takes seconds, in bytes. A user
+// who waits is informed. Only engines of scripts have such a size, usually.
+const LongCompilation = 8 << 20
+
+// announceCompiling logs the compilation of a large module.
+func announceCompiling(log zerolog.Logger, module string, o *host.Options) {
+	if o.Compiling != nil {
+		return
+	}
+	o.Compiling = func(size int) {
+		if size >= LongCompilation {
+			log.Info().Str(loggers.Field, compilingLogger).Str("module", module).Int("size", size).Msg(CompilingText(module))
+		}
+	}
+}
+
+// CompilingText is the message about the compilation of a large module.
+func CompilingText(module string) string {
+	return fmt.Sprintf("Compiling %s, or its engine, once on this machine. It takes some seconds.", module)
 }
 
 // recorder logs each line. A line arrives in one write.

@@ -20,7 +20,7 @@ func newAnnotateCmd(stderr io.Writer) *cobra.Command {
 	var output string
 	var dynamic bool
 	cmd := &cobra.Command{
-		Use:   "annotate OPERATOR.wasm|OPERATOR.js",
+		Use:   "annotate OPERATOR.wasm|OPERATOR.js|OPERATOR.py",
 		Short: "Embed the registration and annotations into a module",
 		Long: `Annotate loads a module, and embeds its registration and its imports into a custom section,
 with annotations for the manifest. So users can read its rights before it runs, and a host
@@ -49,7 +49,7 @@ A script becomes one module with its engine.`,
 				return err
 			}
 			wasm, err = host.Declare(cmd.Context(), filepath.Base(args[0]), wasm,
-				host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr}, dynamic, extra)
+				guestOptions(args[0], config, stderr), dynamic, extra)
 			if err != nil {
 				return err
 			}

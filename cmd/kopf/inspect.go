@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -27,7 +27,7 @@ func newInspectCmd(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "inspect OPERATOR.wasm|OPERATOR.js|oci://REFERENCE",
+		Use:   "inspect OPERATOR.wasm|OPERATOR.js|OPERATOR.py|oci://REFERENCE",
 		Short: "Show what a module registers",
 		Long: `Inspect loads a module, asks it for its registration as kopf run does, and shows the
 handlers with their options, and the imports of the module. It needs no cluster.
@@ -59,7 +59,7 @@ For an artifact, it shows the data of the registry, and runs no code.`,
 }
 
 func (o *runOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
-	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, host.Options{Config: config, HostName: "kopf " + version(), Stdout: os.Stderr, Stderr: os.Stderr})
+	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, guestOptions(path, config, stderr))
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,19 @@ func (o *runOptions) inspect(ctx context.Context, path string, config map[string
 		return printJSON(stdout, module.Registration())
 	}
 	return show(module, path, o.engine, stdout)
+}
+
+// guestOptions are the options of a module that is loaded to be looked at. Everything that it
+// prints goes to the standard error.
+func guestOptions(name string, config map[string]string, stderr io.Writer) host.Options {
+	return host.Options{
+		Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr,
+		Compiling: func(size int) {
+			if size >= operator.LongCompilation {
+				fmt.Fprintln(stderr, operator.CompilingText(filepath.Base(name)))
+			}
+		},
+	}
 }
 
 // printJSON prints indented JSON.

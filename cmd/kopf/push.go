@@ -18,7 +18,7 @@ func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
 	var annotations, attach []string
 	cmd := &cobra.Command{
-		Use:   "push OPERATOR.wasm|OPERATOR.js oci://REGISTRY/REPOSITORY:TAG",
+		Use:   "push OPERATOR.wasm|OPERATOR.js|OPERATOR.py oci://REGISTRY/REPOSITORY:TAG",
 		Short: "Put a module into a registry",
 		Long: `Push packs a module as an OCI artifact, puts it into a registry, and prints the
 reference with the digest. It loads the module, which must register what it declares. If the
@@ -77,7 +77,7 @@ func (o *runOptions) declared(name string, config map[string]string, stderr io.W
 		if err != nil {
 			return nil, nil, err
 		}
-		module, d, err := host.Declared(ctx, found.Name, module, host.Options{Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr})
+		module, d, err := host.Declared(ctx, found.Name, module, guestOptions(found.Name, config, stderr))
 		if err != nil {
 			return nil, nil, err
 		}

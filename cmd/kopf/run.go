@@ -58,11 +58,11 @@ type runOptions struct {
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run OPERATOR.wasm|OPERATOR.js|oci://REFERENCE...",
+		Use:   "run OPERATOR.wasm|OPERATOR.js|OPERATOR.py|oci://REFERENCE...",
 		Short: "Run an operator until it is stopped",
 		Long: `Run loads one or more modules as one operator: files, or artifacts of registries. It serves
 the cluster of the current context of kubeconfig, or the cluster it runs in. An engine, which
-is a module too, runs scripts in JavaScript: see --engine.
+is a module too, runs scripts in JavaScript or Python: see --engine.
 
 The first SIGINT or SIGTERM stops the operator gracefully, the second one by force. Every
 flag also has an environment variable: KOPF_RUN_LOG_FORMAT sets --log-format.
@@ -72,6 +72,7 @@ breakpoints: see "kopf.Main" and "run_natively" of the SDKs.`,
 		Example: `  kopf run operator.wasm -n default
   kopf run operator.wasm -A --verbose --config greeting=hello
   kopf run operator.js -n default
+  kopf run operator.py -n default
   kopf run oci://ghcr.io/me/operator:v1 -n default -k cosign.pub`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
@@ -126,7 +127,7 @@ func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 
 // addEngineFlag adds the flag for scripts.
 func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm in the directory of this program, or in kopf in the user's data directory)")
+	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm or engines/python.wasm in the directory of this program, or in kopf in the user's data directory)")
 }
 
 // run starts the operator and waits for its end.

@@ -22,7 +22,7 @@ const (
 )
 
 // engines maps the file extension of a script to the name of its engine.
-var engines = map[string]string{".js": "javascript", ".mjs": "javascript"}
+var engines = map[string]string{".js": "javascript", ".mjs": "javascript", ".py": "python"}
 
 // hints say what to do with source code that no engine can run.
 var hints = map[string]string{
@@ -30,7 +30,6 @@ var hints = map[string]string{
 	".go": "it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o operator.wasm .",
 	".rs": "it is source code, build it first: cargo build --release --target wasm32-unknown-unknown",
 	".c":  "it is source code, build it first: see docs/languages.md",
-	".py": "operators in Python are run by the reference; here it takes another language: see docs/languages.md",
 }
 
 // ErrNoEngine says that no engine for the script was found.
@@ -64,7 +63,7 @@ func Engine(script, given string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w: name it with --engine, or put it to %s", filepath.Base(script), ErrNoEngine, strings.Join(places, " or "))
+	return "", fmt.Errorf("%s: %w: build it by `make engines` in the sources of kopf and put it to %s, or name a file or an artifact by --engine", filepath.Base(script), ErrNoEngine, strings.Join(places, " or "))
 }
 
 // places returns the possible paths of an engine, in order of preference.

@@ -48,6 +48,9 @@ func TestEngineIsFound(t *testing.T) {
 	if got, err := Engine("op.mjs", ""); err != nil || got != want {
 		t.Errorf("in the folder of data: %q, %v", got, err)
 	}
+	if got, err := Engine("op.py", ""); !errors.Is(err, ErrNoEngine) || !strings.Contains(err.Error(), filepath.Join(data, "kopf", "engines", "python.wasm")) {
+		t.Errorf("the engine of another language: %q, %v", got, err)
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +62,7 @@ func TestEngineIsFound(t *testing.T) {
 
 // Languages without an engine say what to do, whatever engine is given.
 func TestLanguagesWithoutEngine(t *testing.T) {
-	for name, want := range map[string]string{"op.ts": "esbuild", "op.py": "Python"} {
+	for name, want := range map[string]string{"op.ts": "esbuild", "op.rs": "cargo"} {
 		if got, err := Engine(name, "given.wasm"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
