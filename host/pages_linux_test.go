@@ -73,7 +73,8 @@ func TestFirstTouches(t *testing.T) {
 		{"large", 0, []int{16 * mib}, 16*mib - linear.LazyRest},
 		{"grown", 0, []int{mib, 2 * mib, 9 * mib}, 9*mib - linear.LazyRest},
 		{"small image", 4 * mib, []int{4 * mib}, 0},
-		{"large image", 16 * mib, []int{16 * mib}, 16*mib - linear.LazyImage},
+		{"image of a script", 20 * mib, []int{20 * mib}, 0},
+		{"large image", 32 * mib, []int{32 * mib}, 32*mib - linear.LazyImage},
 		{"small image, grown a little", 4 * mib, []int{5 * mib}, 0},
 		{"image, grown", 4 * mib, []int{5 * mib, 8 * mib}, 4*mib - linear.LazyRest},
 	} {
