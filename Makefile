@@ -57,7 +57,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-tinygo guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
+guests: guest-go guest-tinygo guest-python guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -77,6 +77,10 @@ guest-extism:
 
 .PHONY: guest-javascript
 guest-javascript: engines
+
+.PHONY: guest-python
+guest-python: engines # the interpreter that recorded the cases, behind its loader
+	@mkdir -p $(GUESTS) && cat test/conformance/guests/python/loader.py test/conformance/recorder/interp.py >$(GUESTS)/conformance-python.py
 
 .PHONY: guest-minimal
 guest-minimal:
@@ -148,7 +152,7 @@ vectors: ## Check the recorded pure functions; VECTORS=dir: those of another fol
 # ALL=1: also those of this folder that finished.txt does not list. JOBS=n: so many at once.
 # OPERATOR_CMD='PROGRAM {args}': another operator, such as the reference.
 # Guests that cannot do everything declare what they can in cases.txt next to their source.
-guest_module = $(or $(wildcard test/conformance/guests/$(GUEST)/main.js),$(GUESTS)/conformance-$(GUEST).wasm)
+guest_module = $(or $(wildcard test/conformance/guests/$(GUEST)/main.js),$(GUESTS)/conformance-$(GUEST).$(if $(filter python,$(GUEST)),py,wasm))
 guest_subset = $(wildcard test/conformance/guests/$(GUEST)/cases.txt)
 guest_differences = test/conformance/differences.yaml $(wildcard test/conformance/guests/$(GUEST)/differences.yaml)
 conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
@@ -158,7 +162,7 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 	$(if $(CLI_CMD),--cli-cmd '$(CLI_CMD)') $(if $(DUMP),--dump '$(DUMP)') $(if $(KEEP),--keep) $(if $(VERBOSE),-v)
 
 .PHONY: conformance
-conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|tinygo|rust|javascript|extism
+conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|tinygo|rust|javascript|python|extism
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
 .PHONY: faults

@@ -16,7 +16,9 @@ source=engines/python
 # The engine depends on what CPython's objects depend on, and on its own sources.
 sources() {
 	{
-		find "$source" -type f ! -path '*/__pycache__/*' -print
+		find "$source/lib" -type f ! -path "*/__pycache__/*" -print
+		echo $source/engine.c
+		echo $source/freeze.py
 		echo scripts/cpython.sh
 		echo scripts/debian-source.sh
 		echo scripts/python-engine.sh
