@@ -1,0 +1,170 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
+
+// pythonAttacks is a script that attacks its host, as the object says.
+const pythonAttacks = `
+import kopf, sys
+
+def recursion(): return recursion()
+
+def nested_repr():
+    a = []
+    for _ in range(100_000): a = [a]
+    return len(repr(a))
+
+def deep_expression():
+    return eval('-' * 200_000 + '1')
+
+def bytes_bomb():
+    kept = []
+    while True: kept.append(bytearray(10_000_000))
+
+def int_bomb():
+    return 1 << (1 << 40)
+
+def forever():
+    while True: pass
+
+def regex():
+    import re
+    return re.match(r'(a+)+$', 'a' * 64 + 'b')
+
+def generator():
+    def endless():
+        while True: yield 1
+    return sum(endless())
+
+def flood():
+    for _ in range(200_000): print('x' * 100)
+
+def exits(): sys.exit(3)
+
+def kills():
+    import os
+    os.abort()
+
+def files(): return open('/etc/passwd').read()
+
+def process():
+    import subprocess
+    return subprocess.run(['ls'])
+
+def thread():
+    import threading
+    threading.Thread(target=print).start()
+
+def unpickles():
+    import pickle
+    return pickle.loads(b"cos\nsystem\n(S'ls'\ntR.")
+
+def frames():
+    while sys._getframe(): sys._getframe().f_globals.clear()
+
+class Undead:
+    def __del__(self):
+        global undead
+        undead = self
+        raise RuntimeError('again')
+
+def finalizer():
+    for _ in range(1000): Undead()
+    return 'harmless'
+
+@kopf.on.create('kopfexamples')
+def fn(spec, **_):
+    return globals()[spec['attack']]() if spec.get('attack') else 'fine'
+`
+
+// pythonEngine reads the engine of scripts in Python.
+func pythonEngine(t *testing.T) []byte {
+	t.Helper()
+	engine, err := os.ReadFile("../bin/engines/python.wasm")
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skip("SKIPPED: no engine of Python: `make engines` builds it, or says what is missing")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+// A script in Python harms its own call only: the next call works, whatever the one before did.
+func TestPythonAttacks(t *testing.T) {
+	t.Parallel()
+	m := loaded(t, "attacks.py", pythonEngine(t), Options{
+		ComputeLimit: 4 * time.Second, MaxMemory: 96 << 20, MaxIdle: 1,
+		Config: map[string]string{"KOPF_SCRIPT": pythonAttacks, "KOPF_SCRIPT_NAME": "attacks.py"},
+	})
+	inv := &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Namespace: "ns1"}
+	for _, test := range []struct{ attack, want string }{
+		{"recursion", "recursion"},
+		{"nested_repr", "recursion"},
+		{"deep_expression", ""},
+		{"bytes_bomb", "Memory"},
+		{"int_bomb", ""},
+		{"forever", "computed too long"},
+		{"regex", "computed too long"},
+		{"generator", "computed too long"},
+		{"flood", ""},
+		{"exits", ""},
+		{"kills", ""},
+		{"files", "/etc/passwd"},
+		{"process", ""},
+		{"thread", "thread"},
+		{"unpickles", ""},
+		{"finalizer", "harmless"},
+		{"frames", ""}, // the last one: it breaks the script in this instance
+	} {
+		t.Run(test.attack, func(t *testing.T) {
+			outcome := attacked(t, m, inv, test.attack)
+			if !strings.Contains(strings.ToLower(outcome), strings.ToLower(test.want)) {
+				t.Errorf("outcome %q, want %q", outcome, test.want)
+			}
+			if got := attacked(t, m, inv, ""); got != `"fine"` {
+				t.Errorf("the next call: %s", got)
+			}
+		})
+	}
+}
+
+// attacked is the result of a call, or its error.
+func attacked(t *testing.T, m *Module, inv *abi.Invocation, attack string) string {
+	t.Helper()
+	body := fmt.Appendf(nil, `{"metadata":{"name":"obj1","namespace":"ns1","uid":"u"},"spec":{"attack":%q}}`, attack)
+	task, step, err := m.Start(t.Context(), inv, body, &testEnv{})
+	if err != nil {
+		return err.Error()
+	}
+	defer task.Release(t.Context())
+	if step.Error != nil {
+		return step.Error.Type + ": " + step.Error.Message
+	}
+	return string(step.Result)
+}
+
+// A script that cannot be compiled is refused with Python's own message and the line.
+func TestPythonSyntaxErrors(t *testing.T) {
+	t.Parallel()
+	engine := pythonEngine(t)
+	for script, want := range map[string]string{
+		"import kopf\ndef f(:\n":                "op.py:2: SyntaxError: invalid syntax",
+		"import kopf\n\nimport nothing_like_it": "op.py:3: ModuleNotFoundError: No module named 'nothing_like_it'",
+		"raise SystemExit(3)":                   "SystemExit",
+	} {
+		_, err := Load(t.Context(), "op.py", engine, withCache(t, Options{Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.py"}}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", script, err, want)
+		}
+	}
+}
