@@ -252,8 +252,8 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 		return err
 	}
 	w.answer, w.memory, w.result = data, nil, nil // the result refers to the memory
-	confirmed := false
-	if w.latest, confirmed = patches.Confirmed(w.merged, data); confirmed {
+	latest, confirmed := patches.Confirmed(w.merged, data)
+	if w.latest = latest; confirmed {
 		return nil
 	}
 	w.result, err = dicts.DecodeParts(data, w.concerned)
