@@ -104,8 +104,8 @@ func (a *Access) check(r *http.Request) error {
 		return denial{http.StatusUnauthorized, errNoToken}
 	}
 	q := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
-	if err, known := a.recall(q); known {
-		return err
+	if known, ok := a.recall(q); ok {
+		return known.err
 	}
 	if !a.limit.Allow() {
 		return denial{http.StatusTooManyRequests, errors.New("too many requests; try again later")}
@@ -119,11 +119,12 @@ func (a *Access) check(r *http.Request) error {
 	return err
 }
 
-func (a *Access) recall(q question) (err error, known bool) { //nolint:revive,staticcheck // the error is the value
+// recall returns a decision that is still valid.
+func (a *Access) recall(q question) (decision, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d, ok := a.decisions[q]
-	return d.err, ok && time.Now().Before(d.until)
+	return d, ok && time.Now().Before(d.until)
 }
 
 func (a *Access) remember(q question, err error) {

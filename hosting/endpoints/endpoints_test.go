@@ -77,7 +77,7 @@ func newSource() *source {
 }
 
 // ask makes a request to a handler, and returns the answer with its text.
-func ask(t *testing.T, h http.Handler, method, path string, header ...string) (*http.Response, string) {
+func ask(t *testing.T, h http.Handler, method, path string, header ...string) (answer, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8080"+path, nil)
 	for i := 0; i < len(header); i += 2 {
@@ -88,7 +88,13 @@ func ask(t *testing.T, h http.Handler, method, path string, header ...string) (*
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result(), w.Body.String()
+	return answer{w.Code, w.Header()}, w.Body.String()
+}
+
+// answer is an answer without its body.
+type answer struct {
+	StatusCode int
+	Header     http.Header
 }
 
 // TestPageEscapes: no text of a guest becomes an element or an attribute of the page.
