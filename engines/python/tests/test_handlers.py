@@ -109,6 +109,11 @@ class Arguments(unittest.TestCase):
                             "def f(x, name, **_): return x + name\nkopf.on.create('kex')(functools.partial(f, 'x-'))")
         self.assertEqual([operator.run(n, BODY)["result"] for n in (0, 1)], ["obj1", "x-obj1"])
 
+    def test_results_of_each_kind_are_kept(self):
+        for decorator in ("on.create('kex')", "on.event('kex')", "daemon('kex')", "timer('kex', interval=1)"):
+            operator = Operator(f"import kopf\n@kopf.{decorator}\nasync def fn(**_): return {{'a': 1}}")
+            self.assertEqual(operator.run(0, BODY)["result"], {"a": 1}, decorator)
+
     def test_admission(self):
         operator = Operator(
             "import kopf\n@kopf.on.mutate('kex')\ndef fn(operation, dryrun, userinfo, headers, warnings, patch, old, new, subresource, **_):\n"

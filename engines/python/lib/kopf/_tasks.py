@@ -136,7 +136,7 @@ class Task:
         return step
 
     def _result(self, result):
-        if result is None or self.kind in ("daemon", "event", "validate", "mutate", "startup", "cleanup"):
+        if result is None or self.kind in ("validate", "mutate", "startup", "cleanup"):
             return {}
         if self.kind == "login":
             return {"result": _login(result)}
