@@ -10,6 +10,7 @@
 # It takes about three minutes of processor time, once: the folder is kept by the hash of the
 # scripts that make it. Without the tools it says what is missing, and fails with the code 3.
 set -eu
+unset MAKEFLAGS MFLAGS # the caller shares no job server with us
 cd "$(dirname "$0")/.."
 python_digest=2411c74bda5bbcfcddaf4531f66d1adc73f247f529aee981b029513aefdbf849
 zlib_digest=71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1

@@ -6,6 +6,7 @@
 # library too. As root on Debian it installs the latter. Otherwise it says what is
 # missing, and succeeds without a module: except in CI, where that is a failure.
 set -eu
+unset MAKEFLAGS MFLAGS # the caller shares no job server with us
 if [ $# -ne 2 ] && [ $# -ne 3 ]; then
 	echo "usage: $0 OUT CRATE [TARGET]" >&2
 	exit 2

@@ -76,6 +76,18 @@ engines() {
 	scripts/traced.sh test -timeout 30m -json -run 'Engines|^FuzzInstructions$' ./host/prepare | "$tally"
 }
 
+# library: the library of guests in Python, in an interpreter of this machine. It is written for the version of the engine.
+library() {
+	local python
+	python=$(scripts/python.sh) || return 1
+	if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+		echo "SKIPPED: the tests of engines/python need Python 3.11 or newer"
+		[ "${CI:-}" != true ]
+		return
+	fi
+	"$python" engines/python/tests
+}
+
 # conformance GUEST MODULE [AREA...]: the recorded cases of these areas with a guest; all areas by default.
 conformance() {
 	local guest=$1 module=$2 name="conformance of the guest $1" word areas=()
@@ -114,6 +126,7 @@ step cmd/kopf gotest cmd/kopf ./...
 step cmd/kopf gotest cmd/kopf -tags nosigstore ./... # without the Sigstore library
 host
 step host/prepare engines
+step engines/python library
 step vectors scripts/vectors.sh
 step test/conformance/runner scripts/test-runner.sh
 conformance go .cache/guests/conformance-go.wasm
