@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -24,7 +26,7 @@ type connection struct {
 	agent         string       // the user agent of requests without one
 	authorization string       // replaces the header that the transports set
 	plugin        string       // the exec plugin that provides credentials; empty: none
-	wrapped       bool         // other programs may see the requests
+	wrapped       bool         // the headers of requests may be changed: see isWrapped
 	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
@@ -40,7 +42,7 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
 	}
 	conn := &connection{base: base, authorization: info.Authorization, agent: cmp.Or(info.Config.UserAgent, o.UserAgent, product)}
-	conn.wrapped = info.Config.WrapTransport != nil || info.Config.AuthProvider != nil
+	conn.wrapped = isWrapped(info.Config)
 	if exec := info.Config.ExecProvider; exec != nil {
 		conn.plugin = exec.Command
 	}
@@ -52,6 +54,12 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	}
 	conn.watch.Timeout, conn.write.Timeout = 0, 0
 	return conn, nil
+}
+
+// isWrapped reports whether the transport of a configuration may change the headers of requests:
+// those of other programs, and the one of client-go for credential plugins, which sets the token.
+func isWrapped(c *rest.Config) bool {
+	return c.WrapTransport != nil || c.Transport != nil || c.AuthProvider != nil || c.ExecProvider != nil
 }
 
 // draft is a request to any cluster.
@@ -76,8 +84,8 @@ func (conn *connection) to(ctx context.Context, d draft) (*http.Request, error) 
 	return req, nil
 }
 
-// header returns the headers of a request. Requests share those that the host chooses, as
-// http.RoundTripper forbids to change them. Wrappers of other programs get copies.
+// header returns the headers of a request. Requests share those that the host chooses, unless
+// the transport may change them.
 func (conn *connection) header(c *content) http.Header {
 	if c.header != nil {
 		return conn.identified(c.header.Clone())

@@ -10,6 +10,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
 
 func TestAnswersOfAllSizes(t *testing.T) {
@@ -69,5 +74,30 @@ func TestHeadersOfRequests(t *testing.T) {
 	}
 	if len(own) != 1 {
 		t.Errorf("the headers of the guest are %v", own)
+	}
+}
+
+// Transports that set headers, such as the token of a credential plugin, set them for one request only.
+func TestHeadersThatTransportsChange(t *testing.T) {
+	for name, config := range map[string]*rest.Config{
+		"a wrapper":   {WrapTransport: func(rt http.RoundTripper) http.RoundTripper { return rt }},
+		"a transport": {Transport: http.DefaultTransport},
+		"a plugin":    {ExecProvider: &clientcmdapi.ExecConfig{Command: "plugin", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}},
+	} {
+		config.Host = "https://server"
+		conn, err := connect(credentials.Info{Config: config}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			req, err := conn.to(t.Context(), draft{method: http.MethodGet, target: "/api"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := req.Header.Get("Authorization"); got != "" {
+				t.Errorf("%s: the next request has the authorization %q", name, got)
+			}
+			req.Header.Set("Authorization", "Bearer once")
+		}
 	}
 }
