@@ -36,6 +36,10 @@ class Registration(unittest.TestCase):
             "new": {"$": "VALUE", "value": {"$": 1}}, "labels": {"a": {"$": "PRESENT"}, "b": {"$": "FUNCTION"}}, "when": {"$": "FUNCTION"},
             "errors": "PERMANENT", "timeout": 5, "retries": 3, "backoff": 1.5, "param": {"x": 1}})
 
+    def test_lists_of_operations_keep_their_order(self):
+        handlers = self.declared("for ops in (['UPDATE', 'DELETE'], {'UPDATE', 'DELETE'}): kopf.on.validate('kex', operations=ops)(lambda **_: None)")
+        self.assertEqual([h["operations"] for h in handlers], [["UPDATE", "DELETE"], ["DELETE", "UPDATE"]])
+
     def test_ids_are_those_of_the_reference(self):
         handlers = self.declared(
             "import functools\nclass A:\n  def method(self, **_): pass\n"
