@@ -110,12 +110,21 @@ func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
 	var err error
 	m.hosts, err = instantiateHost(whole, m.runtime, m.imports)
 	if err == nil {
-		m.compiled, err = m.runtime.CompileModule(ctx, wasm)
+		m.compiled, err = m.loadCode(ctx, wasm)
 	}
 	if err != nil {
 		return errors.Join(err, m.free(whole))
 	}
 	return nil
+}
+
+// loadCode loads machine code from the cache directory, or compiles in memory without one.
+func (m *Module) loadCode(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	if m.engine != nil {
+		m.engine.loading.Lock()
+		defer m.engine.loading.Unlock()
+	}
+	return m.runtime.CompileModule(ctx, wasm)
 }
 
 // restore loads the prepared module from the cache, if it and its machine code are present

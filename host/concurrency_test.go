@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
 // TestConcurrentUse mixes everything that may happen at the same time. It is
@@ -27,6 +28,34 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	if got := len(m.pool.permits); got != 0 {
 		t.Errorf("%d instances are still in use", got)
+	}
+}
+
+// Modules with the same code share machine code, also while some of them are loaded and others closed.
+func TestConcurrentLoads(t *testing.T) {
+	wasm := asm.Guest(nil).Encode()
+	o := withCache(t, Options{})
+	first, err := Load(t.Context(), "op.wasm", wasm, o) // so that the cache has the code
+	if err == nil {
+		err = first.Close(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				m, err := Load(t.Context(), "op.wasm", wasm, o)
+				if err == nil {
+					err = m.Close(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
 

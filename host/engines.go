@@ -25,6 +25,10 @@ type engine struct {
 	folder string
 	cache  wazero.CompilationCache
 	users  int
+
+	// loading is held while machine code is loaded from the folder: wazero offers it to other
+	// runtimes of the engine before it is complete, and a call of it then panics.
+	loading sync.Mutex
 }
 
 // take returns the engine of a folder. The caller gives it back.

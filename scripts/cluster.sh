@@ -1,10 +1,14 @@
 #!/bin/bash
-# Keeps the embedded cluster up until Ctrl-C. Its objects survive in .cache/cluster.
+# Keeps the embedded cluster up until Ctrl-C or SIGTERM. Its objects survive in .cache/cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$PWD/.cache/cluster
 echo "starting a cluster in $dir..."
-.cache/bin/devcluster run --dir "$dir" | while read -r word kubeconfig; do
+exec 3< <(exec .cache/bin/devcluster run --dir "$dir")
+cluster=$!
+trap 'kill -TERM "$cluster" 2>/dev/null' TERM # Ctrl-C reaches it without us
+trap : INT
+while read -r word kubeconfig <&3; do
 	[ "$word" = ready ] || continue
 	echo "The cluster is ready until Ctrl-C. In another terminal:"
 	echo
@@ -13,3 +17,4 @@ echo "starting a cluster in $dir..."
 	echo
 	echo "Its objects survive; remove $dir for an empty cluster."
 done
+wait "$cluster"

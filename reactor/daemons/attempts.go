@@ -34,6 +34,7 @@ func (b *life) attempt(ctx context.Context) (*sleep, error) {
 		return nil, err
 	}
 	b.began = time.Now()
+	b.returned.Store(false)
 	x := b.engine.Execution
 	if over := x.Over(b.handler, c, b.state); over != nil {
 		return b.take(ctx, c, *over)
@@ -94,6 +95,7 @@ func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep,
 	if failed != nil {
 		return nil, err
 	}
+	b.returned.Store(true)
 	done, err := b.engine.Execution.Conclude(ctx, b.handler, c, b.state, &talk.Ending, err)
 	if errors.Is(err, abi.ErrInstanceLost) {
 		b.log.Debug(b.handler.Title() + " has lost its instance, and is started again.")

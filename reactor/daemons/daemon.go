@@ -3,6 +3,7 @@ package daemons
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -39,6 +40,9 @@ type exitGrace struct {
 // the host ends its instance.
 const abandonGrace = 60 * time.Second
 
+// writingGrace is how long the exit of the operator waits for the patch of a daemon that has returned.
+const writingGrace = 5 * time.Second
+
 // daemon is a running handler of an object: a daemon or a timer.
 //
 // Kopf: kopf._core.engines.daemons (v1.45).
@@ -50,6 +54,7 @@ type daemon struct {
 	log        *loggers.Logger    // logs about the object
 	instant    exitGrace          // see instantExit
 	generation uint32             // the generation of the handler
+	returned   atomic.Bool        // the handler has returned, so the daemon ends as soon as its patch is written
 }
 
 // debug logs a message about the end of the daemon, which is not posted as an event of the
@@ -187,6 +192,9 @@ func (d *daemon) stop(reason int) {
 		d.stopper.Set(abi.StopDaemonCancelled)
 		d.debug(" is signalled to exit by force.")
 		d.waitFor(settings.Seconds(*timeout))
+	}
+	if d.returned.Load() {
+		d.waitFor(writingGrace)
 	}
 	if !d.isDone() {
 		d.abandon()

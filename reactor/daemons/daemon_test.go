@@ -83,6 +83,34 @@ func TestEndsOfDaemons(t *testing.T) {
 	}
 }
 
+// The exit of the operator waits for the patch of a daemon whose handler has returned, but not without an end.
+func TestExitWaitsForTheLastPatch(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		returned bool
+		after    time.Duration // how long the patch takes
+		warns    bool
+	}{
+		{"the handler runs", false, 3 * time.Second, true},
+		{"a slow patch", true, 3 * time.Second, false},
+		{"a patch that hangs", true, time.Minute, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{}, `{"metadata":{"name":"obj1"}}`)
+				b := s.newLife(t, `{"kind":"daemon","id":"fn","resource":{"args":["x"]}}`)
+				b.returned.Store(tt.returned)
+				time.AfterFunc(tt.after, func() { close(b.done) })
+				b.stop(abi.StopOperatorExiting)
+				if warned := strings.Contains(s.log.String(), "did not exit in time"); warned != tt.warns {
+					t.Errorf("the log says that it did not exit in time: %t, want %t", warned, tt.warns)
+				}
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}
+
 // TestDaemonsAreRestartedAfterErrorsOnly runs in virtual time.
 func TestDaemonsAreRestartedAfterErrorsOnly(t *testing.T) {
 	const later = `{"step":"done","error":{"kind":"temporary","message":"later","delay":5}}`
