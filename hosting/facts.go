@@ -100,7 +100,7 @@ func measure(f *facts.Operator, u operator.Usage) {
 func rates(throttles []operator.Throttle) []facts.Limit {
 	var all []facts.Limit
 	for _, t := range throttles {
-		if t.Limit != "LoopRate" {
+		if t.Limit != loopRate {
 			all = append(all, facts.Limit{Name: t.Limit, Hits: int64(t.Times)}) //nolint:gosec // a count
 		}
 	}

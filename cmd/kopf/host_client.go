@@ -49,16 +49,7 @@ func (o *hostOptions) client(ctx context.Context) (*client.Client, error) {
 
 // userConfig returns the credentials of the current context; nil without any.
 func userConfig(ctx context.Context) (*rest.Config, error) {
-	for _, login := range []operator.Login{operator.Kubeconfig, operator.ServiceAccount} {
-		info, err := login(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if info != nil {
-			return info.Config, nil
-		}
-	}
-	return nil, nil
+	return firstConfig(ctx, operator.Kubeconfig, operator.ServiceAccount)
 }
 
 // report returns the operators of the namespace.

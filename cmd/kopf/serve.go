@@ -242,7 +242,16 @@ func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zero
 
 // ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig.
 func ownConfig(ctx context.Context) (*rest.Config, error) {
-	for _, login := range []operator.Login{operator.ServiceAccount, operator.Kubeconfig} {
+	config, err := firstConfig(ctx, operator.ServiceAccount, operator.Kubeconfig)
+	if err == nil && config == nil {
+		err = errors.New("no credentials: run inside a cluster, or set KUBECONFIG to a file with a current context")
+	}
+	return config, err
+}
+
+// firstConfig returns the credentials of the first login that has some; nil without any.
+func firstConfig(ctx context.Context, logins ...operator.Login) (*rest.Config, error) {
+	for _, login := range logins {
 		info, err := login(ctx)
 		if err != nil {
 			return nil, err
@@ -251,5 +260,5 @@ func ownConfig(ctx context.Context) (*rest.Config, error) {
 			return info.Config, nil
 		}
 	}
-	return nil, errors.New("no credentials: run inside a cluster, or set KUBECONFIG to a file with a current context")
+	return nil, nil
 }

@@ -51,7 +51,7 @@ class Asyncio(unittest.TestCase):
         op.start(0, BODY)
         for _ in range(3):
             self.assertEqual(op.resume(cancelled=True)["step"], "wait")
-        self.assertEqual([text for _, level, text in op.host.logs if level == 30 and "goes on" in text].__len__(), 1)
+        self.assertEqual(len([text for _, level, text in op.host.logs if level == 30 and "is cancelled, but continues" in text]), 1)
 
     def test_sync_functions_run_loops_of_their_own(self):
         op = operator("return asyncio.run(asyncio.sleep(0.01, 3))", word="def")

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 
 class ProgressRecord(TypedDict, total=True):
-    """The state of one handler, as it is stored."""
+    """The stored state of one handler."""
 
     started: str | None
     stopped: str | None

@@ -101,7 +101,7 @@ class Task:
             self.waits += 1
             if self.waits == 2:
                 self.arguments["logger"].warning(
-                    f"Handler {self.header['id']!r} is cancelled, but goes on. It must end when it gets "
+                    f"Handler {self.header['id']!r} is cancelled, but continues. It must end when it gets "
                     "asyncio.CancelledError: raise it again after the clean-up.")
         step = {"step": "wait"}
         seconds = self.loop.delay() if ready else 0
