@@ -201,6 +201,16 @@ func TestLog(t *testing.T) {
 	}
 }
 
+func TestLogOutsideOfTheMemory(t *testing.T) {
+	m := loadGo(t, Options{})
+	env := &testEnv{}
+	result(t, m, "log outside", env)
+	want := "40 The module called log with 1024 bytes at the address 0xfffffff7, but its memory has "
+	if len(env.logs) != 1 || !strings.HasPrefix(env.logs[0], want) {
+		t.Errorf("the log is %q instead of %q", env.logs, want)
+	}
+}
+
 func TestInstancesAreReused(t *testing.T) {
 	m := loadGo(t, Options{})
 	for _, want := range []string{"1", "2", "3"} {

@@ -6,6 +6,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/rs/zerolog"
@@ -187,14 +188,21 @@ var ErrRunTwice = reactor.ErrRunTwice
 // permanently.
 var ErrHandlersFailed = reactor.ErrHandlersFailed
 
-// Run loads and runs an operator until the context ends. The error names what could not
-// start: the file, the handler, the setting, or the cluster.
+// Run loads and runs an operator until the context ends and the operator has finished its exit.
+//
+// # Errors
+//
+//   - It returns nil if the context has ended, also while the operator was loading or starting.
+//   - Other errors name what failed: the file, the handler, the setting, or the cluster. A mistake in the options is
+//     an error also after the context has ended.
+//   - ErrHandlersFailed: see Options.Once. ErrExitTimeout: the exit took too long. ErrProgramEnded: see
+//     Options.Program. ErrOverlap: another operator of this process has the same state.
 func Run(ctx context.Context, o Options) error {
 	op, err := New(ctx, o)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil // stopped before it was started
-	case err != nil:
+	if err != nil {
+		if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+			return nil
+		}
 		return err
 	}
 	return op.Run(ctx)

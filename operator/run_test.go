@@ -3,6 +3,8 @@ package operator
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path/filepath"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -65,5 +67,19 @@ func TestRunsOnceWithOptionsOfItsOwn(t *testing.T) {
 	}
 	if after, err := own.JSON(); err != nil || string(after) != string(before) || own.Peering.Clusterwide != nil {
 		t.Errorf("the caller's settings have changed: %v\n%s\n%s", err, before, after)
+	}
+}
+
+// TestErrorsOfRun: the end of the context is no failure, and hides none.
+func TestErrorsOfRun(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	missing := filepath.Join(t.TempDir(), "missing.wasm")
+	if err := Run(over, Options{Modules: []string{missing}, Log: zerolog.Nop()}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing module: %v", err)
+	}
+	never := func(ctx context.Context) (*credentials.Info, error) { return nil, ctx.Err() }
+	if err := Run(over, Options{Guests: []guests.Guest{&starting{}}, Login: never, Log: zerolog.Nop()}); err != nil {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }

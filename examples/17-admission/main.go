@@ -4,8 +4,8 @@ package main
 import "github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 
 func init() {
-	kopf.OnValidate("websites.example.com", checkReplicas, kopf.ID("check-replicas"))
-	kopf.OnMutate("websites.example.com", fillIn, kopf.ID("fill-in"), kopf.Operations(kopf.Creating, kopf.Updating))
+	kopf.OnValidate("websites.example.com", checkReplicas)
+	kopf.OnMutate("websites.example.com", fillIn, kopf.Operations(kopf.Creating, kopf.Updating))
 }
 
 func checkReplicas(r *kopf.Review) error {

@@ -60,6 +60,7 @@ func Key(text []byte) (key string, code int64) {
 // Levels of log lines.
 const (
 	LevelWarning  = 30
+	LevelError    = 40
 	LevelCritical = 50
 )
 

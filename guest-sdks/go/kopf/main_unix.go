@@ -42,14 +42,17 @@ func runNatively(args []string) (int, error) {
 	}
 	cmd := exec.Command(program, append([]string{"run", "-"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, os.Stdout, os.Stderr
+	// A terminal sends SIGINT to its whole process group, others to one process. In a group of its own, kopf gets
+	// each signal once, from here. Notify comes first: kopf would inherit that SIGINT is ignored, as it is in
+	// commands that a shell runs in the background.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		return 2, fmt.Errorf("%w (set KOPF to the path of the program)", err)
 	}
-	signal.Ignore(os.Interrupt) // kopf gets it as well, and stops us when it is done
-	terminated := make(chan os.Signal, 1)
-	signal.Notify(terminated, syscall.SIGTERM)
 	go func() { // Ends with the process.
-		for sig := range terminated {
+		for sig := range signals {
 			_ = cmd.Process.Signal(sig) // it has ended, or it ends
 		}
 	}()

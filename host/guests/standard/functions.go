@@ -2,6 +2,7 @@ package standard
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -35,15 +36,20 @@ var Functions = map[string]imports.Function[Caller]{
 	abi.ImportIndex:   imports.Func("(i32, i32, i32, i32, i32, i32, i32, i32) -> i64", index),
 }
 
-// log is kopf.log(task, level, ptr, len).
+// log is kopf.log(task, level, ptr, len). It has no result, so the log itself says what is wrong.
 func log(c Caller, stack []uint64) {
 	t := task(c, stack)
 	if t == nil {
 		return
 	}
-	if line, found := c.Memory().Read(imports.U32(stack, 2), min(imports.U32(stack, 3), functions.MaxLine)); found {
-		c.Log(t, int(int32(imports.U32(stack, 1))), line)
+	ptr, size := imports.U32(stack, 2), imports.U32(stack, 3)
+	line, found := c.Memory().Read(ptr, min(size, functions.MaxLine))
+	if !found {
+		line = fmt.Appendf(nil, "The module called log with %d bytes at the address %#x, but its memory has %d bytes.", size, ptr, c.Memory().Size())
+		c.Log(t, functions.LevelError, line)
+		return
 	}
+	c.Log(t, int(int32(imports.U32(stack, 1))), line)
 }
 
 // segment is kopf.segment(task, tag, ptr, cap) -> length.

@@ -264,6 +264,9 @@ func run(task uint32, inv invocation, body []byte) uint64 {
 	case "log":
 		text(func(p unsafe.Pointer, n uint32) { hostLog(task, 20, p, n) }, "hello "+inv.Name)
 		return done(nil)
+	case "log outside":
+		hostLog(task, 20, unsafe.Pointer(^uintptr(0)-8), 1<<10)
+		return done(nil)
 	case "questions":
 		return done(questions(task))
 	}
