@@ -28,8 +28,12 @@ step() {
 	run "$@"
 }
 
+# computed is how many seconds of processor time all commands of this script took so far; 0 where there is no /proc.
+computed() { awk '{ print int(($16 + $17) / 100) }' "/proc/$$/stat" 2>/dev/null || echo 0; }
+
 run() {
-	local name=$1 log=.cache/test/step.log line code p=0 f=0 begun=$SECONDS
+	local name=$1 log=.cache/test/step.log line code p=0 f=0 begun=$SECONDS before
+	before=$(computed)
 	shift
 	echo "=== $name (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
 	"$@" 2>&1 | tee "$log"
@@ -43,7 +47,7 @@ run() {
 	fi
 	[ "$f" = 0 ] || broken+=("$name")
 	passed=$((passed + p)) failed=$((failed + f))
-	times+=("$((SECONDS - begun)) s $name")
+	times+=("$((SECONDS - begun)) s, of them $(($(computed) - before)) s of computing: $name")
 }
 
 # gotest FOLDER PACKAGE...: the Go tests of a module, without C, as the host is built: only so

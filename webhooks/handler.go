@@ -149,6 +149,9 @@ func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, wei
 	})
 	select {
 	case a := <-answered:
+		if a.err == nil {
+			request.Prove()
+		}
 		return a
 	case <-ctx.Done():
 		return failed(context.Cause(ctx))

@@ -336,13 +336,20 @@ func (r *Request) Run() {
 	}
 }
 
+// Prove says that the client sends what a well-behaved one sends. From now on, handshakes of its address come
+// before those of unknown addresses.
+func (r *Request) Prove() {
+	if r != nil {
+		r.conn.bounds.handshakes.prove(r.conn.address)
+	}
+}
+
 // End marks the request as answered.
 func (r *Request) End() {
 	switch {
 	case r == nil:
 	case r.running:
 		r.conn.change(0, -1)
-		r.conn.bounds.handshakes.prove(r.conn.address)
 	default:
 		r.conn.change(-1, 0)
 	}

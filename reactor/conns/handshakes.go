@@ -18,7 +18,7 @@ import (
 // # Guarantees
 //
 //   - A handshake counts while it computes, and not while it waits for its peer.
-//   - Handshakes of addresses that have sent whole requests come first: see knownAddresses.
+//   - Handshakes of known addresses come first: see Request.Prove.
 //   - Within each of both groups, the addresses take turns.
 //   - Between two handshakes the runtime looks at the network: see relay.
 //   - A handshake that waits for more than handshakeTimeout fails.
@@ -58,8 +58,8 @@ func (s secured) Close() error { return errors.Join(s.Listener.Close(), s.handsh
 const (
 	handshakeTimeout = 5 * time.Second
 
-	// knownAddresses is how many addresses are remembered because a request of them was
-	// handled. A server of webhooks has few good clients: the API servers.
+	// knownAddresses is how many addresses are remembered because of Request.Prove. A server
+	// of webhooks has few good clients: the API servers.
 	knownAddresses = 1024
 )
 

@@ -54,6 +54,24 @@ func TestOrderOfHandshakes(t *testing.T) {
 	})
 }
 
+// A request alone does not make an address known: attackers send requests, too.
+func TestAddressesThatAreKnown(t *testing.T) {
+	b := New(Limits{})
+	c := handshakingConn(b, "10.0.0.1")
+	ctx := Context(t.Context(), c)
+	for _, proves := range []bool{false, true} {
+		request := Begin(ctx)
+		request.Run()
+		if proves {
+			request.Prove()
+		}
+		request.End()
+		if known := b.handshakes.known.has(c.address); known != proves {
+			t.Errorf("known: %v, after a request that proves: %v", known, proves)
+		}
+	}
+}
+
 // A handshake that waits for too long fails, as does one whose connection is closed.
 func TestHandshakesThatDoNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

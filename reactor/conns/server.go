@@ -23,5 +23,6 @@ func counted(next http.Handler) http.Handler {
 		request := Begin(r.Context())
 		defer request.End()
 		next.ServeHTTP(w, r)
+		request.Prove()
 	})
 }

@@ -60,9 +60,12 @@ export function failure(thrown) {
   return report;
 }
 
-// nameOf is the name of an error, or that of its class if it has none of its own.
+// nameOf is the name that an error or its class sets, or else the name of its class: a class that extends TypeError
+// inherits the name "TypeError".
 export function nameOf(error) {
-  return String((error?.name === "Error" ? error.constructor?.name : error?.name) ?? "Error");
+  if (!(error instanceof Error)) return "Error";
+  const sets = Object.hasOwn(error, "name") || Object.hasOwn(Object.getPrototypeOf(error), "name");
+  return String((sets ? error.name : error.constructor?.name) || error.name || "Error");
 }
 
 function kindOf(error) {
@@ -84,5 +87,5 @@ export function stackOf(error) {
 export function located(thrown) {
   if (!(thrown instanceof Error)) return `the script throws ${String(thrown)}`;
   const place = /([^\s()]+:\d+(:\d+)?)\)?$/.exec(stackOf(thrown).split("\n")[0]);
-  return `${place ? place[1] + ": " : ""}${thrown.name}: ${thrown.message}`;
+  return `${place ? place[1] + ": " : ""}${nameOf(thrown)}: ${thrown.message}`;
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -71,7 +72,7 @@ func attacks(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	process, err := launch(launching{p.Command, []string{"KUBECONFIG=" + kubeconfig}, filepath.Join(folder, "logs", "attacks.log")})
+	process, err := launch(launching{ordinary(p.Command), []string{"KUBECONFIG=" + kubeconfig}, filepath.Join(folder, "logs", "attacks.log")})
 	if err != nil {
 		return err
 	}
@@ -95,6 +96,15 @@ func attacks(ctx context.Context, o options) (err error) {
 	}
 	printAttacks(o, results)
 	return nil
+}
+
+// ordinary runs a command with the ordinary policy of the scheduler. The driver may have a real-time policy, as a
+// well-behaved client on another machine does not wait for a processor of the server's: see scripts/bench.sh.
+func ordinary(command []string) []string {
+	if chrt, err := exec.LookPath("chrt"); err == nil {
+		return append([]string{chrt, "--other", "0"}, command...)
+	}
+	return command
 }
 
 // underAttack asks without attackers, and then with them, in all manners.
