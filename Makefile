@@ -19,7 +19,7 @@ MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigst
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
-JOBS  ?= 10
+JOBS  ?= 16
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

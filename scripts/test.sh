@@ -59,7 +59,7 @@ gotest() (
 )
 
 # host: the packages of the root module, except the vectors, which have a step of their own. The end-to-end tests take
-# longest and mostly wait, so they come first, and the other packages run beside them.
+# longest and mostly wait, so they come first, and the other packages run at the same time, two on two processors.
 host() {
 	local package packages=()
 	while read -r package; do
@@ -70,7 +70,7 @@ host() {
 		echo test/e2e
 		go list ./... | sed 's|^github.com/kopf-wasm/kopf/||' | grep -vx test/e2e
 	)
-	[ ${#packages[@]} = 0 ] || run "the host" gotest . "${packages[@]}"
+	[ ${#packages[@]} = 0 ] || run "the host" gotest . -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "${packages[@]}"
 }
 
 # engines: what the engine's validator, compiler and interpreter read in function bodies, compared with the grammar of

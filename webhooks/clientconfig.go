@@ -3,7 +3,6 @@ package webhooks
 import (
 	"encoding/hex"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -28,35 +27,6 @@ func Name(id, suffix string) string {
 		return name.String()
 	}
 	return name.String() + "." + suffix
-}
-
-// lowered is an id whose Name the API server accepts: each label of a subdomain consists of lower-case letters of
-// ASCII, digits and hyphens, and has no hyphen at its ends. A name in camel case becomes words: check-size for
-// checkSize. The reference leaves such ids as they are, and the API server refuses the configuration.
-//
-// Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
-func lowered(id string) string {
-	var name strings.Builder
-	word := false // a word can end here
-	for _, r := range id {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			if word {
-				name.WriteByte('-')
-			}
-			name.WriteRune(unicode.ToLower(r))
-		case r > unicode.MaxASCII:
-			name.WriteString(hex.EncodeToString([]byte(string(r))))
-		default:
-			name.WriteRune(r)
-		}
-		word = unicode.IsLower(r) || unicode.IsDigit(r)
-	}
-	labels := strings.FieldsFunc(name.String(), func(r rune) bool { return r == '.' || r == '/' })
-	for i, label := range labels {
-		labels[i] = strings.Trim(label, "-_")
-	}
-	return strings.Join(slices.DeleteFunc(labels, func(label string) bool { return label == "" }), ".")
 }
 
 // ClientConfig tells the API server how to reach the webhooks: by a URL or by a service.

@@ -74,7 +74,7 @@ func (c *configuration) clean(ctx context.Context, handlers []reviews.Handler, c
 }
 
 func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, config ClientConfig, persistent bool) error {
-	list, names := []any{}, map[any]int{}
+	list := []any{}
 	for _, h := range handlers {
 		if h.Spec.Kind != c.kind || persistent && !h.Spec.Persistent {
 			continue
@@ -82,10 +82,6 @@ func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, c
 		webhook, err := describeWebhook(h, c.name, config)
 		if err != nil {
 			return err
-		}
-		name := webhook["name"]
-		if names[name]++; names[name] > 1 { // checkSize and check_size; the API server refuses equal names
-			webhook["name"] = fmt.Sprintf("%d.%s", names[name], name)
 		}
 		list = append(list, webhook)
 	}
@@ -119,7 +115,7 @@ func describeWebhook(h reviews.Handler, suffix string, config ClientConfig) (dic
 		})
 	}
 	webhook := dicts.Object{
-		"name": Name(lowered(h.ID), suffix), "sideEffects": "None", "failurePolicy": "Fail", "matchPolicy": "Equivalent",
+		"name": Name(h.ID, suffix), "sideEffects": "None", "failurePolicy": "Fail", "matchPolicy": "Equivalent",
 		"rules": rules, "objectSelector": nil, "clientConfig": config.For(h.ID).json(),
 		"timeoutSeconds": 30, "admissionReviewVersions": []any{"v1", "v1beta1"},
 	}

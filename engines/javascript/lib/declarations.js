@@ -16,13 +16,20 @@ const handlers = [];
 const facts = { sdk: "javascript", operator: {} };
 let closed = false;
 
+// derivedID is the id of a handler that has none. The ids of admission handlers become names of webhooks, which the
+// API server accepts in lower case only: check-size for checkSize.
+function derivedID(kind, name) {
+  if (kind !== "validate" && kind !== "mutate") return name;
+  return name.replace(/([^A-Z_])([A-Z])/g, "$1-$2").toLowerCase().replace(/^_+|_+$/g, "");
+}
+
 // Handler is a function with its declaration, and its options that are functions.
 export class Handler {
   constructor(kind, fn, options, selector) {
     if (typeof fn !== "function") throw new TypeError(`${kind}: the last argument must be a function`);
     this.fn = fn;
     this.functions = {};
-    this.declaration = { kind, id: fn.name || kind };
+    this.declaration = { kind, id: derivedID(kind, fn.name || kind) };
     for (const [name, value] of Object.entries(options ?? {})) {
       if (value !== undefined) this.option(kind, snake(name), name, value);
     }

@@ -66,7 +66,7 @@ class Judging(unittest.TestCase):
         self.assertEqual(sorted(ran), paths)
 
     def test_a_busy_machine_gets_fewer_jobs(self):
-        for free, cores, wanted, jobs in [(2.0, 2, 10, 10), (1.0, 2, 10, 5), (0.1, 2, 10, 1), (2.0, 2, 4, 4), (15.5, 16, 16, 16)]:
+        for free, cores, wanted, jobs in [(2.0, 2, 16, 16), (1.0, 2, 16, 8), (0.1, 2, 16, 1), (2.0, 2, 4, 4), (15.5, 16, 16, 16)]:
             options = types.SimpleNamespace(jobs=wanted)
             with mock.patch.object(run, 'free_cores', lambda free=free, cores=cores: (free, cores)), contextlib.redirect_stdout(io.StringIO()):
                 run.limit_jobs(options)
