@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/deployment"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// manifestOptions are the flags of `kopf manifest`.
+type manifestOptions struct {
+	runOptions
+	name, into  string
+	definitions []string
+	image       string
+	hosted      bool
+}
+
+func newManifestCmd(stdout, stderr io.Writer) *cobra.Command {
+	o := &manifestOptions{}
+	cmd := &cobra.Command{
+		Use:   "manifest OPERATOR.wasm|OPERATOR.js|OPERATOR.py|oci://REFERENCE...",
+		Short: "Print the manifests that deploy an operator",
+		Long: `Manifest loads an operator, asks it what it registers, and prints its service account and
+the roles with the least rights that it needs. With --image, it also prints a Deployment that
+runs kopf with the operator; with --hosted, a WasmOperator for kopf serve.
+
+The resources of the handlers are those of the files of --crd, or else those of the
+cluster of the current context.`,
+		Example: `  kopf manifest operator.wasm -n default --crd crd.yaml | kubectl apply -f -
+  kopf manifest oci://ghcr.io/me/operator:v1 -A --image ghcr.io/me/kopf:v1
+  kopf manifest oci://ghcr.io/me/operator:v1 -n shops --hosted`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("name a module")}
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.print(contextOf(cmd), args, stdout, stderr)
+		},
+	}
+	o.addManifestFlags(cmd)
+	return cmd
+}
+
+func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.name, "name", "", "the `name` of all objects (default that of the operator, or of its file)")
+	flags.StringVar(&o.into, "into", "", "the `namespace` of the operator itself (default the first of --namespace, or default)")
+	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
+	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
+	flags.StringArrayVar(&o.definitions, "crd", nil, "a `FILE` with CustomResourceDefinitions of the handlers' resources (repeatable)")
+	flags.StringVar(&o.image, "image", "", "print a Deployment with this `IMAGE`, whose entry point is the program kopf")
+	flags.BoolVar(&o.hosted, "hosted", false, "print a WasmOperator or a ClusterWasmOperator")
+	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
+	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
+	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all requests that the operator declares; kopf inspect shows them")
+	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
+	o.registryOptions.addFlags(flags)
+	o.addPullFlag(flags)
+}
+
+func (o *manifestOptions) check() error {
+	switch {
+	case o.clusterwide && len(o.namespaces) > 0:
+		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
+	case !o.clusterwide && len(o.namespaces) == 0:
+		return usageError{errors.New("say where the operator serves: --namespace NAMESPACE, or --all-namespaces")}
+	case o.hosted && o.image != "":
+		return usageError{errors.New("either --image or --hosted can be used, not both: a hosted operator needs no image")}
+	}
+	return nil
+}
+
+func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, stderr io.Writer) error {
+	registrations, err := o.registrations(ctx, modules, stderr)
+	if err != nil {
+		return err
+	}
+	resources, err := o.resources(ctx)
+	if err != nil {
+		return err
+	}
+	op := &deployment.Operator{
+		Name: o.nameOf(modules[0], registrations[0]), Namespace: o.namespace(), Namespaces: o.namespaces,
+		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed,
+	}
+	objects, err := op.Rights()
+	var problems deployment.Problems
+	if errors.As(err, &problems) {
+		return fmt.Errorf("%w (name the files with their definitions: --crd FILE)", err)
+	}
+	if err != nil {
+		return err
+	}
+	workload, err := o.workload(op, modules)
+	if err != nil {
+		return err
+	}
+	return printYAML(stdout, append(objects, workload...))
+}
+
+func (o *manifestOptions) workload(op *deployment.Operator, modules []string) ([]dicts.Object, error) {
+	switch {
+	case o.image != "":
+		return op.Deployment(o.image, modules)
+	case o.hosted:
+		declaration, err := op.Hosted(modules)
+		return []dicts.Object{declaration}, err
+	}
+	return nil, nil
+}
+
+// registrations loads the modules one after the other.
+func (o *manifestOptions) registrations(ctx context.Context, modules []string, stderr io.Writer) ([]*abi.Registration, error) {
+	config, err := o.guestConfig()
+	if err != nil {
+		return nil, err
+	}
+	var all []*abi.Registration
+	for _, name := range modules {
+		var loaded []*host.Module
+		if loaded, err = operator.LoadFrom(ctx, o.source(stderr), []string{name}, guestOptions(name, config, stderr)); err != nil {
+			return nil, err
+		}
+		all = append(all, loaded[0].Registration())
+		_ = loaded[0].Close(ctx) // the process is ending
+	}
+	return all, nil
+}
+
+// resources are those of the files, or else those of the cluster.
+func (o *manifestOptions) resources(ctx context.Context) ([]selectors.Resource, error) {
+	if len(o.definitions) == 0 {
+		resources, err := operator.Resources(ctx, zerolog.Nop())
+		if err != nil {
+			return nil, fmt.Errorf("the resources of the handlers are unknown: %w (name the files with their definitions: --crd FILE)", err)
+		}
+		return resources, nil
+	}
+	var all []selectors.Resource
+	for _, path := range o.definitions {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		resources, err := deployment.Definitions(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, resources...)
+	}
+	return all, nil
+}
+
+// nameOf is the name of the flag, of the operator, or of the first module.
+func (o *manifestOptions) nameOf(module string, r *abi.Registration) string {
+	if o.name != "" {
+		return o.name
+	}
+	if r.Operator.Name != "" {
+		return r.Operator.Name
+	}
+	base := filepath.Base(module)
+	base, _, _ = strings.Cut(base, "@")
+	base, _, _ = strings.Cut(base, ":")
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// namespace is where the operator itself runs.
+func (o *manifestOptions) namespace() string {
+	if o.into != "" {
+		return o.into
+	}
+	if exact := selectors.ParseNamespaces(o.namespaces).Exact(); len(exact) > 0 {
+		return exact[0]
+	}
+	return "default"
+}
+
+func printYAML(to io.Writer, objects []dicts.Object) error {
+	for i, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			text = append([]byte("---\n"), text...)
+		}
+		if _, err := to.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package deployment
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// rule is a rule of a role.
+type rule struct {
+	group     string
+	resources []string
+	names     []string // of objects; empty: all
+	verbs     []string
+}
+
+func (r rule) object() dicts.Object {
+	object := dicts.Object{"apiGroups": []any{r.group}, "resources": list(r.resources), "verbs": list(r.verbs)}
+	if len(r.names) > 0 {
+		object["resourceNames"] = list(r.names)
+	}
+	return object
+}
+
+func list(texts []string) []any {
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		items[i] = text
+	}
+	return items
+}
+
+// rights are rules by the namespaces where they hold; those of the empty name hold in the whole cluster.
+type rights map[string][]rule
+
+func (r rights) add(namespaces []string, more ...rule) {
+	for _, namespace := range namespaces {
+		r[namespace] = append(r[namespace], more...)
+	}
+}
+
+var wholeCluster = []string{""}
+
+// places are the namespaces whose roles have the rights on namespaced resources. RBAC knows no patterns.
+func (o *Operator) places() []string {
+	exact := selectors.ParseNamespaces(o.Namespaces).Exact()
+	if len(exact) == 0 || len(exact) < len(o.Namespaces) {
+		return wholeCluster
+	}
+	return exact
+}
+
+// Rights returns the service account of the operator, and its roles.
+//
+// # Errors
+//
+//   - Problems: handlers are for resources that are unknown or ambiguous.
+//   - Others name the flag of kopf manifest that is missing, or the handler.
+func (o *Operator) Rights() ([]dicts.Object, error) {
+	demands, err := o.demands()
+	if err != nil {
+		return nil, err
+	}
+	served := selectors.Resolve(o.Resources, demands)
+	if err := o.check(served); err != nil {
+		return nil, err
+	}
+	all := rights{}
+	o.addObjects(all, served.Watched, demands)
+	o.addObservation(all)
+	o.addPeering(all)
+	o.addAdmission(all, served.Webhooks)
+	o.addWanted(all)
+	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
+}
+
+func (o *Operator) account() dicts.Object {
+	return dicts.Object{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": o.metadata(o.Namespace)}
+}
+
+// addObjects adds what handlers do to their objects: watches, patches, and events about them.
+func (o *Operator) addObjects(all rights, watched []selectors.Resource, demands []selectors.Demand) {
+	posting := map[string]bool{}
+	for _, resource := range watched {
+		places, events := o.places(), o.places()
+		if !resource.Namespaced {
+			places, events = wholeCluster, []string{"default"}
+		}
+		verbs := []string{"list", "watch"}
+		if isChanged(resource, demands) {
+			verbs = append(verbs, "get", "patch")
+			if slices.Contains(resource.Subresources, "status") {
+				all.add(places, rule{resource.Group, []string{resource.Plural + "/status"}, nil, []string{"patch"}})
+			}
+			for _, place := range events {
+				posting[place] = true
+			}
+		}
+		all.add(places, rule{resource.Group, []string{resource.Plural}, nil, verbs})
+	}
+	for place := range posting {
+		if place == "" || !posting[""] {
+			all.add([]string{place}, rule{"", []string{"events"}, nil, []string{"create"}})
+		}
+	}
+}
+
+// isChanged reports whether a handler may change objects of a resource. Functions of indices change nothing.
+func isChanged(resource selectors.Resource, demands []selectors.Demand) bool {
+	return slices.ContainsFunc(demands, func(d selectors.Demand) bool {
+		return d.Kind != abi.KindIndex && d.Selector.Check(resource)
+	})
+}
+
+// addObservation adds what tells the operator about new resources and namespaces.
+func (o *Operator) addObservation(all rights) {
+	all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, nil, []string{"list", "watch"}})
+	if exact := selectors.ParseNamespaces(o.Namespaces).Exact(); len(exact) < len(o.Namespaces) {
+		all.add(wholeCluster, rule{"", []string{"namespaces"}, nil, []string{"list", "watch"}})
+	}
+}
+
+func (o *Operator) addPeering(all rights) {
+	if o.Peering == "" {
+		return
+	}
+	plural, places := "kopfpeerings", o.places()
+	if len(o.Namespaces) == 0 {
+		plural = "clusterkopfpeerings"
+	}
+	all.add(places, rule{"kopf.dev", []string{plural}, nil, []string{"list", "watch", "get", "patch"}})
+}
+
+// addAdmission adds the configurations of webhooks. No rule can name an object that is to be created.
+func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource) {
+	if len(reviewed) == 0 {
+		return
+	}
+	kinds := []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}
+	all.add(wholeCluster,
+		rule{"admissionregistration.k8s.io", kinds, nil, []string{"create"}},
+		rule{"admissionregistration.k8s.io", kinds, []string{o.Admission}, []string{"patch"}},
+	)
+	var converted []string
+	for _, r := range o.Registrations {
+		for i := range r.Handlers {
+			if r.Handlers[i].Kind == abi.KindConvert {
+				for _, resource := range reviewed {
+					converted = append(converted, resource.Plural+"."+resource.Group)
+				}
+			}
+		}
+	}
+	if slices.Sort(converted); len(converted) > 0 {
+		all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, slices.Compact(converted), []string{"get", "patch"}})
+	}
+}
+
+// addWanted adds the requests that the modules declare. Rights in namespaces with a pattern hold in the whole cluster.
+func (o *Operator) addWanted(all rights) {
+	for _, r := range o.Registrations {
+		if r.Capabilities == nil {
+			continue
+		}
+		for _, wanted := range r.Capabilities.Kubernetes {
+			places := o.places()
+			if len(wanted.Namespaces) > 0 {
+				places = wanted.Namespaces
+				if slices.ContainsFunc(places, isPattern) {
+					places = wholeCluster
+				}
+			}
+			for _, group := range wanted.Groups {
+				all.add(places, rule{group, wanted.Resources, nil, wanted.Verbs})
+			}
+		}
+	}
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[!") }

@@ -1,0 +1,122 @@
+package deployment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// errNotPublished is the error for modules that pods and hosts cannot read.
+var errNotPublished = errors.New("the module is a file of this machine: put it into a registry by kopf push, and name oci://REFERENCE")
+
+// Ports of the container.
+const (
+	probePort   = 8080
+	webhookPort = 9443
+)
+
+// Deployment returns the workload that runs modules by `kopf run` in an image with the program kopf as its entry point:
+// a Deployment, and a Service if there are admission handlers. One replica runs at a time, as the reference demands. The
+// pod meets the restricted Pod Security Standard, with a read-only root file system.
+//
+// Errors: a module is no reference of a registry.
+//
+// Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+func (o *Operator) Deployment(image string, modules []string) ([]dicts.Object, error) {
+	if err := published(modules); err != nil {
+		return nil, err
+	}
+	selected := dicts.Object{"app.kubernetes.io/name": o.Name}
+	ports := []any{dicts.Object{"name": "probes", "containerPort": probePort}}
+	var objects []dicts.Object
+	if o.Admission != "" {
+		ports = append(ports, dicts.Object{"name": "webhooks", "containerPort": webhookPort})
+		objects = append(objects, dicts.Object{
+			"apiVersion": "v1", "kind": "Service", "metadata": o.metadata(o.Namespace),
+			"spec": dicts.Object{"selector": selected, "ports": []any{dicts.Object{"name": "webhooks", "port": 443, "targetPort": "webhooks"}}},
+		})
+	}
+	container := dicts.Object{
+		"name": "kopf", "image": image, "args": list(append(append([]string{"run"}, modules...), o.flags()...)), "ports": ports,
+		"env":             []any{dicts.Object{"name": "POD_ID", "valueFrom": dicts.Object{"fieldRef": dicts.Object{"fieldPath": "metadata.name"}}}, dicts.Object{"name": "XDG_CACHE_HOME", "value": "/cache"}},
+		"livenessProbe":   dicts.Object{"httpGet": dicts.Object{"path": "/healthz", "port": "probes"}},
+		"resources":       dicts.Object{"requests": dicts.Object{"cpu": "10m", "memory": "64Mi"}, "limits": dicts.Object{"memory": "512Mi"}},
+		"securityContext": dicts.Object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": dicts.Object{"drop": []any{"ALL"}}},
+		"volumeMounts":    []any{dicts.Object{"name": "cache", "mountPath": "/cache"}, dicts.Object{"name": "tmp", "mountPath": "/tmp"}},
+	}
+	pod := dicts.Object{
+		"serviceAccountName": o.Name, "containers": []any{container},
+		"securityContext": dicts.Object{"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": dicts.Object{"type": "RuntimeDefault"}},
+		"volumes":         []any{dicts.Object{"name": "cache", "emptyDir": dicts.Object{}}, dicts.Object{"name": "tmp", "emptyDir": dicts.Object{}}},
+	}
+	return append(objects, dicts.Object{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": o.metadata(o.Namespace),
+		"spec": dicts.Object{
+			"replicas": 1, "strategy": dicts.Object{"type": "Recreate"}, "selector": dicts.Object{"matchLabels": selected},
+			"template": dicts.Object{"metadata": dicts.Object{"labels": o.labels()}, "spec": pod},
+		},
+	}), nil
+}
+
+func published(modules []string) error {
+	for _, module := range modules {
+		if !strings.HasPrefix(module, "oci://") {
+			return fmt.Errorf("%s: %w", module, errNotPublished)
+		}
+	}
+	return nil
+}
+
+// flags are those of kopf run.
+func (o *Operator) flags() []string {
+	flags := []string{"--all-namespaces"}
+	if len(o.Namespaces) > 0 {
+		flags = nil
+		for _, namespace := range o.Namespaces {
+			flags = append(flags, "--namespace="+namespace)
+		}
+	}
+	if o.Peering == "" {
+		flags = append(flags, "--standalone")
+	} else {
+		flags = append(flags, "--peering="+o.Peering)
+	}
+	if o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {
+		flags = append(flags, "--allow-wanted")
+	}
+	if o.Admission != "" {
+		server := fmt.Sprintf(`{"type":"server","port":%d,"service":{"namespace":%q,"name":%q,"port":443}}`, webhookPort, o.Namespace, o.Name)
+		flags = append(flags, "--admission-managed="+o.Admission, "--admission-server="+server)
+	}
+	return append(flags, fmt.Sprintf("--liveness=http://0.0.0.0:%d/healthz", probePort), "--log-format=json")
+}
+
+// Hosted returns the declaration for hosts: a WasmOperator if the operator serves its own namespace only, else a
+// ClusterWasmOperator. See docs/hosting.md.
+//
+// Errors: the operator has not exactly one module, or the module is no reference of a registry.
+func (o *Operator) Hosted(modules []string) (dicts.Object, error) {
+	if len(modules) != 1 {
+		return nil, errors.New("a hosted operator has one module")
+	}
+	if err := published(modules); err != nil {
+		return nil, err
+	}
+	spec := dicts.Object{"module": modules[0], "serviceAccountName": o.Name}
+	if o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {
+		spec["grants"] = dicts.Object{"wanted": true}
+	}
+	declaration := dicts.Object{"apiVersion": "hosting.kopf.dev/v1alpha1", "kind": "WasmOperator", "metadata": o.metadata(o.Namespace), "spec": spec}
+	if !slices.Equal(o.Namespaces, []string{o.Namespace}) {
+		spec["serviceAccountNamespace"] = o.Namespace
+		if len(o.Namespaces) > 0 {
+			spec["scope"] = dicts.Object{"namespaces": list(o.Namespaces)}
+		}
+		declaration["kind"] = "ClusterWasmOperator"
+		declaration["metadata"] = dicts.Object{"name": o.Name, "labels": o.labels()}
+	}
+	return declaration, nil
+}

@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/discovery"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+var errNoCluster = errors.New("there is no cluster: no kubeconfig, and no service account of a pod")
+
+// Resources returns the resources of the cluster of the current context, or of the cluster that this program runs in.
+//
+// Errors: there are no credentials, or the API server does not answer. Resources of groups that do not answer are absent.
+func Resources(ctx context.Context, log zerolog.Logger) ([]selectors.Resource, error) {
+	own, err := credentials.FromHost(ctx, logins(nil), log)
+	if err != nil {
+		return nil, fmt.Errorf("login: %w", err)
+	}
+	if len(own) == 0 {
+		return nil, errNoCluster
+	}
+	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) { return own, nil })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { _ = vault.Run(ctx) }() // It ends with the context; requests return its error.
+	client := clients.New(vault, func() clients.Options {
+		o := clients.OptionsOf(settings.Default().Networking)
+		o.UserAgent = clients.UserAgent(version(), "")
+		return o
+	}, func(message string) { log.Error().Msg(message) })
+	resources, err := discovery.Scan(ctx, client.Discover)
+	if resources != nil {
+		return resources, nil
+	}
+	return nil, err
+}
