@@ -5,19 +5,22 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // isoPattern matches the timestamps that the reference accepts: a date or a part of it, a
 // time or a part of it, and a zone, all with or without separators. A year with only a month
-// needs the dash.
-var isoPattern = regexp.MustCompile(`^(?P<year>[0-9]{4})` +
-	`(?:-(?P<monthOnly>[0-9]{1,2})|` +
-	`(?:-(?P<monthDash>[0-9]{1,2})|(?P<month>[0-9]{2}))` +
-	`(?:-(?P<dayDash>[0-9]{1,2})|(?P<day>[0-9]{2}))` +
-	`(?:[ T](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2}))?` +
-	`(?::?(?P<second>[0-9]{1,2})(?:[.,](?P<fraction>[0-9]+))?)?` +
-	`(?P<zone>Z|(?P<sign>[-+])(?P<zoneHour>[0-9]{2}):?(?P<zoneMinute>[0-9]{2})?)?)?)?$`)
+// needs the dash. The pattern is compiled at the first use, not at each start of the program.
+var isoPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?P<year>[0-9]{4})` +
+		`(?:-(?P<monthOnly>[0-9]{1,2})|` +
+		`(?:-(?P<monthDash>[0-9]{1,2})|(?P<month>[0-9]{2}))` +
+		`(?:-(?P<dayDash>[0-9]{1,2})|(?P<day>[0-9]{2}))` +
+		`(?:[ T](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2}))?` +
+		`(?::?(?P<second>[0-9]{1,2})(?:[.,](?P<fraction>[0-9]+))?)?` +
+		`(?P<zone>Z|(?P<sign>[-+])(?P<zoneHour>[0-9]{2}):?(?P<zoneMinute>[0-9]{2})?)?)?)?$`)
+})
 
 // FormatTime formats a timestamp for storage: with six digits of the second and with the
 // zone as an offset, e.g. 2020-01-01T00:00:00.000000+00:00.
@@ -28,11 +31,12 @@ func FormatTime(t time.Time) string {
 // ParseTime parses a timestamp in any of the usual forms of ISO 8601. It cuts digits beyond
 // microseconds. Without a zone, the time is in UTC, and aware is false.
 func ParseTime(text string) (t time.Time, aware bool, err error) {
-	match := isoPattern.FindStringSubmatch(text)
+	pattern := isoPattern()
+	match := pattern.FindStringSubmatch(text)
 	if match == nil {
 		return time.Time{}, false, fmt.Errorf("%q is not a timestamp", text)
 	}
-	group := func(name string) string { return match[isoPattern.SubexpIndex(name)] }
+	group := func(name string) string { return match[pattern.SubexpIndex(name)] }
 	year := number(group("year"), 0)
 	month := number(group("monthOnly")+group("monthDash")+group("month"), 1) // the pattern matches at most one
 	day := number(group("dayDash")+group("day"), 1)

@@ -1,50 +1,25 @@
 package main
 
 import (
-	"runtime"
-	"runtime/debug"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
-	"time"
 )
 
-func TestPercentFor(t *testing.T) {
-	for _, tt := range []struct {
-		live uint64
-		want int
-	}{{0, 300}, {1 << 20, 300}, {4 << 20, 300}, {6 << 20, 200}, {12 << 20, 100}, {1 << 30, 100}} {
-		if got := percentFor(tt.live); got != tt.want {
-			t.Errorf("%d bytes: %d, want %d", tt.live, got, tt.want)
-		}
+// TestCollectorIsEarly: package collector is initialised neither among the first packages nor among the
+// last ones, where it would have no effect.
+func TestCollectorIsEarly(t *testing.T) {
+	const path = "github.com/kopf-wasm/kopf/cmd/kopf/internal/collector"
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, trace)
 	}
-}
-
-// The percentage follows the memory in use, and is the default at the end.
-func TestCollectorFollowsMemoryInUse(t *testing.T) {
-	t.Setenv("GOGC", "")
-	end := relaxCollector(t.Context())
-	t.Cleanup(end)
-	for deadline := time.Now().Add(time.Minute); percent() == usualPercent; runtime.Gosched() {
-		if runtime.GC(); time.Now().After(deadline) {
-			t.Fatal("the percentage does not change")
-		}
+	before, after, found := strings.Cut(string(trace), "\ninit "+path+" ")
+	first, last := strings.Count(before, "\ninit "), strings.Count(after, "\ninit ")
+	if !found || first < 50 || last < 100 {
+		t.Errorf("%s: initialised after %d packages and before %d", path, first, last)
 	}
-	if end(); percent() != usualPercent {
-		t.Errorf("at the end, the percentage is %d", percent())
-	}
-}
-
-func TestCollectorRespectsGOGC(t *testing.T) {
-	t.Setenv("GOGC", "150")
-	defer relaxCollector(t.Context())()
-	runtime.GC()
-	if percent() != usualPercent {
-		t.Errorf("the percentage is %d", percent())
-	}
-}
-
-// percent is the current percentage.
-func percent() int {
-	now := debug.SetGCPercent(usualPercent)
-	debug.SetGCPercent(now)
-	return now
 }

@@ -6,7 +6,6 @@ package main
 import (
 	"os"
 
-	_ "github.com/kopf-wasm/kopf/cmd/kopf/internal/early" // releases pages during the initialisation
 	"github.com/kopf-wasm/kopf/host/compiler"
 	"github.com/kopf-wasm/kopf/internal/resident"
 )

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/cmd/kopf/internal/collector"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
 )
@@ -176,7 +177,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return operator.Run(ctx, options)
 	}
 	if o.admission != "" || settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
-		defer relaxCollector(ctx)()
+		defer collector.Relax(ctx)()
 	}
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, work)

@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reference matches the references of artifacts. The schema of the
-// CustomResourceDefinition has the same pattern: no file and no other URL matches it.
-var reference = regexp.MustCompile(ReferencePattern)
+// CustomResourceDefinition has the same pattern: no file and no other URL matches it. It is
+// compiled at the first use: each start of the program would pay 140 KB for it.
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ReferencePattern) })
 
 // ReferencePattern is the regular expression of references: a registry with an optional
 // port, a repository, and a tag or a digest.
@@ -19,7 +21,7 @@ const ReferencePattern = `^(oci://)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-
 
 // IsReference reports whether a module is named by a reference of an artifact.
 func IsReference(module string) bool {
-	return len(module) <= maxModule && reference.MatchString(module)
+	return len(module) <= maxModule && reference().MatchString(module)
 }
 
 // IsArtifact reports whether the module of a manifest in a folder is an artifact, and not a file.

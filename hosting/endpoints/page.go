@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/hosting/facts"
@@ -25,9 +26,12 @@ var (
 	//go:embed assets/page.css
 	styles string
 
-	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": title, "ago": ago, "used": used,
-	}).Parse(pageText))
+	// page is parsed at the first use, not at each start of the program.
+	page = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Funcs(template.FuncMap{
+			"bytes": Bytes, "heap": func(n uint64) string { return Bytes(int64(n)) }, "seconds": Seconds, "title": title, "ago": ago, "used": used,
+		}).Parse(pageText))
+	})
 
 	// policy lets the page use its own styles, and send its form; nothing else.
 	policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'", digestOf(styles))
@@ -65,7 +69,7 @@ func showPage(w http.ResponseWriter, report *facts.Report, query url.Values) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
-	_ = page.Execute(w, v) // the client may have disconnected
+	_ = page().Execute(w, v) // the client may have disconnected
 }
 
 // matches reports whether an operator has all words.

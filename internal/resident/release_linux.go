@@ -1,16 +1,16 @@
 package resident
 
 import (
-	"bufio"
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 )
 
-// mapping is a part of the address space, as /proc/self/smaps describes it.
+// mapping is a part of the address space, as /proc/self/maps describes it.
 type mapping struct {
 	start, end uintptr
 	own        bool // it shows the program file, and cannot be written
@@ -39,41 +39,70 @@ func release() (bytes uint64, err error) {
 
 // unchanged returns the mappings of the program file that cannot be written, and of which no
 // page was replaced by a private one.
+//
+// The system's summary of a mapping (/proc/self/smaps) would say so, too. But it looks at the
+// pages of all mappings, the heap included, which takes longer than the release.
 func unchanged(program string) ([]mapping, error) {
-	file, err := os.Open("/proc/self/smaps")
+	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil, fmt.Errorf("reading the mappings of the process: %w", err)
 	}
-	defer file.Close()
+	pages, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return nil, fmt.Errorf("reading the pages of the process: %w", err)
+	}
+	defer pages.Close()
 	var found []mapping
-	var current mapping
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		line := lines.Bytes()
-		if isHead(line) {
-			current = mapping{}
-			if bytes.HasSuffix(line, []byte(program)) {
-				current, _ = parse(string(line), program)
-			}
+	for line := range strings.Lines(string(maps)) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasSuffix(line, program) {
 			continue
 		}
-		if anonymous, ok := bytes.CutPrefix(line, []byte("Anonymous:")); ok && current.own && string(bytes.TrimSpace(anonymous)) == "0 kB" {
-			found = append(found, current)
+		m, ok := parse(line, program)
+		if !ok || !m.own {
+			continue
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading the mappings of the process: %w", err)
+		changed, err := hasPrivatePages(pages, m)
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			found = append(found, m)
+		}
 	}
 	return found, nil
 }
 
-// isHead reports whether a line of smaps begins a mapping. The other lines begin with the name
-// of a field, which is capitalised.
-func isHead(line []byte) bool {
-	return len(line) > 0 && strings.IndexByte("0123456789abcdef", line[0]) >= 0
+// Bits of an entry of /proc/self/pagemap.
+//
+// See https://docs.kernel.org/admin-guide/mm/pagemap.html
+const (
+	ofFile  = 1 << 61 // the page is one of a file, or shared
+	swapped = 1 << 62
+	present = 1 << 63
+)
+
+// hasPrivatePages reports whether pages of a file's mapping were replaced by private ones.
+func hasPrivatePages(pagemap io.ReaderAt, m mapping) (bool, error) {
+	const entry = 8 // bytes
+	pageSize := uintptr(os.Getpagesize())
+	var some [512 * entry]byte
+	for page, end := m.start/pageSize, m.end/pageSize; page < end; {
+		entries := some[:min(end-page, uintptr(len(some)/entry))*entry]
+		if _, err := pagemap.ReadAt(entries, int64(page)*entry); err != nil {
+			return false, fmt.Errorf("reading the pages of the process: %w", err)
+		}
+		page += uintptr(len(entries) / entry)
+		for ; len(entries) > 0; entries = entries[entry:] {
+			if bits := binary.NativeEndian.Uint64(entries); bits&(present|swapped) != 0 && bits&ofFile == 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
-// parse reads the head of a mapping: "400000-d00000 r-xp 00000000 fe:01 123 /bin/program".
+// parse reads a line of /proc/self/maps: "400000-d00000 r-xp 00000000 fe:01 123 /bin/program".
 func parse(line, program string) (m mapping, ok bool) {
 	var permissions, offset, device, inode string
 	if n, _ := fmt.Sscanf(line, "%x-%x %s %s %s %s", &m.start, &m.end, &permissions, &offset, &device, &inode); n < 6 {

@@ -1,8 +1,12 @@
 package resident
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
+	"unsafe"
 )
 
 // TestRelease: the code and the constants of the program are released, and it still runs.
@@ -39,5 +43,44 @@ func TestMappings(t *testing.T) {
 	}
 	if found, err := unchanged("/bin/another"); err != nil || slices.ContainsFunc(found, func(m mapping) bool { return m.own }) {
 		t.Errorf("of another program: got %v, %v", found, err)
+	}
+}
+
+// TestPrivatePages: a page of a file that was written to, as by a debugger that sets a
+// breakpoint, is seen among pages that were only read.
+func TestPrivatePages(t *testing.T) {
+	const pages = 600 // more than one read of the page map
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, pages*os.Getpagesize()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	memory, err := syscall.Mmap(int(file.Fd()), 0, pages*os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Munmap(memory) }()
+	pagemap, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pagemap.Close()
+	start := uintptr(unsafe.Pointer(&memory[0]))
+	m := mapping{start: start, end: start + uintptr(len(memory))}
+	for at := 0; at < len(memory); at += os.Getpagesize() {
+		if memory[at] != 0 {
+			t.Fatal("the file is not empty")
+		}
+	}
+	if private, err := hasPrivatePages(pagemap, m); err != nil || private {
+		t.Errorf("pages that were read: %t, %v; want none that is private", private, err)
+	}
+	memory[len(memory)-1] = 1
+	if private, err := hasPrivatePages(pagemap, m); err != nil || !private {
+		t.Errorf("a page that was written: %t, %v; want a private one", private, err)
 	}
 }
