@@ -25,7 +25,6 @@ type program struct {
 	Needs   string   // a file, besides the program itself, without which it cannot run
 	Events  bool     // it can post its log messages as events
 	Posting []string // more arguments then; the variable BENCH_POSTING says so, too
-	Caches  bool     // its first start differs from later ones: it keeps compiled code
 
 	Environment []string // more variables
 	Objects     int      // at most so many with daemons; 0: as many as all
@@ -47,7 +46,7 @@ var programs = []program{
 // hosted is this project with a guest, and more arguments.
 func hosted(name, module string, more ...string) program {
 	return program{
-		Name: name, Needs: module, Events: true, Caches: true,
+		Name: name, Needs: module, Events: true,
 		Command: append([]string{"bin/kopf", "run", "--standalone", "-n", "default", module}, more...),
 		Posting: []string{"--config", "posting=on"},
 	}

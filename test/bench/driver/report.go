@@ -96,17 +96,6 @@ func (r report) of(operator string, t table) []result {
 	return list
 }
 
-// baseline is what ratios are made to. Operators that keep nothing between two starts
-// have no first one: all of theirs are alike.
-func (r report) baseline(operator string, t table) []result {
-	list := r.of(operator, t)
-	if len(list) == 0 && t.scenario == coldStart {
-		t.scenario = warmStart
-		return r.of(operator, t)
-	}
-	return list
-}
-
 // printTable writes the medians, and the medians of the ratios to two operators.
 func (r report) printTable(t table) {
 	figures, ratios := [][]string{t.figureHeader()}, [][]string{t.ratioHeader()}
@@ -122,7 +111,7 @@ func (r report) printTable(t table) {
 			figureRow = append(figureRow, fmt.Sprintf(c.format, median(values(list, c.figure))))
 		}
 		for _, base := range t.against() {
-			against := r.baseline(base, t)
+			against := r.of(base, t)
 			for _, c := range t.ratios() {
 				ratioRow = append(ratioRow, ratioText(values(list, c.figure), values(against, c.figure)))
 			}
