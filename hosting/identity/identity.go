@@ -135,12 +135,12 @@ func (i *Identities) as(ctx context.Context, a hosting.Account) (*credentials.In
 
 // retried repeats a request while the API server cannot be reached or is overloaded.
 func (i *Identities) retried(ctx context.Context, request func() error) error {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
 		err := request()
 		if err == nil || !isTransient(err) {
 			return err
 		}
-		if ended := backoffs.Pause(ctx, pause); ended != nil {
+		if ended := backoffs.Pause(ctx, pauses.Next()); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}

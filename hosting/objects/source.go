@@ -133,14 +133,14 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 // follow lists and watches one place. After a failure it lists again.
 func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 	known := map[hosting.Key]bool{}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
 		began := time.Now()
 		err := s.listAndWatch(ctx, p, to, known)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > lastPause {
-			pause = firstPause
+			pauses.Reset()
 		}
 		if apierrors.IsNotFound(err) { // The definition was removed, and all objects with it.
 			for key := range known {
@@ -148,7 +148,7 @@ func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 			}
 		}
 		s.log.Warn().Err(err).Str("resource", p.kind.Plural()).Str("namespace", p.namespace).Msg("The declarations cannot be watched; the host tries again.")
-		if backoffs.Pause(ctx, pause) != nil {
+		if backoffs.Pause(ctx, pauses.Next()) != nil {
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // writers is how many objects are written at the same time.
@@ -45,7 +46,7 @@ type object struct {
 	present *api.Status // on the server
 	wanted  *api.Status // nil: nothing to write
 	busy    bool        // a writer has it
-	pause   time.Duration
+	pauses  backoffs.Doubling
 }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
@@ -70,7 +71,7 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 	defer w.mu.Unlock()
 	o := w.objects[key]
 	if o == nil || o.uid != uid {
-		o = &object{uid: uid}
+		o = &object{uid: uid, pauses: backoffs.Doubling{First: firstPause, Most: lastPause}}
 		w.objects[key] = o
 	}
 	if !o.busy {
@@ -163,12 +164,13 @@ func (w *writer) writeOne(ctx context.Context) bool {
 	o.busy = false
 	switch {
 	case err == nil:
-		o.present, o.pause = status, 0
+		o.present = status
+		o.pauses.Reset()
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil: // the object is gone, or another one
 	default:
-		o.pause = min(cmp.Or(2*o.pause, firstPause), lastPause)
-		w.log.Warn().Err(err).Str("operator", key.String()).Dur("pause", o.pause).Msg("The status cannot be written; the host tries again.")
-		time.AfterFunc(o.pause, func() { w.again(o, status) })
+		pause := o.pauses.Next()
+		w.log.Warn().Err(err).Str("operator", key.String()).Dur("pause", pause).Msg("The status cannot be written; the host tries again.")
+		time.AfterFunc(pause, func() { w.again(o, status) })
 	}
 	return true
 }

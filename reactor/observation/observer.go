@@ -378,14 +378,14 @@ const (
 // AskAgain asks failed selector functions again, with growing pauses, and serves what they
 // select. It ends with the context.
 func (o *Observer) AskAgain(ctx context.Context) error {
-	pause := minAsking
+	pauses := backoffs.Doubling{First: minAsking, Most: maxAsking}
 	for {
 		select {
 		case <-o.Unanswered:
 		case <-ctx.Done():
 			return nil
 		}
-		if backoffs.Pause(ctx, pause) != nil {
+		if backoffs.Pause(ctx, pauses.Next()) != nil {
 			return nil
 		}
 		e := o.Generations.Hold()
@@ -395,8 +395,8 @@ func (o *Observer) AskAgain(ctx context.Context) error {
 			o.Refresh(ctx, e)
 		}
 		e.Release()
-		if pause = min(2*pause, maxAsking); !failed {
-			pause = minAsking
+		if !failed {
+			pauses.Reset()
 		}
 	}
 }

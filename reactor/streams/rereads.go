@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
@@ -45,7 +46,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 		return it, true
 	}
 	s.host.Memories.Notice(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
-	for delay := time.Second; ; delay = min(2*delay, maxRereadDelay) {
+	for delays := (backoffs.Doubling{First: time.Second, Most: maxRereadDelay}); ; {
 		raw, meta, err := s.current(ctx, it.Meta, q)
 		code, _ := clients.Code(err)
 		switch {
@@ -59,7 +60,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 			return it, false
 		}
 		s.host.Log.Warn().Str(loggers.Field, "kopf.reactor").Err(err).Str("uid", it.Meta.UID).Msg("the body of an object that has waited cannot be read again; retrying")
-		if q.Sleep(ctx, delay) > 0 {
+		if q.Sleep(ctx, delays.Next()) > 0 {
 			return it, false
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 			return err
 		}
 	}
-	for backoff := time.Second / 2; ; backoff = min(2*backoff, maxBackoff) {
+	for pauses := (backoffs.Doubling{First: minBackoff, Most: maxBackoff}); ; {
 		err := s.again(ctx, sink)
 		if err == nil {
 			sink.Listed()
@@ -36,7 +36,7 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 			return ctx.Err()
 		}
 		s.Log(30, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
-		if err := backoffs.Pause(ctx, backoff); err != nil {
+		if err := backoffs.Pause(ctx, pauses.Next()); err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,11 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
-// maxBackoff limits the pauses of a stream that cannot be opened.
-const maxBackoff = 30 * time.Second
+// These constants bound the pauses of a stream that cannot be opened.
+const (
+	minBackoff = time.Second / 2
+	maxBackoff = 30 * time.Second
+)
 
 // brief is how long a watch without events lasts at least if all is well.
 const brief = time.Second
@@ -110,18 +113,18 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 		s.known = newKnown(s.Common)
 	}
 	defer s.health.leave()
-	backoff := time.Duration(0)
+	failures := backoffs.Doubling{First: minBackoff, Most: maxBackoff}
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, backoff := time.Now(), time.Duration(0)
 		err := s.once(ctx, sink)
 		normal := err == nil || errors.Is(err, ErrExpired) && s.fruitful // without an event in between, each listed version expires at once: a failure
 		if normal || time.Since(began) > maxBackoff {
-			backoff = 0
+			failures.Reset()
 		}
 		if !normal && ctx.Err() == nil {
 			s.health.failed(err)
 			s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
-			backoff = min(max(2*backoff, time.Second/2), maxBackoff)
+			backoff = failures.Next()
 		}
 		s.rest(ctx, max(backoff, s.Options().ReconnectBackoff))
 	}
@@ -138,15 +141,17 @@ func (s *Stream) rest(ctx context.Context, d time.Duration) {
 func (s *Stream) once(ctx context.Context, sink Sink) error {
 	s.fruitful = false
 	version, err := s.begin(ctx, sink)
-	pause := time.Duration(0)
+	pause, pauses := time.Duration(0), backoffs.Doubling{Most: maxBackoff}
 	check := s.Options().InitialStreaming && !s.unstreamable // the version is from a watch that has ended
 	for ; err == nil && ctx.Err() == nil; check = true {
 		began, before := time.Now(), s.Health().Events
 		version, err = s.watch(ctx, version, check, sink)
 		if s.Health().Events > before || time.Since(began) > brief {
 			s.fruitful, pause = true, 0
+			pauses.Reset()
 		} else { // callers close what they have just opened
-			pause = min(max(2*pause, s.Options().ReconnectBackoff), maxBackoff)
+			pauses.First = s.Options().ReconnectBackoff
+			pause = pauses.Next()
 		}
 		if err == nil {
 			s.rest(ctx, max(pause, s.Options().ReconnectBackoff))
