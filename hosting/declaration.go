@@ -43,6 +43,10 @@ type Declaration struct {
 	// again, also one in quarantine.
 	Retry string
 
+	// Leaving means that the declaration is being deleted, and that the operator has to leave
+	// as Spec.OnRemoval says. Host.Options.Report gets nil when it has left.
+	Leaving bool
+
 	// Reported is the status that a host has reported before; nil: none.
 	Reported *api.Status
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/finalizers"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -42,7 +43,8 @@ type Options struct {
 	// operator: see Host.Journal. Nil: it keeps none.
 	Output zerolog.LevelWriter
 
-	create func(ctx context.Context, o operator.Options) (instance, error) // for tests; nil: operator.New
+	create  func(ctx context.Context, o operator.Options) (instance, error) // for tests; nil: operator.New
+	release func(ctx context.Context, o finalizers.Options) releaser        // for tests; nil: finalizers.New
 }
 
 // instance is an operator.Operator.
@@ -84,6 +86,9 @@ func New(o Options) *Host {
 	if o.create == nil {
 		o.create = func(ctx context.Context, o operator.Options) (instance, error) { return operator.New(ctx, o) }
 	}
+	if o.release == nil {
+		o.release = func(ctx context.Context, o finalizers.Options) releaser { return finalizers.New(ctx, o) }
+	}
 	if o.Report == nil {
 		o.Report = func(Key, *api.Status) {}
 	}
@@ -109,7 +114,9 @@ func (h *Host) Declare(d Declaration) {
 	t.declare(d)
 }
 
-// Remove stops the operator of a declaration gracefully. It returns at once.
+// Remove stops the operator of a declaration gracefully, and lets it leave as
+// Spec.OnRemoval says. It returns at once. A second call for the key does not wait until the
+// operator has left.
 func (h *Host) Remove(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,6 +33,7 @@ type fake struct {
 	throttles atomic.Pointer[[]operator.Throttle]
 	lingering time.Duration
 	usage     operator.Usage
+	unaware   atomic.Bool // of its resources
 	ended     chan struct{}
 }
 
@@ -65,7 +66,10 @@ func (f *fake) Throttles() []operator.Throttle {
 }
 
 func (f *fake) Facts() operator.Facts {
-	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}}
+	if f.unaware.Load() {
+		return operator.Facts{Digest: f.module, Handlers: 1, Finalizer: "kopf"}
+	}
+	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}, Finalizer: "kopf"}
 }
 
 func (f *fake) Usage() operator.Usage { return f.usage }

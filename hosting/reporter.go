@@ -18,7 +18,7 @@ import (
 const maxMessage = 1000
 
 // order is the order of the conditions in a status.
-var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
+var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Releasing, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
 
 // reporter keeps the status of one declaration, and publishes its changes.
 type reporter struct {
@@ -31,12 +31,14 @@ type reporter struct {
 	troubles string // of the streams at the last look
 }
 
-// seed takes over the times of the transitions that an earlier host has reported.
+// seed takes over what an earlier host has reported: the times of the transitions, and what
+// the operator has handled.
 func (r *reporter) seed(earlier *api.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if earlier != nil && !r.reported {
 		r.status.Conditions = slices.Clone(earlier.Conditions)
+		r.status.Resources, r.status.Finalizer = slices.Clone(earlier.Resources), earlier.Finalizer
 	}
 }
 
@@ -133,7 +135,7 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	}
 	r.update(d, func(s *api.Status) {
 		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
-		s.Resources = facts.Resources
+		s.Resources, s.Finalizer = facts.Resources, facts.Finalizer
 	}, findings...)
 }
 

@@ -59,6 +59,7 @@ type run struct {
 	next  *Fetched // what Open reads; nil outside of a load
 
 	brakes brakes // what holds the operator back
+	looks  int    // soon after its start
 }
 
 // epoch is what one version of a declaration asks for.
@@ -116,12 +117,18 @@ func (t *tenant) declare(d Declaration) {
 
 // sameSpec reports whether two declarations ask for the same.
 func sameSpec(a, b *Declaration) bool {
-	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local && a.Retry == b.Retry
+	return a.UID == b.UID && a.Generation == b.Generation && reflect.DeepEqual(a.Spec, b.Spec) && fmt.Sprint(a.Problem) == fmt.Sprint(b.Problem) && a.Local == b.Local && a.Retry == b.Retry && a.Leaving == b.Leaving
 }
 
+// remove removes the declaration: it says itself what becomes of the finalizers. A second
+// call ends a departure.
 func (t *tenant) remove() {
 	t.mu.Lock()
-	t.removed = true
+	if mode, _ := t.desired.Spec.Removal(); mode != api.Keep && !t.desired.Leaving {
+		t.desired.Leaving = true
+	} else {
+		t.removed = true
+	}
 	t.interrupt(true)
 	t.mu.Unlock()
 	t.start(t.host.running())
@@ -142,6 +149,7 @@ func (t *tenant) interrupt(changed bool) {
 	}
 }
 
+// isRemoved reports whether the tenant can be forgotten after its operator has stopped.
 func (t *tenant) isRemoved() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,6 +217,9 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.stopTimer()
 		t.halt()
 		t.host.forget(t)
+	case d.Leaving:
+		t.stopTimer()
+		t.leave(ctx, step, d)
 	case d.Problem != nil:
 		t.fail(step, &d, &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: d.Problem})
 	case d.Spec.Suspend:
@@ -216,6 +227,7 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.report.suspended(&d)
 	case t.run != nil && t.run.isOf(&d):
 		t.report.serving(&d, t.run, t.attempts.crashes)
+		t.lookSoon()
 	case t.attempts.mustWait(time.Now()):
 	default:
 		t.attempt(ctx, step, &d)
@@ -244,6 +256,23 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	t.attempts.failures = t.attempts.crashes
 	t.report.running(fetched.Artifact)
 	t.report.serving(d, t.run, t.attempts.crashes)
+	t.lookSoon()
+}
+
+// firstLook is the time until the first look at an operator that does not know its resources
+// yet. The times double up to that of usual looks.
+const firstLook = 100 * time.Millisecond
+
+// lookSoon looks at a new operator again before usual looks, because its status has to name
+// the resources soon: if the host dies, the next one needs them to release objects.
+func (t *tenant) lookSoon() {
+	delay := firstLook << t.run.looks
+	if delay >= looking || len(t.run.op.Facts().Resources) > 0 {
+		return
+	}
+	t.run.looks++
+	t.stopTimer()
+	t.attempts.timer = time.AfterFunc(delay, t.kick)
 }
 
 // isOf reports whether the operator is what a declaration asks for. The content of files can

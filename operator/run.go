@@ -193,6 +193,7 @@ type Facts struct {
 	Digest    string   // of the first module
 	Handlers  int      // that the modules and guests register
 	Resources []string // that the operator watches now, in alphabetical order: kopfexamples.v1.kopf.dev
+	Finalizer string   // that the operator adds to objects; empty until the operator has started
 }
 
 // Facts returns the present facts. They change with the modules, and with the resources of
@@ -210,6 +211,11 @@ func (op *Operator) Facts() Facts {
 	}
 	for _, stream := range op.reactor.Streams() {
 		facts.Resources = append(facts.Resources, stream.Resource)
+	}
+	select {
+	case <-op.ready:
+		facts.Finalizer = op.reactor.Finalizer()
+	default: // startup handlers may still set it
 	}
 	slices.Sort(facts.Resources)
 	facts.Resources = slices.Compact(facts.Resources)

@@ -19,6 +19,10 @@ func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
 // Options.LoopRate allows.
 func (op *Operator) Loops() []loops.Loop { return op.loops.Loops(time.Now()) }
 
+// Finalizer returns the finalizer that the operator adds to objects. It is valid after
+// Options.Ready was called, because startup handlers can set it.
+func (op *Operator) Finalizer() string { return op.Settings.Persistence.Finalizer }
+
 // Counts are the current numbers of an operator.
 type Counts struct {
 	Objects       int // objects that are remembered, with their memos

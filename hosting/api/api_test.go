@@ -93,6 +93,19 @@ func TestValuesAreChecked(t *testing.T) {
 		{"spec.module: the field is missing", api.Namespaced, func(o *api.Operator) { o.Spec.Module = "" }},
 		{"spec.pullSecrets[0]", api.Namespaced, func(o *api.Operator) { o.Spec.PullSecrets = []string{"a/b"} }},
 		{"spec.onRemoval.finalizers: \"Drop\"", api.Namespaced, func(o *api.Operator) { o.Spec.OnRemoval = &api.OnRemoval{Finalizers: "Drop"} }},
+		{"spec.onRemoval.releaseAfter: the time is for finalizers: ReleaseAfter only", api.Namespaced, func(o *api.Operator) { o.Spec.OnRemoval = &api.OnRemoval{ReleaseAfter: "5m"} }},
+		{"spec.onRemoval.releaseAfter: the time is for finalizers: ReleaseAfter only", api.Cluster, func(o *api.Operator) {
+			o.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.Release, ReleaseAfter: "5m"}
+		}},
+		{`spec.onRemoval.releaseAfter: "soon"`, api.Namespaced, func(o *api.Operator) {
+			o.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter, ReleaseAfter: "soon"}
+		}},
+		{`spec.onRemoval.releaseAfter: "-5m"`, api.Namespaced, func(o *api.Operator) {
+			o.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter, ReleaseAfter: "-5m"}
+		}},
+		{`spec.onRemoval.releaseAfter: "25h": want a time above 0 and up to 24h0m0s`, api.Namespaced, func(o *api.Operator) {
+			o.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.ReleaseAfter, ReleaseAfter: "25h"}
+		}},
 		{"spec.grants.secrets[k]: the key is also in spec.grants.config", api.Namespaced, func(o *api.Operator) {
 			o.Spec.Grants = &api.Grants{Config: map[string]string{"k": ""}, Secrets: map[string]api.SecretKey{"k": {Name: "s", Key: "k"}}}
 		}},
@@ -102,6 +115,30 @@ func TestValuesAreChecked(t *testing.T) {
 		tt.change(o)
 		if err := o.Check(false); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("got %v, want %q", err, tt.says)
+		}
+	}
+}
+
+// TestRemovalHasDefaults: without a value, finalizers stay, and deletion handlers have five
+// minutes.
+func TestRemovalHasDefaults(t *testing.T) {
+	tests := []struct {
+		removal *api.OnRemoval
+		want    api.Finalizers
+		limit   time.Duration
+	}{
+		{nil, api.Keep, 0},
+		{&api.OnRemoval{}, api.Keep, 0},
+		{&api.OnRemoval{Finalizers: api.Release}, api.Release, 0},
+		{&api.OnRemoval{Finalizers: api.ReleaseAfter}, api.ReleaseAfter, 5 * time.Minute},
+		{&api.OnRemoval{Finalizers: api.ReleaseAfter, ReleaseAfter: "1h30m"}, api.ReleaseAfter, 90 * time.Minute},
+	}
+	for _, tt := range tests {
+		o := valid(api.Namespaced)
+		o.Spec.OnRemoval = tt.removal
+		got, limit := o.Spec.Removal()
+		if err := o.Check(false); err != nil || got != tt.want || limit != tt.limit {
+			t.Errorf("%+v: %s, %v, %v", tt.removal, got, limit, err)
 		}
 	}
 }

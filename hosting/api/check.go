@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // reference matches the references of artifacts. The schema of the
@@ -49,10 +50,28 @@ func (s *Spec) check(files bool) error {
 			}
 		}
 	}
-	if r := s.OnRemoval; r != nil && r.Finalizers != "" && r.Finalizers != Keep {
-		errs = append(errs, fmt.Errorf("spec.onRemoval.finalizers: %q: want %s", r.Finalizers, Keep))
+	return errors.Join(append(errs, s.OnRemoval.check(), s.Grants.check())...)
+}
+
+func (r *OnRemoval) check() error {
+	if r == nil {
+		return nil
 	}
-	return errors.Join(append(errs, s.Grants.check())...)
+	switch r.Finalizers {
+	case "", Keep, Release, ReleaseAfter:
+	default:
+		return fmt.Errorf("spec.onRemoval.finalizers: %.100q: want %s, %s or %s", r.Finalizers, Keep, Release, ReleaseAfter)
+	}
+	if r.ReleaseAfter == "" {
+		return nil
+	}
+	if r.Finalizers != ReleaseAfter {
+		return fmt.Errorf("spec.onRemoval.releaseAfter: the time is for finalizers: %s only: set it, or remove the field", ReleaseAfter)
+	}
+	if limit, err := time.ParseDuration(r.ReleaseAfter); err != nil || limit <= 0 || limit > MaxReleaseAfter {
+		return fmt.Errorf("spec.onRemoval.releaseAfter: %.100q: want a time above 0 and up to %v, like 5m", r.ReleaseAfter, MaxReleaseAfter)
+	}
+	return nil
 }
 
 func (g *Grants) check() error {

@@ -96,13 +96,43 @@ type SecretKey struct {
 // OnRemoval says what becomes of the handled objects when a declaration is deleted.
 type OnRemoval struct {
 	Finalizers Finalizers `json:"finalizers,omitempty"` // default: Keep
+
+	// ReleaseAfter bounds the time for deletion handlers, for the finalizers ReleaseAfter
+	// only: 30s, 5m, 1h30m. Default: DefaultReleaseAfter. Maximum: MaxReleaseAfter.
+	ReleaseAfter string `json:"releaseAfter,omitempty"`
 }
 
 // Finalizers says what becomes of the operator's finalizers.
 type Finalizers string
 
-// Keep leaves the finalizers on the objects: an operator that is declared later continues.
-const Keep Finalizers = "Keep"
+// The values of OnRemoval.Finalizers.
+const (
+	Keep         Finalizers = "Keep"         // they stay on the objects: an operator that is declared later continues
+	Release      Finalizers = "Release"      // they are removed at once, without calls of deletion handlers
+	ReleaseAfter Finalizers = "ReleaseAfter" // objects that are being deleted get their deletion handlers first, for a bounded time
+)
+
+// Times for deletion handlers, of OnRemoval.ReleaseAfter.
+const (
+	DefaultReleaseAfter = 5 * time.Minute
+	MaxReleaseAfter     = 24 * time.Hour
+)
+
+// Removal returns what becomes of the operator's finalizers, and the time for deletion
+// handlers before. Invalid times are zero.
+func (s *Spec) Removal() (Finalizers, time.Duration) {
+	switch r := s.OnRemoval; {
+	case r == nil || r.Finalizers == "":
+		return Keep, 0
+	case r.Finalizers != ReleaseAfter:
+		return r.Finalizers, 0
+	case r.ReleaseAfter == "":
+		return ReleaseAfter, DefaultReleaseAfter
+	default:
+		limit, _ := time.ParseDuration(r.ReleaseAfter) // zero if it is invalid, which Check refuses
+		return ReleaseAfter, limit
+	}
+}
 
 // Status is what the host reports about a declared operator.
 type Status struct {
@@ -111,6 +141,7 @@ type Status struct {
 	Digest             string      `json:"digest,omitempty"`             // of the module that runs: sha256:…
 	Handlers           int         `json:"handlers,omitempty"`           // number of registered handlers
 	Resources          []string    `json:"resources,omitempty"`          // that the handlers are for
+	Finalizer          string      `json:"finalizer,omitempty"`          // that the operator adds to objects
 	Restarts           int         `json:"restarts,omitempty"`           // since the spec has changed
 	Conditions         []Condition `json:"conditions,omitempty"`
 }
@@ -145,11 +176,15 @@ const (
 	Resolved    ConditionType = "Resolved"    // the module was fetched
 	Verified    ConditionType = "Verified"    // the required signatures exist
 	Granted     ConditionType = "Granted"     // the module wants no more than it is granted
+	Releasing   ConditionType = "Releasing"   // the declaration is being deleted, and the finalizers of the operator are removed
 	Degraded    ConditionType = "Degraded"    // it does not work, or an earlier spec runs instead of the present one
 	Overlapping ConditionType = "Overlapping" // another operator of the host handles the same objects
 	Throttled   ConditionType = "Throttled"   // limits of rates hold the operator back
 	Quarantined ConditionType = "Quarantined" // it has ended too often, and is not started again
 )
+
+// ReleaseFailed is the reason of conditions if the finalizers of a removed operator stay.
+const ReleaseFailed = "ReleaseFailed"
 
 // IsProblem reports whether a condition of the type is good if it is False.
 func (t ConditionType) IsProblem() bool {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type Source struct {
 	places  []place
 	log     zerolog.Logger
 	written *writer
+	guard   *guard
 }
 
 // place is where one kind of declarations is listed and watched.
@@ -66,7 +68,7 @@ func New(o Options) (*Source, error) {
 		}
 	}
 	log := o.Log.With().Str("logger", "kopf.hosting").Logger()
-	return &Source{client: client, places: places, log: log, written: newWriter(client, log)}, nil
+	return &Source{client: client, places: places, log: log, written: newWriter(client, log), guard: newGuard(client, log)}, nil
 }
 
 func resource(kind api.Kind) schema.GroupVersionResource {
@@ -126,6 +128,7 @@ func (s *Source) Run(ctx context.Context, to hosting.Sink) error {
 		all.Go(func() { s.follow(ctx, p, to) })
 	}
 	all.Go(func() { s.written.run(ctx) })
+	all.Go(func() { s.guard.run(ctx) })
 	all.Wait()
 	return nil
 }
@@ -210,13 +213,17 @@ func keyOf(kind api.Kind, object *unstructured.Unstructured) hosting.Key {
 // changed declares an object.
 func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.Kind, object *unstructured.Unstructured) hosting.Key {
 	key := keyOf(kind, object)
-	if object.GetDeletionTimestamp() != nil {
+	leaving, guarded := object.GetDeletionTimestamp() != nil, slices.Contains(object.GetFinalizers(), Finalizer)
+	if leaving && !guarded {
 		if known[key] {
 			s.forget(to, known, key)
 		}
 		return key
 	}
-	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration(), Retry: object.GetAnnotations()[RetryAnnotation]}
+	if leaving && !s.guard.leaves(key, string(object.GetUID())) {
+		return key
+	}
+	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration(), Retry: object.GetAnnotations()[RetryAnnotation], Leaving: leaving}
 	text, err := object.MarshalJSON()
 	var decoded *api.Operator
 	if err == nil {
@@ -231,6 +238,9 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 	if err != nil {
 		d.Problem, d.Spec = err, api.Spec{}
 	}
+	if !leaving {
+		s.guard.observed(key, d.UID, guarded, err == nil && mustLeave(&d.Spec) || err != nil && guarded)
+	}
 	known[key] = true
 	s.written.observed(d.Key, d.UID, d.Reported)
 	to.Declare(d)
@@ -241,12 +251,15 @@ func (s *Source) forget(to hosting.Sink, known map[hosting.Key]bool, key hosting
 	delete(known, key)
 	to.Remove(key)
 	s.written.forget(key)
+	s.guard.forget(key)
 }
 
-// Report writes a status; nil after the operator of a deleted object has stopped. It does not
-// wait for the cluster.
+// Report writes a status. With nil, after the operator of a deleted object has left, the
+// object may go. Report does not wait for the cluster.
 func (s *Source) Report(key hosting.Key, status *api.Status) {
-	if status != nil {
-		s.written.want(key, status)
+	if status == nil {
+		s.guard.left(key)
+		return
 	}
+	s.written.want(key, status)
 }

@@ -408,6 +408,12 @@ func TestDefinitionsRefuse(t *testing.T) {
 		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","scope":{}}`, `unknown field "spec.scope"`},
 		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","grants":{"config":{"a":"b"},"secrets":{"a":{"name":"s","key":"k"}}}}`, "a key is either in config or in secrets"},
 		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"Drop"}}`, "Unsupported value"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"ReleaseAfter","releaseAfter":"1h30m"}}`, ""},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"releaseAfter":"5m"}}`, "releaseAfter is for finalizers: ReleaseAfter only"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"Release","releaseAfter":"5m"}}`, "releaseAfter is for finalizers: ReleaseAfter only"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"ReleaseAfter","releaseAfter":"25h"}}`, "want a time above 0 and up to 24h"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"ReleaseAfter","releaseAfter":"0s"}}`, "want a time above 0 and up to 24h"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","onRemoval":{"finalizers":"ReleaseAfter","releaseAfter":"soon"}}`, "spec.onRemoval.releaseAfter: Invalid value"},
 		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a"}`, "spec.serviceAccountNamespace: Required value"},
 	}
 	for _, tt := range tests {

@@ -30,6 +30,8 @@ func register() error {
 			kopf.OnCreate(resource, createFn)
 		case "update":
 			kopf.OnUpdate(resource, updateFn)
+		case "delete":
+			kopf.OnDelete(resource, deleteFn)
 		case "again":
 			kopf.OnUpdate(resource, againFn)
 		case "resume":
@@ -71,6 +73,8 @@ func say(handler, name string, more ...any) {
 func createFn(c *kopf.Change) (any, error) { return change(c, "create") }
 func updateFn(c *kopf.Change) (any, error) { return change(c, "update") }
 func resumeFn(c *kopf.Change) (any, error) { return change(c, "resume") }
+
+func deleteFn(c *kopf.Change) (any, error) { return change(c, "delete") }
 
 // againFn changes the object whenever the object has changed.
 func againFn(c *kopf.Change) (any, error) {

@@ -1,0 +1,312 @@
+// Package finalizers finds the objects that have the finalizer of an operator, and removes
+// this finalizer. It makes all requests with the credentials of the operator.
+package finalizers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/discovery"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Limits of requests.
+const (
+	pageSize  = 500      // objects of a listing
+	maxAnswer = 64 << 20 // bytes of an answer
+	maxTries  = 5        // of one object that others change at the same time
+
+	requestTimeout = 30 * time.Second
+)
+
+// Content types that ask the API server for the metadata of objects only.
+const (
+	ofList   = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	ofObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+// Options say whose finalizer is meant, and where it can be. All are required, except
+// Namespaces and Log.
+type Options struct {
+	// Login returns the credentials of the operator.
+	Login func(ctx context.Context) (*credentials.Info, error)
+
+	Finalizer  string         // the name of the finalizer, in its exact form
+	Resources  []string       // names as in operator.Facts: kopfexamples.v1.kopf.dev
+	Namespaces []string       // names or patterns; empty: the whole cluster
+	Limits     clients.Limits // of rates
+	Log        zerolog.Logger
+}
+
+// Finalizers are the objects that have the finalizer of one operator.
+//
+// # Guarantees
+//
+//   - No other finalizer is removed, and nothing else of an object changes.
+//   - One request is made at a time.
+type Finalizers struct {
+	options Options
+	client  *clients.Client
+	stop    func()
+	vault   sync.WaitGroup // its goroutine
+
+	places []place // nil: not known yet
+}
+
+// place is a resource in one namespace, or in the whole cluster.
+type place struct {
+	resource  selectors.Resource
+	namespace string // empty: the whole cluster
+}
+
+// New makes Finalizers. The caller must call Close.
+func New(ctx context.Context, o Options) *Finalizers {
+	vault := credentials.New(func(ctx context.Context, _ bool) (map[string]credentials.Info, error) {
+		info, err := o.Login(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]credentials.Info{"host": *info}, nil
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	f := &Finalizers{options: o, stop: cancel}
+	f.vault.Go(func() { _ = vault.Run(ctx) }) // Waited for by Close. The requests get its error.
+	f.client = clients.New(vault, func() clients.Options {
+		return clients.Options{RequestTimeout: requestTimeout, ConnectTimeout: requestTimeout, Limits: o.Limits, FinalRefusals: true}
+	}, func(message string) { o.Log.Debug().Msg(message) })
+	return f
+}
+
+// Close frees the connections.
+func (f *Finalizers) Close() {
+	f.stop()
+	f.vault.Wait()
+}
+
+// Deleting counts the objects that wait for this finalizer to be removed: those that are
+// being deleted.
+//
+// Errors: those of the login and of the API server.
+func (f *Finalizers) Deleting(ctx context.Context) (int, error) {
+	count := 0
+	err := f.each(ctx, func(_ place, object *metav1.PartialObjectMetadata) error {
+		if object.DeletionTimestamp != nil {
+			count++
+		}
+		return nil
+	})
+	return count, err
+}
+
+// Release removes the finalizer from all objects. It continues after an object that fails.
+//
+// Errors: those of the login and of the API server. The count is that of the released
+// objects in any case.
+func (f *Finalizers) Release(ctx context.Context) (released int, err error) {
+	var failures []error
+	err = f.each(ctx, func(at place, object *metav1.PartialObjectMetadata) error {
+		if err := f.release(ctx, at, object); err != nil {
+			if len(failures) < maxFailures {
+				failures = append(failures, fmt.Errorf("%s/%s: %w", object.Namespace, object.Name, err))
+			}
+			return ctx.Err()
+		}
+		released++
+		return nil
+	})
+	return released, errors.Join(append(failures, err)...)
+}
+
+// maxFailures is how many failures an error names.
+const maxFailures = 5
+
+// each calls a function for each object that has the finalizer.
+func (f *Finalizers) each(ctx context.Context, do func(at place, object *metav1.PartialObjectMetadata) error) error {
+	if err := f.find(ctx); err != nil {
+		return err
+	}
+	var failures []error
+	for _, at := range f.places {
+		failures = append(failures, f.in(ctx, at, do))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// in is each for one place.
+func (f *Finalizers) in(ctx context.Context, at place, do func(at place, object *metav1.PartialObjectMetadata) error) error {
+	path, err := at.resource.URL(at.namespace, "", "")
+	if err != nil {
+		return err
+	}
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for {
+		var page metav1.PartialObjectMetadataList
+		err := f.request(ctx, ofList, http.MethodGet, path, query, nil, &page)
+		if apierrors.IsNotFound(err) {
+			return nil // the resource or the namespace is gone, and its objects are
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			if object := &page.Items[i]; slices.Contains(object.Finalizers, f.options.Finalizer) {
+				if err := do(at, object); err != nil {
+					return err
+				}
+			}
+		}
+		if page.Continue == "" {
+			return nil
+		}
+		query.Set("continue", page.Continue)
+	}
+}
+
+// release removes the finalizer from one object.
+func (f *Finalizers) release(ctx context.Context, at place, object *metav1.PartialObjectMetadata) error {
+	path, err := at.resource.URL(object.Namespace, object.Name, "")
+	if err != nil {
+		return err
+	}
+	uid := object.UID
+	for range maxTries {
+		kept := slices.DeleteFunc(slices.Clone(object.Finalizers), func(name string) bool { return name == f.options.Finalizer })
+		if len(kept) == len(object.Finalizers) || object.UID != uid {
+			return nil
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": object.ResourceVersion, "finalizers": kept}})
+		if err != nil {
+			return err
+		}
+		err = f.request(ctx, ofObject, http.MethodPatch, path, nil, patch, nil)
+		if !apierrors.IsConflict(err) {
+			return ignoreGone(err)
+		}
+		object = &metav1.PartialObjectMetadata{}
+		if err := f.request(ctx, ofObject, http.MethodGet, path, nil, nil, object); err != nil {
+			return ignoreGone(err)
+		}
+	}
+	return fmt.Errorf("gave up after %d conflicts: another writer keeps changing the object", maxTries)
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// request makes one request. A nil target ignores the answer.
+func (f *Finalizers) request(ctx context.Context, accept, method string, path apipath.Path, query url.Values, body []byte, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	header := http.Header{"Accept": {accept}}
+	if body != nil {
+		header.Set("Content-Type", clients.MergePatch)
+	}
+	answer, err := f.client.Send(ctx, method, path, query, header, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return refusal(answer.StatusCode, method, path, text)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}
+
+// refusal makes an error of an answer.
+func refusal(code int, method string, path apipath.Path, text []byte) error {
+	var status metav1.Status
+	if json.Unmarshal(text, &status) != nil || status.Kind != "Status" {
+		status = metav1.Status{Message: http.StatusText(code)}
+	}
+	status.Code = int32(code) //nolint:gosec // a status of HTTP is small
+	return fmt.Errorf("%s %s: %w", method, path, &apierrors.StatusError{ErrStatus: status})
+}
+
+// find finds the lists of the resources.
+func (f *Finalizers) find(ctx context.Context) error {
+	if f.places != nil {
+		return nil
+	}
+	all, err := discovery.Scan(ctx, f.client.Discover)
+	if all == nil {
+		return fmt.Errorf("the resources of the cluster: %w", err)
+	}
+	namespaces, err := f.namespaces(ctx)
+	if err != nil {
+		return err
+	}
+	places := []place{}
+	for _, resource := range all {
+		if !slices.Contains(f.options.Resources, resource.String()) {
+			continue
+		}
+		scopes := namespaces
+		if !resource.Namespaced {
+			scopes = []string{""}
+		}
+		for _, namespace := range scopes {
+			places = append(places, place{resource, namespace})
+		}
+	}
+	f.places = places
+	return nil
+}
+
+// namespaces lists the served namespaces. The empty name is the whole cluster. If the
+// operator may not list namespaces, only those exist for it that are named.
+func (f *Finalizers) namespaces(ctx context.Context) ([]string, error) {
+	patterns := selectors.ParseNamespaces(f.options.Namespaces)
+	exact := patterns.Exact()
+	switch len(patterns) {
+	case 0:
+		return []string{""}, nil
+	case len(exact):
+		return exact, nil
+	}
+	list, err := apipath.Of(apipath.Target{Version: "v1", Plural: "namespaces"})
+	if err != nil {
+		return nil, err
+	}
+	var found metav1.PartialObjectMetadataList
+	err = f.request(ctx, ofList, http.MethodGet, list, nil, nil, &found)
+	if apierrors.IsForbidden(err) {
+		return exact, nil
+	}
+	names := []string{}
+	for i := range found.Items {
+		if patterns.Match(found.Items[i].Name) {
+			names = append(names, found.Items[i].Name)
+		}
+	}
+	return names, err
+}

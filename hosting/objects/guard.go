@@ -1,0 +1,208 @@
+package objects
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+)
+
+// Finalizer is the finalizer of the host on declarations whose operators have to leave before
+// they are gone.
+const Finalizer = "hosting.kopf.dev/release"
+
+// guard adds the finalizer of the host to declarations, and removes it. Requests for one
+// declaration follow each other.
+type guard struct {
+	set func(ctx context.Context, key hosting.Key, uid string, wanted bool) error
+	log zerolog.Logger
+
+	requests chan struct{} // has a slot for each request at the same time
+
+	mu      sync.Mutex // guards the fields below
+	objects map[hosting.Key]*guarded
+	ctx     context.Context //nolint:containedctx // of run; nil before it. See RATIONALE.md: "Which structs hold a context, and why?"
+	all     sync.WaitGroup
+}
+
+// guarded is a declaration.
+type guarded struct {
+	uid     string
+	has     bool // the finalizer, as it was seen last or written last
+	wanted  bool
+	leaving bool // it is being deleted
+	left    bool // and the operator has left
+	busy    bool // a goroutine writes
+}
+
+func newGuard(client dynamic.Interface, log zerolog.Logger) *guard {
+	g := &guard{log: log, requests: make(chan struct{}, writers), objects: map[hosting.Key]*guarded{}}
+	g.set = func(ctx context.Context, key hosting.Key, uid string, wanted bool) error {
+		return setFinalizer(ctx, client.Resource(resource(key.Kind)).Namespace(key.Namespace), key.Name, uid, wanted)
+	}
+	return g
+}
+
+// setFinalizer adds or removes the finalizer, unless another object has the name now. It
+// leaves other finalizers where they are.
+func setFinalizer(ctx context.Context, client dynamic.ResourceInterface, name, uid string, wanted bool) error {
+	object, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && string(object.GetUID()) != uid {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	finalizers := object.GetFinalizers()
+	if slices.Contains(finalizers, Finalizer) == wanted || wanted && object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if wanted {
+		finalizers = append(finalizers, Finalizer)
+	} else {
+		finalizers = slices.DeleteFunc(finalizers, func(f string) bool { return f == Finalizer })
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": object.GetResourceVersion(), "finalizers": finalizers}})
+	if err != nil {
+		return err
+	}
+	_, err = client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// observed notes whether an object has the finalizer, and whether its spec wants it.
+func (g *guard) observed(key hosting.Key, uid string, has, wanted bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.objects[key]
+	if o == nil || o.uid != uid {
+		o = &guarded{uid: uid}
+		g.objects[key] = o
+	}
+	o.wanted = wanted
+	if !o.busy {
+		o.has = has
+	}
+	g.work(key, o)
+}
+
+// leaves notes an object with the finalizer that is being deleted. It is false if its
+// operator has left already.
+func (g *guard) leaves(key hosting.Key, uid string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.objects[key]
+	if o == nil || o.uid != uid {
+		o = &guarded{uid: uid}
+		g.objects[key] = o
+	}
+	o.leaving, o.has, o.wanted = true, true, !o.left
+	g.work(key, o)
+	return !o.left
+}
+
+// left notes that the operator of a declaration has left: the finalizer is not needed any
+// more. It has no effect on a new declaration of the same name.
+func (g *guard) left(key hosting.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if o := g.objects[key]; o != nil && o.leaving {
+		o.left, o.wanted = true, false
+		g.work(key, o)
+	}
+}
+
+func (g *guard) forget(key hosting.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.objects, key)
+}
+
+// work starts a goroutine that writes, if there is something to write. The caller holds the
+// lock.
+func (g *guard) work(key hosting.Key, o *guarded) {
+	if g.ctx == nil || g.ctx.Err() != nil || o.busy || o.has == o.wanted {
+		return
+	}
+	o.busy = true
+	ctx := g.ctx
+	g.all.Go(func() { g.write(ctx, key, o) }) // Waited for by run.
+}
+
+// run writes until the context ends.
+func (g *guard) run(ctx context.Context) {
+	g.mu.Lock()
+	g.ctx = ctx
+	for key, o := range g.objects {
+		g.work(key, o)
+	}
+	g.mu.Unlock()
+	<-ctx.Done()
+	g.all.Wait()
+}
+
+// write writes until the object is as wanted.
+func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
+	for pause := time.Duration(0); ; {
+		g.mu.Lock()
+		wanted := o.wanted
+		if o.has == wanted || g.objects[key] != o {
+			o.busy = false
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		err := g.request(ctx, key, o.uid, wanted)
+		switch {
+		case err == nil:
+			g.mu.Lock()
+			o.has = wanted
+			g.mu.Unlock()
+			pause = 0
+			continue
+		case apierrors.IsConflict(err): // another client has changed the object
+			pause = firstPause
+		default:
+			pause = min(cmp.Or(2*pause, firstPause), lastPause)
+			g.log.Warn().Err(err).Str("operator", key.String()).Str("finalizer", Finalizer).Dur("pause", pause).Msg("The finalizer of the host cannot be written; the host tries again.")
+		}
+		if backoffs.Pause(ctx, pause) != nil {
+			g.mu.Lock()
+			o.busy = false
+			g.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (g *guard) request(ctx context.Context, key hosting.Key, uid string, wanted bool) error {
+	select {
+	case g.requests <- struct{}{}:
+		defer func() { <-g.requests }()
+		return g.set(ctx, key, uid, wanted)
+	case <-ctx.Done():
+		return fmt.Errorf("the finalizer of %s: %w", key, ctx.Err())
+	}
+}
+
+// mustLeave reports whether a spec wants the finalizer of the host.
+func mustLeave(spec *api.Spec) bool {
+	mode, _ := spec.Removal()
+	return mode == api.Release || mode == api.ReleaseAfter
+}

@@ -1,0 +1,146 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kopf-wasm/kopf/hosting"
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// sink notes what a source declares.
+type sink struct{ calls []string }
+
+func (s *sink) Declare(d hosting.Declaration) {
+	text := "declare " + d.UID
+	if d.Leaving {
+		text = "leave " + d.UID
+	}
+	s.calls = append(s.calls, text)
+}
+
+func (s *sink) Remove(hosting.Key) { s.calls = append(s.calls, "remove") }
+
+// guardian is a source with a guard that notes its writes, each of which takes a second.
+type guardian struct {
+	*Source
+	*sink
+	known map[hosting.Key]bool
+
+	mu    sync.Mutex // guards all below
+	sets  []string
+	fails error
+}
+
+func guarding(t *testing.T) *guardian {
+	t.Helper()
+	x := &guardian{sink: &sink{}, known: map[hosting.Key]bool{}}
+	x.Source = &Source{written: newWriter(nil, zerolog.Nop()), guard: newGuard(nil, zerolog.Nop())}
+	x.guard.set = func(_ context.Context, key hosting.Key, uid string, wanted bool) error {
+		time.Sleep(time.Second)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.sets = append(x.sets, fmt.Sprint(key.Name, " ", uid, " ", wanted))
+		return x.fails
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { // Waited for by the clean-up.
+		defer close(done)
+		x.guard.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	synctest.Wait()
+	return x
+}
+
+// seen shows an object to the source.
+func (x *guardian) seen(uid string, mode api.Finalizers, deleted bool, finalizers ...string) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": api.APIVersion, "kind": string(api.Namespaced), "metadata": map[string]any{"name": "a", "namespace": "ns"},
+		"spec": map[string]any{"module": "ghcr.io/me/op:v1", "serviceAccountName": "sa", "onRemoval": map[string]any{"finalizers": string(mode)}},
+	}}
+	object.SetUID(types.UID(uid))
+	object.SetFinalizers(finalizers)
+	if deleted {
+		object.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	}
+	x.changed(x.sink, x.known, api.Namespaced, object)
+	synctest.Wait()
+}
+
+func (x *guardian) wrote(t *testing.T, want ...string) {
+	t.Helper()
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !slices.Equal(x.sets, want) {
+		t.Errorf("wrote %q, want %q", x.sets, want)
+	}
+	x.sets = nil
+}
+
+// TestDeclarationsThatMustBeReleasedHaveAFinalizer: while their spec asks for it, and until
+// their operators have left.
+func TestDeclarationsThatMustBeReleasedHaveAFinalizer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		x.seen("u", api.Keep, false)
+		x.wrote(t)
+		x.seen("u", api.Release, false)
+		x.seen("u", api.Release, false)
+		x.wrote(t, "a u true")
+		x.seen("u", api.Release, false, Finalizer)
+		x.wrote(t)
+		x.seen("u", api.Keep, false, Finalizer)
+		x.wrote(t, "a u false")
+		x.seen("u", api.ReleaseAfter, true, "other", Finalizer)
+		x.seen("u", api.ReleaseAfter, true, "other", Finalizer)
+		x.wrote(t)
+		x.Report(key, nil)
+		x.wrote(t, "a u false")
+		x.seen("u", api.ReleaseAfter, true, "other", Finalizer) // from before the write
+		x.wrote(t, "a u false")
+		x.seen("u", api.ReleaseAfter, true, "other")
+		want := []string{"declare u", "declare u", "declare u", "declare u", "declare u", "leave u", "leave u", "remove"}
+		if !slices.Equal(x.calls, want) {
+			t.Errorf("calls %q", x.calls)
+		}
+	})
+}
+
+// TestAHostThatWasAwayObeysADeletion: it finds an object that is being deleted.
+func TestAHostThatWasAwayObeysADeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := guarding(t)
+		x.fails = errors.New("forbidden")
+		x.seen("u", api.Release, true, Finalizer)
+		x.Report(key, nil)
+		time.Sleep(10 * time.Second)
+		x.mu.Lock()
+		x.fails = nil
+		x.sets = nil
+		x.mu.Unlock()
+		x.wrote(t, "a u false")
+		x.seen("v", api.Release, false) // of the same name
+		x.Report(key, nil)              // too late, about the first one
+		x.wrote(t, "a v true")
+		if want := []string{"leave u", "declare v"}; !slices.Equal(x.calls, want) {
+			t.Errorf("calls %q", x.calls)
+		}
+	})
+}
