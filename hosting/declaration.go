@@ -6,6 +6,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/webhooks"
 )
 
 // Key identifies a declaration.
@@ -73,6 +74,20 @@ type Account struct{ Namespace, Name string }
 
 // String returns the name of the account as a user: system:serviceaccount:team:mailer.
 func (a Account) String() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
+
+// Groups returns the groups of the account as a user.
+func (a Account) Groups() []string {
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"}
+}
+
+// Gateway lets the API server reach the admission handlers of operators.
+type Gateway interface {
+	// Admission returns how the API server reaches an operator, with webhooks for a scope.
+	Admission(d *Declaration, scope *webhooks.Scope) operator.Admission
+
+	// Remove removes the webhook configurations of an operator that does not run any more.
+	Remove(ctx context.Context, key Key) error
+}
 
 // Identities make requests as service accounts. No request is made with the rights of the
 // host.

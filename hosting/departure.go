@@ -64,6 +64,9 @@ func (t *tenant) leave(ctx, step context.Context, d Declaration) {
 		}
 	}
 	t.halt()
+	if !t.unregister(step) {
+		return
+	}
 	t.mu.Lock()
 	t.removed = t.desired.Leaving // unless it was declared again meanwhile
 	t.mu.Unlock()

@@ -24,6 +24,10 @@ type Options struct {
 	Fetch      Fetch
 	Identities Identities
 
+	// Gateway lets the API server reach admission handlers. Nil: operators with such handlers
+	// are refused.
+	Gateway Gateway
+
 	// Base are the options that all operators have. Its limits and its settings are the
 	// defaults of each operator. Its limits, and those settings that can cost other operators
 	// something, are also the maxima: see settings.CheckMaxima.

@@ -34,12 +34,19 @@ type fake struct {
 	lingering time.Duration
 	usage     operator.Usage
 	unaware   atomic.Bool // of its resources
+	webhooks  int
+	starting  func() error // after it is ready; nil: nothing
 	ended     chan struct{}
 }
 
 func (f *fake) Run(context.Context) error {
 	defer close(f.ended)
 	close(f.ready)
+	if f.starting != nil {
+		if err := f.starting(); err != nil {
+			return err
+		}
+	}
 	select {
 	case err := <-f.fails:
 		return err
@@ -69,7 +76,7 @@ func (f *fake) Facts() operator.Facts {
 	if f.unaware.Load() {
 		return operator.Facts{Digest: f.module, Handlers: 1, Finalizer: "kopf"}
 	}
-	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}, Finalizer: "kopf"}
+	return operator.Facts{Digest: f.module, Handlers: 1, Resources: []string{"things"}, Finalizer: "kopf", Webhooks: f.webhooks}
 }
 
 func (f *fake) Usage() operator.Usage { return f.usage }

@@ -88,6 +88,7 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 	}
 	o.Login = h.options.Identities.Login(d.Account())
 	o.CheckGrant = checkHost
+	o.Admission = h.admission(d, o.Namespaces)
 	o.Host.Config, o.Host.Secrets = nil, nil
 	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
 }
@@ -113,6 +114,11 @@ func (h *Host) set(o *operator.Options, values map[string]json.RawMessage) error
 	o.Settings.Peering.Standalone = true // a host runs one operator for each declaration
 	if _, err := o.Settings.SetByGuest(values, h.options.GrantedSettings); err != nil {
 		return fmt.Errorf("spec.settings: %w", err)
+	}
+	for name := range values {
+		if strings.HasPrefix(name, "admission.") {
+			return fmt.Errorf("spec.settings: %.100q: the host has one server for all operators: remove the setting", name)
+		}
 	}
 	if err := o.Settings.CheckMaxima(maxima); err != nil {
 		return fmt.Errorf("spec.settings: %w", err)

@@ -28,6 +28,7 @@ type reporter struct {
 	mu       sync.Mutex // guards the fields below
 	status   api.Status
 	reported bool   // it was published
+	webhooks bool   // the cluster may have webhooks of the operator
 	troubles string // of the streams at the last look
 }
 
@@ -39,6 +40,7 @@ func (r *reporter) seed(earlier *api.Status) {
 	if earlier != nil && !r.reported {
 		r.status.Conditions = slices.Clone(earlier.Conditions)
 		r.status.Resources, r.status.Finalizer = slices.Clone(earlier.Resources), earlier.Finalizer
+		r.status.Webhooks, r.webhooks = earlier.Webhooks, earlier.Webhooks > 0
 	}
 }
 
@@ -135,7 +137,8 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 	}
 	r.update(d, func(s *api.Status) {
 		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
-		s.Resources, s.Finalizer = facts.Resources, facts.Finalizer
+		s.Resources, s.Finalizer, s.Webhooks = facts.Resources, facts.Finalizer, facts.Webhooks
+		r.webhooks = r.webhooks || facts.Webhooks > 0
 	}, findings...)
 }
 

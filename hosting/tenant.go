@@ -216,7 +216,9 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 	case gone:
 		t.stopTimer()
 		t.halt()
-		t.host.forget(t)
+		if t.unregister(step) {
+			t.host.forget(t)
+		}
 	case d.Leaving:
 		t.stopTimer()
 		t.leave(ctx, step, d)
@@ -243,9 +245,9 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 			defer fetched.Release()
 		}
 		t.report.fetched(fetched, d)
-		if t.run != nil && onlyModuleDiffers(t.run, d) {
-			err = t.replace(step, d, fetched)
-		} else {
+		if t.run == nil || !onlyModuleDiffers(t.run, d) {
+			err = t.renew(ctx, step, d, options, fetched)
+		} else if err = t.replace(step, d, fetched); t.needsServer(err) {
 			err = t.renew(ctx, step, d, options, fetched)
 		}
 	}
@@ -316,6 +318,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r := &run{epoch: epochOf(d), local: d.Local, ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
+	given := permissionOf(&o)
 	op, err := t.host.load(step, o)
 	if err != nil {
 		return err
@@ -330,14 +333,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 		close(r.ended)
 		t.start(ctx)
 	})
-	select {
-	case <-op.Ready():
-		return nil
-	case <-r.ended:
-		return t.reaped()
-	case <-step.Done():
-		return step.Err()
-	}
+	return t.wait(step, r, given)
 }
 
 // halt stops the operator gracefully, and waits for its end.

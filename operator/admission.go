@@ -12,6 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/webhooks"
 )
@@ -28,6 +30,40 @@ type Admission struct {
 
 	Managed string          // the name of the configurations in the cluster; empty: the name in the settings
 	Limits  webhooks.Limits // of requests
+
+	// Tenancy restricts the operator. Then the settings of admission have no effect, and
+	// operators without handlers for admission or conversion have no server.
+	Tenancy *Tenancy
+}
+
+// Tenancy restricts the admission handlers of an operator whose author is not trusted by the
+// administrator of the cluster.
+type Tenancy struct {
+	// Refuse is the error of operators with handlers for admission, and RefuseConversion of
+	// those with handlers for conversion. Nil: they are accepted.
+	Refuse, RefuseConversion error
+
+	// Scope, Registrar and Permit are as in webhooks.Webhooks.
+	Scope     *webhooks.Scope
+	Registrar webhooks.Cluster
+	Permit    func(ctx context.Context, handlers []reviews.Handler) error
+}
+
+// ErrNoServer says that the API server cannot reach the handlers for admission or conversion
+// that a replacement has and its predecessor had not: the operator has to run again.
+var ErrNoServer = reactor.ErrNoServer
+
+// check refuses handlers.
+func (t *Tenancy) check(r *registries.Registry) error {
+	switch {
+	case t == nil:
+		return nil
+	case len(r.Admission) > 0 && t.Refuse != nil:
+		return t.Refuse
+	case len(r.Converting) > 0 && t.RefuseConversion != nil:
+		return t.RefuseConversion
+	}
+	return nil
 }
 
 // applied returns a copy of the settings with the options of Admission applied.
@@ -48,8 +84,14 @@ func serverError(err error) error { return fmt.Errorf("setting \"admission.serve
 
 // webhooks returns a function that creates the webhooks from the settings as they are after
 // the startup handlers.
-func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settings.Admission) (reactor.Webhooks, error) {
+func (a Admission) webhooks(log zerolog.Logger, cert *certificate, needed bool) func(s settings.Admission) (reactor.Webhooks, error) {
 	return func(s settings.Admission) (reactor.Webhooks, error) {
+		tenancy := &Tenancy{}
+		if a.Tenancy != nil {
+			if tenancy, s = a.Tenancy, (settings.Admission{Managed: a.Managed}); !needed || a.Custom == nil {
+				return nil, nil
+			}
+		}
 		server := a.Custom
 		if server == nil {
 			if s.Server == nil && s.Managed != "" {
@@ -65,6 +107,7 @@ func (a Admission) webhooks(log zerolog.Logger, cert *certificate) func(s settin
 		}
 		return &hooks{webhooks.Webhooks{
 			Server: server, Managed: s.Managed, Limits: a.Limits, Renewed: cert.renewed,
+			Scope: tenancy.Scope, Registrar: tenancy.Registrar, Permit: tenancy.Permit,
 			Log: log.With().Str(loggers.Field, "kopf.admission").Logger(),
 		}}, nil
 	}

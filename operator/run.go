@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
@@ -84,7 +85,7 @@ func (op *Operator) assemble() error {
 	op.reactor, err = reactor.New(reactor.Options{
 		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Held: o.Host.Held, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Liveness: o.Liveness,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.Admission.webhooks(o.Log, op.cert), GrantedSettings: o.GrantedSettings, Once: o.Once,
+		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.Admission.webhooks(o.Log, op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Watches: o.Watches, Access: o.Access,
 		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
 	})
@@ -116,6 +117,9 @@ func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, err
 	name := o.registered(guests)
 	granted.UserAgent, granted.FieldManager = clients.UserAgent(version(), name), clients.FieldManager(name)
 	registry, err := registries.New(guests...)
+	if err == nil {
+		err = o.Admission.Tenancy.check(registry)
+	}
 	return registry, granted, err
 }
 
@@ -192,6 +196,7 @@ func (op *Operator) Problems() []string { return readyProblems(monitored{op.reac
 type Facts struct {
 	Digest    string   // of the first module
 	Handlers  int      // that the modules and guests register
+	Webhooks  int      // of these, those that the API server calls: for admission and conversion
 	Resources []string // that the operator watches now, in alphabetical order: kopfexamples.v1.kopf.dev
 	Finalizer string   // that the operator adds to objects; empty until the operator has started
 }
@@ -200,14 +205,22 @@ type Facts struct {
 // the cluster.
 func (op *Operator) Facts() Facts {
 	var facts Facts
+	count := func(handlers []abi.Handler) {
+		facts.Handlers += len(handlers)
+		for _, h := range handlers {
+			if h.Kind == abi.KindValidate || h.Kind == abi.KindMutate || h.Kind == abi.KindConvert {
+				facts.Webhooks++
+			}
+		}
+	}
 	for i, module := range op.Modules() {
 		if i == 0 {
 			facts.Digest = module.Digest()
 		}
-		facts.Handlers += len(module.Registration().Handlers)
+		count(module.Registration().Handlers)
 	}
 	for _, guest := range op.options.Guests {
-		facts.Handlers += len(guest.Registration().Handlers)
+		count(guest.Registration().Handlers)
 	}
 	for _, stream := range op.reactor.Streams() {
 		facts.Resources = append(facts.Resources, stream.Resource)

@@ -87,7 +87,7 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 		return nil, fmt.Errorf("%w: %w", ErrNotServing, ctx.Err())
 	}
 	if r.NeedsServer() && !x.hooked {
-		return nil, errNoServer
+		return nil, ErrNoServer
 	}
 	e, err := op.newGeneration(op.generations.Present().Number+1, r, o)
 	if err != nil {

@@ -16,7 +16,8 @@ type Webhooks interface {
 	Serve(ctx context.Context, a *admission.Admission) error
 }
 
-var errNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
+// ErrNoServer means that the API server cannot reach the handlers for admission or conversion.
+var ErrNoServer = errors.New("there are handlers for admission or conversion, but no server or tunnel is configured for them: see the setting admission.server")
 
 // webhooks makes the webhooks of the admission handlers; nil if there is nothing to serve.
 func (op *Operator) webhooks() (Webhooks, error) {
@@ -29,7 +30,7 @@ func (op *Operator) webhooks() (Webhooks, error) {
 	case err != nil:
 		return nil, err
 	case hooks == nil && op.generations.Present().Registry.NeedsServer():
-		return nil, errNoServer
+		return nil, ErrNoServer
 	}
 	return hooks, nil
 }

@@ -65,7 +65,7 @@ var rooms = []room{
 	},
 	{folder: "operator", may: []string{"abi", "internal", "host", "reactor", "stores", "webhooks"}, never: artifactsNever},
 	// What hosts operators does not know where modules come from: the command line brings that.
-	{folder: "hosting", may: []string{"abi", "internal", "host", "operator", "reactor"}, never: artifactsNever},
+	{folder: "hosting", may: []string{"abi", "internal", "host", "operator", "reactor", "webhooks"}, never: artifactsNever},
 	{folder: "hosting/api", may: []string{"internal"}, never: append([]string{"k8s.io/client-go", "net"}, artifactsNever...)},
 	{folder: "cmd/kopf", may: []string{"abi", "artifacts", "hosting", "internal", "host", "operator"}},
 	{folder: "guest-sdks/go", may: []string{"abi"}, never: []string{outside}},

@@ -23,13 +23,20 @@ type configuration struct {
 	object  string   // the kind of the object
 	plural  string
 	cluster Cluster
+	scope   *Scope // nil: the whole cluster
 	log     zerolog.Logger
 }
 
-func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*configuration {
+// Plurals of the configurations.
+const (
+	Validating = "validatingwebhookconfigurations"
+	Mutating   = "mutatingwebhookconfigurations"
+)
+
+func configurationsFor(name string, cluster Cluster, scope *Scope, log zerolog.Logger) []*configuration {
 	return []*configuration{
-		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", cluster, log},
-		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster, log},
+		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", Validating, cluster, scope, log},
+		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", Mutating, cluster, scope, log},
 	}
 }
 
@@ -82,6 +89,9 @@ func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, c
 		webhook, err := describeWebhook(h, c.name, config)
 		if err != nil {
 			return err
+		}
+		if c.scope != nil {
+			c.scope.limit(webhook)
 		}
 		list = append(list, webhook)
 	}
@@ -169,7 +179,20 @@ type managed struct {
 	configurations []*configuration
 	conversions    conversions
 	operator       Operator
-	announced      *ClientConfig // the latest client config; nil before the first one
+	permit         func(ctx context.Context, handlers []reviews.Handler) error // nil: all handlers are permitted
+	announced      *ClientConfig                                               // the latest client config; nil before the first one
+}
+
+// permitted asks whether the handlers are permitted.
+func (m *managed) permitted(ctx context.Context) error {
+	if m.permit == nil {
+		return nil
+	}
+	err := m.permit(ctx, m.operator.Handlers())
+	if ctx.Err() != nil {
+		return nil // the operator ends
+	}
+	return err
 }
 
 func (m *managed) create(ctx context.Context) error {
@@ -183,6 +206,9 @@ func (m *managed) create(ctx context.Context) error {
 
 // reconfigure writes all configurations.
 func (m *managed) reconfigure(ctx context.Context) error {
+	if err := m.permitted(ctx); err != nil {
+		return err
+	}
 	handlers := m.operator.Handlers()
 	for _, c := range m.configurations {
 		if err := c.reconfigure(ctx, handlers, *m.announced); err != nil {

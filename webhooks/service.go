@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
 // Webhooks serves the handlers of an operator, and registers them with the API server.
@@ -17,6 +19,17 @@ type Webhooks struct {
 	// suffix of the webhooks' names. If it is empty, the administrator maintains the
 	// configurations.
 	Managed string
+
+	// Scope limits the webhooks. Nil: they are for the whole cluster.
+	Scope *Scope
+
+	// Registrar writes the configurations. If it is nil, the operator does. The operator
+	// defines conversions in any case.
+	Registrar Cluster
+
+	// Permit refuses handlers with an error, which ends Run. It is called before the
+	// configurations are written, and each minute. It may be nil.
+	Permit func(ctx context.Context, handlers []reviews.Handler) error
 
 	// Detect finds the name of this machine in a local cluster, for servers that need it. It
 	// returns an empty name for other clusters.
@@ -36,9 +49,19 @@ const cleanTimeout = 10 * time.Second
 // Run serves until the context ends. At the end, it first cleans the configurations, so that
 // no new requests arrive, and then stops the server.
 func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
-	m := &managed{operator: operator, conversions: conversions{operator, w.Log}}
+	registrar := w.Registrar
+	if registrar == nil {
+		registrar = operator
+	}
+	if w.Scope != nil {
+		operator = scoped{operator, w.Scope}
+	}
+	m := &managed{operator: operator, conversions: conversions{operator, w.Log}, permit: w.Permit}
 	if w.Managed != "" {
-		m.configurations = configurationsFor(w.Managed, operator, w.Log)
+		m.configurations = configurationsFor(w.Managed, registrar, w.Scope, w.Log)
+	}
+	if err := m.permitted(ctx); err != nil {
+		return err
 	}
 	if err := m.create(ctx); err != nil {
 		return err
@@ -84,15 +107,25 @@ func linger(ended <-chan error, before error) (gone bool, err error) {
 // errEnded is the error of a server that has ended before its context.
 var errEnded = errors.New("the webhook server has ended")
 
+// permitting is the interval between two questions about rights.
+const permitting = time.Minute
+
 // manage reconfigures the webhooks whenever the server or the resources change. It reports
 // whether the server has ended.
 func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, ended <-chan error) (err error, gone bool) { //nolint:revive // both say how it ended
+	again := time.NewTicker(permitting)
+	defer again.Stop()
 	for {
 		select {
 		case <-announced.filled:
 			config := announced.get()
 			m.announced = &config
 		case <-m.operator.Changed():
+		case <-again.C:
+			if err := m.permitted(ctx); err != nil {
+				return err, false
+			}
+			continue
 		case err := <-ended:
 			if err == nil {
 				err = errEnded

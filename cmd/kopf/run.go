@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -166,7 +165,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	options := operator.Options{
 		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
-		Admission: operator.Admission{Server: o.admissionServer(), Managed: o.managed},
+		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
 		Host: limited.Host, Limits: limited.Limits,
 	}
@@ -231,19 +230,6 @@ func (o *runOptions) peers() operator.Peering {
 		p.Priority = new(devPriority)
 	}
 	return p
-}
-
-// admissionServer returns the webhook server of the flags in its JSON form, or nil.
-func (o *runOptions) admissionServer() json.RawMessage {
-	switch text := strings.TrimSpace(o.admission); {
-	case text == "":
-		return nil
-	case strings.HasPrefix(text, "{"):
-		return json.RawMessage(text)
-	default:
-		quoted, _ := json.Marshal(text) // a string always encodes
-		return quoted
-	}
 }
 
 // guestConfig returns the configuration of the guests from all flags.

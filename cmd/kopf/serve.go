@@ -35,6 +35,7 @@ type serveOptions struct {
 	limits     []string
 	settings   []string
 	set        []string
+	admission  string
 	listen     listenOptions
 	logOptions
 	registryOptions
@@ -87,6 +88,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
+	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")
 	o.listen.addFlags(flags)
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
@@ -140,7 +142,10 @@ type source interface {
 func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch {
 	case o.install:
-		_, err := io.WriteString(stdout, installation.Manifests(identity.Mode(o.identity)))
+		text, err := o.manifests()
+		if err == nil {
+			_, err = io.WriteString(stdout, text)
+		}
 		return err
 	case o.watchRoles:
 		return o.printWatchRoles(ctx, stdout)
@@ -175,16 +180,26 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if base.Watches, err = operator.ShareWatches(ctx, operator.WatchesOptions{Log: log}); err != nil {
 		return err
 	}
-	serving := hosting.New(hosting.Options{
+	admission, err := o.gateway(config, log)
+	if err != nil {
+		return err
+	}
+	options := hosting.Options{
 		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
-	})
+	}
+	if admission != nil {
+		options.Gateway = admission
+	}
+	serving := hosting.New(options)
 	stopListening, err := o.listen.serve(ctx, serving, config, log)
 	if err != nil {
 		return err
 	}
 	defer stopListening()
 	defer guard(ctx, log)()
-	return untilSignalled(ctx, log, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
+	return untilSignalled(ctx, log, func(ctx context.Context) error {
+		return admitting(ctx, admission, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
+	})
 }
 
 // printWatchRoles prints the roles for what the declared operators watch now.

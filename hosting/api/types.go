@@ -140,6 +140,7 @@ type Status struct {
 	Module             string      `json:"module,omitempty"`             // the artifact that runs, with its digest
 	Digest             string      `json:"digest,omitempty"`             // of the module that runs: sha256:…
 	Handlers           int         `json:"handlers,omitempty"`           // number of registered handlers
+	Webhooks           int         `json:"webhooks,omitempty"`           // of these, those for admission and conversion
 	Resources          []string    `json:"resources,omitempty"`          // that the handlers are for
 	Finalizer          string      `json:"finalizer,omitempty"`          // that the operator adds to objects
 	Restarts           int         `json:"restarts,omitempty"`           // since the spec has changed

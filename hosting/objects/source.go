@@ -239,7 +239,7 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 		d.Problem, d.Spec = err, api.Spec{}
 	}
 	if !leaving {
-		s.guard.observed(key, d.UID, guarded, err == nil && mustLeave(&d.Spec) || err != nil && guarded)
+		s.guard.observed(key, d.UID, guarded, err == nil && mustLeave(&d.Spec) || err != nil && guarded || d.Reported != nil && d.Reported.Webhooks > 0)
 	}
 	known[key] = true
 	s.written.observed(d.Key, d.UID, d.Reported)

@@ -195,11 +195,15 @@ func (s *survey) discover(ctx context.Context, version schema.GroupVersion) (*me
 
 // may reports whether an account may list and watch a resource.
 func (s *survey) may(ctx context.Context, a hosting.Account, resource schema.GroupVersionResource, namespace string) (bool, error) {
+	groups := []any{}
+	for _, group := range a.Groups() {
+		groups = append(groups, group)
+	}
 	for _, verb := range []string{"list", "watch"} {
 		review := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 			"spec": map[string]any{
-				"user": a.String(), "groups": []any{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"},
+				"user": a.String(), "groups": groups,
 				"resourceAttributes": map[string]any{"verb": verb, "group": resource.Group, "version": resource.Version, "resource": resource.Resource, "namespace": namespace},
 			},
 		}}

@@ -188,7 +188,7 @@ func (w *writer) again(o *object, status *api.Status) {
 // write replaces the status of an object. The identity of the object makes the server refuse
 // the status of a deleted object for a new one of its name.
 func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status *api.Status) error {
-	fields := map[string]any{"observedGeneration": nil, "module": nil, "digest": nil, "handlers": nil, "resources": nil, "finalizer": nil, "restarts": nil, "conditions": nil}
+	fields := map[string]any{"observedGeneration": nil, "module": nil, "digest": nil, "handlers": nil, "webhooks": nil, "resources": nil, "finalizer": nil, "restarts": nil, "conditions": nil}
 	text, err := json.Marshal(status)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)

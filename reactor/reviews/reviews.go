@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/patches"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
@@ -41,6 +42,7 @@ type Request struct {
 	UID         string
 	Resource    Resource
 	Subresource string
+	Namespace   string // of the object; empty if it is cluster-scoped
 	Operation   string // CREATE, UPDATE, DELETE, CONNECT
 	DryRun      bool
 	UserInfo    json.RawMessage
@@ -134,7 +136,7 @@ func Decode(data []byte) (*Request, error) {
 	}
 	r := w.Request
 	return &Request{
-		APIVersion: w.APIVersion, Kind: w.Kind, UID: r.UID, Resource: *r.Resource, Subresource: r.SubResource,
+		APIVersion: w.APIVersion, Kind: w.Kind, UID: r.UID, Resource: *r.Resource, Subresource: r.SubResource, Namespace: textOf(r.Namespace),
 		Operation: r.Operation, DryRun: r.DryRun, UserInfo: unlessNull(r.UserInfo), Object: unlessNull(r.Object), OldObject: unlessNull(r.OldObject),
 	}, nil
 }
@@ -155,6 +157,14 @@ func checkObject(name string, object json.RawMessage) error {
 		return badRequest("The field %s of the admission request is not an object.", name)
 	}
 	return nil
+}
+
+// textOf returns a text; empty for other values.
+func textOf(raw json.RawMessage) string {
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
+	}
+	return dicts.Text(raw)
 }
 
 func unlessNull(raw json.RawMessage) json.RawMessage {

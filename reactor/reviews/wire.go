@@ -40,6 +40,8 @@ func (r *wireRequest) take(key string, value []byte, text func(*string, []byte))
 		text(&r.UID, value)
 	case "subResource":
 		text(&r.SubResource, value)
+	case "namespace":
+		r.Namespace = value
 	case "operation":
 		text(&r.Operation, value)
 	case "dryRun":
@@ -79,6 +81,7 @@ type wireRequest struct {
 	UID         string          `json:"uid"`
 	Resource    *Resource       `json:"resource"`
 	SubResource string          `json:"subResource"`
+	Namespace   json.RawMessage `json:"namespace"`
 	Operation   string          `json:"operation"`
 	DryRun      bool            `json:"dryRun"`
 	UserInfo    json.RawMessage `json:"userInfo"`

@@ -45,7 +45,7 @@ func hosted(t *testing.T, mode identity.Mode) *hosting {
 	t.Helper()
 	h := &hosting{space: newSpace(t), registry: ocitest.New(t)}
 	installed.Do(func() {
-		h.Apply(t, installation.Manifests(identity.Token))
+		h.Apply(t, installation.Manifests(identity.Token, &installation.Admission{}))
 		h.Apply(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: kopf-impersonator}, rules: [{apiGroups: [''], resources: [serviceaccounts], verbs: [impersonate, get]}]}")
 	})
 	h.account(t, "tenant", "kopfexamples", "*")

@@ -46,6 +46,8 @@ func register() error {
 			kopf.OnTimer(resource, timerFn, kopf.Interval(100*time.Millisecond))
 		case "check", "recheck":
 			kopf.OnValidate(resource, checkFn, kopf.ID(kind))
+		case "fill":
+			kopf.OnMutate(resource, fillFn, kopf.ID(kind))
 		case "background":
 			kopf.OnBackground(backgroundFn)
 		case "startup":
@@ -130,6 +132,14 @@ func daemonFn(d *kopf.Daemon) (any, error) {
 
 func checkFn(r *kopf.Review) error {
 	say("check", r.Name)
+	if r.Spec.Get("do").String() == "deny" {
+		return kopf.Permanent("it wants to be denied")
+	}
+	return nil
+}
+
+func fillFn(r *kopf.Review) error {
+	r.Patch.Spec.Set("field", "filled")
 	return nil
 }
 

@@ -1,0 +1,58 @@
+package installation_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/hosting/identity"
+	"github.com/kopf-wasm/kopf/hosting/installation"
+)
+
+// rights returns the rules of the host's roles by the names of the roles.
+func rights(t *testing.T, admission *installation.Admission) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for document := range strings.SplitSeq(installation.Manifests(identity.Token, admission), "\n---\n") {
+		var role struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
+			Rules    []struct{ APIGroups, Resources, ResourceNames, Verbs []string }
+		}
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(role.Kind, "Role") || !strings.HasPrefix(role.Metadata.Name, "kopf-serve") || strings.HasSuffix(role.Metadata.Name, "-edit") {
+			continue
+		}
+		name := strings.Trim(role.Metadata.Namespace+"/"+role.Metadata.Name, "/")
+		for _, rule := range role.Rules {
+			found[name] = append(found[name], strings.Join(rule.Verbs, ",")+":"+strings.Join(rule.Resources, ",")+":"+strings.Join(rule.ResourceNames, ","))
+		}
+	}
+	return found
+}
+
+// TestRolesHaveWhatTheHostNeeds: webhook configurations and the secret of the certificate
+// only with a server for admission, and no wildcards.
+func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
+	const configurations = "create,patch,delete:validatingwebhookconfigurations,mutatingwebhookconfigurations:"
+	without, with := rights(t, nil), rights(t, &installation.Admission{SecretNamespace: "kopf-system", SecretName: "cert"})
+	if all := strings.Join(without["kopf-serve"], " "); strings.Contains(all, "webhook") || !strings.Contains(all, "get,list,watch,patch:wasmoperators,clusterwasmoperators:") {
+		t.Errorf("without admission: %v", without)
+	}
+	if all := with["kopf-serve"]; all[len(all)-1] != configurations || len(all) != len(without["kopf-serve"])+1 {
+		t.Errorf("with admission: %v", with)
+	}
+	if got := strings.Join(with["kopf-system/kopf-serve-admission"], " "); got != "create:secrets: get,patch:secrets:cert" {
+		t.Errorf("the secret: %s", got)
+	}
+	for _, roles := range []map[string][]string{without, with} {
+		for name, rules := range roles {
+			if strings.Contains(strings.Join(rules, " "), "*") {
+				t.Errorf("%s has a wildcard: %v", name, rules)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// Scope limits the webhooks of an operator to objects of some namespaces. Cluster-scoped
+// objects are outside of each scope.
+//
+// # Guarantees
+//
+//   - The API server asks for objects of these namespaces only, whatever the handlers select.
+//   - Requests about other objects are refused before a handler sees them, as any client that
+//     reaches the server can send them.
+type Scope struct {
+	Namespaces []string // exact names
+}
+
+// namespaceSelector is the selector of namespaces in the form of the API.
+func (s *Scope) namespaceSelector() dicts.Object {
+	names := []any{}
+	for _, name := range s.Namespaces {
+		names = append(names, name)
+	}
+	return dicts.Object{"matchExpressions": []any{dicts.Object{"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}}}
+}
+
+// limit limits a webhook to the scope.
+func (s *Scope) limit(webhook dicts.Object) {
+	webhook["namespaceSelector"] = s.namespaceSelector()
+	rules, _ := webhook["rules"].([]any) // describeWebhook makes them
+	for _, rule := range rules {
+		rule.(dicts.Object)["scope"] = "Namespaced"
+	}
+}
+
+// scoped is an operator that gets no requests from outside of its scope.
+type scoped struct {
+	Operator
+	scope *Scope
+}
+
+// Handlers returns the handlers without their cluster-scoped resources.
+func (o scoped) Handlers() []reviews.Handler {
+	handlers := o.Operator.Handlers()
+	for i := range handlers {
+		handlers[i].Resources = slices.DeleteFunc(slices.Clone(handlers[i].Resources), func(r selectors.Resource) bool { return !r.Namespaced })
+	}
+	return handlers
+}
+
+// Review decides a request about an object of the scope.
+//
+// Errors: a reviews.Error for all others.
+func (o scoped) Review(ctx context.Context, in *reviews.Incoming) (*reviews.Verdict, error) {
+	if err := o.check(in); err != nil {
+		return nil, err
+	}
+	return o.Operator.Review(ctx, in)
+}
+
+func (o scoped) check(in *reviews.Incoming) error {
+	refuse := func(what string) error {
+		return &reviews.Error{Code: http.StatusForbidden, Message: fmt.Sprintf("The operator does not serve %s.", what)}
+	}
+	wanted := selectors.Key{Group: in.Resource.Group, Version: in.Resource.Version, Plural: in.Resource.Resource}
+	known := slices.ContainsFunc(o.Handlers(), func(h reviews.Handler) bool {
+		return slices.ContainsFunc(h.Resources, func(r selectors.Resource) bool { return r.Key() == wanted })
+	})
+	switch {
+	case !known:
+		return refuse(fmt.Sprintf("the resource %.100q", in.Resource.Resource))
+	case in.Namespace == "" || !slices.Contains(o.scope.Namespaces, in.Namespace):
+		return refuse(fmt.Sprintf("the namespace %.100q", in.Namespace))
+	}
+	for _, raw := range [][]byte{in.Object, in.OldObject} {
+		if raw == nil {
+			continue
+		}
+		object, err := dicts.DecodeParts(raw, isNamespace)
+		if err != nil {
+			return &reviews.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf("The object of the admission request cannot be read: %v", err)}
+		}
+		if namespace := dicts.LookupString(object, "metadata", "namespace"); namespace != "" && namespace != in.Namespace {
+			return refuse(fmt.Sprintf("an object of the namespace %.100q in a request for %.100q", namespace, in.Namespace))
+		}
+	}
+	return nil
+}
+
+// isNamespace selects the only part of an object that the scope needs.
+func isNamespace(parent, key string) bool {
+	return parent == "" && key == "metadata" || parent == "metadata" && key == "namespace"
+}
+
+var errScopedConversion = errors.New("an operator of some namespaces converts no objects, because their definitions are of the whole cluster")
+
+// Convert refuses.
+func (scoped) Convert(context.Context, []byte, string) ([]byte, error) {
+	return nil, errScopedConversion
+}

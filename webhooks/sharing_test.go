@@ -1,0 +1,232 @@
+package webhooks_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+	"github.com/kopf-wasm/kopf/webhooks"
+)
+
+// announced is a server that only announces where it is.
+type announced struct{ configs chan webhooks.ClientConfig }
+
+func (s announced) Serve(ctx context.Context, _ http.Handler, announce func(webhooks.ClientConfig)) error {
+	for {
+		select {
+		case config := <-s.configs:
+			announce(config)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// serving runs one operator of a shared server until the returned function is called.
+func serving(t *testing.T, shared *webhooks.Shared, path string, handler http.Handler) (stop func(), urls func() []string) {
+	t.Helper()
+	var mu sync.Mutex // guards seen
+	var seen []string
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { // Waited for by stop.
+		ended <- shared.Part(path).Serve(ctx, handler, func(config webhooks.ClientConfig) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, *config.For("fn").URL)
+		})
+	}()
+	synctest.Wait()
+	stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	return stop, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(seen)
+	}
+}
+
+func answered(shared *webhooks.Shared, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	shared.ServeHTTP(w, post(path, review))
+	return w
+}
+
+// TestOperatorsShareAServer: each has a path, and learns of all announcements. What has no
+// operator is not found.
+func TestOperatorsShareAServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := announced{make(chan webhooks.ClientConfig)}
+		shared := webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = shared.Run(ctx) }() // It ends with the bubble.
+		path := func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("a" + r.URL.Path)) }
+		stop, urls := serving(t, shared, "/operators/ns/a", http.HandlerFunc(path))
+		target := "https://host:1/root/"
+		server.configs <- webhooks.ClientConfig{URL: &target}
+		synctest.Wait()
+		stopOther, others := serving(t, shared, "/clusteroperators/a", http.NotFoundHandler())
+		if got := append(urls(), others()...); !slices.Equal(got, []string{"https://host:1/root/operators/ns/a/fn", "https://host:1/root/clusteroperators/a/fn"}) {
+			t.Errorf("announced %q", got)
+		}
+		if err := shared.Part("/operators/ns/a").Serve(ctx, nil, nil); err == nil {
+			t.Error("two operators serve at one path")
+		}
+		for path, want := range map[string]string{
+			"/operators/ns/a/fn": "200 a/fn", "/operators/ns/a/fn/sub": "200 a/fn/sub", "/operators/ns/b/fn": "404 404: no operator", "/operators/ns/ab/fn": "404 404: no operator",
+			"/operators/ns/a": "404 404: no operator", "/fn": "404 404: no operator", "/": "404 404: no operator",
+		} {
+			if w := answered(shared, path); !strings.HasPrefix(fmt.Sprint(w.Code, " ", w.Body), want) {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+		stop()
+		stopOther()
+		if w := answered(shared, "/operators/ns/a/fn"); w.Code != http.StatusNotFound {
+			t.Errorf("after its end: %d", w.Code)
+		}
+	})
+}
+
+// TestReviewsOfOneOperatorAreBounded: further ones are refused at once, and another operator
+// does not notice.
+func TestReviewsOfOneOperatorAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := webhooks.NewShared(announced{}, webhooks.Environment{Log: zerolog.Nop()})
+		release := make(chan struct{})
+		slow := &fakeOperator{decide: func(context.Context, *reviews.Incoming) (*reviews.Verdict, error) {
+			<-release
+			return &reviews.Verdict{}, nil
+		}}
+		handlers := []*webhooks.Handler{webhooks.NewHandler(slow, webhooks.Limits{Concurrent: 2}, zerolog.Nop()), webhooks.NewHandler(&fakeOperator{}, webhooks.Limits{Concurrent: 2}, zerolog.Nop())}
+		stop, _ := serving(t, shared, "/operators/ns/slow", handlers[0])
+		stopOther, _ := serving(t, shared, "/operators/ns/other", handlers[1])
+		var all sync.WaitGroup
+		for range 128 {
+			all.Go(func() { answered(shared, "/operators/ns/slow/fn") })
+		}
+		synctest.Wait()
+		if w := answered(shared, "/operators/ns/slow/fn"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "too many reviews of this operator") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if w := answered(shared, "/operators/ns/other/fn"); w.Code != http.StatusOK {
+			t.Errorf("another operator: %d %s", w.Code, w.Body)
+		}
+		close(release)
+		all.Wait()
+		if w := answered(shared, "/operators/ns/slow/fn"); w.Code != http.StatusOK {
+			t.Errorf("afterwards: %d %s", w.Code, w.Body)
+		}
+		stop()
+		stopOther()
+		handlers[0].Wait()
+		handlers[1].Wait()
+	})
+}
+
+// scopedOperator has one handler, and notes the configurations.
+type scopedOperator struct {
+	fakeOperator
+	*recorder
+}
+
+func (*scopedOperator) Changed() <-chan struct{} { return nil }
+
+func (*scopedOperator) Handlers() []reviews.Handler {
+	return []reviews.Handler{{ID: "fn", Spec: abi.Handler{ID: "fn", Kind: abi.KindValidate}, Resources: []selectors.Resource{
+		{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Namespaced: true}, {Version: "v1", Plural: "nodes"},
+	}}}
+}
+
+// TestAScopeLimitsWebhooks: in the configuration, and for requests that come in spite of it.
+func TestAScopeLimitsWebhooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op, host := &scopedOperator{recorder: &recorder{}}, &recorder{}
+		server := announced{make(chan webhooks.ClientConfig)}
+		shared := webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
+		ctx, cancel := context.WithCancel(t.Context())
+		reachable, end := context.WithCancel(context.WithoutCancel(ctx))
+		var all sync.WaitGroup
+		all.Go(func() { _ = shared.Run(reachable) })
+		all.Go(func() {
+			w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: &webhooks.Scope{Namespaces: []string{"ns"}}, Registrar: host, Log: zerolog.Nop()}
+			if err := w.Run(ctx, op); err != nil {
+				t.Error(err)
+			}
+		})
+		target := "https://host"
+		server.configs <- webhooks.ClientConfig{URL: &target}
+		synctest.Wait()
+		configured := strings.Join(host.patches(), "\n")
+		for _, text := range []string{
+			`"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["ns"]}]}`, `"scope":"Namespaced"`, `"resources":["kopfexamples"]`,
+		} {
+			if !strings.Contains(configured, text) {
+				t.Errorf("%s is missing: %s", text, configured)
+			}
+		}
+		if strings.Contains(configured, "nodes") || len(op.patches()) > 0 {
+			t.Errorf("configured %s, and by the operator %q", configured, op.patches())
+		}
+		with := func(namespace, inside, resource string) string {
+			return strings.NewReplacer(`"operation"`, `"namespace":`+namespace+`,"operation"`, `{"name":"x"}`, `{"name":"x","namespace":`+inside+`}`, "kopfexamples", resource).Replace(review)
+		}
+		for body, want := range map[string]int{
+			with(`"ns"`, `"ns"`, "kopfexamples"): 200, with(`"ns"`, `""`, "kopfexamples"): 200, review: 403,
+			with(`"other"`, `"other"`, "kopfexamples"): 403, with(`"ns"`, `"other"`, "kopfexamples"): 403, with(`"ns"`, `"ns"`, "nodes"): 403, with(`5`, `"ns"`, "kopfexamples"): 403,
+		} {
+			before := len(op.seen)
+			w := httptest.NewRecorder()
+			shared.ServeHTTP(w, post("/operators/ns/a/fn", body))
+			if w.Code != want || (len(op.seen) > before) != (want == 200) {
+				t.Errorf("%s: %d %s", body, w.Code, w.Body)
+			}
+		}
+		cancel()
+		time.Sleep(time.Minute) // of the bubble: the server goes after the webhooks
+		end()
+		all.Wait()
+	})
+}
+
+// recorder notes patches as an API server.
+type recorder struct {
+	mu  sync.Mutex // guards got
+	got []string
+}
+
+func (*recorder) Get(context.Context, apipath.Path) ([]byte, error) { return nil, nil }
+
+func (*recorder) Create(context.Context, apipath.Path, []byte) error { return nil }
+
+func (r *recorder) Patch(_ context.Context, _ apipath.Path, patch []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, string(patch))
+	return nil
+}
+
+// patches returns the patches so far.
+func (r *recorder) patches() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
