@@ -39,6 +39,7 @@ const (
 	ImportMemoGet = "memo_get"
 	ImportMemoSet = "memo_set"
 	ImportIndex   = "index"
+	ImportFile    = "file"
 )
 
 // Results of host functions that return a length or a version: negative

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 )
@@ -129,6 +130,9 @@ func (c *call) Config(key string) (value string, found bool) {
 	}
 	return value, found
 }
+
+// Files implements standard.Caller.
+func (c *call) Files() *files.Set { return c.in.m.files }
 
 // Log implements functions.Guest.
 func (c *call) Log(t *functions.Task, level int, line []byte) {

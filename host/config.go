@@ -8,6 +8,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/files"
 )
 
 // configure merges the configuration that is embedded in the module with that of the
@@ -30,6 +31,18 @@ func (m *Module) configure(wasm []byte, declared *declaration.Declaration) error
 		return m.refuse(err)
 	}
 	m.restrict(r.Capabilities)
+	return nil
+}
+
+// readFiles reads the files that are embedded in the module.
+func (m *Module) readFiles(wasm []byte) error {
+	var err error
+	if m.files, err = files.Read(wasm); err != nil {
+		return m.refuse(err)
+	}
+	if size := m.files.Size(); size > m.options.MaxFiles {
+		return m.refuse(fmt.Errorf("its files have %d bytes: the limit MaxFiles is %d", size, m.options.MaxFiles))
+	}
 	return nil
 }
 

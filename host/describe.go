@@ -6,6 +6,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
@@ -15,6 +16,7 @@ type Description struct {
 	Imports, Exports []Function
 	Declared         *declaration.Declaration // nil: no declaration
 	Config           map[string]string        // embedded in the module
+	Files            *files.Set               // embedded in the module; nil: none
 }
 
 // Describe reads the imports, exports and declaration of a WebAssembly file, and compares
@@ -37,6 +39,9 @@ func Describe(wasm []byte) (*Description, error) {
 	}
 	if err == nil {
 		d.Config, err = configuration.Read(wasm)
+	}
+	if err == nil {
+		d.Files, err = files.Read(wasm)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, legible.Error(err))

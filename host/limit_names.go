@@ -34,6 +34,7 @@ var limits = []limit{
 	{name: "RegisterTimeout", duration: func(o *Options) *time.Duration { return &o.RegisterTimeout }},
 	{name: "CompileTime", duration: func(o *Options) *time.Duration { return &o.CompileTime }},
 	{name: "CompileMemory", size: func(o *Options) *int { return &o.CompileMemory }},
+	{name: "MaxFiles", size: func(o *Options) *int { return &o.MaxFiles }},
 	{name: "MessageLimit", size: func(o *Options) *int { return &o.MessageLimit }},
 	{name: "PluginVariables", size: func(o *Options) *int { return &o.PluginVariables }},
 	{name: "PluginResponse", size: func(o *Options) *int { return &o.PluginResponse }},

@@ -9,6 +9,9 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
+// DefaultMaxFiles is the default of Options.MaxFiles: 64 MiB.
+const DefaultMaxFiles = 64 << 20
+
 // Options configure how the host runs a module. The zero value is valid: each limit has a
 // default that protects the host.
 type Options struct {
@@ -85,6 +88,10 @@ type Options struct {
 	// programs rely on an estimate. Defaults: a minute and 1 GiB.
 	CompileTime   time.Duration
 	CompileMemory int
+
+	// MaxFiles bounds the files that are embedded in a module, such as the packages of a
+	// script, in bytes. Default: 64 MiB.
+	MaxFiles int
 
 	// MessageLimit bounds one message from the guest, in bytes. Default: 8 MiB.
 	MessageLimit int
@@ -173,6 +180,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RegisterTimeout, 10*time.Second)
 	setDefault(&o.CompileTime, time.Minute)
 	setDefault(&o.CompileMemory, 1<<30)
+	setDefault(&o.MaxFiles, DefaultMaxFiles)
 	setDefault(&o.MessageLimit, 8<<20)
 	setDefault(&o.PluginVariables, 1<<20)
 	setDefault(&o.PluginResponse, 4<<20)

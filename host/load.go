@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/host/sections"
@@ -53,7 +54,10 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 	if err := m.configure(wasm, declared); err != nil {
 		return nil, err
 	}
-	code, err := sections.Remove(wasm, declaration.Section, configuration.Section)
+	if err := m.readFiles(wasm); err != nil {
+		return nil, err
+	}
+	code, err := sections.Remove(wasm, declaration.Section, configuration.Section, files.Section)
 	if err != nil {
 		return nil, m.refuse(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
 )
@@ -22,6 +23,7 @@ type Module struct {
 	kind    Kind
 	options Options
 	carried map[string]string // the configuration that is embedded in the module
+	files   *files.Set        // the files that are embedded in the module
 
 	code
 	newGuest func() guests.Guest // of an instance
@@ -61,6 +63,9 @@ func (m *Module) Digest() string { return m.digest }
 // Carried returns the configuration that is embedded in the module (package configuration):
 // for a script, its text and its name. The caller must not change it.
 func (m *Module) Carried() map[string]string { return m.carried }
+
+// Files returns the files that are embedded in the module; nil if there are none.
+func (m *Module) Files() *files.Set { return m.files }
 
 // Kind returns the kind of guests that the module belongs to.
 func (m *Module) Kind() Kind { return m.kind }

@@ -30,6 +30,7 @@ func Files(_ context.Context, path string) (string, []byte, error) {
 type Source struct {
 	Open   Opener // nil: Files
 	Engine string // the module that runs scripts, a name for Open; empty: found as package operator/scripts describes
+	Python Python // what scripts in Python import
 
 	log *zerolog.Logger // the operator's logger for the output of guests; may be nil
 }
@@ -43,7 +44,9 @@ func (s Source) open(ctx context.Context, name string) (label string, data []byt
 }
 
 // source returns the Source of the operator's modules.
-func (o *Options) source() Source { return Source{Open: o.Open, Engine: o.Engine, log: &o.Log} }
+func (o *Options) source() Source {
+	return Source{Open: o.Open, Engine: o.Engine, Python: o.Python, log: &o.Log}
+}
 
 // Load loads modules from files, and closes all of them if one cannot be loaded.
 func Load(ctx context.Context, paths []string, o host.Options) ([]*host.Module, error) {
@@ -88,6 +91,7 @@ func loadAll(ctx context.Context, from Source, names []string, o host.Options, b
 		var module *host.Module
 		if err == nil {
 			module, err = host.Load(ctx, src.label, src.wasm, src.options)
+			err = from.Python.advise(name, err)
 		}
 		if err != nil {
 			for _, l := range fresh {
@@ -119,13 +123,19 @@ func (s Source) Pack(ctx context.Context, name string, data []byte) ([]byte, err
 		return nil, err
 	}
 	label, wasm, err := s.open(ctx, engine)
-	switch {
-	case err == nil && isModule(wasm):
-		wasm, err = scripts.Embed(wasm, name, data)
-	case err == nil:
+	if err == nil && !isModule(wasm) {
 		err = fmt.Errorf("%s: not a WebAssembly file", label)
 	}
 	if err != nil {
+		return nil, fmt.Errorf("the engine for %s: %w", name, err)
+	}
+	var packed map[string][]byte
+	if scripts.HasPackages(name) {
+		if name, data, packed, err = s.Python.pack(ctx, name, data, wasm); err != nil {
+			return nil, err
+		}
+	}
+	if wasm, err = scripts.Embed(wasm, name, data, packed); err != nil {
 		return nil, fmt.Errorf("the engine for %s: %w", name, err)
 	}
 	return wasm, nil

@@ -60,6 +60,9 @@ type Options struct {
 	// empty, package operator/scripts finds the engine.
 	Engine string
 
+	// Python says what the scripts in Python among Modules import.
+	Python Python
+
 	// Program is a connection to a guest that runs natively, without a sandbox. It replaces
 	// Modules. Run closes it, and returns ErrProgramEnded if the program ends before the
 	// operator.

@@ -47,10 +47,11 @@ var rooms = []room{
 	{folder: "artifacts/signatures/sigstore", may: []string{"artifacts/signatures", "internal/bounded"}, never: []string{module + "/artifacts/oci", "oras.land", "github.com/tetratelabs", "k8s.io", "sigs.k8s.io"}},
 	{folder: "host/declaration", may: []string{"abi", "host/sections", "internal"}, never: []string{outside, "net", "os"}},
 	{folder: "host/configuration", may: []string{"host/sections", "internal"}, never: []string{outside, "net", "os"}},
+	{folder: "host/files", may: []string{"host/sections"}, never: []string{outside, "net", "os"}},
 	{folder: "host/sections", may: []string{"host/internal/wasm"}, never: []string{outside, "net", "os"}},
 	{folder: "host/internal/wasm", never: []string{outside, "net", "os"}},
 	{folder: "host/imports", may: []string{"host/prepare"}, never: append([]string{"net", "os"}, artifactsNever...)},
-	{folder: "host/functions", may: []string{"abi", "internal"}, never: []string{outside, "net", "os"}},
+	{folder: "host/functions", may: []string{"abi", "host/files", "internal"}, never: []string{outside, "net", "os"}},
 	{folder: "host/wasi", may: []string{"host/imports"}, never: append([]string{"net", "os"}, artifactsNever...)},
 	// The kinds of guests do not know each other, nor the engine.
 	{folder: "host/guests/standard", may: kindMay, never: []string{"net", "os", module + "/host/guests/extism", module + "/host/guests/native"}},
@@ -87,7 +88,7 @@ var rooms = []room{
 var artifactsNever = []string{module + "/artifacts", "oras.land", "github.com/sigstore", "github.com/opencontainers"}
 
 // kindMay are the packages that kinds of guests stand on.
-var kindMay = []string{"abi", "internal", "host/functions", "host/guests", "host/imports", "host/prepare", "host/wasi"}
+var kindMay = []string{"abi", "internal", "host/files", "host/functions", "host/guests", "host/imports", "host/prepare", "host/wasi"}
 
 var (
 	pureMay   = []string{"abi", "internal", "stores", "reactor/diffs"}
@@ -152,7 +153,7 @@ func TestReactorWalksOneWay(t *testing.T) { walksOneWay(t, "reactor", reactorRoo
 // hostRooms are the packages of the host in the same order: below what, above the engine.
 var hostRooms = []string{
 	// the file of a module
-	"internal/wasm", "internal/asm", "sections", "configuration", "declaration", "registration", "prepare", "compiler", "linear",
+	"internal/wasm", "internal/asm", "sections", "configuration", "files", "declaration", "registration", "prepare", "compiler", "linear",
 	// what guests call
 	"imports", "functions", "wasi",
 	// the kinds of guests

@@ -113,6 +113,7 @@ func show(module *host.Module, path, engine string, stdout io.Writer) error {
 		fmt.Fprintf(table, "flavour\tplugin of Extism: whole messages, copied through the host; waits and requests hold an instance each\n")
 	}
 	showCarried(table, module.Carried())
+	showFiles(table, module.Files())
 	if err := showRegistration(table, module.Name(), module.Registration(), module.Imports()); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
@@ -25,10 +26,12 @@ type artifact struct {
 	Annotations map[string]string        `json:"annotations,omitempty"`
 	Attached    []attachment             `json:"attached,omitempty"` // signatures as bundles, SBOMs, provenance
 	Config      map[string]string        `json:"config,omitempty"`   // embedded in the module: for a script, its text
+	Files       []string                 `json:"files,omitempty"`    // embedded in the module: packages of a script
 	Imports     []string                 `json:"imports"`
 	Declared    *declaration.Declaration `json:"declared"` // null: no declaration
 
 	imports []host.Function
+	files   *files.Set
 }
 
 type attachment struct {
@@ -73,7 +76,7 @@ func describe(found *modules.Found) (*artifact, error) {
 	return &artifact{
 		Reference: m.Reference.String(), Digest: m.Reference.Digest, Module: m.Module.Digest, Size: m.Module.Size,
 		MediaType: m.Module.MediaType, Annotations: m.Parsed.Annotations, Config: description.Config, Imports: host.FullNames(description.Imports), Declared: description.Declared,
-		imports: description.Imports,
+		imports: description.Imports, Files: description.Files.Paths(), files: description.Files,
 	}, nil
 }
 
@@ -88,6 +91,7 @@ func (a *artifact) show(stdout io.Writer) error {
 		fmt.Fprintf(table, "attached\t%s %s\n", cell(d.Type), cell(d.Digest))
 	}
 	showCarried(table, a.Config)
+	showFiles(table, a.files)
 	if a.Declared == nil {
 		fmt.Fprintf(table, "imports\t%s\n", cell(importsOf(a.imports)))
 		fmt.Fprintf(table, "declared\tnothing: what it registers shows when it is loaded\n")

@@ -16,7 +16,7 @@ func TestMistakes(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	for name, content := range map[string]string{
 		"main.go": "package main", "lib.rs": "fn main() {}", "native": "\x7fELF\x02", "mac": "\xcf\xfa\xed\xfe", "text.wat": "(module)",
-		"empty.wasm": "", "op.js": "x", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "component.wasm": "\x00asm\x0d\x00\x01\x00",
+		"empty.wasm": "", "op.js": "x", "op.py": "import kopf", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "component.wasm": "\x00asm\x0d\x00\x01\x00",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,8 @@ func TestMistakes(t *testing.T) {
 		{"run foreign.wasm -n x -A", exitUsage, "not both"},
 		{"run foreign.wasm -n x --pull sometimes", exitUsage, "always, missing, or never"},
 		{"run foreign.wasm --namspace x", exitUsage, "unknown flag: --namspace"},
-		{"run foreign.wasm -m module", exitUsage, "Python modules"},
+		{"run -m module.absent -n x", exitUsage, "no module named module.absent: neither module/absent.py nor module/absent/__init__.py exists"},
+		{"run op.py -n x --engine foreign.wasm --packages absent", exitError, "--packages absent: stat absent: no such file"},
 		{"run - -n x", exitUsage, "standard input is no connection with one\n"},
 		{"serve missing", exitError, "missing: no such file or directory"},
 		{"serve main.go", exitError, "main.go is not a directory: to run a module, use kopf run"},

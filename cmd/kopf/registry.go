@@ -95,7 +95,10 @@ func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log z
 
 // source returns the source of modules without verification.
 func (o *runOptions) source(stderr io.Writer) operator.Source {
-	return operator.Source{Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine}
+	return operator.Source{
+		Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine,
+		Python: o.python(func(text string) { fmt.Fprintln(stderr, text) }),
+	}
 }
 
 // openStore opens the store of this user, for commands that need only the store.

@@ -21,6 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/cmd/kopf/internal/collector"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/packages"
 )
 
 // runOptions are the flags of `kopf run`.
@@ -38,6 +39,7 @@ type runOptions struct {
 	once          bool
 	follow        time.Duration
 	engine        string
+	packages      string
 	config        []string
 	configFiles   []string
 	pythonModules []string
@@ -90,8 +92,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.flags = flags
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
-	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "only to be refused with a hint")
-	flags.Lookup("module").Hidden = true
+	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "import this `MODULE` of Python from the current directory, like operator.handlers (repeatable)")
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
@@ -128,6 +129,30 @@ func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
 // addEngineFlag adds the flag for scripts.
 func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm or engines/python.wasm in the directory of this program, or in kopf in the user's data directory)")
+	flags.StringVar(&o.packages, "packages", "", "pack these packages with scripts in Python: a `DIR` of wheels or of packages, a wheel, requirements.txt, or pyproject.toml")
+}
+
+// python says what scripts in Python import.
+func (o *runOptions) python(note func(text string)) operator.Python {
+	modules := map[string]string{}
+	for _, module := range o.pythonModules {
+		if path, err := operator.ModuleFile(".", module); err == nil {
+			modules[path] = module
+		}
+	}
+	return operator.Python{Packages: &packages.Packer{From: o.packages, Note: note}, Modules: modules}
+}
+
+// addPythonModules adds the files of -m to the modules.
+func (o *runOptions) addPythonModules() error {
+	for _, module := range o.pythonModules {
+		path, err := operator.ModuleFile(".", module)
+		if err != nil {
+			return usageError{fmt.Errorf("-m %s: %w", module, err)}
+		}
+		o.modules = append(o.modules, path)
+	}
+	return nil
 }
 
 // run starts the operator and waits for its end.
@@ -138,6 +163,9 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	config, err := o.guestConfig()
 	if err != nil {
+		return err
+	}
+	if err := o.addPythonModules(); err != nil {
 		return err
 	}
 	if err := o.check(log); err != nil {
@@ -162,8 +190,10 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	python := o.python(func(text string) { log.Info().Str("logger", "kopf.packages").Msg(text) })
+	python.Packages.MaxSize = limited.Host.MaxFiles
 	options := operator.Options{
-		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
+		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
@@ -184,8 +214,6 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 func (o *runOptions) check(log zerolog.Logger) error {
 	switch {
-	case len(o.pythonModules) > 0:
-		return usageError{errors.New("-m/--module is for Python modules of the reference: name the WebAssembly files as arguments, like operator.wasm")}
 	case len(o.modules) == 0:
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
 	}

@@ -28,6 +28,7 @@ FROM_HOST("event") int32_t host_event(int32_t task, const char *event, int32_t s
 FROM_HOST("memo_get") int64_t host_memo_get(int32_t task, int32_t scope, const char *key, int32_t key_size, char *out, int32_t cap);
 FROM_HOST("memo_set") int64_t host_memo_set(int32_t task, int32_t scope, const char *key, int32_t key_size, const char *value, int32_t size, int64_t version);
 FROM_HOST("index") int64_t host_index(int32_t task, int32_t op, const char *name, int32_t name_size, const char *key, int32_t key_size, char *out, int32_t cap);
+FROM_HOST("file") int64_t host_file(const char *path, int32_t path_size, char *out, int32_t cap);
 
 // Most answers fit into this buffer, so the host is asked once.
 static char scratch[8 << 10];
@@ -100,6 +101,20 @@ static PyObject *kopf_config(PyObject *self, PyObject *args) {
   PyObject *value = or_none(config(key));
   Py_DECREF(key);
   return value;
+}
+
+static PyObject *file(PyObject *path) {
+#define CALL(out, cap) host_file(PyBytes_AS_STRING(path), (int32_t)PyBytes_GET_SIZE(path), out, cap)
+  ANSWER(CALL);
+#undef CALL
+}
+
+static PyObject *kopf_file(PyObject *self, PyObject *args) {
+  PyObject *path;
+  if (!PyArg_ParseTuple(args, "U", &path) || !(path = text(path))) return NULL;
+  PyObject *content = or_none(file(path));
+  Py_DECREF(path);
+  return content;
 }
 
 static PyObject *kopf_event(PyObject *self, PyObject *args) {
@@ -176,6 +191,7 @@ static PyMethodDef functions[] = {
     {"memo_get", kopf_memo_get, METH_VARARGS, NULL},
     {"memo_set", kopf_memo_set, METH_VARARGS, NULL},
     {"index", kopf_index, METH_VARARGS, NULL},
+    {"file", kopf_file, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kopf", NULL, -1, functions, NULL, NULL, NULL, NULL};

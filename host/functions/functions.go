@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/files"
 )
 
 // Limits of arguments, in bytes.
@@ -44,6 +45,19 @@ func Config(g Guest, key string) (value []byte, code int64) {
 		return nil, abi.ErrnoAbsent
 	}
 	return []byte(text), OK
+}
+
+// File returns one of the files that are embedded in a module as a result. With an empty path, it returns the paths of all
+// files, sorted, each with a line feed. The caller must not change the content.
+func File(set *files.Set, path string) (content []byte, code int64) {
+	if path == "" {
+		return set.List(), OK
+	}
+	content, found := set.File(path)
+	if !found {
+		return nil, abi.ErrnoAbsent
+	}
+	return content, OK
 }
 
 // Key validates and copies a name.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
+	"github.com/kopf-wasm/kopf/host/files"
 )
 
 // The keys of the configuration that an engine receives.
@@ -41,6 +42,9 @@ func Is(name string) bool {
 	ending := ending(name)
 	return engines[ending] != "" || hints[ending] != ""
 }
+
+// HasPackages reports whether the engine of a script reads packages, and modules of the author.
+func HasPackages(name string) bool { return engines[ending(name)] == "python" }
 
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
@@ -85,13 +89,16 @@ func places(file string) []string {
 	return found
 }
 
-// Embed returns one module made of an engine and a script.
+// Embed returns one module made of an engine, a script, and the files that the engine reads.
 //
-// Errors: configuration.ErrMalformed; declaration.ErrMalformed if the engine is not a
-// module.
-func Embed(engine []byte, name string, text []byte) ([]byte, error) {
+// Errors: configuration.ErrMalformed, files.ErrMalformed; declaration.ErrMalformed if the
+// engine is not a module.
+func Embed(engine []byte, name string, text []byte, packed map[string][]byte) ([]byte, error) {
 	bare, err := declaration.Remove(engine) // the engine's declaration is that of another script, or of none
 	if err != nil {
+		return nil, err
+	}
+	if bare, err = files.Embed(bare, packed); err != nil {
 		return nil, err
 	}
 	return configuration.Embed(bare, map[string]string{KeyText: string(text), KeyName: filepath.Base(name)})

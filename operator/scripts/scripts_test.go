@@ -75,7 +75,7 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := Embed(engine, "some/dir/op.js", []byte("1"))
+	made, err := Embed(engine, "some/dir/op.js", []byte("1"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestEmbed(t *testing.T) {
 	if d, err := declaration.Read(made); d != nil || err != nil {
 		t.Errorf("it declares what the engine does: %v, %v", d, err)
 	}
-	if _, err := Embed([]byte("text"), "op.js", nil); err == nil {
+	if _, err := Embed([]byte("text"), "op.js", nil, nil); err == nil {
 		t.Error("an engine that is not a module is accepted")
 	}
 }

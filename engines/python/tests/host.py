@@ -13,7 +13,7 @@ class FakeHost:
 
     def __init__(self):
         self.logs, self.events, self.memos, self.indices, self.segments, self.configs = [], [], {}, {}, {}, {}
-        self.reasons, self.responses = 0, []
+        self.reasons, self.responses, self.files = 0, [], {}
 
     def log(self, task, level, text):
         self.logs.append((task, level, text))
@@ -28,6 +28,11 @@ class FakeHost:
     def config(self, key):
         value = self.configs.get(key)
         return None if value is None else value.encode()
+
+    def file(self, path):
+        if path == "":
+            return "".join(f"{name}\n" for name in sorted(self.files)).encode()
+        return self.files.get(path)
 
     def event(self, task, event):
         self.events.append(json.loads(event))
@@ -59,7 +64,7 @@ class FakeHost:
         return json.dumps([values, keys, len(keys), wanted in keys][op]).encode()
 
 
-NAMES = ("log", "segment", "stopped", "config", "event", "memo_get", "memo_set", "index")
+NAMES = ("log", "segment", "stopped", "config", "event", "memo_get", "memo_set", "index", "file")
 _current = None
 
 
@@ -76,9 +81,10 @@ _module()
 class Operator:
     """A registered script, whose handlers can be called."""
 
-    def __init__(self, script, name="operator.py", **config):
+    def __init__(self, script, name="operator.py", files=None, **config):
         global _current
         self.host = _current = FakeHost()
+        self.host.files = files or {}
         import threading
         from kopf import _exchange, _registry, _tasks
         self.exchange, self.number = _exchange, 0

@@ -7,6 +7,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/imports"
 )
@@ -17,6 +18,9 @@ type Caller interface {
 
 	// Memory returns the linear memory of the guest.
 	Memory() api.Memory
+
+	// Files returns the files that are embedded in the module; nil if there are none.
+	Files() *files.Set
 
 	// Random fills the buffer with random bytes.
 	Random(buf []byte)
@@ -34,6 +38,7 @@ var Functions = map[string]imports.Function[Caller]{
 	abi.ImportMemoGet: imports.Func("(i32, i32, i32, i32, i32, i32) -> i64", memoGet),
 	abi.ImportMemoSet: imports.Func("(i32, i32, i32, i32, i32, i32, i64) -> i64", memoSet),
 	abi.ImportIndex:   imports.Func("(i32, i32, i32, i32, i32, i32, i32, i32) -> i64", index),
+	abi.ImportFile:    imports.Func("(i32, i32, i32, i32) -> i64", file),
 }
 
 // log is kopf.log(task, level, ptr, len). It has no result, so the log itself says what is wrong.
@@ -163,6 +168,16 @@ func lookUp(c Caller, stack []uint64) (data []byte, code int64) {
 		return nil, abi.ErrnoFault
 	}
 	return t.Index(op, name, key)
+}
+
+// file is kopf.file(path_ptr, path_len, ptr, cap) -> length.
+func file(c Caller, stack []uint64) {
+	var content []byte
+	path, code := keyAt(c, imports.U32(stack, 0), imports.U32(stack, 1))
+	if code == functions.OK {
+		content, code = functions.File(c.Files(), path)
+	}
+	stack[0] = result(c, content, code, imports.U32(stack, 2), imports.U32(stack, 3))
 }
 
 // task returns the task of the first argument; nil for an unknown one.

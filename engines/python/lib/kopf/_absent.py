@@ -2,8 +2,11 @@
 
 import builtins
 import io
+import os
 import sys
 import threading
+
+from kopf import _packages
 
 _RUN = ("{name}() is not for scripts in the sandbox: the host runs the operator. Remove the call, or guard it by "
         "`if __name__ == '__main__':`, and run the script by `kopf run`.")
@@ -31,7 +34,9 @@ def _opened(real):
         try:
             return real(file, *args, **kwargs)
         except OSError as error:
-            text = (f"{error.strerror or error}; the sandbox has no files. Read values by os.environ, which has the configuration: "
+            if isinstance(file, (str, os.PathLike)) and _packages.read(os.fspath(file)) is not None:
+                return _packages.opened(os.fspath(file), *args, **kwargs)
+            text = (f"{error.strerror or error}; the sandbox has only the files of packed packages. Read values by os.environ, which has the configuration: "
                     "kopf run --config KEY=VALUE, --config-file KEY=FILE")
             raise type(error)(error.errno, text, error.filename) from None
 

@@ -1,0 +1,193 @@
+package packages
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/host/files"
+)
+
+// collection gathers the files of packages, by their paths in site-packages.
+type collection struct {
+	files   map[string][]byte
+	natives map[string][]string // native files by the names of their distributions
+	notes   []string
+	size    int
+	limit   int // of size, in bytes
+}
+
+func newCollection(limit int) *collection {
+	return &collection{files: map[string][]byte{}, natives: map[string][]string{}, limit: limit}
+}
+
+// addPath adds a folder of wheels, a folder of packages, or one wheel.
+func (c *collection) addPath(from string, folder bool) error {
+	if !folder {
+		return c.addWheel(from)
+	}
+	wheels, err := filepath.Glob(filepath.Join(escaped(from), "*.whl"))
+	if err != nil {
+		return err
+	}
+	if len(wheels) == 0 {
+		return c.addFolder(from)
+	}
+	for _, wheel := range wheels { // sorted: later ones win, as with pip
+		if err := c.addWheel(wheel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escaped makes a path a pattern that matches only the path.
+func escaped(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+}
+
+// addFolder adds a folder that has packages as site-packages has them.
+func (c *collection) addFolder(root string) error {
+	owners := map[string]string{}
+	err := filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, full)
+		if err != nil || rel == "." {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch {
+		case unused(rel):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file: symbolic links are not packed", rel)
+		case isNative(rel):
+			owners[rel] = ""
+			return nil
+		}
+		f, err := os.Open(full)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.add(rel, f), f.Close())
+	})
+	if err != nil {
+		return err
+	}
+	for native := range owners {
+		c.addNative(c.ownerOf(root, native), native)
+	}
+	return nil
+}
+
+// ownerOf returns the distribution that has installed a file: by the lists of installed files,
+// or else by the name of the folder.
+func (c *collection) ownerOf(root, native string) string {
+	records, _ := filepath.Glob(filepath.Join(escaped(root), "*.dist-info", "RECORD")) // the pattern is valid
+	for _, record := range records {
+		text, err := os.ReadFile(record)
+		if err == nil && (bytes.HasPrefix(text, []byte(native+",")) || bytes.Contains(text, []byte("\n"+native+","))) {
+			name, _, _ := strings.Cut(filepath.Base(filepath.Dir(record)), "-")
+			return name
+		}
+	}
+	name, _, _ := strings.Cut(native, "/")
+	name, _, _ = strings.Cut(name, ".")
+	return name
+}
+
+// add adds a file of a package. It reads at most what is left of the limit.
+func (c *collection) add(name string, content io.Reader) error {
+	if err := files.CheckPath(name); err != nil {
+		return err
+	}
+	if len(c.files) >= files.MaxFiles {
+		return fmt.Errorf("%w: more than %d files", ErrTooLarge, files.MaxFiles)
+	}
+	data, err := io.ReadAll(io.LimitReader(content, int64(c.limit-c.size)+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if path.Base(name) == "METADATA" && strings.HasSuffix(path.Dir(name), ".dist-info") {
+		data = headers(data)
+	}
+	if c.size += len(data); c.size > c.limit {
+		return tooLarge(c.size, c.limit)
+	}
+	c.files[name] = data
+	return nil
+}
+
+// headers returns metadata without the description, which is often a long text.
+func headers(metadata []byte) []byte {
+	metadata = bytes.ReplaceAll(metadata, []byte("\r\n"), []byte("\n"))
+	if end := bytes.Index(metadata, []byte("\n\n")); end >= 0 {
+		return metadata[:end+1]
+	}
+	return metadata
+}
+
+// unused reports whether a file or a folder of a package has no use in a sandbox.
+func unused(name string) bool {
+	base := path.Base(name)
+	if dir := path.Dir(name); strings.HasSuffix(dir, ".dist-info") && !strings.Contains(dir, "/") {
+		return !kept(base)
+	}
+	if strings.HasSuffix(path.Dir(path.Dir(name)), ".dist-info") {
+		return false // a folder of licences
+	}
+	return strings.HasPrefix(base, ".") || base == "__pycache__" || name == "bin" || strings.HasSuffix(base, ".egg-info") ||
+		slices.Contains([]string{".pyc", ".pyo", ".pyi", ".pth"}, path.Ext(base))
+}
+
+// kept reports whether a file of NAME-VERSION.dist-info is packed: what importlib.metadata
+// reads, and licences, which must go with the code.
+func kept(base string) bool {
+	if slices.Contains([]string{"METADATA", "entry_points.txt", "top_level.txt", "licenses"}, base) {
+		return true
+	}
+	for _, word := range []string{"LICEN", "COPYING", "NOTICE", "AUTHORS"} {
+		if strings.HasPrefix(strings.ToUpper(base), word) {
+			return true
+		}
+	}
+	return false
+}
+
+// addNative records a file of native code.
+func (c *collection) addNative(distribution, file string) {
+	name := normal(distribution)
+	c.natives[name] = append(c.natives[name], file)
+}
+
+// check refuses distributions that do not work without their native code.
+func (c *collection) check() error {
+	var refused []error
+	for _, name := range sortedKeys(c.natives) {
+		found := c.natives[name]
+		slices.Sort(found)
+		if optional[name] {
+			c.notes = append(c.notes, fmt.Sprintf("%s: its pure part is packed, without %s", name, found[0]))
+			continue
+		}
+		refused = append(refused, fmt.Errorf("%s has %w (%s), which the sandbox cannot load: %s", name, ErrNative, found[0], adviceFor(name)))
+	}
+	if len(refused) == 0 && len(c.files) == 0 {
+		return errors.New("there are no packages in it")
+	}
+	return errors.Join(refused...)
+}

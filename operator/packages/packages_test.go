@@ -1,0 +1,334 @@
+package packages
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/host/compiler"
+)
+
+func TestMain(m *testing.M) {
+	compiler.Main()
+	os.Exit(m.Run())
+}
+
+// engine reads the engine of Python.
+func engine(t *testing.T) []byte {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "bin", "engines", "python.wasm"))
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") == "" {
+		t.Skip("make engines builds the engine")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// tree writes files into a new folder.
+func tree(t *testing.T, content map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range content {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// wheel writes a wheel into a folder.
+func wheel(t *testing.T, folder, name string, content map[string]string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(f)
+	for _, path := range slices.Sorted(maps.Keys(content)) {
+		member, err := w.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := member.Write([]byte(content[path])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// metadata is the folder of metadata of a wheel, as pip needs it.
+func metadata(name, version string) map[string]string {
+	dir := name + "-" + version + ".dist-info/"
+	return map[string]string{
+		dir + "METADATA": "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n\nA long description.\n",
+		dir + "WHEEL":    "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		dir + "RECORD":   "", dir + "licenses/LICENSE": "free",
+	}
+}
+
+func with(a, b map[string]string) map[string]string {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
+}
+
+func pathsOf(found map[string][]byte) string { return strings.Join(sortedKeys(found), " ") }
+
+// A folder of wheels is packed as compiled code, with data, versions and licences. Two
+// packings are equal, and equal to one from the cache.
+func TestWheelsArePacked(t *testing.T) {
+	dir := t.TempDir()
+	wheel(t, dir, "one-1.0-py3-none-any.whl", with(metadata("one", "1.0"), map[string]string{
+		"one/__init__.py": "import re\nNAMES = {'a', 'b', 'c'}\ndef f(x): return x in {'q', 'r', 's'}\n", "one/data.txt": "data", "one/__init__.pyi": "", "one/broken.py": "def f(:",
+		"one-1.0.data/purelib/moved.py": "", "one-1.0.data/scripts/one": "#!/bin/sh",
+	}))
+	caches := filepath.Join(t.TempDir(), "cache")
+	var packed []map[string][]byte
+	var notes []string
+	for _, cache := range []string{host.CacheOff, host.CacheOff, caches, caches} {
+		p := &Packer{From: dir, CacheDir: cache, Note: func(text string) { notes = append(notes, text) }}
+		got, err := p.Files(t.Context(), engine(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed = append(packed, got)
+	}
+	want := "packages/moved.pyc packages/one-1.0.dist-info/METADATA packages/one-1.0.dist-info/licenses/LICENSE " +
+		"packages/one/__init__.pyc packages/one/broken.py packages/one/data.txt"
+	if got := pathsOf(packed[0]); got != want {
+		t.Errorf("packed %s\nwant   %s", got, want)
+	}
+	if text := string(packed[0]["packages/one-1.0.dist-info/METADATA"]); text != "Metadata-Version: 2.1\nName: one\nVersion: 1.0\n" {
+		t.Errorf("metadata %q", text)
+	}
+	for i := range packed {
+		if diff := cmp.Diff(packed[0], packed[i]); diff != "" {
+			t.Errorf("packing %d differs:\n%s", i, diff)
+		}
+	}
+	if len(notes) != 3 {
+		t.Errorf("the cached packing compiles again: %q", notes)
+	}
+}
+
+// A damaged entry of the cache is made again.
+func TestDamagedCacheIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	make := func() (map[string][]byte, error) { return map[string][]byte{"a": []byte("1")}, nil }
+	for _, damage := range []string{"", "x", strings.Repeat("x", 100)} {
+		if damage != "" {
+			if err := os.WriteFile(filepath.Join(dir, "k"), []byte(damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := cached(dir, "k", make); err != nil || string(got["a"]) != "1" {
+			t.Errorf("%q: %v, %v", damage, got, err)
+		}
+	}
+}
+
+// collectWheel collects one wheel, and returns its error.
+func collectWheel(t *testing.T, name string, content map[string]string, limit int) (*collection, error) {
+	t.Helper()
+	dir := t.TempDir()
+	wheel(t, dir, name, content)
+	c := newCollection(limit)
+	err := c.addPath(filepath.Join(dir, name), false)
+	if err == nil {
+		err = c.check()
+	}
+	return c, err
+}
+
+func TestWheelsAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		file    string
+		content map[string]string
+		want    string
+	}{
+		"the parent folder": {"a-1-py3-none-any.whl", map[string]string{"../evil.py": ""}, `"../evil.py" is not relative and clean`},
+		"an absolute path":  {"a-1-py3-none-any.whl", map[string]string{"/evil.py": ""}, "not relative and clean"},
+		"a backslash":       {"a-1-py3-none-any.whl", map[string]string{`..\evil.py`: ""}, "invalid characters"},
+		"Python 2":          {"a-1-py2-none-any.whl", map[string]string{"a.py": ""}, "is for py2: the engine is Python 3.11"},
+		"another name":      {"a.whl", map[string]string{"a.py": ""}, "NAME-VERSION-PYTHON-ABI-PLATFORM.whl"},
+		"a bomb":            {"a-1-py3-none-any.whl", map[string]string{"a.py": strings.Repeat(" ", 1<<20)}, "too large"},
+		"nothing":           {"a-1-py3-none-any.whl", map[string]string{"a-1.data/scripts/a": ""}, "no packages"},
+		"native code":       {"numpy-2.0-cp311-cp311-linux_x86_64.whl", map[string]string{"numpy/x.so": "", "numpy/a.so.1": ""}, "numpy has native code (numpy/a.so.1), which the sandbox cannot load: it has no form in plain Python: use lists"},
+		"unknown code":      {"Un_known-2.0-cp311-cp311-linux_x86_64.whl", map[string]string{"x.pyd": ""}, "un-known has native code (x.pyd), which the sandbox cannot load: only packages in plain Python work"},
+	} {
+		_, err := collectWheel(t, test.file, test.content, 1<<16)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// Links in wheels are refused: they could name files of this machine.
+func TestLinksInWheelsAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a-1-py3-none-any.whl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(f)
+	header := &zip.FileHeader{Name: "link.py"}
+	header.SetMode(fs.ModeSymlink | 0o777)
+	member, err := w.CreateHeader(header)
+	if err == nil {
+		_, err = member.Write([]byte("/etc/passwd"))
+	}
+	if err := errors.Join(err, w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newCollection(1<<20).addPath(path, false); err == nil || !strings.Contains(err.Error(), "symbolic links are not packed") {
+		t.Error(err)
+	}
+}
+
+// Packages whose native code only makes them faster are packed without it.
+func TestPurePartsArePacked(t *testing.T) {
+	c, err := collectWheel(t, "PyYAML-6.0-cp311-cp311-linux_x86_64.whl", map[string]string{"yaml/__init__.py": "", "yaml/_yaml.so": "\x7fELF"}, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pathsOf(c.files); got != "yaml/__init__.py" {
+		t.Errorf("files %s", got)
+	}
+	if got := fmt.Sprint(c.notes); got != "[pyyaml: its pure part is packed, without yaml/_yaml.so]" {
+		t.Errorf("notes %s", got)
+	}
+}
+
+// A folder as of pip install --target is packed without what a sandbox cannot use; native
+// code is refused by the name of its distribution.
+func TestFoldersArePacked(t *testing.T) {
+	content := map[string]string{
+		"one/__init__.py": "", "one/__pycache__/x.pyc": "", "one/py.typed": "", ".git/config": "", "bin/one": "", "two.py": "",
+		"one-1.dist-info/RECORD": "one/__init__.py,,\n", "one-1.dist-info/METADATA": "Name: one\n", "one-1.dist-info/LICENSE.txt": "free",
+	}
+	c := newCollection(1 << 20)
+	if err := errors.Join(c.addPath(tree(t, content), true), c.check()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pathsOf(c.files); got != "one-1.dist-info/LICENSE.txt one-1.dist-info/METADATA one/__init__.py one/py.typed two.py" {
+		t.Errorf("files %s", got)
+	}
+	content["_cffi_backend.so"], content["other/x.so"] = "", ""
+	content["cffi-1.dist-info/RECORD"] = "_cffi_backend.so,sha256=x,1\n"
+	c = newCollection(1 << 20)
+	err := errors.Join(c.addPath(tree(t, content), true), c.check())
+	if !errors.Is(err, ErrNative) || !strings.Contains(err.Error(), "cffi has native code (_cffi_backend.so)") || !strings.Contains(err.Error(), "other has native code") {
+		t.Error(err)
+	}
+}
+
+func TestLinksInFoldersAreRefused(t *testing.T) {
+	root := tree(t, map[string]string{"a.py": ""})
+	if err := os.Symlink("/etc/passwd", filepath.Join(root, "b.py")); err != nil {
+		t.Skip(err)
+	}
+	if err := newCollection(1<<20).addPath(root, true); err == nil || !strings.Contains(err.Error(), "b.py is not a regular file") {
+		t.Error(err)
+	}
+}
+
+// pip resolves requirements, also without a network.
+func TestRequirementsAreResolved(t *testing.T) {
+	if _, err := findPip(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	wheels := t.TempDir()
+	one := metadata("one", "1.0")
+	one["one-1.0.dist-info/METADATA"] = "Metadata-Version: 2.1\nName: one\nVersion: 1.0\nRequires-Dist: two\n"
+	wheel(t, wheels, "one-1.0-py3-none-any.whl", with(one, map[string]string{"one.py": ""}))
+	wheel(t, wheels, "two-2.0-cp311-cp311-manylinux_2_17_x86_64.whl", with(metadata("two", "2.0"), map[string]string{"two.py": "", "two.so": ""}))
+	list := filepath.Join(t.TempDir(), "requirements.txt")
+	for text, want := range map[string]string{
+		"one":    "two has native code (two.so)",
+		"absent": "No matching distribution found for absent",
+		"one==1.0 --hash=sha256:" + strings.Repeat("0", 64): "DO NOT MATCH THE HASHES",
+	} {
+		if err := os.WriteFile(list, []byte("--no-index\n--find-links "+wheels+"\n"+text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (&Packer{From: list, CacheDir: host.CacheOff}).Files(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	wheel(t, wheels, "two-2.0-py3-none-any.whl", with(metadata("two", "2.0"), map[string]string{"two.py": ""}))
+	if err := os.WriteFile(list, []byte("--no-index\n--find-links "+wheels+"\none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&Packer{From: list, CacheDir: host.CacheOff}).Files(t.Context(), engine(t))
+	if err != nil || !strings.Contains(pathsOf(got), "packages/two.pyc") {
+		t.Errorf("%s, %v", pathsOf(got), err)
+	}
+}
+
+func TestNoPip(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	list := filepath.Join(tree(t, map[string]string{"requirements.txt": "one"}), "requirements.txt")
+	_, err := (&Packer{From: list, CacheDir: host.CacheOff}).Files(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "this machine has no pip") || errors.Is(err, exec.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestRequirementsOfProjects(t *testing.T) {
+	py := &python{engine: engine(t)}
+	for text, want := range map[string]string{
+		"[project]\ndependencies = ['a>=1', 'kopf', \"Kopf[full-auth]~=1.2\", 'kopf-x']": "a>=1\nkopf-x\n",
+		"[project]\ndynamic = ['dependencies']":                                          "its dependencies are dynamic",
+		"[tool.poetry.dependencies]\na = '1'":                                            "it has no table [project]",
+		"[":                                                                              "Invalid",
+	} {
+		path := filepath.Join(tree(t, map[string]string{"pyproject.toml": text}), "pyproject.toml")
+		list, err := (&Packer{From: path}).readList(t.Context(), py)
+		if got := fmt.Sprint(err); err != nil && !strings.Contains(got, want) {
+			t.Errorf("%q: %s", text, got)
+		}
+		if err == nil && string(list.text) != want {
+			t.Errorf("%q: %q", text, list.text)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	got := ContentsOf([]string{"packages/PyYAML-6.0.dist-info/METADATA", "packages/yaml/__init__.pyc", "script/a/__init__.py", "script/a/b.py", "script/h.py"})
+	if want := (Contents{Modules: []string{"a/", "h.py"}, Packages: []string{"PyYAML 6.0"}}); !cmp.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := ContentsOf([]string{"packages/x.pyc", "packages/y/z.pyc"}); !cmp.Equal(got.Packages, []string{"x", "y"}) {
+		t.Errorf("without metadata: %+v", got)
+	}
+}
+
+func TestListsThatAreCached(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a==1 \\\n    --hash=sha256:00\n# -r\n": true, "--index-url https://x\na": true, "-r other.txt": false, "--find-links=x\na": false, "-e .": false, "a @ file:///x": false,
+	} {
+		if got := (&requirements{text: []byte(text)}).fixed(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
