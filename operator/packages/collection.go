@@ -174,6 +174,40 @@ func (c *collection) addNative(distribution, file string) {
 	c.natives[name] = append(c.natives[name], file)
 }
 
+// requiredBy returns a distribution that requires another one; empty if none does.
+func (c *collection) requiredBy(name string) string {
+	for _, path := range sortedKeys(c.files) {
+		dist, ok := strings.CutSuffix(path, ".dist-info/METADATA")
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(string(c.files[path])) {
+			required, ok := strings.CutPrefix(line, "Requires-Dist: ")
+			if end := strings.IndexFunc(required, func(r rune) bool { return !isNameRune(r) && r != '-' && r != '.' }); ok && end >= 0 && normal(required[:end]) == name {
+				return dist
+			}
+		}
+	}
+	return ""
+}
+
+// leaveOut replaces the modules of a distribution by ones that raise an error.
+func (c *collection) leaveOut(name, by string) {
+	modules := dispensable[name]
+	for _, path := range sortedKeys(c.files) {
+		top, _, _ := strings.Cut(path, "/")
+		dist, _, _ := strings.Cut(strings.TrimSuffix(top, ".dist-info"), "-")
+		if slices.Contains(modules, strings.TrimSuffix(top, ".py")) || strings.HasSuffix(top, ".dist-info") && normal(dist) == name {
+			delete(c.files, path)
+		}
+	}
+	for _, module := range modules {
+		text := fmt.Sprintf("%s is native code, which the sandbox cannot load: %s", name, adviceFor(name))
+		c.files[module+".py"] = fmt.Appendf(nil, "raise ModuleNotFoundError(%q, name=%q)\n", text, module)
+	}
+	c.notes = append(c.notes, fmt.Sprintf("%s: it is native code, and left out, though %s requires it: what uses it raises an error", name, by))
+}
+
 // check refuses distributions that do not work without their native code.
 func (c *collection) check() error {
 	var refused []error
@@ -182,6 +216,10 @@ func (c *collection) check() error {
 		slices.Sort(found)
 		if optional[name] {
 			c.notes = append(c.notes, fmt.Sprintf("%s: its pure part is packed, without %s", name, found[0]))
+			continue
+		}
+		if by := c.requiredBy(name); by != "" && dispensable[name] != nil {
+			c.leaveOut(name, by)
 			continue
 		}
 		refused = append(refused, fmt.Errorf("%s has %w (%s), which the sandbox cannot load: %s", name, ErrNative, found[0], adviceFor(name)))

@@ -16,6 +16,10 @@ var optional = map[string]bool{
 	"tomli": true, "tornado": true, "websockets": true, "wrapt": true, "yarl": true, "zope-interface": true,
 }
 
+// dispensable are native distributions that other ones require and use in a few functions
+// only, with their modules. They are left out if another distribution requires them.
+var dispensable = map[string][]string{"cffi": {"cffi", "_cffi_backend"}, "cryptography": {"cryptography"}}
+
 // advice says what to use in place of distributions that are native code.
 var advice = map[string]string{
 	"bcrypt":             "use hashlib.scrypt or hashlib.pbkdf2_hmac of the standard library",
@@ -31,7 +35,7 @@ var advice = map[string]string{
 	"psutil":             "the sandbox has no processes",
 	"psycopg2":           "the sandbox has no sockets: reach the database by HTTP",
 	"psycopg2-binary":    "the sandbox has no sockets: reach the database by HTTP",
-	"pydantic-core":      "use pydantic<2, which is plain Python, or dataclasses",
+	"pydantic-core":      "use pydantic<2, which is plain Python, or dataclasses; the package kubernetes requires it in its newest versions, and not in kubernetes<32",
 	"python-rapidjson":   "use json of the standard library",
 	"regex":              "use re of the standard library",
 	"rpds-py":            "use jsonschema<4.18, which is plain Python",

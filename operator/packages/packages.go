@@ -26,14 +26,17 @@ const (
 // the cache.
 const format = "1"
 
+// sourcesFactor is the limit of sources, which are only on this machine, in relation to that
+// of packed files.
+const sourcesFactor = 4
+
 // Packer packs the packages for scripts.
 type Packer struct {
 	// From is a folder of wheels, a folder of packages as in site-packages, a wheel, a file
 	// of requirements as for pip, or a pyproject.toml. Empty: there are no packages.
 	From string
 
-	// MaxSize bounds all packages together in bytes, both as sources and packed. Default:
-	// host.DefaultMaxFiles.
+	// MaxSize bounds all packed files together, in bytes. Default: host.DefaultMaxFiles.
 	MaxSize int
 
 	// CacheDir is the directory of packed packages. Nobody else may write to it. Empty:
@@ -80,7 +83,7 @@ func (p *Packer) files(ctx context.Context, engine []byte) (map[string][]byte, e
 		return nil, err
 	}
 	if info.IsDir() || strings.HasSuffix(p.From, ".whl") {
-		found := newCollection(p.maxSize())
+		found := newCollection(sourcesFactor * p.maxSize())
 		if err := found.addPath(p.From, info.IsDir()); err != nil {
 			return nil, err
 		}
@@ -108,7 +111,7 @@ func (p *Packer) resolved(ctx context.Context, dir, engine string, py *python, l
 	if err := list.download(ctx, wheels); err != nil {
 		return nil, err
 	}
-	found := newCollection(p.maxSize())
+	found := newCollection(sourcesFactor * p.maxSize())
 	if err := found.addPath(wheels, true); err != nil {
 		return nil, err
 	}

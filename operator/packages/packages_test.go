@@ -218,6 +218,26 @@ func TestPurePartsArePacked(t *testing.T) {
 	}
 }
 
+// Native packages that others use in few functions are left out; importing them says why.
+func TestDispensablePackagesAreLeftOut(t *testing.T) {
+	native := map[string]string{"cryptography/__init__.py": "", "cryptography/x.so": "", "cryptography-1.dist-info/METADATA": "Name: cryptography\n", "auth.py": ""}
+	c := newCollection(1 << 20)
+	if err := errors.Join(c.addPath(tree(t, native), true), c.check()); !errors.Is(err, ErrNative) {
+		t.Errorf("no other package requires it: %v", err)
+	}
+	native["google_auth-1.dist-info/METADATA"] = "Name: google-auth\nRequires-Dist: cryptography>=3; extra == 'x'\n"
+	c = newCollection(1 << 20)
+	if err := errors.Join(c.addPath(tree(t, native), true), c.check()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pathsOf(c.files); got != "auth.py cryptography.py google_auth-1.dist-info/METADATA" {
+		t.Errorf("files %s", got)
+	}
+	if text := string(c.files["cryptography.py"]); !strings.Contains(text, "cryptography is native code, which the sandbox cannot load") || len(c.notes) != 1 {
+		t.Errorf("%s, notes %q", text, c.notes)
+	}
+}
+
 // A folder as of pip install --target is packed without what a sandbox cannot use; native
 // code is refused by the name of its distribution.
 func TestFoldersArePacked(t *testing.T) {
