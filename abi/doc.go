@@ -13,7 +13,8 @@
 //  5. A task with children or transformations exists until it is released.
 //  6. The host calls ask for filters and options that are functions.
 //  7. Meanwhile, the guest may call host functions for short questions: log,
-//     segment, memo, and so on. They never suspend and never re-enter the guest.
+//     segment, memo, and so on. They never suspend and never re-enter the guest. Only call
+//     blocks, for guests that cannot wait by steps.
 //
 // The package has no I/O, no goroutines and no Kubernetes types, and imports
 // almost nothing, so that every guest can compile it.

@@ -9,6 +9,7 @@ const (
 	TagDiff   = 5 // [[op, path, old, new], …]
 	TagEvent  = 6 // the raw watch event
 	TagFresh  = 7 // the newest known body: for daemons and timers
+	TagAnswer = 8 // the answer to the last call of the host function call
 )
 
 // Invocation is the header of the frame for start: the kwargs of one

@@ -32,6 +32,7 @@ const (
 	MessageMemoGet                            // scope u32, key
 	MessageMemoSet                            // scope u32, version i64, length of the key u32, key, value
 	MessageIndex                              // op u32, length of the name u32, name, key
+	MessageCall                               // call
 )
 
 // MessageHeader begins a message.

@@ -20,7 +20,8 @@ type Step struct {
 	Outcome // StepDone
 
 	// Seconds to wait: StepWait. Absent: indefinitely. The wait ends earlier if the task
-	// is cancelled.
+	// is cancelled. StepCall: to wait for the response; then the answer is empty, and the
+	// next step decides by Continue whether the request continues.
 	Seconds *float64 `json:"seconds,omitempty"`
 
 	// Stoppable ends the wait when the daemon has to stop, or at once if it has to stop already.
@@ -34,6 +35,10 @@ type Step struct {
 	Lifecycle string `json:"lifecycle,omitempty"`
 
 	Call *Call `json:"call,omitempty"` // StepCall
+
+	// Continue waits for the response to the request of the last step: StepCall, in place of
+	// Call. Any other step abandons that request.
+	Continue bool `json:"continue,omitempty"`
 }
 
 // Outcome is the end of a handler. The zero Outcome is a success without a
@@ -157,6 +162,7 @@ type Call struct {
 	Body     Raw                 `json:"body,omitempty"`     // JSON, or a JSON string for other bodies
 	Encoding string              `json:"encoding,omitempty"` // of a string body: empty, or base64
 	Timeout  *float64            `json:"timeout,omitempty"`  // seconds; the host has a limit of its own
+	Verbatim bool                `json:"verbatim,omitempty"` // the body of the response is a string, never JSON
 }
 
 // Response is the answer to a call.

@@ -40,6 +40,7 @@ const (
 	ImportMemoSet = "memo_set"
 	ImportIndex   = "index"
 	ImportFile    = "file"
+	ImportCall    = "call"
 )
 
 // Results of host functions that return a length or a version: negative

@@ -282,6 +282,8 @@ func TestBrokenSteps(t *testing.T) {
 		{"wait for text", `{"step":"wait","seconds":"1"}`, "cannot unmarshal string"},
 		{"endless wait", `{"step":"wait","seconds":1e999}`, "cannot unmarshal number"},
 		{"call without a call", `{"step":"call"}`, "without a call"},
+		{"call that begins and continues", `{"step":"call","call":{"target":"http","method":"GET","path":"/"},"continue":true}`, "with one and continue"},
+		{"negative wait for a response", `{"step":"call","continue":true,"seconds":-1}`, "a wait of -1 seconds"},
 		{"patch is a list", `{"step":"done","patch":[]}`, "a patch that is not an object"},
 		{"negative transforms", `{"step":"done","transforms":-1}`, "-1 transforms"},
 		{"unknown error", `{"step":"done","error":{"kind":"odd"}}`, `unknown kind of an error: "odd"`},

@@ -132,8 +132,11 @@ func checkStep(s *abi.Step) error {
 		}
 	case abi.StepExecute:
 	case abi.StepCall:
-		if s.Call == nil {
-			return fmt.Errorf("a step %q without a call", s.Step)
+		if (s.Call == nil) != s.Continue {
+			return fmt.Errorf("a step %q without a call, or with one and continue", s.Step)
+		}
+		if s.Seconds != nil && (*s.Seconds < 0 || math.IsNaN(*s.Seconds)) {
+			return fmt.Errorf("a wait of %v seconds for a response", *s.Seconds)
 		}
 	default:
 		return fmt.Errorf("unknown step %q", s.Step)

@@ -136,6 +136,33 @@ func TestProgramAsks(t *testing.T) {
 	}
 }
 
+// TestProgramRequests shows that the answer to a request comes with its result.
+func TestProgramRequests(t *testing.T) {
+	t.Parallel()
+	env := &requestingEnv{}
+	var got []string
+	m, err := connect(t, Options{}, func(p *program, call native.Message) (abi.MessageKind, string) {
+		for _, text := range []string{`{"target":"http","method":"GET","path":"https://x"}`, `[]`} {
+			_, answer := p.asked(t, abi.MessageCall, call.Task, []byte(text))
+			got = append(got, answer)
+		}
+		code, _ := p.asked(t, abi.MessageSegment, call.Task, u32Bytes(abi.TagAnswer))
+		got = append(got, strconv.FormatInt(code, 10))
+		return abi.MessageAnswer, `{"step": "done"}`
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, _, err := m.Start(t.Context(), &abi.Invocation{}, nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Release(t.Context())
+	if len(env.calls) != 1 || len(got) != 3 || !strings.Contains(got[0], `"status":201`) || !strings.Contains(got[1], `"type":"Invalid"`) || got[2] != "-1" {
+		t.Errorf("requests %+v, answers %q", env.calls, got)
+	}
+}
+
 func TestProgramPanics(t *testing.T) {
 	t.Parallel()
 	m, err := connect(t, Options{}, func(_ *program, call native.Message) (abi.MessageKind, string) {

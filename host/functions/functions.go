@@ -19,6 +19,7 @@ const (
 	MaxEvent = 64 << 10 // of an event
 	MaxMemo  = 1 << 20  // of a value in a memo, and of a key of an index
 	MaxLine  = 64 << 10 // of a log line; the rest is dropped
+	MaxCall  = 8 << 20  // of a request
 )
 
 // OK is the result of functions that return no length.
@@ -36,6 +37,15 @@ type Guest interface {
 	// Log writes a line to the log of a task, unless the task is nil or the guest has
 	// exceeded its limit of output.
 	Log(t *Task, level int, line []byte)
+
+	// Request makes a request for the task of the running call, and waits for the response.
+	// It ends early with the call, or when the task is cancelled. Waiting does not count as
+	// computing, and the limit of computing begins again.
+	Request(call *abi.Call) abi.Answer
+
+	// Owner returns the task of the running call; nil at the initialisation and the
+	// registration.
+	Owner() *Task
 }
 
 // Config returns a value of the configuration as a result.

@@ -69,6 +69,63 @@ func TestRefusedArguments(t *testing.T) {
 	}
 }
 
+// guest is the guest of a running call. It answers requests with their paths.
+type guest struct {
+	Guest
+	owner *Task
+	calls []*abi.Call
+}
+
+func (g *guest) Owner() *Task { return g.owner }
+
+func (g *guest) Request(call *abi.Call) abi.Answer {
+	g.calls = append(g.calls, call)
+	return abi.Answer{Response: &abi.Response{Status: 200, Body: abi.Raw(`"` + call.Path + `"`)}}
+}
+
+// TestRequestsThatBlock shows who can make requests, and that the answer is a segment until
+// the task asks for another one.
+func TestRequestsThatBlock(t *testing.T) {
+	task := &Task{Env: &env{}}
+	g := &guest{owner: task}
+	if _, code := task.Segment(abi.TagAnswer); code != abi.ErrnoAbsent {
+		t.Errorf("an answer before the request: %d", code)
+	}
+	answer, code := task.Call(g, []byte(`{"target":"http","method":"GET","path":"/a","headers":{"A":["b"]}}`))
+	if want := `{"response":{"status":200,"body":"/a"}}`; string(answer) != want || code != OK {
+		t.Errorf("answer %s, %d", answer, code)
+	}
+	if kept, _ := task.Segment(abi.TagAnswer); string(kept) != string(answer) {
+		t.Errorf("segment %s", kept)
+	}
+	_, _ = task.Segment(abi.TagOld)
+	if _, code := task.Segment(abi.TagAnswer); code != abi.ErrnoAbsent {
+		t.Errorf("the answer after another segment: %d", code)
+	}
+	if len(g.calls) != 1 || g.calls[0].Headers["A"][0] != "b" {
+		t.Errorf("requests: %+v", g.calls)
+	}
+	for name, test := range map[string]struct {
+		task *Task
+		data string
+		code int64
+	}{
+		"of no task":      {nil, `{}`, abi.ErrnoInvalid},
+		"of another task": {&Task{Env: &env{}}, `{}`, abi.ErrnoInvalid},
+		"large":           {task, `{"body":"` + strings.Repeat("x", MaxCall) + `"}`, abi.ErrnoTooLarge},
+	} {
+		if _, code := test.task.Call(g, []byte(test.data)); code != test.code || len(g.calls) != 1 {
+			t.Errorf("%s: %d after %d requests", name, code, len(g.calls))
+		}
+	}
+	for _, data := range []string{`{`, "{\"path\":\"\xff\"}", `{"headers":{"A":"b"}}`, `{"headers":{"A":[` + strings.Repeat(`"",`, maxHeaders) + `""]}}`} {
+		answer, code := task.Call(g, []byte(data))
+		if code != OK || !strings.Contains(string(answer), `"type":"Invalid"`) || len(g.calls) != 1 {
+			t.Errorf("%.40s: %s, %d", data, answer, code)
+		}
+	}
+}
+
 // TestErrorsOfTheEnv shows the codes for errors of the Env.
 func TestErrorsOfTheEnv(t *testing.T) {
 	for want, err := range map[int64]error{

@@ -24,9 +24,13 @@ func (t *Task) Segment(tag uint32) (data []byte, code int64) {
 	if t == nil {
 		return nil, abi.ErrnoInvalid
 	}
-	if t.segment.Data == nil || t.segment.Tag != tag {
-		t.segment = abi.Segment{Tag: tag, Data: t.Env.Segment(tag)}
+	switch {
+	case t.segment.Data != nil && t.segment.Tag == tag:
+		return t.segment.Data, OK
+	case tag == abi.TagAnswer: // only Call makes it
+		return nil, abi.ErrnoAbsent
 	}
+	t.segment = abi.Segment{Tag: tag, Data: t.Env.Segment(tag)}
 	if t.segment.Data == nil {
 		return nil, abi.ErrnoAbsent
 	}
@@ -54,6 +58,26 @@ func (t *Task) Post(data []byte) (code int64) {
 		return abi.ErrnoInvalid
 	}
 	return errnoOf(t.Env.Event(ev))
+}
+
+// Call makes a request, which is a message of the ABI in JSON, and waits for the response.
+// It returns the answer in JSON. Guests fetch it as the segment abi.TagAnswer, until they ask
+// for another segment. Only the task of the running call can make requests, because the
+// cancellation of that task ends them.
+func (t *Task) Call(g Guest, data []byte) (answer []byte, code int64) {
+	switch {
+	case len(data) > MaxCall:
+		return nil, abi.ErrnoTooLarge
+	case t == nil || t != g.Owner():
+		return nil, abi.ErrnoInvalid
+	}
+	t.Forget() // memory is free while the task waits
+	answer, err := json.Marshal(Answer(g, data))
+	if err != nil {
+		return nil, abi.ErrnoInvalid
+	}
+	t.segment = abi.Segment{Tag: abi.TagAnswer, Data: answer}
+	return answer, OK
 }
 
 // MemoGet returns a value and its version.

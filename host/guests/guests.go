@@ -50,9 +50,6 @@ type Call interface {
 	// Context returns the context of the caller. Its end ends the call.
 	Context() context.Context
 
-	// Owner returns the task of the call; nil at the initialisation and the registration.
-	Owner() *functions.Task
-
 	// Exports reports whether the module exports a function.
 	Exports(name string) bool
 

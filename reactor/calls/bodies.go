@@ -68,7 +68,11 @@ func (c *Caller) readResponse(call *abi.Call, rsp *http.Response) (*abi.Response
 			}
 		}
 	}
-	answer.Body, answer.Encoding, err = encodeBody(data, rsp.Header.Get("Content-Type"))
+	contentType := rsp.Header.Get("Content-Type")
+	if call.Verbatim {
+		contentType = "" // the spaces of JSON would be lost
+	}
+	answer.Body, answer.Encoding, err = encodeBody(data, contentType)
 	return answer, err
 }
 

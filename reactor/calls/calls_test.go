@@ -3,6 +3,8 @@ package calls
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -175,6 +177,30 @@ func TestBodies(t *testing.T) {
 				t.Errorf("got %s %q, %v; want %s %q", body, encoding, err, tt.want, tt.encoding)
 			}
 		})
+	}
+}
+
+// TestVerbatimBodies checks that a guest gets the bytes of a server if it asks for them.
+func TestVerbatimBodies(t *testing.T) {
+	const sent = `{"a" :  "<1>" }`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, sent)
+	}))
+	defer server.Close()
+	c := caller(t, Options{Grants: grantsOf(t, server.URL)})
+	for _, verbatim := range []bool{false, true} {
+		call := get(server.URL)
+		call.Verbatim = verbatim
+		answer := c.Call(t.Context(), call, "")
+		if answer.Response == nil {
+			t.Fatalf("got %+v", answer.Error)
+		}
+		var text string
+		err := json.Unmarshal(answer.Response.Body, &text)
+		if verbatim && (err != nil || text != sent) || !verbatim && err == nil {
+			t.Errorf("verbatim %v: %s, %v", verbatim, answer.Response.Body, err)
+		}
 	}
 }
 

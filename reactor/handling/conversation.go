@@ -84,6 +84,7 @@ type Conversation struct {
 	answered  int         // bytes of the current answer in the account
 	kept      bool        // the patch keeps the task, which has transformations left
 	cancelled bool        // the task was asked to end
+	underway  *underway   // the request whose answer the guest has not received; nil: none
 }
 
 // Open starts a handler. The caller must close the conversation, even after an error.
@@ -103,6 +104,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 
 // Close releases the task, unless the patch keeps it.
 func (t *Conversation) Close(ctx context.Context) {
+	t.abandon()
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
 	}
@@ -135,6 +137,9 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 	if err != nil {
 		return nil, &guestError{err}
 	}
+	if !step.Continue {
+		t.abandon()
+	}
 	return step, nil
 }
 
@@ -156,7 +161,7 @@ func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
 		t.Cause.wait(ctx)
-		return t.request(ctx, step.Call)
+		return t.request(ctx, step)
 	}
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
 }

@@ -110,13 +110,21 @@ func (e *Env) mayPost(namespace string) error {
 	return nil
 }
 
-// Call makes a request, as the step with this name does.
+// Call makes a request, as the step with this name does. It ends early if the daemon is
+// cancelled meanwhile. Later requests are those of the clean-up.
 func (e *Env) Call(ctx context.Context, call *abi.Call) abi.Answer {
 	if e.Cause.Caller == nil {
 		return noRequests()
 	}
 	e.Cause.yield(ctx)
-	return e.Cause.Caller.Call(ctx, call, e.Cause.readOnly)
+	calling, abandon := context.WithCancel(ctx)
+	defer abandon()
+	if s := e.Cause.Stopper(); s != nil {
+		if watch := s.Await(nil, abi.StopDaemonCancelled, abandon); watch != nil {
+			defer s.Forget(watch)
+		}
+	}
+	return e.Cause.Caller.Call(calling, call, e.Cause.readOnly)
 }
 
 // MemoGet reads a value of the object's memo or the operator's memo.

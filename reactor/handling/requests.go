@@ -2,39 +2,105 @@ package handling
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// request makes a request for the guest. It ends early if the daemon is cancelled, or if
-// the operator gives up on the handler.
-func (t *Conversation) request(ctx context.Context, call *abi.Call) (abi.Answer, error) {
-	if t.Cause.Caller == nil {
+// underway is a request that has no answer yet.
+type underway struct {
+	ctx     context.Context // of the request
+	abandon context.CancelFunc
+	done    chan struct{} // closed when there is an answer
+	answer  abi.Answer
+}
+
+// request makes a request for the guest, or continues to wait for the answer. It ends early
+// if the daemon is cancelled, if the operator gives up on the handler, or after the seconds
+// of the step: then the request continues.
+func (t *Conversation) request(ctx context.Context, step *abi.Step) (abi.Answer, error) {
+	switch {
+	case t.Cause.Caller == nil:
 		return noRequests(), nil
+	case !step.Continue:
+		t.send(ctx, step.Call)
+	case t.underway == nil:
+		return abi.Answer{}, &guestError{fmt.Errorf("%w: a step continues a request, but none is under way", abi.ErrGuest)}
 	}
-	calling, abandon := context.WithCancel(ctx)
-	defer abandon()
-	if s := t.Cause.Stopper(); s != nil && !t.cancelled {
-		if watch := s.Await(nil, abi.StopDaemonCancelled, abandon); watch != nil {
-			defer s.Forget(watch)
-		} else {
-			abandon()
-		}
+	r := t.underway
+	defer t.watch(r.abandon)()
+	if !r.await(step.Seconds) {
+		return abi.Answer{}, nil
 	}
-	answer := t.Cause.Caller.Call(calling, call, t.Cause.readOnly)
+	t.underway = nil
+	defer r.abandon()
 	switch {
 	case ctx.Err() != nil:
 		return abi.Answer{}, t.cancelNow(ctx)
-	case calling.Err() != nil: // the context of the daemon is still alive: the daemon was cancelled
+	case r.ctx.Err() != nil && !t.cancelled: // the context of the daemon is still alive: the daemon was cancelled
 		t.cancelled = true
 		if err := t.Task.Cancel(ctx); err != nil {
 			return abi.Answer{}, &guestError{err}
 		}
 	}
-	answer = t.keep(answer)
+	answer := t.keep(r.answer)
 	answer.Cancelled = t.cancelled
 	return answer, nil
+}
+
+// send begins a request.
+func (t *Conversation) send(ctx context.Context, call *abi.Call) {
+	calling, abandon := context.WithCancel(ctx)
+	r := &underway{ctx: calling, abandon: abandon, done: make(chan struct{})}
+	caller, readOnly := t.Cause.Caller, t.Cause.readOnly
+	go func() { // Waited for by request or by abandon.
+		defer close(r.done)
+		r.answer = caller.Call(calling, call, readOnly)
+	}()
+	t.underway = r
+}
+
+// await waits for the answer, and at most for the seconds. It returns false if there is none.
+func (r *underway) await(seconds *float64) bool {
+	var over <-chan time.Time
+	if seconds != nil {
+		timer := time.NewTimer(settings.Seconds(*seconds))
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-r.done:
+		return true
+	case <-over:
+		return false
+	}
+}
+
+// watch abandons a request when the daemon is cancelled, at once if it is cancelled already
+// and the guest does not know. The returned function ends that.
+func (t *Conversation) watch(abandon context.CancelFunc) (forget func()) {
+	s := t.Cause.Stopper()
+	if s == nil || t.cancelled {
+		return func() {}
+	}
+	watch := s.Await(nil, abi.StopDaemonCancelled, abandon)
+	if watch == nil {
+		abandon()
+		return func() {}
+	}
+	return func() { s.Forget(watch) }
+}
+
+// abandon ends the request that is under way, if there is one.
+func (t *Conversation) abandon() {
+	if r := t.underway; r != nil {
+		t.underway = nil
+		r.abandon()
+		<-r.done
+	}
 }
 
 // keep counts an answer in the account until the handler has it: many handlers may wait

@@ -43,17 +43,10 @@ type Caller interface {
 	// Guest returns the guest of the instance: the one that New returned.
 	Guest() guests.Guest
 
-	// Owner returns the task of the call; nil at the initialisation and the registration.
-	Owner() *functions.Task
-
 	// Wait waits until the function done reports true, and at most for the duration. It ends
 	// early with the context of the call. Waiting does not count as computing, and the limit
 	// of computing begins again.
 	Wait(d time.Duration, done func() bool)
-
-	// Request makes a request, and waits for the response. It ends early with the call, or
-	// when the task is cancelled. The limit of computing begins again.
-	Request(call *abi.Call) abi.Answer
 }
 
 // function returns a host function on the memory of the call.

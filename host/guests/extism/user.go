@@ -28,12 +28,7 @@ var UserFunctions = map[string]imports.Function[Caller]{
 
 // call is kopf_call(call) -> answer.
 func call(k *kernel, c Caller, s []uint64) {
-	wanted := &abi.Call{}
-	answer := abi.Answer{Error: &abi.Error{Kind: abi.ErrorPermanent, Type: abi.CallInvalid, Message: "the call is no JSON"}}
-	if json.Unmarshal(k.at(s[0]), wanted) == nil {
-		answer = c.Request(wanted)
-	}
-	text, err := json.Marshal(answer)
+	text, err := json.Marshal(functions.Answer(c, k.at(s[0])))
 	if err != nil {
 		guests.Stop(fmt.Errorf("%w: %w", guests.ErrMessage, err))
 	}

@@ -39,6 +39,7 @@ var Functions = map[string]imports.Function[Caller]{
 	abi.ImportMemoSet: imports.Func("(i32, i32, i32, i32, i32, i32, i64) -> i64", memoSet),
 	abi.ImportIndex:   imports.Func("(i32, i32, i32, i32, i32, i32, i32, i32) -> i64", index),
 	abi.ImportFile:    imports.Func("(i32, i32, i32, i32) -> i64", file),
+	abi.ImportCall:    imports.Func("(i32, i32, i32) -> i64", call),
 }
 
 // log is kopf.log(task, level, ptr, len). It has no result, so the log itself says what is wrong.
@@ -178,6 +179,28 @@ func file(c Caller, stack []uint64) {
 		content, code = functions.File(c.Files(), path)
 	}
 	stack[0] = result(c, content, code, imports.U32(stack, 2), imports.U32(stack, 3))
+}
+
+// call is kopf.call(task, ptr, len) -> length of the answer. The guest fetches the answer as
+// a segment.
+func call(c Caller, stack []uint64) {
+	answer, code := request(c, stack)
+	stack[0] = result(c, answer, code, 0, 0)
+}
+
+func request(c Caller, stack []uint64) (answer []byte, code int64) {
+	t, size := task(c, stack), imports.U32(stack, 2)
+	switch {
+	case t == nil:
+		return nil, abi.ErrnoInvalid
+	case size > functions.MaxCall:
+		return nil, abi.ErrnoTooLarge
+	}
+	data, found := c.Memory().Read(imports.U32(stack, 1), size)
+	if !found {
+		return nil, abi.ErrnoFault
+	}
+	return t.Call(c, data)
 }
 
 // task returns the task of the first argument; nil for an unknown one.

@@ -36,6 +36,8 @@ message! {
         encoding: String = "encoding",
         /// Seconds; 0: the limit of the host.
         timeout: f64 = "timeout",
+        /// The body of the response is a string, never JSON.
+        verbatim: bool = "verbatim",
     }
 }
 

@@ -26,7 +26,8 @@ message! {
         settings: BTreeMap<String, Json> = "settings",
         /// done: the result is a list of pairs of keys and values.
         keyed: bool = "keyed",
-        /// wait: for ever if it is absent.
+        /// wait: for ever if it is absent. call: the answer is empty if there is no response
+        /// within this time.
         seconds: Option<f64> = "seconds",
         /// wait: it ends when the host asks the daemon to stop.
         stoppable: bool = "stoppable",
@@ -36,6 +37,8 @@ message! {
         lifecycle: String = "lifecycle",
         /// call: the request.
         call: Option<Call> = "call",
+        /// call: waits for the response to the request of the last step, in place of `call`.
+        continues: bool = "continue",
     }
 }
 
