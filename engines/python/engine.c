@@ -16,7 +16,7 @@ extern const size_t stdlib_count, lib_count;
 #define FROM_HOST(name) __attribute__((import_module("kopf"), import_name(name)))
 #define EXPORT(name) __attribute__((export_name(name), visibility("default")))
 
-enum { CRITICAL = 50, ABSENT = -1 };
+enum { CRITICAL = 50, TAG_ANSWER = 8 };
 
 // --- host functions ---
 
@@ -29,6 +29,7 @@ FROM_HOST("memo_get") int64_t host_memo_get(int32_t task, int32_t scope, const c
 FROM_HOST("memo_set") int64_t host_memo_set(int32_t task, int32_t scope, const char *key, int32_t key_size, const char *value, int32_t size, int64_t version);
 FROM_HOST("index") int64_t host_index(int32_t task, int32_t op, const char *name, int32_t name_size, const char *key, int32_t key_size, char *out, int32_t cap);
 FROM_HOST("file") int64_t host_file(const char *path, int32_t path_size, char *out, int32_t cap);
+FROM_HOST("call") int64_t host_call(int32_t task, const char *call, int32_t size);
 
 // Most answers fit into this buffer, so the host is asked once.
 static char scratch[8 << 10];
@@ -182,6 +183,16 @@ static PyObject *kopf_index(PyObject *self, PyObject *args) {
   return found;
 }
 
+// The answer waits at the host: a request cannot be repeated for a larger buffer.
+static PyObject *kopf_call(PyObject *self, PyObject *args) {
+  int task;
+  Py_buffer wanted;
+  if (!PyArg_ParseTuple(args, "iy*", &task, &wanted)) return NULL;
+  int64_t code = host_call(task, wanted.buf, (int32_t)wanted.len);
+  PyBuffer_Release(&wanted);
+  return code < 0 ? PyLong_FromLongLong(code) : segment(task, TAG_ANSWER);
+}
+
 static PyMethodDef functions[] = {
     {"log", kopf_log, METH_VARARGS, NULL},
     {"segment", kopf_segment, METH_VARARGS, NULL},
@@ -192,6 +203,7 @@ static PyMethodDef functions[] = {
     {"memo_set", kopf_memo_set, METH_VARARGS, NULL},
     {"index", kopf_index, METH_VARARGS, NULL},
     {"file", kopf_file, METH_VARARGS, NULL},
+    {"call", kopf_call, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kopf", NULL, -1, functions, NULL, NULL, NULL, NULL};

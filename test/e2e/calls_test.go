@@ -108,6 +108,20 @@ func eachCaller(t *testing.T, test func(t *testing.T, caller chosen)) {
 		module := built(t, "rust-caller")
 		test(t, func(o options) options { o.module = module; return o })
 	})
+	t.Run("python", func(t *testing.T) {
+		t.Parallel()
+		by := pythonEngine(t)
+		test(t, func(o options) options { return pythonCaller(o, by) })
+	})
+	t.Run("python, blocking", func(t *testing.T) {
+		t.Parallel()
+		by := pythonEngine(t)
+		test(t, func(o options) options {
+			o = pythonCaller(o, by)
+			o.config["blocking"] = "yes"
+			return o
+		})
+	})
 }
 
 const maps = `version: v1, plural: configmaps`
@@ -324,7 +338,7 @@ func wantedIsGrantedOrRefused(t *testing.T, caller chosen) {
 		all   bool
 		fails []string
 	}{
-		{"nothing", operator.Calls{}, false, []string{"caller.wasm wants more", "--allow-wanted", "--allow-kubernetes get,list:pods,pods.apps", "--allow-host '*.example.com'"}},
+		{"nothing", operator.Calls{}, false, []string{"wants more than it is granted", "--allow-wanted", "--allow-kubernetes get,list:pods,pods.apps", "--allow-host '*.example.com'"}},
 		{"a part", allowing(t, "*:pods", "https://*"), false, []string{"--allow-kubernetes get,list:pods.apps"}},
 		{"as wanted", operator.Calls{}, true, nil},
 		{"more", allowing(t, "*:*:x", "https://*"), false, nil},

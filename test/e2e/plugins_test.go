@@ -16,9 +16,15 @@ import (
 // the test is skipped, but never in CI.
 func made(t *testing.T, out, script, folder string) string {
 	t.Helper()
+	return madeOf(t, out, script, folder, repository+"/"+folder)
+}
+
+// madeOf builds a module by a script with arguments of its own after the output.
+func madeOf(t *testing.T, out, script, folder string, args ...string) string {
+	t.Helper()
 	watch(t, repository+"/"+folder, repository+"/scripts")
 	out = repository + "/" + out
-	if text, err := exec.Command(repository+"/scripts/"+script, out, repository+"/"+folder).CombinedOutput(); err != nil {
+	if text, err := exec.Command(repository+"/scripts/"+script, append([]string{out}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", out, err, text)
 	}
 	if _, err := os.Stat(out); err != nil {

@@ -1,13 +1,14 @@
-"""A stand-in for ssl: packages import and name it, but there are no sockets to encrypt.
+"""A stand-in for ssl: packages import and name it, but nothing here encrypts.
 
-The host encrypts the requests that it makes. What would open a connection raises SSLError.
+The host makes the requests, with TLS where a socket was wrapped. It verifies certificates by
+its own certificate authorities, whatever a context says.
 """
 
 import enum
 
 
 class SSLError(OSError):
-    """The only error: there is no TLS in the sandbox."""
+    """The only error of this module."""
 
 
 class CertificateError(SSLError, ValueError):
@@ -61,10 +62,13 @@ class SSLContext:
     def load_cert_chain(self, *args, **kwargs):
         raise SSLError("a client's certificate cannot leave the sandbox: the host makes the requests")
 
-    def wrap_socket(self, *args, **kwargs):
-        raise SSLError("there are no sockets in the sandbox: the host makes requests, by kopf.api and kopf.fetch")
+    def wrap_socket(self, sock, *args, **kwargs):
+        """Return the socket, whose requests the host makes with TLS."""
+        sock.encrypt()
+        return sock
 
-    wrap_bio = wrap_socket
+    def wrap_bio(self, *args, **kwargs):
+        raise SSLError("there is no TLS in the sandbox: the host makes requests, by kopf.fetch, urllib, requests or httpx")
 
 
 class SSLSocket:

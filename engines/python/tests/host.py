@@ -13,7 +13,7 @@ class FakeHost:
 
     def __init__(self):
         self.logs, self.events, self.memos, self.indices, self.segments, self.configs = [], [], {}, {}, {}, {}
-        self.reasons, self.responses, self.files = 0, [], {}
+        self.reasons, self.calls, self.responses, self.files = 0, [], [], {}
 
     def log(self, task, level, text):
         self.logs.append((task, level, text))
@@ -37,6 +37,10 @@ class FakeHost:
     def event(self, task, event):
         self.events.append(json.loads(event))
         return 0
+
+    def call(self, task, call):
+        self.calls.append(json.loads(call))
+        return json.dumps(self.responses.pop(0)).encode()
 
     def memo_get(self, task, scope, key):
         return self.memos.get((scope, key), -1)
@@ -64,7 +68,7 @@ class FakeHost:
         return json.dumps([values, keys, len(keys), wanted in keys][op]).encode()
 
 
-NAMES = ("log", "segment", "stopped", "config", "event", "memo_get", "memo_set", "index", "file")
+NAMES = ("log", "segment", "stopped", "config", "event", "memo_get", "memo_set", "index", "file", "call")
 _current = None
 
 

@@ -16,7 +16,7 @@ import types
 
 RESULT, ANSWER, PANICKED = 0x08, 0x10, 0x11
 FUNCTIONS = {name: kind for kind, name in enumerate(
-    ("log", "segment", "stopped", "config", "random", "event", "memo_get", "memo_set", "index"), 0x12)}
+    ("log", "segment", "stopped", "config", "random", "event", "memo_get", "memo_set", "index", "call"), 0x12)}
 
 
 class Connection:
@@ -78,6 +78,7 @@ class Connection:
         module.stopped = lambda task: max(0, self.ask("stopped", task, b"")[0])
         module.config = lambda key: read("config", 0, text(key))
         module.event = lambda task, event: self.ask("event", task, event)[0]
+        module.call = lambda task, call: output("call", task, bytes(call))
         module.memo_get, module.memo_set, module.index = memo_get, memo_set, index
         return module
 

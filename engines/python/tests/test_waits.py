@@ -151,9 +151,6 @@ class Requests(unittest.TestCase):
         self.assertEqual(op.resume(response={"status": 200, "body": "A"})["call"]["path"], "https://b")
         self.assertEqual(op.resume(response={"status": 200, "body": "B"})["result"], "AB")
 
-    def test_sync_functions_are_told_what_to_do(self):
-        self.assertIn("async def", operator("kopf.api('v1', 'pods').get('x')", word="def").start(0, BODY)["error"]["message"])
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from kopf import _packages
+from kopf import _files, _packages
 
 _RUN = ("{name}() is not for scripts in the sandbox: the host runs the operator. Remove the call, or guard it by "
         "`if __name__ == '__main__':`, and run the script by `kopf run`.")
@@ -30,12 +30,15 @@ def _start_thread(self):
 
 
 def _opened(real):
-    def open(file, *args, **kwargs):
+    def open(file, mode="r", *args, **kwargs):
+        found = _files.opened(file, mode)
+        if found is not None:
+            return found
         try:
-            return real(file, *args, **kwargs)
+            return real(file, mode, *args, **kwargs)
         except OSError as error:
             if isinstance(file, (str, os.PathLike)) and _packages.read(os.fspath(file)) is not None:
-                return _packages.opened(os.fspath(file), *args, **kwargs)
+                return _packages.opened(os.fspath(file), mode, *args, **kwargs)
             text = (f"{error.strerror or error}; the sandbox has only the files of packed packages. Read values by os.environ, which has the configuration: "
                     "kopf run --config KEY=VALUE, --config-file KEY=FILE")
             raise type(error)(error.errno, text, error.filename) from None
@@ -48,3 +51,4 @@ def install():
     threading.Thread.start = _start_thread
     if sys.platform == "wasi":
         builtins.open = io.open = _opened(builtins.open)
+        _files.install()

@@ -5,7 +5,8 @@ import random
 import sys
 
 from kopf import (
-    _absent, _aliases, _codec, _context, _errors, _filters, _logging, _loop, _packages, _references, _registry, _scripts, _tasks,
+    _absent, _aliases, _clients, _codec, _context, _errors, _filters, _logging, _loop, _packages, _references, _registry, _scripts,
+    _tasks,
 )
 
 _seeded = False  # clones share the state of one generator until their first task
@@ -37,6 +38,7 @@ def _install():
     _logging.install()
     _loop.install()
     _absent.install()
+    _clients.install()
     _aliases.install()
     _packages.install()
 

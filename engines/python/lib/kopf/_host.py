@@ -24,7 +24,7 @@ _ERRORS = {
 
 log = _kopf.log
 stopped = _kopf.stopped
-call = getattr(_kopf, "call", None)  # an engine may be without it
+call = _kopf.call
 file = getattr(_kopf, "file", lambda path: None)  # native programs have none
 
 

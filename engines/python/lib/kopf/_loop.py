@@ -99,17 +99,20 @@ class Loop(asyncio.BaseEventLoop):
     def run_in_executor(self, executor, func, *args):
         """Call the function at once: there are no threads, so it blocks this instance."""
         future = self.create_future()
+        events._set_running_loop(None)  # as in a thread: requests block, and asyncio.run works
         try:
             future.set_result(func(*args))
         except Exception as error:
             future.set_exception(error)
+        finally:
+            events._set_running_loop(self)
         return future
 
     async def shutdown_default_executor(self, timeout=None):
         """Do nothing: there is no executor."""
 
     def _refused(self, *args, **kwargs):
-        raise OSError("the sandbox has no sockets and no processes: the host makes requests, by kopf.api and kopf.fetch")
+        raise OSError("the sandbox has no connections and no processes: the host makes requests, by kopf.api, kopf.fetch, or httpx")
 
     async def _refuse(self, *args, **kwargs):
         self._refused()

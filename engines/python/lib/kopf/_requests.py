@@ -1,13 +1,15 @@
 """Requests that the host makes, as far as they are granted: `kopf.api` and `kopf.fetch`.
 
 In async functions, the calls are awaited: `pod = await kopf.api('v1', 'pods').get('x')`. In sync
-functions, the call returns when the response is there, if the engine can wait so.
+functions, the call returns the response, and the instance waits for it. So does a call with
+`blocking=True` in async functions: for sync functions that they call.
 """
 
 import asyncio
 import base64
 import json as _json
 import urllib.parse
+from asyncio import events
 
 from kopf import _codec, _context, _errors, _host, _registry
 
@@ -18,21 +20,28 @@ _PATCHES = {
 _UNSET = object()
 
 
-def request(call):
+def request(call, blocking=None):
     """Ask the host for a request. Return the response: awaitable in async functions."""
+    loop = None if blocking else events._get_running_loop()
+    if loop is None:
+        return wait(call)
+    if getattr(loop, "driven", False):
+        _context.here("a request")
+        return _awaited(loop.wish({"step": "call", "call": _given(call)}))
+    return _ready(wait(call))
+
+
+def wait(call):
+    """Ask the host for a request, and wait: the whole instance does. Return the response."""
     _context.here("a request")
-    call = {key: value for key, value in call.items() if value is not None}
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        loop = None
-    if loop is not None and getattr(loop, "driven", False):
-        return _awaited(loop.wish({"step": "call", "call": call}))
-    if _host.call is None:
-        raise RuntimeError("a sync function cannot wait for a request, because the instance waits for the function: "
-                           "make the handler `async def`, and await the request")
-    response = _response(_codec.loads(_host.call(_context.number(), _codec.dumps(call))))
-    return _ready(response) if loop is not None else response
+    answer = _host.call(_context.number(), _codec.dumps(_given(call)))
+    if isinstance(answer, int):
+        raise _host.HostError("the request is not made", answer)
+    return _response(_codec.loads(answer))
+
+
+def _given(call):
+    return {key: value for key, value in call.items() if value is not None}
 
 
 async def _awaited(future):
@@ -55,10 +64,28 @@ def _response(answer):
 def _then(response, change):
     """Apply a function to a response, which may be awaitable."""
     if asyncio.iscoroutine(response):
-        async def changed():
-            return change(await response)
-        return changed()
+        return _changed(response, change)
     return change(response)
+
+
+async def _changed(response, change):
+    return change(await response)
+
+
+def content(body):
+    """Return the fields of a call for a body in bytes."""
+    try:
+        return {"body": body.decode()}
+    except UnicodeDecodeError:
+        return {"body": base64.b64encode(body).decode(), "encoding": "base64"}
+
+
+def bytes_of(response):
+    """Return the body of a response as bytes."""
+    body = response.get("body")
+    if response.get("encoding") == "base64":
+        return base64.b64decode(body)
+    return b"" if body is None else body.encode() if isinstance(body, str) else _codec.dumps(body)
 
 
 class Response:
@@ -68,11 +95,7 @@ class Response:
         self.status = self.status_code = message.get("status", 0)
         self.headers = {name.lower(): value if isinstance(value, str) else ", ".join(value)
                         for name, value in (message.get("headers") or {}).items()}
-        body, encoding = message.get("body"), message.get("encoding")
-        if encoding == "base64":
-            self.body = base64.b64decode(body)
-        else:
-            self.body = b"" if body is None else body.encode() if isinstance(body, str) else _codec.dumps(body)
+        self.body = bytes_of(message)
 
     @property
     def ok(self):
@@ -92,43 +115,49 @@ class Response:
         return f"<Response [{self.status}]>"
 
 
-def fetch(url, *, method=None, headers=None, body=None, json=_UNSET, timeout=None):
+def fetch(url, *, method=None, headers=None, body=None, json=_UNSET, timeout=None, blocking=None):
     """Make a request to an HTTP server, which must be granted (`kopf run --allow-host NAME`).
 
-    `body` is a text or bytes; `json` is any value. A status is not an error.
+    `body` is a text or bytes; `json` is any value. `timeout` is in seconds. A status is not an error.
+    In async functions, await the call, or let the whole instance wait by `blocking=True`.
     RequestError: there is no response; its `code` says why.
     """
     sent = {name: [value] if isinstance(value, str) else list(value) for name, value in (headers or {}).items()}
-    encoding = None
     if json is not _UNSET:
-        body = _codec.dumps(json).decode()
+        body = _codec.dumps(json)
         sent.setdefault("Content-Type", ["application/json"])
-    elif isinstance(body, (bytes, bytearray)):
-        body, encoding = base64.b64encode(body).decode(), "base64"
     method = (method or ("GET" if body is None else "POST")).upper()
-    return _then(request({"target": "http", "method": method, "path": str(url), "headers": sent or None, "body": body,
-                          "encoding": encoding, "timeout": timeout}), Response)
+    carried = content(bytes(body)) if isinstance(body, (bytes, bytearray)) else {"body": body}
+    return _then(request({"target": "http", "method": method, "path": str(url), "headers": sent or None, **carried,
+                          "timeout": timeout}, blocking), Response)
 
 
 class API:
     """A client for one resource. See `api`."""
 
-    def __init__(self, version, plural, namespace, subresource, manager):
+    def __init__(self, version, plural, namespace, subresource, manager, blocking=None):
         self.version, self.plural, self.namespace, self.subresource, self.manager = version, plural, namespace, subresource, manager
+        self.blocking = blocking
 
     def get(self, name):
         """Return an object."""
         return self._send("GET", name)
 
-    async def list(self, *, labels=None, fields=None, page=100):
-        """Return the objects, by selectors of labels and fields. Needs an async function."""
-        objects, query = [], {"limit": page, "labelSelector": labels, "fieldSelector": fields}
-        while True:
-            found = await self._send("GET", None, query)
-            objects += found.get("items") or ()
-            query["continue"] = (found.get("metadata") or {}).get("continue")
-            if not query["continue"]:
-                return objects
+    def list(self, *, labels=None, fields=None, page=100):
+        """Return the objects, by selectors of labels and fields."""
+        query = {"limit": page, "labelSelector": labels, "fieldSelector": fields}
+        if not self.blocking and events._get_running_loop() is not None:
+            return self._listed(query)
+        objects = []
+        while _collect(self._send("GET", None, query), objects, query):
+            pass
+        return objects
+
+    async def _listed(self, query):
+        objects = []
+        while _collect(await self._send("GET", None, query), objects, query):
+            pass
+        return objects
 
     def create(self, obj):
         """Create an object, and return it."""
@@ -160,7 +189,7 @@ class API:
         headers = {"Content-Type": [content]} if content else None
         path = self._path(name) + (f"?{query}" if query else "")
         return _then(request({"target": "kubernetes", "method": method, "path": path, "headers": headers,
-                              "body": None if body is None else _codec.copied(body)}), _object)
+                              "body": None if body is None else _codec.copied(body)}, self.blocking), _object)
 
     def _path(self, name):
         root = "/apis/" if "/" in self.version else "/api/"
@@ -170,16 +199,24 @@ class API:
         return path
 
 
-def api(version, plural, *, namespace=_UNSET, subresource=None, manager=None):
+def api(version, plural, *, namespace=_UNSET, subresource=None, manager=None, blocking=None):
     """Return a client for a resource, as in `kopf.api('apps/v1', 'deployments')`.
 
     The namespace is that of the handled object by default; None is for resources without one,
     and for listings of all namespaces. The requests must be granted (`kopf run --allow-kubernetes`).
+    In async functions, await each call, or let the whole instance wait by `blocking=True`.
     APIError: the API server refuses. RequestError: there is no response.
     """
     if namespace is _UNSET:
         namespace = _context.here("kopf.api() without a namespace").header.get("namespace")
-    return API(version, plural, namespace, subresource, manager)
+    return API(version, plural, namespace, subresource, manager, blocking)
+
+
+def _collect(found, objects, query):
+    """Add a page to a list. Tell whether there are more, which the query then asks for."""
+    objects += found.get("items") or ()
+    query["continue"] = (found.get("metadata") or {}).get("continue")
+    return bool(query["continue"])
 
 
 def _object(response):

@@ -64,10 +64,17 @@ class Task:
                 if not future.done():
                     future.set_result(None)
         if self._asked:
-            _, future = self.loop.wishes.popleft()
+            self._take(answer)
+        return self._step()
+
+    def _take(self, answer):
+        """Give an answer to its wish. An empty answer says that a request is still under way."""
+        step, future = self.loop.wishes[0]
+        self._underway = step["step"] == "call" and not answer
+        if not self._underway:
+            self.loop.wishes.popleft()
             if not future.done():
                 future.set_result(answer)
-        return self._step()
 
     def _step(self):
         ready = self._turn()
@@ -77,12 +84,28 @@ class Task:
             self.loop = self.main = None
             return step
         self._flush()
+        while self.loop.wishes and self.loop.wishes[0][1].done():  # cancelled: the host abandons the request
+            self.loop.wishes.popleft()
+            self._underway = False
         self._asked = bool(self.loop.wishes)
-        if self._asked:
-            return self.loop.wishes[0][0]
-        return self._wait(ready)
+        return self._wish(ready) if self._asked else self._wait(ready)
 
     _asked = False  # for something else than time, in the last step
+    _underway = False  # a request, whose answer the last step did not bring
+
+    def _wish(self, ready):
+        """Return the step of the oldest wish. Timers are due while a request is under way."""
+        step, seconds = self.loop.wishes[0][0], self._delay(ready)
+        if self._underway:
+            step = {"step": "call", "continue": True}
+        if seconds is not None and step["step"] == "call":
+            step = {**step, "seconds": seconds}
+        return step
+
+    def _delay(self, ready):
+        """Return the seconds until a timer is due; None if there is none."""
+        seconds = self.loop.delay() if ready else 0
+        return None if seconds is None or seconds == float("inf") else seconds
 
     def _turn(self):
         try:
@@ -104,8 +127,8 @@ class Task:
                     f"Handler {self.header['id']!r} is cancelled, but continues. It must end when it gets "
                     "asyncio.CancelledError: raise it again after the clean-up.")
         step = {"step": "wait"}
-        seconds = self.loop.delay() if ready else 0
-        if seconds is not None and seconds < float("inf"):
+        seconds = self._delay(ready)
+        if seconds is not None:
             step["seconds"] = seconds
         if self.loop.stops:
             step["stoppable"] = True

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Prints a folder with packages of Python in plain Python, as tests pack them with operators:
+# python-packages.sh REQUIREMENTS
+# The folder is kept by the hash of the list. Native parts of packages are left out: those of
+# the lists do without them.
+set -eu
+cd "$(dirname "$0")/.."
+cache=$PWD/.cache/python-packages
+key=$(sha256sum <"$1" | cut -c1-16)
+if [ -f "$cache/$key.done" ]; then
+	echo "$cache/$key"
+	exit
+fi
+python=/usr/bin/python3.11
+if ! $python -c 'import ensurepip, venv' 2>/dev/null; then
+	[ "$(id -u)" = 0 ] || { echo "python3.11 with venv is needed: apt-get install -y python3 python3-venv" >&2; exit 1; }
+	scripts/apt.sh python3 python3-venv >&2
+fi
+echo "installing the packages of $1 into .cache/python-packages..." >&2
+mkdir -p "$cache"
+work=$(mktemp -d "$cache/new.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+$python -m venv "$work/venv" >&2
+"$work/venv/bin/python3" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --target "$work/packages" -r "$1" >&2
+find "$work/packages" -name '*.so' -delete
+rm -rf "$work/packages/bin" "${cache:?}/$key"
+mv "$work/packages" "$cache/$key"
+touch "$cache/$key.done"
+echo "$cache/$key"

@@ -1,0 +1,106 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// clients are the operators that use client libraries.
+const clients = repository + "/test/guests/python/clients/"
+
+// withPackages returns an operator of clients as one script with its packages.
+func withPackages(t *testing.T, name string) string {
+	t.Helper()
+	list, err := filepath.Abs(clients + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(t, clients, repository+"/scripts")
+	folder, err := exec.Command(repository+"/scripts/python-packages.sh", list).Output()
+	if err != nil {
+		t.Fatalf("the packages of %s are not installed: %v", name, err)
+	}
+	out := filepath.Join(t.TempDir(), name+".py")
+	pack := exec.Command("/usr/bin/python3.11", repository+"/test/guests/python/packed.py", strings.TrimSpace(string(folder)), clients+name+".py", out)
+	if text, err := pack.CombinedOutput(); err != nil {
+		t.Fatalf("packing %s: %v\n%s", name, err, text)
+	}
+	return out
+}
+
+// uses lets an operator use a client, and returns what it got.
+func (s space) uses(t *testing.T, name, by, url string) any {
+	t.Helper()
+	s.create(t, name, fmt.Sprintf(`{by: %s, url: %q}`, by, url))
+	status, _ := s.handled(t, name).Object["status"].(map[string]any)
+	for _, id := range []string{"sync", "async"} {
+		if result, found := status[id].(map[string]any); found {
+			return result["value"]
+		}
+	}
+	return nil
+}
+
+// TestClientLibraries: requests, urllib3, httpx and pykube-ng reach what is granted, and nothing
+// else; the error of a request without a grant names the grant.
+func TestClientLibraries(t *testing.T) {
+	t.Parallel()
+	by, script := pythonEngine(t), withPackages(t, "web")
+	server := httptest.NewServer(webHandler())
+	t.Cleanup(server.Close)
+	ungranted := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
+	t.Cleanup(ungranted.Close)
+	s := newSpace(t)
+	op := s.start(t, byPython(options{calls: allowing(t, server.URL, "create,get,list,patch,delete:configmaps")}, by, script))
+	for by, want := range map[string]any{
+		"async_deadline": "GET /echo",
+		"by_urllib":      "POST /echo application/x-www-form-urlencoded by urllib",
+		"by_urllib3":     "PUT /echo by urllib3",
+		"by_httpx":       "PUT /echo by httpx",
+		"in_time":        "ReadTimeout",
+		"redirected":     "GET /echo",
+		"async_in_time":  "ReadTimeout",
+		"by_requests": []any{
+			`POST /echo mine application/json {"by": "requests"}`, "GET /echo the session's", int64(http.StatusNotFound), "no such thing\n",
+		},
+		"async_httpx": []any{"GET /echo mine", "POST /echo application/json [1]"},
+		"by_pykube":   []any{[]any{"child"}, map[string]any{"by": "pykube", "more": "yes"}, nil},
+	} {
+		if diff := cmp.Diff(want, s.uses(t, strings.ReplaceAll(by, "_", "-"), by, server.URL)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", by, diff)
+		}
+	}
+	for _, by := range []string{"by_urllib", "by_urllib3", "by_requests", "by_httpx", "async_httpx"} {
+		name := "refused-" + strings.ReplaceAll(by, "_", "-")
+		_ = s.uses(t, name, by, ungranted.URL)
+		op.says(t, name, "failed permanently: the operator is not granted to reach "+ungranted.URL+": --allow-host "+ungranted.URL)
+	}
+	_ = s.uses(t, "refused-pykube", "secrets_by_pykube", "")
+	op.says(t, "refused-pykube", "failed permanently: the operator is not granted to list secrets: --allow-kubernetes 'list:secrets:*'")
+	_ = s.uses(t, "watch", "watched_by_pykube", "")
+	op.says(t, "watch", "guests cannot watch through calls: register a handler")
+}
+
+// TestKubernetesClient: the official client reaches what is granted, and nothing else.
+func TestKubernetesClient(t *testing.T) {
+	t.Parallel()
+	by, script := pythonEngine(t), withPackages(t, "cluster")
+	s := newSpace(t)
+	op := s.start(t, byPython(options{calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, by, script))
+	want := []any{"Pending", []any{[]any{"claim", map[string]any{"a": "b"}}}, int64(http.StatusNotFound), "Not Found"}
+	if diff := cmp.Diff(want, s.uses(t, "claims", "claims", "")); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{"claims", "custom"}, s.uses(t, "custom", "custom", "")); diff != "" {
+		t.Errorf("custom objects (-want +got):\n%s", diff)
+	}
+	_ = s.uses(t, "secrets", "secrets", "")
+	op.says(t, "secrets", "failed permanently: the operator is not granted to list secrets in "+s.namespace+": --allow-kubernetes list:secrets")
+}
