@@ -99,7 +99,7 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 	}
 	op := &deployment.Operator{
 		Name: o.nameOf(modules[0], registrations[0]), Namespace: o.namespace(), Namespaces: o.namespaces,
-		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed,
+		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Hosted: o.hosted,
 	}
 	objects, err := op.Rights()
 	var problems deployment.Problems
@@ -121,7 +121,7 @@ func (o *manifestOptions) workload(op *deployment.Operator, modules []string) ([
 	case o.image != "":
 		return op.Deployment(o.image, modules)
 	case o.hosted:
-		declaration, err := op.Hosted(modules)
+		declaration, err := op.Declaration(modules)
 		return []dicts.Object{declaration}, err
 	}
 	return nil, nil

@@ -68,6 +68,11 @@ func TestManifests(t *testing.T) {
 			o.Admission = "op.example.com"
 			return o.Rights()
 		},
+		"hosted-admission": func() ([]dicts.Object, error) {
+			o := operator(handler(abi.KindValidate, "shops"), handler(abi.KindMutate, "shops"), handler(abi.KindConvert, "towns"))
+			o.Hosted, o.Namespaces = true, []string{"ops"}
+			return o.Rights()
+		},
 		"deployment": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
 			o.Admission, o.Namespaces = "op.example.com", []string{"ops"}
@@ -76,13 +81,13 @@ func TestManifests(t *testing.T) {
 		"hosted": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"))
 			o.Namespaces = []string{"ops"}
-			declared, err := o.Hosted(module)
+			declared, err := o.Declaration(module)
 			return []dicts.Object{declared}, err
 		},
 		"hosted-elsewhere": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"))
 			o.Registrations[0].Capabilities, o.Wanted, o.Namespaces = capable, true, []string{"a", "prod-*"}
-			declared, err := o.Hosted(module)
+			declared, err := o.Declaration(module)
 			return []dicts.Object{declared}, err
 		},
 	} {

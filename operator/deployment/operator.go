@@ -27,6 +27,7 @@ type Operator struct {
 	Wanted    bool   // whether requests that the modules declare are granted
 	Peering   string // the name of the peering objects; empty: the operator stands alone
 	Admission string // the name of the webhook configurations that the operator keeps
+	Hosted    bool   // whether `kopf serve` runs the operator; it keeps the configurations of webhooks itself
 }
 
 // Errors of Check.
@@ -56,7 +57,7 @@ func (o *Operator) check(served selectors.Served) error {
 	if len(served.Warnings) > 0 {
 		return Problems(served.Warnings)
 	}
-	if len(served.Webhooks) > 0 && o.Admission == "" {
+	if len(served.Webhooks) > 0 && o.Admission == "" && !o.Hosted {
 		return errNoAdmission
 	}
 	if !o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {

@@ -72,7 +72,7 @@ func (o *Operator) Rights() ([]dicts.Object, error) {
 	o.addObjects(all, served.Watched, demands)
 	o.addObservation(all)
 	o.addPeering(all)
-	o.addAdmission(all, served.Webhooks)
+	o.addAdmission(all, served.Webhooks, demands)
 	o.addWanted(all)
 	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
 }
@@ -134,9 +134,21 @@ func (o *Operator) addPeering(all rights) {
 	all.add(places, rule{"kopf.dev", []string{plural}, nil, []string{"list", "watch", "get", "patch"}})
 }
 
-// addAdmission adds the configurations of webhooks. No rule can name an object that is to be created.
-func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource) {
+// addAdmission adds what handlers of webhooks need. No rule can name a configuration that is to be created.
+func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource, demands []selectors.Demand) {
 	if len(reviewed) == 0 {
+		return
+	}
+	for _, resource := range reviewed {
+		if isHandled(resource, demands, abi.KindConvert) {
+			definition := resource.Plural + "." + resource.Group
+			all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, []string{definition}, []string{"get", "patch"}})
+		}
+		if o.Hosted {
+			o.addReviews(all, resource, demands)
+		}
+	}
+	if o.Hosted {
 		return
 	}
 	kinds := []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}
@@ -144,19 +156,28 @@ func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource) {
 		rule{"admissionregistration.k8s.io", kinds, nil, []string{"create"}},
 		rule{"admissionregistration.k8s.io", kinds, []string{o.Admission}, []string{"patch"}},
 	)
-	var converted []string
-	for _, r := range o.Registrations {
-		for i := range r.Handlers {
-			if r.Handlers[i].Kind == abi.KindConvert {
-				for _, resource := range reviewed {
-					converted = append(converted, resource.Plural+"."+resource.Group)
-				}
-			}
-		}
+}
+
+// addReviews adds the verbs that `kopf serve` asks for: see docs/hosting.md, "Admission".
+func (o *Operator) addReviews(all rights, resource selectors.Resource, demands []selectors.Demand) {
+	var verbs []string
+	if isHandled(resource, demands, abi.KindMutate) {
+		verbs = append(verbs, "mutate")
 	}
-	if slices.Sort(converted); len(converted) > 0 {
-		all.add(wholeCluster, rule{"apiextensions.k8s.io", []string{"customresourcedefinitions"}, slices.Compact(converted), []string{"get", "patch"}})
+	if isHandled(resource, demands, abi.KindValidate) {
+		verbs = append(verbs, "validate")
 	}
+	places := o.places()
+	if !resource.Namespaced {
+		places = wholeCluster
+	}
+	if len(verbs) > 0 {
+		all.add(places, rule{resource.Group, []string{resource.Plural}, nil, verbs})
+	}
+}
+
+func isHandled(resource selectors.Resource, demands []selectors.Demand, kind abi.Kind) bool {
+	return slices.ContainsFunc(demands, func(d selectors.Demand) bool { return d.Kind == kind && d.Selector.Check(resource) })
 }
 
 // addWanted adds the requests that the modules declare. Rights in namespaces with a pattern hold in the whole cluster.

@@ -94,11 +94,11 @@ func (o *Operator) flags() []string {
 	return append(flags, fmt.Sprintf("--liveness=http://0.0.0.0:%d/healthz", probePort), "--log-format=json")
 }
 
-// Hosted returns the declaration for hosts: a WasmOperator if the operator serves its own namespace only, else a
+// Declaration returns the declaration for hosts: a WasmOperator if the operator serves its own namespace only, else a
 // ClusterWasmOperator. See docs/hosting.md.
 //
 // Errors: the operator has not exactly one module, or the module is no reference of a registry.
-func (o *Operator) Hosted(modules []string) (dicts.Object, error) {
+func (o *Operator) Declaration(modules []string) (dicts.Object, error) {
 	if len(modules) != 1 {
 		return nil, errors.New("a hosted operator has one module")
 	}
