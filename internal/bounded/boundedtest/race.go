@@ -2,5 +2,10 @@
 
 package boundedtest
 
-// slack is the factor by which the race detector may enlarge what is allocated.
-const slack = 2
+// These are the factors by which the race detector may enlarge what is allocated, and the time.
+//
+// Source: https://go.dev/doc/articles/race_detector (Runtime Overhead)
+const (
+	slack    = 2
+	slowness = 20
+)
