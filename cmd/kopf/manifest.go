@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/deployment"
-	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // manifestOptions are the flags of `kopf manifest`.
@@ -98,7 +98,7 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 		return err
 	}
 	op := &deployment.Operator{
-		Name: o.nameOf(modules[0], registrations[0]), Namespace: o.namespace(), Namespaces: o.namespaces,
+		Name: o.nameOf(modules[0], registrations[0]), Namespace: cmp.Or(o.into, deployment.Home(o.namespaces)), Namespaces: o.namespaces,
 		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Hosted: o.hosted,
 	}
 	objects, err := op.Rights()
@@ -146,7 +146,7 @@ func (o *manifestOptions) registrations(ctx context.Context, modules []string, s
 }
 
 // resources are those of the files, or else those of the cluster.
-func (o *manifestOptions) resources(ctx context.Context) ([]selectors.Resource, error) {
+func (o *manifestOptions) resources(ctx context.Context) ([]deployment.Resource, error) {
 	if len(o.definitions) == 0 {
 		resources, err := operator.Resources(ctx, zerolog.Nop())
 		if err != nil {
@@ -154,7 +154,7 @@ func (o *manifestOptions) resources(ctx context.Context) ([]selectors.Resource, 
 		}
 		return resources, nil
 	}
-	var all []selectors.Resource
+	var all []deployment.Resource
 	for _, path := range o.definitions {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -181,17 +181,6 @@ func (o *manifestOptions) nameOf(module string, r *abi.Registration) string {
 	base, _, _ = strings.Cut(base, "@")
 	base, _, _ = strings.Cut(base, ":")
 	return strings.TrimSuffix(base, filepath.Ext(base))
-}
-
-// namespace is where the operator itself runs.
-func (o *manifestOptions) namespace() string {
-	if o.into != "" {
-		return o.into
-	}
-	if exact := selectors.ParseNamespaces(o.namespaces).Exact(); len(exact) > 0 {
-		return exact[0]
-	}
-	return "default"
 }
 
 func printYAML(to io.Writer, objects []dicts.Object) error {

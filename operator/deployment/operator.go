@@ -13,6 +13,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
+// Resource is a resource of a cluster.
+type Resource = selectors.Resource
+
+// Home is the namespace for an operator that serves these namespaces: the first one that is no pattern, or default.
+func Home(namespaces []string) string {
+	if exact := selectors.ParseNamespaces(namespaces).Exact(); len(exact) > 0 {
+		return exact[0]
+	}
+	return "default"
+}
+
 // Operator is what manifests are made for.
 type Operator struct {
 	Name      string // of all objects
@@ -21,8 +32,8 @@ type Operator struct {
 	// Namespaces are those that the operator serves: names, or patterns as in prod-*. Default: the whole cluster.
 	Namespaces []string
 
-	Registrations []*abi.Registration  // of its modules
-	Resources     []selectors.Resource // that exist, or will exist
+	Registrations []*abi.Registration // of its modules
+	Resources     []Resource          // that exist, or will exist
 
 	Wanted    bool   // whether requests that the modules declare are granted
 	Peering   string // the name of the peering objects; empty: the operator stands alone
