@@ -18,7 +18,7 @@ import (
 // Reasons why operators with admission handlers are refused.
 var (
 	errNoGateway  = errors.New("the module has handlers for admission or conversion, and this host has no server for them: see --admission-server of kopf serve")
-	errPatterns   = errors.New("the module has handlers for admission, and spec.scope.namespaces has patterns, which webhooks cannot have: name the namespaces")
+	errPatterns   = errors.New("the module has handlers for admission, and spec.scope has patterns or a selector, which change while webhooks need names: name the namespaces")
 	errConversion = errors.New("the module has handlers for conversion, which are always for the whole cluster: declare a ClusterWasmOperator without spec.scope")
 )
 

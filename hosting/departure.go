@@ -11,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
+	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -44,7 +45,9 @@ type departure struct {
 	options finalizers.Options
 	began   time.Time
 	until   time.Time // for deletion handlers
-	log     zerolog.Logger
+
+	selection *places.Selection // of namespaces, in place of those of the options; nil: those
+	log       zerolog.Logger
 }
 
 // leave stops the operator, and removes its finalizers. If the step ends, the next one
@@ -91,6 +94,9 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		return nil
 	}
 	p.options.Namespaces, p.options.Limits = o.Namespaces, o.Limits
+	if selection, ok := o.Territory.(*places.Selection); ok {
+		p.selection = selection
+	}
 	p.began = t.report.releasing(d, fmt.Sprintf("the declaration is being deleted; the finalizers %s of the operator are removed", p.options.Finalizer))
 	p.until = p.began.Add(limit)
 	return p
@@ -161,7 +167,10 @@ func (p *departure) revive(ctx, step context.Context) error {
 }
 
 func (p *departure) count(ctx context.Context) (int, error) {
-	objects := p.t.host.options.release(ctx, p.options)
+	objects, err := p.objects(ctx)
+	if objects == nil {
+		return 0, err
+	}
 	defer objects.Close()
 	return objects.Deleting(ctx)
 }
@@ -193,8 +202,25 @@ func (p *departure) release(step context.Context) bool {
 	}
 }
 
+// objects finds the objects of the operator; nil with an error, or if it serves no namespace.
+func (p *departure) objects(ctx context.Context) (releaser, error) {
+	options := p.options
+	if p.selection != nil {
+		if err := p.selection.Wait(ctx); err != nil {
+			return nil, err
+		}
+		if options.Namespaces = p.selection.Names(); len(options.Namespaces) == 0 {
+			return nil, nil
+		}
+	}
+	return p.t.host.options.release(ctx, options), nil
+}
+
 func (p *departure) once(ctx context.Context) (int, error) {
-	objects := p.t.host.options.release(ctx, p.options)
+	objects, err := p.objects(ctx)
+	if objects == nil {
+		return 0, err
+	}
 	defer objects.Close()
 	released, err := objects.Release(ctx)
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
+	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -27,6 +28,10 @@ type Options struct {
 	// Gateway lets the API server reach admission handlers. Nil: operators with such handlers
 	// are refused.
 	Gateway Gateway
+
+	// Places are the namespaces of the cluster. Nil: operators with a selector of namespaces are
+	// refused.
+	Places *places.Places
 
 	// Base are the options that all operators have. Its limits and its settings are the
 	// defaults of each operator. Its limits, and those settings that can cost other operators

@@ -14,8 +14,11 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 )
@@ -508,5 +511,36 @@ func TestErrorsHaveTheirConditions(t *testing.T) {
 	}
 	if got := classify(tests[0].err).Error(); got != `m wants more than it is granted; set spec.grants.wanted, or add spec.grants.kubernetes: "list:pods"` {
 		t.Errorf("says %q", got)
+	}
+}
+
+// TestSelectorsOfNamespacesSelect: by labels, and by names in addition. Requests of guests have
+// the same limits.
+func TestSelectorsOfNamespacesSelect(t *testing.T) {
+	d := &Declaration{Key: Key{Kind: api.Cluster, Name: "a"}, Spec: api.Spec{ServiceAccountName: "sa", ServiceAccountNamespace: "ns"}}
+	d.Spec.Scope = &api.Scope{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
+	if _, err := New(Options{Identities: identities{}}).optionsOf(d); err == nil || !strings.Contains(err.Error(), "spec.scope.namespaceSelector: this host does not watch namespaces") {
+		t.Errorf("without namespaces: %v", err)
+	}
+	namespaces, err := places.New(&rest.Config{Host: "https://localhost:1"}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{Identities: identities{}, Places: namespaces, Gateway: &gate{}})
+	o, err := h.optionsOf(d)
+	if err != nil || o.Territory == nil || !slices.Equal(o.Namespaces, []string{"*"}) {
+		t.Fatalf("%v, %q, %v", o.Territory, o.Namespaces, err)
+	}
+	var refusal *Refusal
+	if !errors.As(o.Admission.Tenancy.Refuse, &refusal) || refusal.Reason != "AdmissionScope" {
+		t.Errorf("webhooks: %v", o.Admission.Tenancy.Refuse)
+	}
+	d.Spec.Scope.Namespaces = []string{"prod-*"}
+	if o, err = h.optionsOf(d); err != nil || !slices.Equal(o.Namespaces, []string{"prod-*"}) {
+		t.Errorf("%q, %v", o.Namespaces, err)
+	}
+	d.Spec.Scope.NamespaceSelector = nil
+	if o, err = h.optionsOf(d); err != nil || o.Territory != nil {
+		t.Errorf("without a selector: %v, %v", o.Territory, err)
 	}
 }

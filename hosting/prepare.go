@@ -10,8 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // prepare makes the options of a declared operator, and fetches its module.
@@ -21,6 +26,11 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 		return o, nil, &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: err}
 	}
 	o.Log = t.log
+	if selection, ok := o.Territory.(*places.Selection); ok {
+		if err := selection.Wait(ctx); err != nil {
+			return o, nil, &Refusal{Condition: api.Ready, Reason: "NamespacesUnknown", Err: fmt.Errorf("spec.scope.namespaceSelector: the host cannot list the namespaces: %w", err)}
+		}
+	}
 	identities := t.host.options.Identities
 	if err := readSecrets(ctx, identities, d, &o); err != nil {
 		return o, nil, err
@@ -86,11 +96,36 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 			o.Namespaces = slices.Clone(d.Spec.Scope.Namespaces)
 		}
 	}
+	if err := h.place(d, &o); err != nil {
+		return o, err
+	}
 	o.Login = h.options.Identities.Login(d.Account())
 	o.CheckGrant = checkHost
 	o.Admission = h.admission(d, o.Namespaces)
 	o.Host.Config, o.Host.Secrets = nil, nil
 	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
+}
+
+// place lets an operator serve the namespaces with the labels of the scope.
+func (h *Host) place(d *Declaration, o *operator.Options) error {
+	if d.Key.Kind != api.Cluster || d.Spec.Scope == nil || d.Spec.Scope.NamespaceSelector == nil {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Scope.NamespaceSelector)
+	if err == nil && h.options.Places == nil {
+		err = errors.New("this host does not watch namespaces")
+	}
+	if err != nil {
+		return fmt.Errorf("spec.scope.namespaceSelector: %w", err)
+	}
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{"*"}
+	}
+	patterns := selectors.ParseNamespaces(o.Namespaces)
+	o.Territory = h.options.Places.Select(func(name string, set map[string]string) bool {
+		return patterns.Match(name) && selector.Matches(labels.Set(set))
+	})
+	return nil
 }
 
 // limit sets the limits, up to those of the host.

@@ -17,8 +17,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
+
+// Territory selects the namespaces that an operator serves, and follows changes.
+type Territory = observation.Territory
 
 // Memo is the memo that all handlers of an operator share.
 type Memo = memos.Shared
@@ -74,6 +78,10 @@ type Options struct {
 	//
 	// See https://docs.kopf.dev/en/latest/scopes/
 	Namespaces []string
+
+	// Territory selects the namespaces that the operator serves, in place of Namespaces, which
+	// must not be empty then. Nil: Namespaces select them.
+	Territory Territory
 
 	// Liveness is the URL of the endpoint for liveness probes. Empty disables the endpoint.
 	//

@@ -57,6 +57,10 @@ type Options struct {
 
 	Namespaces []string // patterns; empty: the whole cluster
 
+	// Territory selects the namespaces in place of the patterns, which then only say that the
+	// operator does not serve the whole cluster. Nil: the patterns do.
+	Territory observation.Territory
+
 	// Name identifies the operator in errors among several operators of the process.
 	Name string
 
@@ -279,7 +283,20 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
-	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally}, calls.New(o, op.Namespaces, op.connected))
+	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally}, calls.New(op.limited(o), op.Namespaces, op.connected))
+}
+
+// limited limits the requests of guests to the territory.
+func (op *Operator) limited(o calls.Options) calls.Options {
+	if op.Territory != nil {
+		o.Served = func() []string {
+			if names := op.Territory.Names(); len(names) > 0 {
+				return names
+			}
+			return []string{""} // matches no namespace
+		}
+	}
+	return o
 }
 
 // connected returns the client; nil before the login.
@@ -348,7 +365,7 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 			op.served.Each(func(s *streams.Stream) { s.Refresh(ctx, e) })
 		},
 		Pauses: op.pauses, Peering: &op.Settings.Peering,
-		Namespaces: selectors.ParseNamespaces(patterns), Watching: func(r selectors.Resource) func() watching.Options { return watching.Filtered(op.Settings, r) },
+		Namespaces: selectors.ParseNamespaces(patterns), Territory: op.Territory, Watching: func(r selectors.Resource) func() watching.Options { return watching.Filtered(op.Settings, r) },
 		Scanning: !op.Settings.Scanning.Disabled, Watches: op.watches(), Streams: &op.streams, Unanswered: op.unanswered, Log: log,
 	}
 }

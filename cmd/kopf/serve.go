@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/identity"
 	"github.com/kopf-wasm/kopf/hosting/installation"
 	"github.com/kopf-wasm/kopf/hosting/objects"
+	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -184,8 +185,13 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
+	namespaces, err := places.New(config, log)
+	if err != nil {
+		return err
+	}
 	options := hosting.Options{
-		Fetch: modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
+		Places: namespaces,
+		Fetch:  modules.fetch, Identities: identities, Base: base, GrantedSettings: o.settings, Report: from.Report, Log: log, Output: output,
 	}
 	if admission != nil {
 		options.Gateway = admission
@@ -198,7 +204,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	defer stopListening()
 	defer guard(ctx, log)()
 	return untilSignalled(ctx, log, func(ctx context.Context) error {
-		return admitting(ctx, admission, func(ctx context.Context) error { return serveFrom(ctx, serving, from) })
+		return admitting(ctx, admission, func(ctx context.Context) error { return serveFrom(ctx, serving, from, namespaces) })
 	})
 }
 
@@ -217,7 +223,7 @@ func (o *serveOptions) printWatchRoles(ctx context.Context, stdout io.Writer) er
 }
 
 // serveFrom runs the host and its source. If the source fails, the host stops.
-func serveFrom(ctx context.Context, serving *hosting.Host, from source) error {
+func serveFrom(ctx context.Context, serving *hosting.Host, from source, namespaces *places.Places) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var failure error
@@ -226,6 +232,7 @@ func serveFrom(ctx context.Context, serving *hosting.Host, from source) error {
 		defer stop()
 		failure = from.Run(working, serving)
 	})
+	all.Go(func() { namespaces.Run(working) })
 	err := serving.Run(working)
 	all.Wait()
 	return errors.Join(failure, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -88,6 +89,12 @@ func TestValuesAreChecked(t *testing.T) {
 		{"spec.serviceAccountNamespace: the field is missing", api.Cluster, func(o *api.Operator) { o.Spec.ServiceAccountNamespace = "" }},
 		{"metadata.namespace: a ClusterWasmOperator has no namespace", api.Cluster, func(o *api.Operator) { o.Metadata.Namespace = "x" }},
 		{"spec.scope.namespaces[1]: the name is empty", api.Cluster, func(o *api.Operator) { o.Spec.Scope = &api.Scope{Namespaces: []string{"a", ""}} }},
+		{`spec.scope.namespaceSelector: "Near" is not a valid label selector operator`, api.Cluster, func(o *api.Operator) {
+			o.Spec.Scope = &api.Scope{NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
+		}},
+		{"spec.scope: a WasmOperator serves its own namespace only", api.Namespaced, func(o *api.Operator) {
+			o.Spec.Scope = &api.Scope{NamespaceSelector: &metav1.LabelSelector{}}
+		}},
 		{"kind: \"Pod\": want WasmOperator or ClusterWasmOperator", "Pod", func(*api.Operator) {}},
 		{"apiVersion: \"v1\": want hosting.kopf.dev/v1alpha1", api.Namespaced, func(o *api.Operator) { o.APIVersion = "v1" }},
 		{"spec.module: the field is missing", api.Namespaced, func(o *api.Operator) { o.Spec.Module = "" }},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // reference matches the references of artifacts. The schema of the
@@ -47,6 +49,11 @@ func (s *Spec) check(files bool) error {
 		for i, pattern := range s.Scope.Namespaces {
 			if pattern == "" {
 				errs = append(errs, fmt.Errorf("spec.scope.namespaces[%d]: the name is empty", i))
+			}
+		}
+		if selector := s.Scope.NamespaceSelector; selector != nil {
+			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+				errs = append(errs, fmt.Errorf("spec.scope.namespaceSelector: %w", err))
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Operator is a declared operator: an object of one of the kinds.
@@ -71,9 +73,12 @@ type Verification struct {
 	Keys []string `json:"keys,omitempty"` // public keys in PEM; a signature by each of them is required
 }
 
-// Scope selects namespaces.
+// Scope selects namespaces. With both fields, a namespace must match both.
 type Scope struct {
 	Namespaces []string `json:"namespaces,omitempty"` // names or patterns: prod-*,!prod-x
+
+	// NamespaceSelector selects namespaces by their labels, and follows changes of these.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
 
 // Grants are the flags --allow-… and --config of kopf run as fields.

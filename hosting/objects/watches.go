@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
@@ -53,7 +53,7 @@ type survey struct {
 	server     string // its URL
 	namespaced map[schema.GroupVersionResource]bool
 	known      map[schema.GroupVersion]bool // that were discovered
-	existing   []string                     // namespaces; nil: not listed yet
+	existing   []unstructured.Unstructured  // namespaces; nil: not listed yet
 }
 
 func (s *survey) watches(ctx context.Context, places []place) ([]installation.Watch, error) {
@@ -130,21 +130,32 @@ func (s *survey) served(ctx context.Context, o *api.Operator) ([]string, error) 
 	switch {
 	case o.Kind == api.Namespaced:
 		return []string{o.Metadata.Namespace}, nil
-	case o.Spec.Scope == nil || len(o.Spec.Scope.Namespaces) == 0:
+	case o.Spec.Scope == nil || len(o.Spec.Scope.Namespaces) == 0 && o.Spec.Scope.NamespaceSelector == nil:
 		return []string{""}, nil
+	}
+	selector := labels.Everything()
+	if wanted := o.Spec.Scope.NamespaceSelector; wanted != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(wanted); err != nil {
+			return nil, nil //nolint:nilerr // the host runs no invalid declaration
+		}
 	}
 	if s.existing == nil {
 		list, err := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("the namespaces: %w", err)
 		}
-		s.existing = []string{}
-		for i := range list.Items {
-			s.existing = append(s.existing, list.Items[i].GetName())
-		}
+		s.existing = list.Items
 	}
 	patterns := selectors.ParseNamespaces(o.Spec.Scope.Namespaces)
-	return slices.DeleteFunc(slices.Clone(s.existing), func(namespace string) bool { return !patterns.Match(namespace) }), nil
+	names := []string{}
+	for i := range s.existing {
+		name, set := s.existing[i].GetName(), labels.Set(s.existing[i].GetLabels())
+		if (len(patterns) == 0 || patterns.Match(name)) && selector.Matches(set) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // scope reports whether a resource has namespaces, and whether it exists.

@@ -24,6 +24,10 @@ import (
 // Options say which requests are allowed, and how they are made. The zero value grants
 // nothing.
 type Options struct {
+	// Served returns the patterns of the namespaces that the operator serves now. Nil: they do
+	// not change.
+	Served func() []string
+
 	Grants Grants
 
 	// Timeout limits one request including its response; a guest may ask for less. Default:
@@ -61,7 +65,7 @@ var DefaultRate = clients.Rate{PerSecond: 500, Burst: 5000}
 // Caller makes the requests of one operator's guests. It is safe for concurrent use.
 type Caller struct {
 	options Options
-	served  []string // patterns of namespaces; empty: the whole cluster
+	served  func() []string // patterns of namespaces; empty: the whole cluster
 	client  func() *clients.Client
 	web     *http.Client
 	slots   chan struct{}
@@ -77,7 +81,11 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 	o.InFlight = cmp.Or(o.InFlight, 64)
 	o.MaxRequest = cmp.Or(o.MaxRequest, 4<<20)
 	o.MaxResponse = cmp.Or(o.MaxResponse, 4<<20)
-	c := &Caller{options: o, served: served, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
+	serves := o.Served
+	if serves == nil {
+		serves = func() []string { return served }
+	}
+	c := &Caller{options: o, served: serves, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.web = newWebClient(o.Grants, o.TLS)
 	return c
 }

@@ -32,7 +32,7 @@ func (c *Caller) toKubernetes(call *abi.Call, body []byte) (request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.options.Grants.allows(a, c.served); err != nil {
+	if err := c.options.Grants.allows(a, c.served()); err != nil {
 		return nil, err
 	}
 	if err := c.manage(call.Method, query); err != nil {
@@ -100,10 +100,10 @@ func isOneOf(types []string, value string) bool {
 //
 // Errors name the missing grant.
 func (c *Caller) AllowsEvents(namespace string) error {
-	if serves(c.served, namespace) {
+	if serves(c.served(), namespace) {
 		return nil
 	}
-	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.served)
+	return c.options.Grants.allows(attributes{verb: "create", resource: Resource{Plural: "events"}, namespace: namespace}, c.served())
 }
 
 // serves reports whether an operator serves a namespace. Only operators of the whole

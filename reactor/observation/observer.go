@@ -43,6 +43,16 @@ var (
 // repeated: discovery lags behind the definitions.
 var rescans = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
 
+// Territory selects the namespaces that an operator serves. It is safe for concurrent use.
+type Territory interface {
+	// Names returns the present namespaces.
+	Names() []string
+
+	// Follow passes the namespaces to serve, first and after each change, until the context
+	// ends. It returns the error of the context.
+	Follow(ctx context.Context, serve func(names []string)) error
+}
+
 // Observer finds the resources and namespaces of the cluster that the operator serves, and
 // follows their changes: resources through their definitions.
 //
@@ -54,6 +64,7 @@ type Observer struct {
 	Pauses       *pauses.Pauses
 	Peering      *settings.Peering
 	Namespaces   selectors.Namespaces // patterns; empty: the whole cluster
+	Territory    Territory            // in place of the patterns; nil: these
 	Watching     func(selectors.Resource) func() watching.Options
 	Scanning     bool                                         // whether to follow changes after the first scan
 	Watches      func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
@@ -191,6 +202,9 @@ func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource
 // ObserveNamespaces serves the namespaces that match the patterns, and follows their
 // changes.
 func (o *Observer) ObserveNamespaces(ctx context.Context) error {
+	if o.Territory != nil {
+		return o.Territory.Follow(ctx, func(names []string) { o.Orchestrator.serveNamespaces(ctx, append([]string{}, names...)) })
+	}
 	if len(o.Namespaces) == 0 {
 		o.Orchestrator.serveNamespaces(ctx, nil)
 		<-ctx.Done()

@@ -396,6 +396,9 @@ func TestDefinitionsRefuse(t *testing.T) {
 	}{
 		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","grants":{"kubernetes":["list:pods"],"config":{"a":"b"},"secrets":{"c":{"name":"s","key":"k"}}},"limits":{"MaxMemory":"1Mi"},"settings":{"posting.level":20,"x.y":{"a":[1]}},"onRemoval":{"finalizers":"Keep"}}`, ""},
 		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a","serviceAccountNamespace":"b","scope":{"namespaces":["prod-*,!prod-x"]}}`, ""},
+		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a","serviceAccountNamespace":"b","scope":{"namespaceSelector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"Exists"}]}}}`, ""},
+		{api.Cluster, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"a","serviceAccountNamespace":"b","scope":{"namespaceSelector":{"matchExpressions":[{"key":"c","operator":"In"}]}}}`, "In and NotIn need values"},
+		{api.Namespaced, `{"module":"ghcr.io/me/op:v1","serviceAccountName":"tenant","scope":{"namespaceSelector":{}}}`, `unknown field "spec.scope"`},
 		{api.Namespaced, `{"serviceAccountName":"tenant"}`, "spec.module: Required value"},
 		{api.Namespaced, `{"module":"ghcr.io/me/op:v1"}`, "spec.serviceAccountName: Required value"},
 		{api.Namespaced, `{"module":"/etc/passwd","serviceAccountName":"tenant"}`, "want a reference of an artifact"},
@@ -472,4 +475,39 @@ func TestServedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.process.says(t, "The operator stops.")
+}
+
+// TestServedNamespacesFollowTheirLabels: an operator with a selector of namespaces serves a
+// namespace while it has the label. Its account may not list namespaces.
+func TestServedNamespacesFollowTheirLabels(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	dir := t.TempDir()
+	wasm, err := os.ReadFile(version(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := fmt.Appendf(nil, "{apiVersion: hosting.kopf.dev/v1alpha1, kind: ClusterWasmOperator, metadata: {name: a}, spec: {module: op.wasm, serviceAccountName: tenant, serviceAccountNamespace: %s, scope: {namespaceSelector: {matchLabels: {served: %[1]s}}}}}", h.namespace)
+	for name, text := range map[string][]byte{"op.wasm": wasm, "a.yaml": manifest} {
+		if err := os.WriteFile(dir+"/"+name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	label := func(value string) {
+		t.Helper()
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"served":%s}}}`, value)
+		if _, err := h.Dynamic().Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(t.Context(), h.namespace, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.create(t, "obj", "{}")
+	h.serve(t, dir)
+	h.process.says(t, "The operator starts.")
+	label(fmt.Sprintf("%q", h.namespace))
+	h.handled(t, "obj")
+	label("null")
+	h.process.says(t, "Stopping the watch-stream for kopfexamples.v1.kopf.dev in '"+h.namespace+"'")
+	h.create(t, "later", "{}")
+	label(fmt.Sprintf("%q", h.namespace))
+	h.handled(t, "later")
 }
