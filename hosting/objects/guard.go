@@ -150,7 +150,7 @@ func (g *guard) run(ctx context.Context) {
 	g.mu.Lock()
 	g.ctx = ctx
 	for key, o := range g.objects {
-		g.work(key, o)
+		g.work(key, o) //nolint:contextcheck // it takes the context of run from the struct, as the callers that have none do
 	}
 	g.mu.Unlock()
 	<-ctx.Done()

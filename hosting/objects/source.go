@@ -165,7 +165,7 @@ func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, kno
 	}
 	present := map[hosting.Key]bool{}
 	for i := range list.Items {
-		present[s.changed(to, known, p.kind, &list.Items[i])] = true
+		present[s.changed(to, known, p.kind, &list.Items[i])] = true //nolint:contextcheck // the guard writes with the context of its own run
 	}
 	for key := range known {
 		if !present[key] {
@@ -197,7 +197,7 @@ func (s *Source) watch(ctx context.Context, p place, to hosting.Sink, known map[
 		version = object.GetResourceVersion()
 		switch event.Type {
 		case watch.Added, watch.Modified:
-			s.changed(to, known, p.kind, object)
+			s.changed(to, known, p.kind, object) //nolint:contextcheck // the guard writes with the context of its own run
 		case watch.Deleted:
 			s.forget(to, known, keyOf(p.kind, object))
 		case watch.Bookmark, watch.Error:

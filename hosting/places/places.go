@@ -151,24 +151,31 @@ func (p *Places) Select(match Match) *Selection {
 	return &Selection{p, match}
 }
 
-// now returns the selected namespaces, and a channel that is closed when any has changed.
-func (s *Selection) now() (names []string, listed bool, failure error, changed <-chan struct{}) { //nolint:revive // the state of the places
+// state is what is known about a selection.
+type state struct {
+	names   []string // that are selected, sorted
+	listed  bool     // the names are complete
+	failure error    // why they are not yet
+	changed <-chan struct{}
+}
+
+// now returns the present state.
+func (s *Selection) now() state {
 	p := s.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	names = []string{}
+	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(p.known)) {
 		if s.match(name, p.known[name]) {
 			names = append(names, name)
 		}
 	}
-	return names, p.listed, p.failure, p.changed
+	return state{names, p.listed, p.failure, p.changed}
 }
 
 // Names returns the namespaces that are selected now, sorted.
 func (s *Selection) Names() []string {
-	names, _, _, _ := s.now()
-	return names
+	return s.now().names
 }
 
 // Wait waits until the namespaces are known.
@@ -176,12 +183,12 @@ func (s *Selection) Names() []string {
 // Errors: why the host cannot list them; the end of the context.
 func (s *Selection) Wait(ctx context.Context) error {
 	for {
-		_, listed, failure, changed := s.now()
-		if listed || failure != nil {
-			return failure
+		state := s.now()
+		if state.listed || state.failure != nil {
+			return state.failure
 		}
 		select {
-		case <-changed:
+		case <-state.changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -192,13 +199,13 @@ func (s *Selection) Wait(ctx context.Context) error {
 func (s *Selection) Follow(ctx context.Context, serve func(names []string)) error {
 	var last []string
 	for {
-		names, listed, _, changed := s.now()
-		if listed && (last == nil || !slices.Equal(last, names)) {
-			last = names
-			serve(names)
+		state := s.now()
+		if state.listed && (last == nil || !slices.Equal(last, state.names)) {
+			last = state.names
+			serve(state.names)
 		}
 		select {
-		case <-changed:
+		case <-state.changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
