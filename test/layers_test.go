@@ -80,6 +80,7 @@ var rooms = []room{
 	{folder: "reactor/peers", may: pureMay, never: pureNever},
 	{folder: "reactor/loops", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
+	{folder: "reactor/rights", may: append([]string{"reactor/apipath"}, pureMay...), never: pureNever},
 	{folder: "reactor/reviews", may: append([]string{"reactor/patches", "reactor/selectors"}, pureMay...), never: pureNever},
 	{folder: "reactor/selectors", may: append([]string{"reactor/apipath"}, pureMay...), never: pureNever},
 }
@@ -138,7 +139,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 var reactorRooms = []string{
 	// pure
 	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
-	"settings", "credentials", "completion", "claims", "pauses", "reviews",
+	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
 	"clients", "calls", "discovery", "posting", "watching", "sharing",
 	// handlers

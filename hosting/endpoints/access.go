@@ -1,13 +1,11 @@
 package endpoints
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,9 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/rights"
 )
 
 // Bounds of reviews.
@@ -36,8 +37,7 @@ const (
 // TokenReview, and a SubjectAccessReview of the path as a nonResourceURL. It is safe for
 // concurrent use.
 type Access struct {
-	client *http.Client
-	base   string
+	client *apiserver.Client
 	limit  *rate.Limiter // protects the API server
 
 	mu        sync.Mutex // guards decisions
@@ -58,17 +58,11 @@ type decision struct {
 // NewAccess creates an Access with the credentials of the host, which may create TokenReviews
 // and SubjectAccessReviews.
 func NewAccess(own *rest.Config) (*Access, error) {
-	own = rest.CopyConfig(own)
-	own.Timeout = reviewTimeout
-	client, err := rest.HTTPClientFor(own)
+	client, err := apiserver.New(own, apiserver.Limits{Time: reviewTimeout, Bytes: maxReview})
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
-	server, _, err := rest.DefaultServerUrlFor(own)
-	if err != nil {
-		return nil, fmt.Errorf("the credentials of the host: %w", err)
-	}
-	return &Access{client: client, base: strings.TrimRight(server.String(), "/"), limit: rate.NewLimiter(reviewRate, reviewBurst), decisions: map[question]decision{}}, nil
+	return &Access{client: client, limit: rate.NewLimiter(reviewRate, reviewBurst), decisions: map[question]decision{}}, nil
 }
 
 // denial is an error with the status of the answer.
@@ -136,7 +130,7 @@ func (a *Access) remember(q question, err error) {
 	a.decisions[q] = decision{err, time.Now().Add(remembered)}
 }
 
-// user is who has sent a token, in the form of TokenReview and SubjectAccessReview.
+// user is who has sent a token, in the form of TokenReview.
 type user struct {
 	Username string              `json:"username"`
 	UID      string              `json:"uid,omitempty"`
@@ -145,67 +139,74 @@ type user struct {
 }
 
 func (a *Access) review(ctx context.Context, token string, q question) error {
-	var who struct {
+	u, err := a.userOf(ctx, token)
+	if err != nil {
+		return err
+	}
+	path, body, err := rights.Question{
+		Subject: &rights.Subject{User: u.Username, UID: u.UID, Groups: u.Groups, Extra: u.Extra},
+		Path:    &rights.Path{Verb: q.verb, Path: q.path},
+	}.Review()
+	if err != nil {
+		return err
+	}
+	var answer rights.Answer
+	if err := a.ask(ctx, path, accessReview, body, &answer); err != nil {
+		return err
+	}
+	if !answer.Allowed() {
+		return denial{http.StatusForbidden, fmt.Errorf("%s may not %s the nonResourceURL %s: bind the ClusterRole kopf-statusz to the user", u.Username, q.verb, q.path)}
+	}
+	return nil
+}
+
+// userOf asks whose token it is.
+func (a *Access) userOf(ctx context.Context, token string) (user, error) {
+	const group = "authentication.k8s.io"
+	path, err := apipath.Of(apipath.Target{Group: group, Version: "v1", Plural: "tokenreviews"})
+	if err != nil {
+		return user{}, err
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": group + "/v1", "kind": tokenReview.name, "spec": map[string]any{"token": token}})
+	if err != nil {
+		return user{}, err
+	}
+	var answer struct {
 		Status struct {
 			Authenticated bool `json:"authenticated"`
 			User          user `json:"user"`
 		} `json:"status"`
 	}
-	err := a.ask(ctx, "authentication.k8s.io", "tokenreviews", "TokenReview", map[string]any{"token": token}, &who)
-	if err != nil {
-		return err
+	if err := a.ask(ctx, path, tokenReview, body, &answer); err != nil {
+		return user{}, err
 	}
-	if u := who.Status.User; !who.Status.Authenticated || u.Username == "" {
-		return denial{http.StatusUnauthorized, errors.New("the API server does not accept the token")}
+	if !answer.Status.Authenticated || answer.Status.User.Username == "" {
+		return user{}, denial{http.StatusUnauthorized, errors.New("the API server does not accept the token")}
 	}
-	var may struct {
-		Status struct {
-			Allowed bool `json:"allowed"`
-			Denied  bool `json:"denied"`
-		} `json:"status"`
-	}
-	u := who.Status.User
-	err = a.ask(ctx, "authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", map[string]any{
-		"user": u.Username, "uid": u.UID, "groups": u.Groups, "extra": u.Extra,
-		"nonResourceAttributes": map[string]string{"path": q.path, "verb": q.verb},
-	}, &may)
-	if err == nil && (!may.Status.Allowed || may.Status.Denied) {
-		err = denial{http.StatusForbidden, fmt.Errorf("%s may not %s the nonResourceURL %s: bind the ClusterRole kopf-statusz to the user", u.Username, q.verb, q.path)}
-	}
-	return err
+	return answer.Status.User, nil
 }
 
+// kind is a kind of reviews, as messages name it and its resource.
+type kind struct{ name, resource string }
+
+var (
+	tokenReview  = kind{"TokenReview", "tokenreviews.authentication.k8s.io"}
+	accessReview = kind{"SubjectAccessReview", "subjectaccessreviews.authorization.k8s.io"}
+)
+
 // ask creates a review, and reads the answer.
-func (a *Access) ask(ctx context.Context, group, plural, kind string, spec map[string]any, answer any) error {
-	body, err := json.Marshal(map[string]any{"apiVersion": group + "/v1", "kind": kind, "spec": spec})
-	if err != nil {
-		return err
-	}
-	path, err := apipath.Of(apipath.Target{Group: group, Version: "v1", Plural: plural})
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+string(path), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	response, err := a.client.Do(request)
-	if err != nil {
-		return fmt.Errorf("the API server cannot be asked: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxReview))
+func (a *Access) ask(ctx context.Context, path apipath.Path, k kind, review []byte, answer any) error {
+	err := a.client.Do(ctx, http.MethodPost, path, review, answer)
+	var refused apierrors.APIStatus
 	switch {
-	case err != nil:
+	case err == nil:
+		return nil
+	case !errors.As(err, &refused):
 		return fmt.Errorf("the API server cannot be asked: %w", err)
-	case response.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("the host may not create %s.%s: apply the manifests of kopf serve --install again", plural, group)
-	case response.StatusCode >= http.StatusBadRequest:
-		return fmt.Errorf("the API server answers with the status %d to a %s", response.StatusCode, kind)
+	case refused.Status().Code == http.StatusForbidden:
+		return fmt.Errorf("the host may not create %s: apply the manifests of kopf serve --install again", k.resource)
 	}
-	return json.Unmarshal(text, answer)
+	return fmt.Errorf("the API server answers with the status %d to a %s", refused.Status().Code, k.name)
 }
 
 // ownMachine refuses requests that name another machine: a page of another site could

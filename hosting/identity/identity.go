@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
@@ -44,10 +44,12 @@ const (
 	lifetime       = time.Hour // the API server may shorten it
 	share          = 0.8       // of its life after which a token is replaced
 	requestTimeout = 30 * time.Second
-	maxAnswer      = 4 << 20 // bytes: a secret has at most 1 MiB
 	firstPause     = time.Second
 	lastPause      = time.Minute
 )
+
+// limits are those of each request. A secret has at most 1 MiB.
+var limits = apiserver.Limits{Time: requestTimeout, Bytes: 4 << 20}
 
 // Identities make requests as service accounts of one cluster. It is safe for concurrent
 // use.
@@ -62,8 +64,7 @@ type Identities struct {
 	mode   Mode
 	config *rest.Config      // of the operators, without their identities
 	shared http.RoundTripper // their connections
-	host   *http.Client      // of the host itself, to request tokens
-	base   string            // the server
+	host   *apiserver.Client // of the host itself, to request tokens
 }
 
 var _ hosting.Identities = (*Identities)(nil)
@@ -75,13 +76,7 @@ func New(own *rest.Config, mode Mode) (*Identities, error) {
 	if !slices.Contains(Modes(), mode) {
 		return nil, fmt.Errorf("unknown identity %q: want %s or %s", mode, Token, Impersonate)
 	}
-	own = rest.CopyConfig(own)
-	own.Timeout = requestTimeout
-	client, err := rest.HTTPClientFor(own)
-	if err != nil {
-		return nil, fmt.Errorf("the credentials of the host: %w", err)
-	}
-	server, _, err := rest.DefaultServerUrlFor(own)
+	client, err := apiserver.New(own, limits)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
@@ -91,13 +86,13 @@ func New(own *rest.Config, mode Mode) (*Identities, error) {
 		config.Impersonate = rest.ImpersonationConfig{}
 	}
 	config.Timeout, config.QPS = 0, -1
-	i := &Identities{mode: mode, host: client, base: strings.TrimRight(server.String(), "/")}
+	i := &Identities{mode: mode, host: client}
 	if i.shared, err = rest.TransportFor(config); err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
 	// The shared transport has verified servers and, by impersonation, logged in. The
 	// configuration of an operator adds its identity, and nothing else.
-	i.config = &rest.Config{Host: i.base, Transport: i.shared, QPS: -1}
+	i.config = &rest.Config{Host: client.Base(), Transport: i.shared, QPS: -1}
 	return i, nil
 }
 
@@ -179,7 +174,7 @@ func (i *Identities) token(ctx context.Context, a hosting.Account) (*tokenReques
 	}
 	answer := &tokenRequest{}
 	target := apipath.Target{Version: "v1", Namespace: a.Namespace, Plural: "serviceaccounts", Name: a.Name, Subresource: "token"}
-	if err := i.request(ctx, i.host, http.MethodPost, target, body, answer); err != nil {
+	if err := request(ctx, i.host, http.MethodPost, target, body, answer); err != nil {
 		return nil, accountRefusal(a, "serviceaccounts/token: create", err)
 	}
 	if owner := subject(answer.Status.Token); owner != a.String() {
@@ -230,7 +225,7 @@ func (impersonator) CloseIdleConnections() {}
 // accounts that do not exist, too.
 func (i *Identities) exists(ctx context.Context, a hosting.Account) error {
 	target := apipath.Target{Version: "v1", Namespace: a.Namespace, Plural: "serviceaccounts", Name: a.Name}
-	return accountRefusal(a, "serviceaccounts: impersonate and get", i.request(ctx, i.host, http.MethodGet, target, nil, &struct{}{}))
+	return accountRefusal(a, "serviceaccounts: impersonate and get", request(ctx, i.host, http.MethodGet, target, nil, &struct{}{}))
 }
 
 // accountRefusal explains why an account cannot be used.
@@ -254,7 +249,7 @@ func (i *Identities) Secret(ctx context.Context, a hosting.Account, name string)
 	if err != nil {
 		return nil, err
 	}
-	client, err := rest.HTTPClientFor(info.Config)
+	client, err := apiserver.New(info.Config, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -262,47 +257,19 @@ func (i *Identities) Secret(ctx context.Context, a hosting.Account, name string)
 		Data map[string][]byte `json:"data"`
 	}
 	target := apipath.Target{Version: "v1", Namespace: a.Namespace, Plural: "secrets", Name: name}
-	if err := i.request(ctx, client, http.MethodGet, target, nil, &secret); err != nil {
+	if err := request(ctx, client, http.MethodGet, target, nil, &secret); err != nil {
 		return nil, fmt.Errorf("the secret %s, which is read as %s: %w", name, a, err)
 	}
 	return secret.Data, nil
 }
 
 // request makes one request. Errors of the API server are *errors.StatusError.
-func (i *Identities) request(ctx context.Context, by *http.Client, method string, target apipath.Target, body []byte, into any) error {
+func request(ctx context.Context, by *apiserver.Client, method string, target apipath.Target, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	path, err := apipath.Of(target)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, i.base+string(path), strings.NewReader(string(body)))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := by.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return refused(answer.StatusCode, text)
-	}
-	return json.Unmarshal(text, into)
-}
-
-// refused makes an error of an answer.
-func refused(code int, text []byte) error {
-	var status metav1.Status
-	if json.Unmarshal(text, &status) != nil || status.Kind != "Status" {
-		status = metav1.Status{Message: http.StatusText(code)}
-	}
-	status.Code = int32(code) //nolint:gosec // a status of HTTP is small
-	return &apierrors.StatusError{ErrStatus: status}
+	return by.Do(ctx, method, path, body, into)
 }

@@ -2,24 +2,24 @@ package objects
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/hosting/installation"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/rights"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -34,23 +34,18 @@ func Watches(ctx context.Context, o Options) ([]installation.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	web, err := rest.HTTPClientFor(o.Config)
+	client, err := apiserver.New(o.Config, apiserver.Limits{Time: o.Config.Timeout, Bytes: maxAnswer})
 	if err != nil {
 		return nil, fmt.Errorf("the credentials: %w", err)
 	}
-	server, _, err := rest.DefaultServerUrlFor(o.Config)
-	if err != nil {
-		return nil, fmt.Errorf("the server: %w", err)
-	}
-	survey := &survey{client: s.client, web: web, server: server.String(), namespaced: map[schema.GroupVersionResource]bool{}, known: map[schema.GroupVersion]bool{}}
+	survey := &survey{client: s.client, requests: client, namespaced: map[schema.GroupVersionResource]bool{}, known: map[schema.GroupVersion]bool{}}
 	return survey.watches(ctx, s.places)
 }
 
 // survey finds out what operators watch, and what their accounts may.
 type survey struct {
 	client     dynamic.Interface
-	web        *http.Client
-	server     string // its URL
+	requests   *apiserver.Client
 	namespaced map[schema.GroupVersionResource]bool
 	known      map[schema.GroupVersion]bool // that were discovered
 	existing   []unstructured.Unstructured  // namespaces; nil: not listed yet
@@ -174,8 +169,8 @@ func (s *survey) scope(ctx context.Context, resource schema.GroupVersionResource
 	return namespaced, exists, nil
 }
 
-// maxDiscovery bounds the list of the resources of a version, in bytes.
-const maxDiscovery = 16 << 20
+// maxAnswer bounds answers of the API server, in bytes: the longest are the resources of a version.
+const maxAnswer = 16 << 20
 
 // discover lists the resources of a version; none if the version does not exist.
 func (s *survey) discover(ctx context.Context, version schema.GroupVersion) (*metav1.APIResourceList, error) {
@@ -183,46 +178,29 @@ func (s *survey) discover(ctx context.Context, version schema.GroupVersion) (*me
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.server, "/")+string(path), nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Accept", "application/json")
-	response, err := s.web.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
 	list := &metav1.APIResourceList{}
-	switch response.StatusCode {
-	case http.StatusOK:
-		err = json.NewDecoder(io.LimitReader(response.Body, maxDiscovery)).Decode(list)
-	case http.StatusNotFound:
-	default:
-		err = fmt.Errorf("the API server answers with the status %s", response.Status)
+	if err := s.requests.Do(ctx, http.MethodGet, path, nil, list); err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
 	}
-	return list, err
+	return list, nil
 }
 
 // may reports whether an account may list and watch a resource.
 func (s *survey) may(ctx context.Context, a hosting.Account, resource schema.GroupVersionResource, namespace string) (bool, error) {
-	groups := []any{}
-	for _, group := range a.Groups() {
-		groups = append(groups, group)
-	}
+	account := &rights.Subject{User: a.String(), Groups: a.Groups()}
 	for _, verb := range []string{"list", "watch"} {
-		review := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-			"spec": map[string]any{
-				"user": a.String(), "groups": groups,
-				"resourceAttributes": map[string]any{"verb": verb, "group": resource.Group, "version": resource.Version, "resource": resource.Resource, "namespace": namespace},
-			},
-		}}
-		answer, err := s.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}).Create(ctx, review, metav1.CreateOptions{})
+		path, review, err := rights.Question{
+			Subject:  account,
+			Resource: &rights.Resource{Verb: verb, Group: resource.Group, Version: resource.Version, Plural: resource.Resource, Namespace: namespace},
+		}.Review()
 		if err != nil {
+			return false, err
+		}
+		var answer rights.Answer
+		if err := s.requests.Do(ctx, http.MethodPost, path, review, &answer); err != nil {
 			return false, fmt.Errorf("the rights of %s: %w", a, err)
 		}
-		if allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed"); !allowed {
+		if !answer.Allowed() {
 			return false, nil
 		}
 	}

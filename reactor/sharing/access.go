@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/rights"
 )
 
 // Scope is what a watch shows: the objects of one resource in one namespace.
@@ -29,20 +29,13 @@ const (
 	least   = time.Second // between two questions, however many requests are refused
 )
 
-// reviews are reviews of the account's own rights.
-var reviews = apipath.Target{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectaccessreviews"}
-
 // OwnAccess asks the API server about the account of a client.
 //
 // See https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
 func OwnAccess(client *clients.Client) Access {
 	return func(ctx context.Context, s Scope) (bool, error) {
-		path, err := apipath.Of(reviews)
-		if err != nil {
-			return false, err
-		}
 		for _, verb := range []string{"list", "watch"} {
-			if allowed, err := ask(ctx, client, path, verb, s); !allowed || err != nil {
+			if allowed, err := ask(ctx, client, verb, s); !allowed || err != nil {
 				return false, err
 			}
 		}
@@ -51,35 +44,18 @@ func OwnAccess(client *clients.Client) Access {
 }
 
 // ask asks for one verb.
-func ask(ctx context.Context, client *clients.Client, path apipath.Path, verb string, s Scope) (bool, error) {
-	type attributes struct {
-		Verb      string `json:"verb"`
-		Group     string `json:"group"`
-		Version   string `json:"version"`
-		Resource  string `json:"resource"`
-		Namespace string `json:"namespace,omitempty"`
-	}
-	type spec struct {
-		Attributes attributes `json:"resourceAttributes"`
-	}
-	body, err := json.Marshal(map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-		"spec": spec{attributes{Verb: verb, Group: s.Group, Version: s.Version, Resource: s.Plural, Namespace: s.Namespace}},
-	})
+func ask(ctx context.Context, client *clients.Client, verb string, s Scope) (bool, error) {
+	path, review, err := rights.Question{Resource: &rights.Resource{Verb: verb, Group: s.Group, Version: s.Version, Plural: s.Plural, Namespace: s.Namespace}}.Review()
 	if err != nil {
 		return false, err
 	}
-	answer, err := client.Ask(ctx, path, body)
+	text, err := client.Ask(ctx, path, review)
 	if err != nil {
 		return false, fmt.Errorf("the right to %s %s: %w", verb, s.Plural, err)
 	}
-	var review struct {
-		Status struct {
-			Allowed bool `json:"allowed"`
-		} `json:"status"`
-	}
-	err = json.Unmarshal(answer, &review)
-	return review.Status.Allowed, err
+	var answer rights.Answer
+	err = json.Unmarshal(text, &answer)
+	return answer.Allowed(), err
 }
 
 // right is the known right of one subscriber. One goroutine uses it.
