@@ -1,73 +1,39 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kopf-wasm/kopf/test/bench/controlplane"
 )
 
-// cluster is a running control plane, made for this run and deleted after it.
+// cluster is a running control plane with the driver's client.
 type cluster struct {
-	dir   string
-	cmd   *exec.Cmd
-	stdin io.Closer
+	*controlplane.Cluster
 	api   *api
 	audit *audit
 }
 
-// startCluster returns when the control plane can be used. There are no controllers:
-// nothing but the API server and etcd shares the processors with the operators.
+// startCluster returns when the control plane can be used.
 func startCluster(ctx context.Context, binary string) (*cluster, error) {
-	dir, err := os.MkdirTemp("", "kopf-bench-")
+	plane, err := controlplane.Start(ctx, binary, "--audit")
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir}
-	c.cmd = exec.CommandContext(ctx, binary, "run", "--dir", dir, "--remove", "--until-stdin-closes",
-		"--no-fsync", "--audit", "--controllers=false")
-	var stderr bytes.Buffer
-	c.cmd.Stderr = &stderr
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	c.cmd.Cancel = c.stdin.Close // it deletes its folder then
-	c.cmd.WaitDelay = stopTimeout
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the cluster: %w", err)
-	}
-	line, _ := bufio.NewReader(stdout).ReadString('\n') // an early end is an empty line
-	kubeconfig, ready := strings.CutPrefix(strings.TrimSpace(line), "ready ")
-	if !ready {
-		err := c.cmd.Wait()
-		return nil, errors.Join(fmt.Errorf("the cluster: %w", err), errors.New(strings.TrimSpace(stderr.String())))
-	}
-	if c.api, err = newAPI(kubeconfig); err != nil {
+	c := &cluster{Cluster: plane, audit: &audit{path: filepath.Join(plane.Dir, "audit.log")}}
+	if c.api, err = newAPI(plane.Kubeconfig); err != nil {
 		c.stop()
 		return nil, err
 	}
-	c.audit = &audit{path: filepath.Join(dir, "audit.log")}
 	return c, nil
 }
 
-// stop ends the control plane and deletes its folder.
-func (c *cluster) stop() {
-	_ = c.stdin.Close()
-	_ = c.cmd.Wait() // its data are gone, and with them the interest in how it ended
-}
+// stop ends the control plane. How it ends does not matter: its data are gone.
+func (c *cluster) stop() { _ = c.Stop() }
 
 // user is who the operator with this index is: they differ only in the audit log.
 func user(index int) (name, token string) {
@@ -76,7 +42,7 @@ func user(index int) (name, token string) {
 
 // kubeconfigFor writes a kubeconfig for the operator with this index.
 func (c *cluster) kubeconfigFor(index int) (string, error) {
-	config, err := clientcmd.LoadFromFile(filepath.Join(c.dir, "admin.kubeconfig"))
+	config, err := clientcmd.LoadFromFile(filepath.Join(c.Dir, "admin.kubeconfig"))
 	if err != nil {
 		return "", err
 	}
@@ -84,6 +50,6 @@ func (c *cluster) kubeconfigFor(index int) (string, error) {
 	for key := range config.AuthInfos {
 		config.AuthInfos[key] = &clientcmdapi.AuthInfo{Token: token}
 	}
-	path := filepath.Join(c.dir, name+".kubeconfig")
+	path := filepath.Join(c.Dir, name+".kubeconfig")
 	return path, clientcmd.WriteToFile(*config, path)
 }

@@ -119,7 +119,7 @@ type usage struct{ operator, server, driver, all time.Duration }
 func (s *session) meter() usage {
 	return usage{
 		operator: cpuTime(s.process.pid()),
-		server:   cpuTime(s.cluster.cmd.Process.Pid),
+		server:   cpuTime(s.cluster.PID()),
 		driver:   ownTime(),
 		all:      machineTime(),
 	}

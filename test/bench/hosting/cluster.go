@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -18,15 +14,15 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kopf-wasm/kopf/test/bench/controlplane"
 )
 
 // cluster is a control plane for this run.
 type cluster struct {
-	kubeconfig string
-	stdin      io.Closer
-	cmd        *exec.Cmd
-	objects    dynamic.Interface
-	config     *rest.Config
+	*controlplane.Cluster
+	objects dynamic.Interface
+	config  *rest.Config
 }
 
 var (
@@ -35,42 +31,19 @@ var (
 )
 
 func startCluster(ctx context.Context, binary string) (*cluster, error) {
-	dir, err := os.MkdirTemp("", "kopf-bench-")
+	plane, err := controlplane.Start(ctx, binary)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{cmd: exec.CommandContext(ctx, binary, "run", "--dir", dir, "--remove", "--until-stdin-closes", "--no-fsync", "--controllers=false")}
-	c.cmd.Stderr = os.Stderr
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.stdin, c.cmd.Cancel = stdin, stdin.Close // it deletes its folder then
-	c.cmd.WaitDelay = time.Minute
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the cluster: %w", err)
-	}
-	line, _ := bufio.NewReader(stdout).ReadString('\n') // an early end is an empty line
-	kubeconfig, ready := strings.CutPrefix(strings.TrimSpace(line), "ready ")
-	if !ready {
-		return nil, errors.Join(errors.New("the cluster does not start"), c.stop())
-	}
-	c.kubeconfig = kubeconfig
-	if c.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
-		return nil, errors.Join(err, c.stop())
+	c := &cluster{Cluster: plane}
+	if c.config, err = clientcmd.BuildConfigFromFlags("", plane.Kubeconfig); err != nil {
+		return nil, errors.Join(err, plane.Stop())
 	}
 	c.config.QPS = -1
-	c.objects, err = dynamic.NewForConfig(c.config)
-	return c, err
-}
-
-func (c *cluster) stop() error {
-	_ = c.stdin.Close()
-	return c.cmd.Wait()
+	if c.objects, err = dynamic.NewForConfig(c.config); err != nil {
+		return nil, errors.Join(err, plane.Stop())
+	}
+	return c, nil
 }
 
 // resource is the resource of an operator.

@@ -68,13 +68,13 @@ func run(ctx context.Context, o options) error {
 			for _, guest := range o.guests {
 				for _, count := range o.counts {
 					if err := c.provide(ctx, which, count+1); err != nil {
-						return errors.Join(err, c.stop())
+						return errors.Join(err, c.Stop())
 					}
 					for _, share := range o.shares {
 						fmt.Fprintf(os.Stderr, "round %d: %d operators in %s, case %s, %s watches\n", round+1, count, guest, which, share)
 						f, err := c.measure(ctx, o, figures{Guest: guest, Case: which, Watching: share, Count: count})
 						if err != nil {
-							return errors.Join(err, c.stop())
+							return errors.Join(err, c.Stop())
 						}
 						all = append(all, f)
 					}
@@ -87,7 +87,7 @@ func run(ctx context.Context, o options) error {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(o.folder, "hosting.json"), text, 0o644)
 	}
-	return errors.Join(err, c.stop())
+	return errors.Join(err, c.Stop())
 }
 
 // process is the measured process.
@@ -99,7 +99,7 @@ type process struct {
 
 func (c *cluster) launch(o options, f figures) (*process, error) {
 	text, err := json.Marshal(setup{
-		Kubeconfig: c.kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Cache: filepath.Join(o.folder, "hosting-code"),
+		Kubeconfig: c.Kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Cache: filepath.Join(o.folder, "hosting-code"),
 		Case: f.Case, Count: f.Count, Shared: f.Watching == "shared",
 	})
 	if err != nil {
