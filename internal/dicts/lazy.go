@@ -105,12 +105,8 @@ func (s *scanner) canonical(depth int) bool {
 	case '"':
 		_, ok := s.canonicalString()
 		return ok
-	case 't':
-		return s.word("true")
-	case 'f':
-		return s.word("false")
-	case 'n':
-		return s.word("null")
+	case 't', 'f', 'n':
+		return s.keyword()
 	default:
 		text, ok := s.number()
 		return ok && isCanonicalNumber(text)

@@ -148,17 +148,16 @@ func (s *scanner) skip(depth int) bool {
 	case '"':
 		_, _, ok := s.quoted()
 		return ok
-	case 't':
-		return s.word("true")
-	case 'f':
-		return s.word("false")
-	case 'n':
-		return s.word("null")
+	case 't', 'f', 'n':
+		return s.keyword()
 	default:
 		_, ok := s.number()
 		return ok
 	}
 }
+
+// keyword moves past true, false or null.
+func (s *scanner) keyword() bool { return s.word("true") || s.word("false") || s.word("null") }
 
 func (s *scanner) word(word string) bool {
 	if !strings.HasPrefix(s.text[s.at:], word) {

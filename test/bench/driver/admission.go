@@ -78,15 +78,11 @@ func admissions(ctx context.Context, o options) error {
 		}
 		return missing != ""
 	})
-	fmt.Fprintln(o.Log, "starting a cluster...")
-	c, err := startCluster(ctx, o.Cluster)
+	c, err := o.startCluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	if err := c.api.define(ctx); err != nil {
-		return err
-	}
 	a := &admissionBench{
 		options: o, cluster: c, address: fmt.Sprintf("127.0.0.1:%d", port),
 		environment: []string{fmt.Sprintf("BENCH_PORT=%d", port), "BENCH_CERT=" + certFile, "BENCH_KEY=" + keyFile},

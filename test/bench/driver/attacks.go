@@ -59,15 +59,11 @@ func attacks(ctx context.Context, o options) (err error) {
 	if missing := p.missing(); missing != "" {
 		return fmt.Errorf("there is no %s", missing)
 	}
-	fmt.Fprintln(o.Log, "starting a cluster...")
-	c, err := startCluster(ctx, o.Cluster)
+	c, err := o.startCluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	if err := c.api.define(ctx); err != nil {
-		return err
-	}
 	kubeconfig, err := c.kubeconfigFor(0)
 	if err != nil {
 		return err

@@ -18,14 +18,18 @@ type cluster struct {
 	audit *audit
 }
 
-// startCluster returns when the control plane can be used.
-func startCluster(ctx context.Context, binary string) (*cluster, error) {
-	plane, err := controlplane.Start(ctx, binary, "--audit")
+// startCluster returns when the control plane serves the resource of the operators.
+func (o *options) startCluster(ctx context.Context) (*cluster, error) {
+	fmt.Fprintln(o.Log, "starting a cluster...")
+	plane, err := controlplane.Start(ctx, o.Cluster, "--audit")
 	if err != nil {
 		return nil, err
 	}
 	c := &cluster{Cluster: plane, audit: &audit{path: filepath.Join(plane.Dir, "audit.log")}}
-	if c.api, err = newAPI(plane.Kubeconfig); err != nil {
+	if c.api, err = newAPI(plane.Kubeconfig); err == nil {
+		err = c.api.define(ctx)
+	}
+	if err != nil {
 		c.stop()
 		return nil, err
 	}

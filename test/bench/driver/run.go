@@ -52,15 +52,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Log, "starting a cluster...")
-	c, err := startCluster(ctx, o.Cluster)
+	c, err := o.startCluster(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	if err := c.api.define(ctx); err != nil {
-		return err
-	}
 	b := &bench{options: o, cluster: c}
 	if !o.restartsAlone() {
 		err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
