@@ -55,7 +55,7 @@ func (t *tenant) unregister(step context.Context) bool {
 		return true
 	}
 	began := time.Now()
-	for pause := firstRetry; ; pause = min(2*pause, lastRelease) {
+	for pauses := (backoffs.Doubling{First: firstRetry, Most: lastRelease}); ; {
 		err := gateway.Remove(step, t.key)
 		if err == nil {
 			t.report.unregistered()
@@ -66,7 +66,7 @@ func (t *tenant) unregister(step context.Context) bool {
 		}
 		last := time.Since(began) >= givingUp
 		t.log.Warn().Str("logger", "kopf.hosting").Err(err).Bool("last", last).Msg("The webhook configurations of the operator cannot be removed.")
-		if last || backoffs.Pause(step, pause) != nil {
+		if last || backoffs.Pause(step, pauses.Next()) != nil {
 			return last
 		}
 	}

@@ -129,7 +129,7 @@ func (p *departure) locate() {
 func (p *departure) attend(ctx, step context.Context) {
 	limited, cancel := context.WithDeadline(step, p.until)
 	defer cancel()
-	for pause := firstCount; limited.Err() == nil && !p.d.Spec.Suspend; pause = min(2*pause, lastCount) {
+	for pauses := (backoffs.Doubling{First: firstCount, Most: lastCount}); limited.Err() == nil && !p.d.Spec.Suspend; {
 		waiting, err := p.count(limited)
 		if err == nil && waiting == 0 {
 			return
@@ -140,7 +140,7 @@ func (p *departure) attend(ctx, step context.Context) {
 		if err != nil && limited.Err() == nil {
 			p.log.Warn().Err(err).Int("objects", waiting).Msg("Objects wait for their deletion handlers.")
 		}
-		if backoffs.Pause(limited, pause) != nil {
+		if backoffs.Pause(limited, pauses.Next()) != nil {
 			return
 		}
 	}
@@ -179,7 +179,8 @@ func (p *departure) count(ctx context.Context) (int, error) {
 // tenant can be forgotten, and false if the step has ended.
 func (p *departure) release(step context.Context) bool {
 	total := 0
-	for pause := firstRetry; ; pause = min(2*pause, lastRelease) {
+	for pauses := (backoffs.Doubling{First: firstRetry, Most: lastRelease}); ; {
+		pause := pauses.Next()
 		released, err := p.once(step)
 		total += released
 		if err == nil {

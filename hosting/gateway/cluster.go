@@ -22,6 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/rights"
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
@@ -168,40 +169,22 @@ func (r right) parts() []string {
 	return []string{r.verb, r.group, r.resource, r.subresource, r.namespace}
 }
 
-// accessReview is authorization.k8s.io/v1 SubjectAccessReview.
-type accessReview struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Spec       struct {
-		User       string            `json:"user"`
-		Groups     []string          `json:"groups"`
-		Attributes map[string]string `json:"resourceAttributes"`
-	} `json:"spec"`
-	Status struct {
-		Allowed bool `json:"allowed"`
-	} `json:"status,omitzero"`
-}
-
 // may asks the API server whether an account has a right.
 func (c *cluster) may(ctx context.Context, account hosting.Account, r right) (bool, error) {
-	asked := accessReview{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"}
-	asked.Spec.User, asked.Spec.Groups = account.String(), account.Groups()
-	asked.Spec.Attributes = map[string]string{"verb": r.verb, "group": r.group, "resource": r.resource, "subresource": r.subresource, "namespace": r.namespace}
-	text, err := json.Marshal(asked)
+	path, review, err := rights.Question{
+		Subject:  &rights.Subject{User: account.String(), Groups: account.Groups()},
+		Resource: &rights.Resource{Verb: r.verb, Group: r.group, Plural: r.resource, Subresource: r.subresource, Namespace: r.namespace},
+	}.Review()
 	if err != nil {
 		return false, err
 	}
-	path, err := apipath.Of(apipath.Target{Group: "authorization.k8s.io", Version: "v1", Plural: "subjectaccessreviews"})
-	if err != nil {
-		return false, err
-	}
-	answer, err := c.client.Ask(ctx, path, text)
-	var got accessReview
+	text, err := c.client.Ask(ctx, path, review)
+	var answer rights.Answer
 	if err == nil {
-		err = json.Unmarshal(answer, &got)
+		err = json.Unmarshal(text, &answer)
 	}
 	if err != nil {
 		return false, errors.Join(fmt.Errorf("the rights of %s cannot be checked", account), err)
 	}
-	return got.Status.Allowed, nil
+	return answer.Allowed(), nil
 }

@@ -101,7 +101,8 @@ func (g *Gateway) Admission(d *hosting.Declaration, scope *webhooks.Scope) opera
 
 // permit asks about rights until there is an answer.
 func (g *Gateway) permit(ctx context.Context, ask func() error) error {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
+		pause := pauses.Next()
 		err := ask()
 		if refusal := (*hosting.Refusal)(nil); err == nil || errors.As(err, &refusal) {
 			return err

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -159,7 +158,7 @@ func (g *guard) run(ctx context.Context) {
 
 // write writes until the object is as wanted.
 func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
-	for pause := time.Duration(0); ; {
+	for pauses := (backoffs.Doubling{First: firstPause, Most: lastPause}); ; {
 		g.mu.Lock()
 		wanted := o.wanted
 		if o.has == wanted || g.objects[key] != o {
@@ -169,17 +168,19 @@ func (g *guard) write(ctx context.Context, key hosting.Key, o *guarded) {
 		}
 		g.mu.Unlock()
 		err := g.request(ctx, key, o.uid, wanted)
+		var pause time.Duration
 		switch {
 		case err == nil:
 			g.mu.Lock()
 			o.has = wanted
 			g.mu.Unlock()
-			pause = 0
+			pauses.Reset()
 			continue
 		case apierrors.IsConflict(err): // another client has changed the object
-			pause = firstPause
+			pauses.Reset()
+			pause = pauses.Next()
 		default:
-			pause = min(cmp.Or(2*pause, firstPause), lastPause)
+			pause = pauses.Next()
 			g.log.Warn().Err(err).Str("operator", key.String()).Str("finalizer", Finalizer).Dur("pause", pause).Msg("The finalizer of the host cannot be written; the host tries again.")
 		}
 		if backoffs.Pause(ctx, pause) != nil {

@@ -28,11 +28,12 @@ type Subject struct {
 
 // Resource is a verb for all objects of a resource.
 type Resource struct {
-	Verb      string `json:"verb"`
-	Group     string `json:"group"`
-	Version   string `json:"version"`
-	Plural    string `json:"resource"`
-	Namespace string `json:"namespace,omitempty"` // empty: the whole cluster
+	Verb        string `json:"verb"`
+	Group       string `json:"group"`
+	Version     string `json:"version,omitempty"` // empty: any
+	Plural      string `json:"resource"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace"` // empty: the whole cluster
 }
 
 // Path is a verb for a path that is no resource.

@@ -16,10 +16,10 @@ func TestReviews(t *testing.T) {
 	}{
 		{
 			name:     "the own account, a resource in a namespace",
-			question: rights.Question{Resource: &rights.Resource{Verb: "list", Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Namespace: "default"}},
+			question: rights.Question{Resource: &rights.Resource{Verb: "list", Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Subresource: "status", Namespace: "default"}},
 			path:     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
 			body: `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","spec":{` +
-				`"resourceAttributes":{"verb":"list","group":"kopf.dev","version":"v1","resource":"kopfexamples","namespace":"default"}}}`,
+				`"resourceAttributes":{"verb":"list","group":"kopf.dev","version":"v1","resource":"kopfexamples","subresource":"status","namespace":"default"}}}`,
 		},
 		{
 			name: "another account, a path",
