@@ -62,6 +62,13 @@ class Asyncio(unittest.TestCase):
         self.assertIn("cannot happen", op.start(0, BODY)["error"]["message"])
 
 
+class Snapshots(unittest.TestCase):
+    def test_the_calls_before_the_snapshot_leave_nothing(self):
+        op = operator("return name")
+        self.assertEqual((op.host.logs, op.host.events, op.host.memos, op.host.calls, len(op.handlers)), ([], [], {}, [], 1))
+        self.assertEqual(op.start(0, BODY)["result"], "obj1")
+
+
 class Daemons(unittest.TestCase):
     def test_async_daemons_wait_for_their_end(self):
         op = operator("while not stopped:\n  await stopped.wait(10)\nreturn", "kopf.daemon('kex')", args="stopped, logger, **_")

@@ -5,8 +5,8 @@ import random
 import sys
 
 from kopf import (
-    _absent, _aliases, _clients, _codec, _context, _errors, _filters, _logging, _loop, _packages, _references, _registry, _scripts,
-    _tasks,
+    _absent, _aliases, _clients, _codec, _context, _errors, _filters, _host, _logging, _loop, _packages, _references, _registry,
+    _scripts, _tasks,
 )
 
 _seeded = False  # clones share the state of one generator until their first task
@@ -26,9 +26,38 @@ def register(task, message):
     except _scripts.ScriptError as error:
         return _codec.dumps({"error": str(error)})
     _loop.warm()
+    _warm()
     gc.collect()
     gc.freeze()  # so that no collection writes to what all clones share
     return answer
+
+
+_WARM = 20  # calls: CPython adapts code to its use after eight, and once more after some
+_WARM_HEADER = {
+    "kind": "create", "id": "warm", "handler": 0, "name": "a", "namespace": "b", "uid": "c", "retry": 0,
+    "started": "2020-01-01T00:00:00.000000+00:00", "runtime": 0.0, "reason": "create",
+}
+_WARM_BODY = {"metadata": {"name": "a", "namespace": "b", "uid": "c"}, "spec": {"field": "d"}}
+
+
+def _warm():
+    """Call handlers that are not registered, so that code is adapted before the instance is cloned.
+
+    Otherwise each clone adapts its own copy: that takes a fifth of the memory of a clone.
+    """
+    def sync(spec, logger, patch, **_):
+        patch.status["seen"] = spec.get("field")
+        return {"message": "warm"}
+
+    async def other(spec, logger, patch, **_):
+        return sync(spec, logger, patch)
+
+    frame = _host.frame({_host.HEADER: _codec.dumps(_WARM_HEADER), _host.BODY: _codec.dumps(_WARM_BODY)})
+    for fn in (sync, other):
+        handler = _registry.Handler("create", fn, {"id": "warm"})
+        for _ in range(_WARM):
+            began = _tasks.Task(0, handler, *_tasks.segments_of(frame))
+            _answered(began, began.start)
 
 
 def _install():

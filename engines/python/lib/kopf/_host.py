@@ -47,6 +47,11 @@ def segments(frame):
     return found
 
 
+def frame(parts):
+    """Return a frame of segments, by their tags."""
+    return b"".join(tag.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data for tag, data in parts.items())
+
+
 def segment_bytes(task, tag):
     """Return a segment as bytes; None if the invocation has none."""
     return _kopf.segment(task, tag)
