@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kopf-wasm/kopf/host"
 )
 
 // clients are the operators that use client libraries.
@@ -38,10 +35,6 @@ func withPackages(t *testing.T, name string) string {
 	return out
 }
 
-// unhurried are limits for operators whose packages take seconds to import on a quiet machine,
-// and much longer on a busy one.
-var unhurried = host.Options{ComputeLimit: 5 * time.Minute, RegisterTimeout: 5 * time.Minute}
-
 // uses lets an operator use a client, and returns what it got.
 func (s space) uses(t *testing.T, name, by, url string) any {
 	t.Helper()
@@ -65,7 +58,7 @@ func TestClientLibraries(t *testing.T) {
 	ungranted := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
 	t.Cleanup(ungranted.Close)
 	s := newSpace(t)
-	op := s.start(t, byPython(options{host: unhurried, calls: allowing(t, server.URL, "create,get,list,patch,delete:configmaps")}, by, script))
+	op := s.start(t, byPython(options{calls: allowing(t, server.URL, "create,get,list,patch,delete:configmaps")}, by, script))
 	for by, want := range map[string]any{
 		"async_deadline": "GET /echo",
 		"by_urllib":      "POST /echo application/x-www-form-urlencoded by urllib",
@@ -100,7 +93,7 @@ func TestKubernetesClient(t *testing.T) {
 	t.Parallel()
 	by, script := pythonEngine(t), withPackages(t, "cluster")
 	s := newSpace(t)
-	op := s.start(t, byPython(options{host: unhurried, calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, by, script))
+	op := s.start(t, byPython(options{calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, by, script))
 	want := []any{"Pending", []any{[]any{"claim", map[string]any{"a": "b"}}}, int64(http.StatusNotFound), "Not Found"}
 	if diff := cmp.Diff(want, s.uses(t, "claims", "claims", "")); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
