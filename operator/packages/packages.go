@@ -39,8 +39,9 @@ type Packer struct {
 	// MaxSize bounds all packed files together, in bytes. Default: host.DefaultMaxFiles.
 	MaxSize int
 
-	// CacheDir is the directory of packed packages. Nobody else may write to it. Empty:
+	// CacheDir is the directory of packed packages. No other user may write to it. Empty:
 	// kopf/packages in the user's cache directory. host.CacheOff disables the cache.
+	// The machine code of the engine is cached in any case.
 	CacheDir string
 
 	// Note is called with a line of text about what was packed. Nil: nothing is called.
@@ -76,7 +77,7 @@ func (p *Packer) files(ctx context.Context, engine []byte) (map[string][]byte, e
 	if err != nil {
 		return nil, err
 	}
-	py := &python{engine: engine, caches: p.CacheDir}
+	py := &python{engine: engine}
 	digest := fmt.Sprintf("%x", sha256.Sum256(engine))
 	info, err := os.Stat(p.From)
 	if err != nil {

@@ -21,7 +21,16 @@ import (
 
 func TestMain(m *testing.M) {
 	compiler.Main()
-	os.Exit(m.Run())
+	caches, err := os.MkdirTemp("", "kopf-packages-*")
+	if err == nil {
+		err = os.Setenv("XDG_CACHE_HOME", caches) // the engine is compiled once
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(caches)
+	os.Exit(code)
 }
 
 // engine reads the engine of Python.

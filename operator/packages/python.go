@@ -36,7 +36,6 @@ const (
 // python compiles files by an engine of scripts, in its sandbox.
 type python struct {
 	engine []byte
-	caches string // host.CacheOff, or anything else
 }
 
 // answer is the result of a call of the script.
@@ -133,12 +132,8 @@ func (c *python) load(ctx context.Context, texts map[string][]byte) (*host.Modul
 	if err != nil {
 		return nil, err
 	}
-	caches := ""
-	if c.caches == host.CacheOff {
-		caches = host.CacheOff
-	}
 	return host.Load(ctx, "the engine that compiles packages", wasm, host.Options{
-		CacheDir: caches, RetireCalls: 1, MaxIdle: 1, ComputeLimit: compileTime, MaxMemory: compileMemory, RetireMemory: compileMemory,
+		RetireCalls: 1, MaxIdle: 1, ComputeLimit: compileTime, MaxMemory: compileMemory, RetireMemory: compileMemory,
 		MessageLimit: compileMessage, MaxFiles: 1 << 30, Stdout: io.Discard, Stderr: io.Discard,
 	})
 }

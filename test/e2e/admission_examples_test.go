@@ -26,6 +26,8 @@ func (s space) runExample(t *testing.T, name, language string) {
 	case "javascript":
 		by := engine(t)
 		o.module, o.change = repository+"/examples/"+name+"/operator.js", func(o *operator.Options) { o.Engine = by }
+	case "python":
+		o.module, o.change = exampleIn(t, name, language).path, exampleIn(t, name, language).options().change
 	default:
 		o.module = example(t, name)
 	}
@@ -51,7 +53,7 @@ func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructure
 // whole cluster, so the languages take turns.
 func TestAdmissionExample(t *testing.T) {
 	t.Parallel()
-	for _, language := range languages {
+	for _, language := range append([]string{"python"}, languages...) { // Kopf has no conversions, so the other example has no Python
 		t.Run(language, func(t *testing.T) { admissionExample(t, language) })
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // objectOf creates the object of the first example.
@@ -20,12 +23,55 @@ func (s space) objectOf(t *testing.T) (name string) {
 	return "kopf-example-1"
 }
 
+// exampleModule is an example in one language, with what its module needs to run.
+type exampleModule struct {
+	path  string
+	flags []string // of the command line
+	by    string   // the engine
+}
+
+// options returns the options of an operator in this process.
+func (m exampleModule) options() options {
+	return options{module: m.path, change: func(o *operator.Options) {
+		o.Engine, o.Host.RegisterTimeout = m.by, time.Minute // Python computes for a third of a second, and other tests compute, too
+	}}
+}
+
+// exampleIn returns an example in Go or in Python.
+func exampleIn(t *testing.T, name, language string) exampleModule {
+	t.Helper()
+	if language == "go" {
+		return exampleModule{path: example(t, name)}
+	}
+	by := pythonEngine(t)
+	return exampleModule{path: repository + "/examples/" + name + "/example.py", by: by, flags: []string{"--engine", by, "--limit", "RegisterTimeout=1m"}}
+}
+
+// inLanguages runs a test of an example in Go and in Python.
+func inLanguages(t *testing.T, test func(t *testing.T, language string)) {
+	t.Helper()
+	for _, language := range []string{"go", "python"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			test(t, language)
+		})
+	}
+}
+
 func TestExampleOfHooks(t *testing.T) {
 	t.Parallel()
+	inLanguages(t, func(t *testing.T, language string) {
+		module := exampleIn(t, "13-hooks", language)
+		exampleOfHooks(t, append(module.flags, module.path)...)
+	})
+}
+
+func exampleOfHooks(t *testing.T, args ...string) {
+	t.Helper()
 	s := newSpace(t)
 	address := closedPort(t)
 	op := s.operate(t, []string{"KUBECONFIG=" + s.Kubeconfig()},
-		"run", "-n", s.namespace, "--liveness", "http://"+address+"/healthz", example(t, "13-hooks"))
+		append([]string{"run", "-n", s.namespace, "--liveness", "http://" + address + "/healthz"}, args...)...)
 	s.handled(t, s.objectOf(t))
 	code, body, err := ask(t, "http://"+address+"/healthz", patience)
 	if err != nil || code != http.StatusOK || !strings.Contains(body, `"handled":1`) || !strings.Contains(body, `"now":"20`) {
@@ -42,13 +88,22 @@ func TestExampleOfHooks(t *testing.T) {
 
 func TestExampleOfDaemons(t *testing.T) {
 	t.Parallel()
+	inLanguages(t, func(t *testing.T, language string) {
+		exampleOfDaemons(t, exampleIn(t, "14-daemons", language), language)
+	})
+}
+
+func exampleOfDaemons(t *testing.T, module exampleModule, language string) {
+	t.Helper()
 	s := newSpace(t)
-	op := s.start(t, options{module: example(t, "14-daemons")})
+	op := s.start(t, module.options())
 	name := s.objectOf(t)
 	op.says(t, name, "still there field=value")
 	s.patch(t, name, `{"spec":{"field":"other"}}`)
 	op.says(t, name, "still there field=other")
-	op.until(t, "the background handler ticks", func() bool { return len(op.log.with("the operator is there, too")) > 0 })
+	if language == "go" { // Kopf has no background handlers
+		op.until(t, "the background handler ticks", func() bool { return len(op.log.with("the operator is there, too")) > 0 })
+	}
 	s.remove(t, name)
 	op.says(t, name, "good-bye")
 	s.gone(t, name)
@@ -56,8 +111,13 @@ func TestExampleOfDaemons(t *testing.T) {
 
 func TestExampleOfTimers(t *testing.T) {
 	t.Parallel()
+	inLanguages(t, func(t *testing.T, language string) { exampleOfTimers(t, exampleIn(t, "15-timers", language)) })
+}
+
+func exampleOfTimers(t *testing.T, module exampleModule) {
+	t.Helper()
 	s := newSpace(t)
-	op := s.start(t, options{module: example(t, "15-timers")})
+	op := s.start(t, module.options())
 	name := s.objectOf(t)
 	op.says(t, name, "nothing has changed for 5 seconds")
 	op.says(t, name, "Timer 'onTheDot' succeeded.")
@@ -73,11 +133,16 @@ func TestExampleOfTimers(t *testing.T) {
 
 func TestExampleOfIndexing(t *testing.T) {
 	t.Parallel()
+	inLanguages(t, func(t *testing.T, language string) { exampleOfIndexing(t, exampleIn(t, "16-indexing", language)) })
+}
+
+func exampleOfIndexing(t *testing.T, module exampleModule) {
+	t.Helper()
 	s := newSpace(t)
 	for app, name := range map[string]string{"value": "one", "other": "two"} {
 		s.ApplyIn(t, s.namespace, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {app: %s}}}", name, app))
 	}
-	s.start(t, options{module: example(t, "16-indexing")})
+	s.start(t, module.options())
 	name := s.objectOf(t)
 	s.handled(t, name)
 	if got := fmt.Sprint(s.get(t, name).Object["status"]); !strings.Contains(got, "create:map[configs:[one]]") {
@@ -87,8 +152,13 @@ func TestExampleOfIndexing(t *testing.T) {
 
 func TestExampleOfMemos(t *testing.T) {
 	t.Parallel()
+	inLanguages(t, func(t *testing.T, language string) { exampleOfMemos(t, exampleIn(t, "19-memos", language)) })
+}
+
+func exampleOfMemos(t *testing.T, module exampleModule) {
+	t.Helper()
 	s := newSpace(t)
-	op := s.start(t, options{module: example(t, "19-memos")})
+	op := s.start(t, module.options())
 	name := s.objectOf(t)
 	op.says(t, name, "hello events=2") // the creation, and the finalizer of the timer
 	s.patch(t, name, `{"metadata":{"annotations":{"a":"b"}}}`)

@@ -19,8 +19,13 @@ type result struct {
 // kopf runs a command line to its end.
 func kopf(t *testing.T, env []string, args ...string) result {
 	t.Helper()
+	return ran(t, command(t, env, args...))
+}
+
+// ran runs a command to its end.
+func ran(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := command(t, env, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
