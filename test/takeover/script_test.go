@@ -184,8 +184,8 @@ func TestScriptsMove(t *testing.T) {
 	}
 
 	stop := s.start(t, "reference")
-	create("one", "{field: a, items: [first, second]}")
-	for _, handler := range []string{"create_fn", "parent_fn", "first", "second"} {
+	create("one", "{field: a, items: [first]}")
+	for _, handler := range []string{"create_fn", "parent_fn", "first"} {
 		expect("reference", handler, "one", 0)
 	}
 	annotated("one", "last-handled-configuration", `"a"`)
