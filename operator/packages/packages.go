@@ -108,7 +108,7 @@ func (p *Packer) resolved(ctx context.Context, dir, engine string, py *python, l
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(wheels)
+	defer func() { _ = os.RemoveAll(wheels) }() // a remainder in the temporary directory does no harm
 	if err := list.download(ctx, wheels); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (c *collection) addWheel(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", base, err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }() // it was only read
 	if len(archive.File) > files.MaxFiles {
 		return fmt.Errorf("%s: %w: more than %d files", base, ErrTooLarge, files.MaxFiles)
 	}
