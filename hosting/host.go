@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/finalizers"
 	"github.com/kopf-wasm/kopf/hosting/places"
+	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -80,7 +81,7 @@ type instance interface {
 //     operator.
 type Host struct {
 	options Options
-	loading chan struct{} // has a slot for each operator that is loaded at the same time
+	loading *slots.Pool // of the operators that are loaded at the same time; the owners are namespaces
 
 	workers sync.WaitGroup // counts the goroutines of all tenants
 
@@ -105,7 +106,7 @@ func New(o Options) *Host {
 		o.Base.Settings = settings.Default()
 	}
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
-	return &Host{options: o, loading: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
+	return &Host{options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
 }
 
 // Declare declares an operator, or changes its declaration. It returns at once.
@@ -228,8 +229,8 @@ func (h *Host) forget(t *tenant) {
 
 // load creates an operator. The number of operators that are loaded at the same time is
 // bounded, because compilers need memory.
-func (h *Host) load(ctx context.Context, o operator.Options) (instance, error) {
-	leave, err := h.enter(ctx)
+func (h *Host) load(ctx context.Context, d *Declaration, o operator.Options) (instance, error) {
+	leave, err := h.enter(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -237,8 +238,8 @@ func (h *Host) load(ctx context.Context, o operator.Options) (instance, error) {
 	return h.options.create(ctx, o)
 }
 
-func (h *Host) reload(ctx context.Context, op instance) (bool, error) {
-	leave, err := h.enter(ctx)
+func (h *Host) reload(ctx context.Context, d *Declaration, op instance) (bool, error) {
+	leave, err := h.enter(ctx, d)
 	if err != nil {
 		return false, err
 	}
@@ -246,11 +247,13 @@ func (h *Host) reload(ctx context.Context, op instance) (bool, error) {
 	return op.Reload(ctx)
 }
 
-func (h *Host) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case h.loading <- struct{}{}:
-		return func() { <-h.loading }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// enter waits until another operator may be loaded. Those of one namespace have at most half of
+// the places, so that others do not wait for modules that take compilers long.
+func (h *Host) enter(ctx context.Context, d *Declaration) (leave func(), err error) {
+	owner := d.Account().Namespace
+	n, err := h.loading.Take(ctx, owner, 1)
+	if err != nil {
+		return nil, err
 	}
+	return func() { h.loading.Give(owner, n) }, nil
 }

@@ -29,6 +29,7 @@ type reporter struct {
 	status   api.Status
 	reported bool   // it was published
 	webhooks bool   // the cluster may have webhooks of the operator
+	stale    bool   // it is published again, even if it does not change
 	troubles string // of the streams at the last look
 }
 
@@ -38,10 +39,17 @@ func (r *reporter) seed(earlier *api.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if earlier != nil && !r.reported {
-		r.status.Conditions = slices.Clone(earlier.Conditions)
+		r.status.Conditions = slices.DeleteFunc(slices.Clone(earlier.Conditions), func(c api.Condition) bool { return !slices.Contains(order, c.Type) })
 		r.status.Resources, r.status.Finalizer = slices.Clone(earlier.Resources), earlier.Finalizer
 		r.status.Webhooks, r.webhooks = earlier.Webhooks, earlier.Webhooks > 0
 	}
+}
+
+// repeat publishes the status at the next update, also if it does not change.
+func (r *reporter) repeat() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stale = true
 }
 
 // last returns a copy of the published status; nil before the first one.
@@ -88,10 +96,10 @@ func (r *reporter) update(d *Declaration, change func(s *api.Status), findings .
 		r.set(f, d.Generation)
 	}
 	slices.SortFunc(s.Conditions, func(a, b api.Condition) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
-	if r.reported && reflect.DeepEqual(before, s) {
+	if r.reported && !r.stale && reflect.DeepEqual(before, s) {
 		return
 	}
-	r.reported = true
+	r.reported, r.stale = true, false
 	r.publish(copied(s))
 }
 
@@ -183,6 +191,25 @@ func (r *reporter) suspended(d *Declaration) {
 		finding{api.Degraded, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
 		finding{api.Throttled, api.False, "None", unthrottled},
 		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
+}
+
+// changeRate is the reason of Throttled if a declaration changes too often.
+const changeRate = "ChangeRate"
+
+// hurried reports that an attempt has to wait, because there were too many.
+func (r *reporter) hurried(d *Declaration) {
+	r.update(d, nil, finding{api.Throttled, api.True, changeRate, fmt.Sprintf("the declaration changes too often: more than %d attempts to start the operator follow each other with pauses of %v", attemptsAtOnce, attemptPause)})
+}
+
+// unhurried ends this report, if another attempt were possible at once.
+func (r *reporter) unhurried(d *Declaration, possible float64) {
+	r.mu.Lock()
+	c := r.status.Find(api.Throttled)
+	ends := possible >= 1 && c != nil && c.Reason == changeRate
+	r.mu.Unlock()
+	if ends {
+		r.update(d, nil, finding{api.Throttled, api.False, "None", unthrottled})
+	}
 }
 
 // released ends the quarantine of an earlier epoch.

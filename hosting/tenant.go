@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/journals"
@@ -22,6 +23,13 @@ const (
 	lastRetry   = 5 * time.Minute
 	stableAfter = 10 * time.Minute // an operator that has served for so long starts from the first retry again
 	maxCrashes  = 8                // in a row, before the quarantine
+)
+
+// Attempts of one declaration, whoever causes them. Each fetches and loads a module, and a
+// change of the declaration or of its annotation costs its author little.
+const (
+	attemptsAtOnce = 10
+	attemptPause   = 2 * time.Second // after that
 )
 
 // tenant is one declaration with its operator. What happens to it happens in one goroutine,
@@ -46,6 +54,7 @@ type tenant struct {
 	// Only the goroutine uses these fields.
 	run      *run // nil: no operator
 	attempts attempts
+	pace     *rate.Limiter // of the attempts
 }
 
 // run is an operator that runs.
@@ -90,7 +99,7 @@ type attempts struct {
 }
 
 func newTenant(h *Host, key Key) *tenant {
-	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger()}
+	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(), pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce)}
 	if output := h.options.Output; output != nil {
 		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
 	}
@@ -103,12 +112,16 @@ func (t *tenant) declare(d Declaration) {
 	t.mu.Lock()
 	changed := t.removed || !sameSpec(&t.desired, &d)
 	first := t.desired.Key == Key{}
+	another := !first && t.desired.UID != d.UID
 	d.retries = t.desired.retries
 	t.desired, t.removed = d, false
 	t.interrupt(changed)
 	t.mu.Unlock()
 	if first {
 		t.report.seed(d.Reported)
+	}
+	if another {
+		t.report.repeat() // the new object has no status
 	}
 	if changed || first {
 		t.start(t.host.running())
@@ -231,7 +244,12 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.report.serving(&d, t.run, t.attempts.crashes)
 		t.lookSoon()
 	case t.attempts.mustWait(time.Now()):
+	case !t.pace.Allow():
+		t.stopTimer()
+		t.attempts.timer = time.AfterFunc(attemptPause, t.kick)
+		t.report.hurried(&d)
 	default:
+		t.report.unhurried(&d, t.pace.Tokens())
 		t.attempt(ctx, step, &d)
 	}
 }
@@ -306,7 +324,7 @@ func (r *run) isReady() bool {
 func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched) error {
 	t.run.next = fetched
 	defer func() { t.run.next = nil }()
-	if _, err := t.host.reload(step, t.run.op); err != nil {
+	if _, err := t.host.reload(step, d, t.run.op); err != nil {
 		return err
 	}
 	t.run.epoch = epochOf(d)
@@ -319,7 +337,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
-	op, err := t.host.load(step, o)
+	op, err := t.host.load(step, d, o)
 	if err != nil {
 		return err
 	}

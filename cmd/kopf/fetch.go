@@ -61,7 +61,7 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	if err != nil {
 		return nil, err
 	}
-	reserved := &reservation{memory: f.memory}
+	reserved := &reservation{memory: f.memory, owner: d.Account().Namespace}
 	found, err := reserved.fetch(ctx, finder, r)
 	if err != nil {
 		reserved.release()

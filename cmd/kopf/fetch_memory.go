@@ -9,6 +9,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/internal/slots"
 )
 
 // hostedMemory bounds the modules of hosted operators that are fetched or loaded at the same
@@ -24,49 +25,28 @@ const (
 // errSlow says that a registry sends too slowly.
 var errSlow = errors.New("the registry sends too slowly")
 
-// fetchMemory is a number of units of memory that fetches share. A fetch takes all of its
-// units at once, so fetches that wait hold nothing.
-type fetchMemory struct {
-	turn chan struct{} // has a token while a fetch takes units: the others wait in line
-	used chan struct{} // has a token for each used unit
-}
+// fetchMemory is the memory that fetches share, in units. The modules of one namespace have at
+// most half of it, so that other tenants do not wait for a registry that hangs.
+type fetchMemory struct{ units *slots.Pool }
 
 // memoryUnit is the size of a unit, in bytes.
 const memoryUnit = 1 << 20
 
 func newFetchMemory(size int64) *fetchMemory {
-	return &fetchMemory{turn: make(chan struct{}, 1), used: make(chan struct{}, size/memoryUnit)}
+	return &fetchMemory{slots.New(int(size / memoryUnit))}
 }
 
-// take waits for the units of a size. It returns their number, at most all units.
-func (m *fetchMemory) take(ctx context.Context, size int64) (units int, err error) {
-	select {
-	case m.turn <- struct{}{}:
-		defer func() { <-m.turn }()
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-	want := min(int((size+memoryUnit-1)/memoryUnit), cap(m.used))
-	for ; units < want; units++ {
-		select {
-		case m.used <- struct{}{}:
-		case <-ctx.Done():
-			m.give(units)
-			return 0, context.Cause(ctx)
-		}
-	}
-	return units, nil
+// take waits for the units of a size. It returns their number, at most half of all units.
+func (m *fetchMemory) take(ctx context.Context, owner string, size int64) (units int, err error) {
+	return m.units.Take(ctx, owner, int((size+memoryUnit-1)/memoryUnit))
 }
 
-func (m *fetchMemory) give(units int) {
-	for range units {
-		<-m.used
-	}
-}
+func (m *fetchMemory) give(owner string, units int) { m.units.Give(owner, units) }
 
 // reservation is the memory of one module.
 type reservation struct {
 	memory *fetchMemory
+	owner  string // the namespace of the account
 	units  int
 	freed  sync.Once
 }
@@ -77,7 +57,7 @@ func (r *reservation) fetch(ctx context.Context, finder *modules.Finder, name oc
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	finder.Reserve = func(ctx context.Context, size int64) (err error) {
-		if r.units, err = r.memory.take(ctx, size); err != nil {
+		if r.units, err = r.memory.take(ctx, r.owner, size); err != nil {
 			return fmt.Errorf("waiting for memory: %w", err)
 		}
 		allowed := slowestStart + time.Duration(size)*time.Second/slowestRate
@@ -93,4 +73,4 @@ func (r *reservation) fetch(ctx context.Context, finder *modules.Finder, name oc
 }
 
 // release frees the memory. Further calls do nothing.
-func (r *reservation) release() { r.freed.Do(func() { r.memory.give(r.units) }) }
+func (r *reservation) release() { r.freed.Do(func() { r.memory.give(r.owner, r.units) }) }

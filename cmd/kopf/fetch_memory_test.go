@@ -12,30 +12,41 @@ import (
 )
 
 // TestFetchesShareMemory: more fetches than the memory has room for wait for their turn, and
-// those that give up leave nothing behind.
+// those that give up leave nothing behind. No tenant waits for the fetches of another one.
 func TestFetchesShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newFetchMemory(4 * maxHosted)
-		held := make([]int, 4)
-		for i := range held {
-			units, err := m.take(t.Context(), maxHosted)
-			if err != nil || units != maxHosted/memoryUnit {
+		const unit = maxHosted / memoryUnit
+		m := newFetchMemory(8 * maxHosted)
+		take := func(owner string) {
+			units, err := m.take(t.Context(), owner, maxHosted)
+			if err != nil || units != unit {
 				t.Fatalf("%d units, %v", units, err)
 			}
-			held[i] = units
 		}
-		var small atomic.Int64
+		for range 4 {
+			take("greedy")
+		}
 		impatient, cancel := context.WithCancelCause(t.Context())
 		gaveUp := errors.New("gave up")
 		go func() {
-			if _, err := m.take(impatient, 3*maxHosted); !errors.Is(err, gaveUp) {
+			if _, err := m.take(impatient, "greedy", maxHosted); !errors.Is(err, gaveUp) {
 				t.Errorf("a fetch that gave up: %v", err)
 			}
 		}()
 		synctest.Wait()
+		for range 3 { // at once
+			take("other")
+		}
+		go func() {
+			if _, err := m.take(impatient, "third", 2*maxHosted); !errors.Is(err, gaveUp) {
+				t.Errorf("a fetch that gave up: %v", err)
+			}
+		}()
+		synctest.Wait()
+		var small atomic.Int64
 		for range 10 {
 			go func() {
-				units, err := m.take(t.Context(), 1)
+				units, err := m.take(t.Context(), "fourth", 1)
 				if err != nil || units != 1 {
 					t.Errorf("%d units, %v", units, err)
 				}
@@ -43,15 +54,20 @@ func TestFetchesShareMemory(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		m.give(held[0])
-		synctest.Wait()
 		if n := small.Load(); n != 0 {
 			t.Errorf("%d fetches overtake a large one", n)
 		}
 		cancel(gaveUp)
 		synctest.Wait()
-		if n, used := small.Load(), len(m.used); n != 10 || used != 3*maxHosted/memoryUnit+10 {
-			t.Errorf("%d small fetches, %d units used", n, used)
+		if n := small.Load(); n != 10 {
+			t.Errorf("%d small fetches", n)
+		}
+		m.give("other", 3*unit)
+		m.give("greedy", 4*unit)
+		m.give("fourth", 10)
+		for range 4 { // all of it is free
+			take("one")
+			take("another")
 		}
 	})
 }

@@ -45,6 +45,8 @@ type object struct {
 	uid     string
 	present *api.Status // on the server
 	wanted  *api.Status // nil: nothing to write
+	newest  *api.Status // what was wanted last; nil: nothing
+	late    bool        // a timer compares the present status with the newest one
 	busy    bool        // a writer has it
 	pauses  backoffs.Doubling
 }
@@ -74,9 +76,30 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 		o = &object{uid: uid, pauses: backoffs.Doubling{First: firstPause, Most: lastPause}}
 		w.objects[key] = o
 	}
-	if !o.busy {
-		o.present = present
+	if o.busy {
+		return
 	}
+	o.present = present
+	if o.newest != nil && o.wanted == nil && !o.late && !same(present, o.newest) {
+		o.late = true
+		time.AfterFunc(correction, func() { w.correct(o) })
+	}
+}
+
+// correction is how long a status that differs from the host's may stay: the watch may be late,
+// and others who write it are not answered at once each time.
+const correction = 2 * time.Second
+
+// correct asks for the newest status to be written again. Another client has changed it, unless
+// the watch was late.
+func (w *writer) correct(o *object) {
+	w.mu.Lock()
+	o.late = false
+	if o.wanted == nil {
+		o.wanted = o.newest // not written if the server has it by now
+	}
+	w.mu.Unlock()
+	w.wake()
 }
 
 func (w *writer) forget(key hosting.Key) {
@@ -89,7 +112,7 @@ func (w *writer) forget(key hosting.Key) {
 func (w *writer) want(key hosting.Key, status *api.Status) {
 	w.mu.Lock()
 	if o := w.objects[key]; o != nil {
-		o.wanted = status
+		o.wanted, o.newest = status, status
 	}
 	w.mu.Unlock()
 	w.wake()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -159,6 +160,34 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 			if statuses, _ := r.sent(); len(statuses) != 1 {
 				t.Errorf("%v: %d attempts", gone, len(statuses))
 			}
+		}
+	})
+}
+
+// TestForgedStatusesAreWrittenAgain: what another client has written does not stay. A watch that
+// is late causes no request.
+func TestForgedStatusesAreWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		w.observed(key, "u", nil)
+		for _, reason := range []string{"Loading", "Ended"} {
+			w.want(key, status(reason, 1))
+			time.Sleep(2 * time.Second)
+		}
+		for _, reason := range []string{"Loading", "Ended"} { // the watch is late
+			w.observed(key, "u", status(reason, 1))
+		}
+		time.Sleep(time.Minute)
+		if statuses, _ := r.sent(); len(statuses) != 2 {
+			t.Fatalf("written %q", statuses)
+		}
+		for range 100 {
+			w.observed(key, "u", status("Serving", 1)) // forged, again and again
+		}
+		time.Sleep(time.Minute)
+		statuses, events := r.sent()
+		if len(statuses) != 3 || !strings.Contains(statuses[2], `"Ended"`) || len(events) != 2 {
+			t.Errorf("written %q, posted %q", statuses, events)
 		}
 	})
 }

@@ -1,0 +1,77 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kopf-wasm/kopf/internal/slots"
+)
+
+// TestOwnersDoNotWaitForEachOther: one with many callers has half of the slots, and another one
+// gets slots at once.
+func TestOwnersDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := slots.New(4)
+		got := make(chan int, 100)
+		for range 100 {
+			go func() {
+				n, err := p.Take(t.Context(), "greedy", 1)
+				if err == nil {
+					got <- n
+				}
+			}()
+		}
+		synctest.Wait()
+		if len(got) != 2 {
+			t.Errorf("the greedy owner has %d slots", len(got))
+		}
+		if n, err := p.Take(t.Context(), "other", 3); n != 2 || err != nil {
+			t.Errorf("the other one has %d, %v", n, err)
+		}
+		p.Give("greedy", 1)
+		synctest.Wait()
+		if len(got) != 3 {
+			t.Errorf("%d callers of the greedy owner had slots", len(got))
+		}
+	})
+}
+
+// TestLargeCallersAreNotOvertaken: small ones wait behind a large one, and go on when it gives up.
+func TestLargeCallersAreNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := slots.New(8)
+		for _, owner := range []string{"a", "b"} {
+			if n, err := p.Take(t.Context(), owner, 3); n != 3 || err != nil {
+				t.Fatalf("%d, %v", n, err)
+			}
+		}
+		gaveUp := errors.New("gave up")
+		impatient, cancel := context.WithCancelCause(t.Context())
+		large, small := make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := p.Take(impatient, "c", 4)
+			large <- err
+		}()
+		synctest.Wait()
+		go func() {
+			_, err := p.Take(t.Context(), "d", 1)
+			small <- err
+		}()
+		synctest.Wait()
+		if len(small) != 0 {
+			t.Error("the small one has overtaken the large one")
+		}
+		cancel(gaveUp)
+		if err := <-large; !errors.Is(err, gaveUp) {
+			t.Errorf("the large one: %v", err)
+		}
+		if err := <-small; err != nil {
+			t.Errorf("the small one: %v", err)
+		}
+		if n, err := p.Take(t.Context(), "c", 1); n != 1 || err != nil {
+			t.Errorf("the last slot: %d, %v", n, err)
+		}
+	})
+}
