@@ -45,8 +45,11 @@ func (in *instance) create(ctx context.Context) error {
 
 // noMemory is the error of an instance whose memory the system does not provide.
 func (m *Module) noMemory(err error) error {
-	if errors.Is(err, linear.ErrMappings) {
+	switch {
+	case errors.Is(err, linear.ErrMappings):
 		err = fmt.Errorf("%w: %w", abi.ErrNoRoom, err)
+	case errors.Is(err, linear.ErrPool):
+		err = fmt.Errorf("%w: %w: let fewer handlers run at the same time, or raise the limit with --limit InstanceMemory=SIZE", abi.ErrNoRoom, err)
 	}
 	return fmt.Errorf("%s: instance: %w", m.name, err)
 }
@@ -56,6 +59,10 @@ func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) erro
 	allocate := func(uint64, uint64) experimental.LinearMemory { return memory }
 	in.memory = memory
 	memory.CountIn(&in.m.memory)
+	if err := memory.Within(in.m.options.Memories); err != nil {
+		memory.Free()
+		return in.m.noMemory(err)
+	}
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 	var err error

@@ -26,6 +26,7 @@ var limits = []limit{
 	{name: "MaxIdle", count: func(o *Options) *int { return &o.MaxIdle }},
 	{name: "IdleTimeout", duration: func(o *Options) *time.Duration { return &o.IdleTimeout }},
 	{name: "MaxMemory", size: func(o *Options) *int { return &o.MaxMemory }},
+	{name: "InstanceMemory", size: func(o *Options) *int { return &o.InstanceMemory }},
 	{name: "RetireMemory", size: func(o *Options) *int { return &o.RetireMemory }},
 	{name: "RetireCalls", count: func(o *Options) *int { return &o.RetireCalls }},
 	{name: "ComputeLimit", duration: func(o *Options) *time.Duration { return &o.ComputeLimit }},

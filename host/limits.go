@@ -2,6 +2,7 @@ package host
 
 import (
 	"io"
+	"math"
 	"runtime"
 	"time"
 
@@ -49,6 +50,15 @@ type Options struct {
 	// MaxMemory bounds the linear memory of one instance, in bytes. Growth beyond it fails
 	// inside the guest. Default: 256 MiB; at most 2 GiB.
 	MaxMemory int
+
+	// InstanceMemory bounds the linear memories of all instances together, in bytes. Pages that
+	// instances share count for each of them. Beyond it, growth fails inside the guest, and the
+	// call that needs a further instance fails with abi.ErrNoRoom. Default: no limit.
+	InstanceMemory int
+
+	// Memories is a bound that the module shares with other modules. It replaces InstanceMemory.
+	// Nil: a bound of its own.
+	Memories *MemoryPool
 
 	// RetireMemory and RetireCalls retire an instance, because WebAssembly memory never
 	// shrinks. An instance gets no new task when its memory exceeds RetireMemory bytes, or
@@ -149,6 +159,15 @@ type Options struct {
 	Stdout, Stderr io.Writer
 }
 
+// MemoryPool bounds the memories of the instances of several modules together.
+type MemoryPool = linear.Pool
+
+// NewMemoryPool makes a pool with the limit of Options.InstanceMemory; 0: no limit.
+func NewMemoryPool(instanceMemory int) *MemoryPool {
+	setDefault(&instanceMemory, math.MaxInt)
+	return linear.NewPool(int64(instanceMemory))
+}
+
 // HeldLimits bound the memory of the host that the handlers of one operator use.
 type HeldLimits = accounts.Limits
 
@@ -169,6 +188,10 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.IdleTimeout, 10*time.Second)
 	setDefault(&o.MaxMemory, 256<<20)
 	o.MaxMemory = min(max(o.MaxMemory, wasmPage), 2<<30)
+	setDefault(&o.InstanceMemory, math.MaxInt)
+	if o.Memories == nil {
+		o.Memories = NewMemoryPool(o.InstanceMemory)
+	}
 	setDefault(&o.RetireMemory, 64<<20)
 	setDefault(&o.RetireCalls, 10_000)
 	setDefault(&o.ComputeLimit, 10*time.Second)

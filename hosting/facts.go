@@ -87,6 +87,9 @@ func measure(f *facts.Operator, u operator.Usage) {
 		f.Work.ComputingSeconds += module.Computing.Seconds()
 		f.Memory.Instances += module.Memory
 	}
+	if m := u.Memory; m.Used > 0 || m.Refused > 0 {
+		f.Limits = append(f.Limits, facts.Limit{Name: "InstanceMemory", Used: m.Used, Limit: m.Limit, Hits: m.Refused})
+	}
 	for _, held := range u.Held {
 		f.Memory.Host += int64(held.Used)
 		if held.Used > 0 || held.Refused > 0 {

@@ -18,6 +18,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
+// DefaultInstanceMemory is the InstanceMemory of hosted operators, in bytes: without it, one
+// tenant could use up the memory of the machine, by many handlers that wait.
+const DefaultInstanceMemory = 2 << 30
+
 // looking is the interval between two looks at the streams of all running operators.
 const looking = 5 * time.Second
 
@@ -105,6 +109,7 @@ func New(o Options) *Host {
 	if o.Base.Settings == nil {
 		o.Base.Settings = settings.Default()
 	}
+	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, DefaultInstanceMemory)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
 }

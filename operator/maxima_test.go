@@ -12,6 +12,9 @@ func TestMaxima(t *testing.T) {
 		if err := own.CheckMaxima(&maxima); err != nil {
 			t.Fatalf("the defaults exceed themselves: %v", err)
 		}
+		if name == "InstanceMemory" { // the only one without a default
+			own.Host.InstanceMemory, maxima.Host.InstanceMemory = 1<<20, 1<<20
+		}
 		value := "2000000000"
 		if err := own.SetLimit(name, value); err != nil {
 			value = "10000h"

@@ -60,6 +60,9 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 	if o.Host.Share == nil {
 		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight)
 	}
+	if o.Host.Memories == nil {
+		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
+	}
 	all, err := op.load(ctx)
 	if err != nil {
 		return nil, err

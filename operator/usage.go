@@ -10,13 +10,24 @@ import (
 type Usage struct {
 	Counts  reactor.Counts
 	Held    []accounts.Usage      // memory of the host that is held for handlers, by limit
+	Memory  Memory                // of all instances
 	Modules map[string]host.Usage // of the modules that serve now, by name, since each was loaded
+}
+
+// Memory is the memory of the instances of an operator, those of replaced modules included.
+type Memory struct {
+	Used    int64 // in bytes; shared pages count for each instance
+	Limit   int64 // InstanceMemory, in bytes
+	Refused int64 // how often an instance could not be made, or not grow
 }
 
 // Usage returns the present usage. It can be called at any time, and looks at each object
 // with waiting events.
 func (op *Operator) Usage() Usage {
 	u := Usage{Counts: op.reactor.Counts(), Held: op.reactor.Accounts(), Modules: map[string]host.Usage{}}
+	if pool := op.options.Host.Memories; pool != nil {
+		u.Memory = Memory{pool.Used(), pool.Limit(), pool.Refused()}
+	}
 	for _, module := range op.Modules() {
 		u.Modules[module.Name()] = module.Usage()
 	}

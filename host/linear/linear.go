@@ -32,6 +32,7 @@ type Memory struct {
 	populated int    // end of the memory that the system has been asked to provide
 
 	total *atomic.Int64 // see CountIn; nil: not counted
+	pool  *Pool         // see Within; nil: no bound
 
 	image  *Image // the image of a clone, as long as it can be folded
 	folded int    // size of the folded differences behind the committed memory; 0: not folded
@@ -67,7 +68,15 @@ func (m *Memory) resize(committed int) {
 
 // Reallocate resizes the memory, and returns all of it, or nil if it cannot.
 func (m *Memory) Reallocate(size uint64) []byte {
-	if size > uint64(m.max) || m.commit(int(size)) != nil {
+	if size > uint64(m.max) {
+		return nil
+	}
+	more := max(int(size)-m.committed, 0)
+	if !m.pool.take(more) {
+		return nil
+	}
+	if m.commit(int(size)) != nil {
+		m.pool.give(more)
 		return nil
 	}
 	return m.buf[:size:size]
@@ -77,6 +86,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 func (m *Memory) Free() {
 	if m.buf != nil {
 		m.release()
+		m.pool.give(m.committed)
 		m.resize(0)
 		m.buf, m.max, m.image, m.folded, m.used = nil, 0, nil, 0, 0
 	}

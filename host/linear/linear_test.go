@@ -2,6 +2,7 @@ package linear
 
 import (
 	"bytes"
+	"errors"
 	"sync/atomic"
 	"testing"
 )
@@ -92,5 +93,45 @@ func TestClone(t *testing.T) {
 	mem[0], mem[3*page-1] = 99, 99
 	if !bytes.Equal(b.Reallocate(2*page), contents) || b.Reallocate(3 * page)[3*page-1] != 0 {
 		t.Error("what one clone wrote is seen in another")
+	}
+}
+
+// TestMemoriesWithinAPool: a memory that does not fit is refused, one that would not fit any more
+// does not grow, and what is freed makes room.
+func TestMemoriesWithinAPool(t *testing.T) {
+	pool := NewPool(4 * page)
+	var all []*Memory
+	for range 2 {
+		m, err := Reserve(page, 4*page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Free()
+		if err := m.Within(pool); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	if all[0].Reallocate(4*page) != nil {
+		t.Error("it grew beyond the pool")
+	}
+	if all[0].Reallocate(3*page) == nil || all[0].Reallocate(2*page) == nil {
+		t.Error("it did not grow within the pool")
+	}
+	third, err := Reserve(page, 4*page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := third.Within(pool); !errors.Is(err, ErrPool) {
+		t.Errorf("one more: %v", err)
+	}
+	third.Free()
+	if pool.Used() != 4*page || pool.Refused() != 2 {
+		t.Errorf("%d bytes, %d refusals", pool.Used(), pool.Refused())
+	}
+	all[0].Free()
+	all[0].Free()
+	if pool.Used() != page || all[1].Reallocate(4*page) == nil {
+		t.Errorf("%d bytes after the end of one", pool.Used())
 	}
 }

@@ -1,0 +1,46 @@
+package host
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
+)
+
+// TestInstanceMemoryBoundsAllInstances: many instances, each of which keeps to MaxMemory, do not
+// take more together. A call without room is not the guest's fault; instances that end make room.
+func TestInstanceMemoryBoundsAllInstances(t *testing.T) {
+	t.Parallel()
+	const instances = 4
+	m, err := load(t, minimalWaiter(), Options{InstanceMemory: instances * 2 * wasmPage, MaxIdle: 1, RetireCalls: 1}) // of two pages each
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := startDaemons(t, m, instances)
+	_, _, err = m.Start(t.Context(), daemon("wait"), nil, &testEnv{})
+	if !errors.Is(err, abi.ErrNoRoom) || errors.Is(err, abi.ErrGuest) || !strings.Contains(err.Error(), "--limit InstanceMemory=SIZE") {
+		t.Errorf("one more: %v", err)
+	}
+	if u := m.Usage(); u.Memory != instances*2*wasmPage || m.options.Memories.Refused() != 1 {
+		t.Errorf("%d bytes, %d refusals", u.Memory, m.options.Memories.Refused())
+	}
+	tasks[0].Release(t.Context())
+	startDaemons(t, m, 1)
+}
+
+// TestInstanceMemoryBoundsGrowth: a guest sees that its memory does not grow.
+func TestInstanceMemoryBoundsGrowth(t *testing.T) {
+	t.Parallel()
+	grow := asm.Cat(asm.I32Const(2), asm.MemoryGrow, asm.I32Const(-1), []byte{0x46}, asm.If, asm.Unreachable, asm.End)
+	for limit, trapped := range map[int]bool{3 * wasmPage: false, 2 * wasmPage: true} {
+		m, err := load(t, asm.Guest(grow).Encode(), Options{InstanceMemory: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); errors.Is(err, ErrTrap) != trapped {
+			t.Errorf("%d bytes: %v", limit, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// ErrPool says that a pool has no room for more memory.
+var ErrPool = errors.New("the memory of all instances is over its limit")
+
+// Pool bounds the sizes of several memories together. It is safe for concurrent use. A nil pool
+// bounds nothing.
+type Pool struct {
+	limit         int64
+	used, refused atomic.Int64
+}
+
+// NewPool makes a pool of so many bytes.
+func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
+
+// Limit returns the size of the pool, in bytes.
+func (p *Pool) Limit() int64 { return p.limit }
+
+// Used returns the size of the memories, in bytes. Pages that they share count for each of them.
+func (p *Pool) Used() int64 { return p.used.Load() }
+
+// Refused returns how often a memory could not be made, or not grow.
+func (p *Pool) Refused() int64 { return p.refused.Load() }
+
+// take reserves bytes, unless the limit is reached.
+func (p *Pool) take(size int) bool {
+	if p == nil || size <= 0 {
+		return true
+	}
+	if p.used.Add(int64(size)) > p.limit {
+		p.used.Add(-int64(size))
+		p.refused.Add(1)
+		return false
+	}
+	return true
+}
+
+func (p *Pool) give(size int) {
+	if p != nil {
+		p.used.Add(-int64(size))
+	}
+}
+
+// Within counts the memory in a pool until Free: it cannot grow beyond what the pool has. It must
+// be called once, before the memory is used.
+//
+// Errors: ErrPool.
+func (m *Memory) Within(pool *Pool) error {
+	if !pool.take(m.committed) {
+		return fmt.Errorf("%w of %d bytes: the instances of the operator take %d bytes, and %d more were refused", ErrPool, pool.limit, pool.Used(), m.committed)
+	}
+	m.pool = pool
+	return nil
+}
