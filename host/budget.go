@@ -20,6 +20,7 @@ type budget struct {
 	began   time.Time     // the call, or the step of a guest that waits inside of a call
 	shared  time.Time     // when other calls last had a chance to get the core
 	slept   time.Duration // not counted as computing
+	queued  *queue        // of the instance
 	rested  time.Duration // the value of slept when began was set
 	stopAt  time.Time     // end of the grace, once the context is done
 	entered int           // number of host functions that were called

@@ -38,6 +38,7 @@ func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
 	in.clock.Set(now)
 	c := &call{in: in, export: export, budget: newBudget(ctx, &in.m.options, now)}
+	c.queued = &in.queued
 	if t != nil {
 		c.owner, c.woken = t, t.cancelled
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -140,6 +141,29 @@ func (c *scheduler) count() {
 	}
 }
 
+// queue is the time in which the calls of an instance have waited for a core. One call at a time
+// waits.
+type queue struct {
+	waited atomic.Int64 // nanoseconds, without the present wait
+	since  atomic.Int64 // when the present wait began, in nanoseconds since started; 0: no call waits
+}
+
+// started is when the process began to count.
+var started = time.Now()
+
+func (q *queue) begin() { q.since.Store(int64(time.Since(started))) }
+
+func (q *queue) end() { q.waited.Add(int64(time.Since(started)) - q.since.Swap(0)) }
+
+// total is the time so far.
+func (q *queue) total() time.Duration {
+	total := q.waited.Load()
+	if since := q.since.Load(); since != 0 {
+		total += int64(time.Since(started)) - since
+	}
+	return time.Duration(total)
+}
+
 // away runs a function that waits, without the core of the call.
 func (c *call) away(do func()) time.Duration {
 	if c.owner != nil {
@@ -154,6 +178,8 @@ func (b *budget) withoutCore(do func()) time.Duration {
 	began := time.Now()
 	b.share.leave()
 	do()
+	b.queued.begin()
 	b.share.take()
+	b.queued.end()
 	return time.Since(began)
 }

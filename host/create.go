@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -27,8 +28,7 @@ func (in *instance) create(ctx context.Context) error {
 	if s := in.m.snapshot.Load(); s != nil {
 		return in.clone(ctx, s)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, in.m.options.RegisterTimeout,
-		fmt.Errorf("registration took longer than %v: %w", in.m.options.RegisterTimeout, context.DeadlineExceeded))
+	ctx, cancel := in.withTimeout(ctx)
 	defer cancel()
 	memory, err := linear.Reserve(int(in.m.prepared.MinPages)*wasmPage, in.m.options.MaxMemory)
 	if err != nil {
@@ -41,6 +41,26 @@ func (in *instance) create(ctx context.Context) error {
 		return err
 	}
 	return in.m.takeSnapshot(in)
+}
+
+// withTimeout ends a context after RegisterTimeout. Waits for a core do not count: other operators,
+// which want all of them, must not let the registration fail.
+func (in *instance) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	timeout := in.m.options.RegisterTimeout
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() { // Not waited for: it ends with the context.
+		for left, counted := timeout, time.Duration(0); left > 0; {
+			select {
+			case <-time.After(left):
+			case <-ctx.Done():
+				return
+			}
+			queued := in.queued.total()
+			left, counted = queued-counted, queued
+		}
+		cancel(fmt.Errorf("registration took longer than %v: %w", timeout, context.DeadlineExceeded))
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // noMemory is the error of an instance whose memory the system does not provide.

@@ -35,6 +35,7 @@ type instance struct {
 	streams [2]lineWriter    // standard output and error
 	tasks   map[uint32]*Task // tasks that are not released
 	last    uint32           // the highest number of a task so far
+	queued  queue
 	condition
 }
 

@@ -47,9 +47,13 @@ type object struct {
 	wanted  *api.Status // nil: nothing to write
 	newest  *api.Status // what was wanted last; nil: nothing
 	late    bool        // a timer compares the present status with the newest one
+	seen    *seen       // what the watch has shown while a writer had the object; nil: nothing
 	busy    bool        // a writer has it
 	pauses  backoffs.Doubling
 }
+
+// seen is a status of the watch; nil: the object has none.
+type seen struct{ status *api.Status }
 
 func newWriter(client dynamic.Interface, log zerolog.Logger) *writer {
 	w := &writer{log: log, queue: make(chan struct{}, writers), objects: map[hosting.Key]*object{}}
@@ -77,10 +81,17 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 		w.objects[key] = o
 	}
 	if o.busy {
+		o.seen = &seen{present}
 		return
 	}
 	o.present = present
-	if o.newest != nil && o.wanted == nil && !o.late && !same(present, o.newest) {
+	w.doubt(o)
+}
+
+// doubt plans a correction, if the status on the server differs from the newest one of the host.
+// The caller holds the lock.
+func (w *writer) doubt(o *object) {
+	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) {
 		o.late = true
 		time.AfterFunc(correction, func() { w.correct(o) })
 	}
@@ -156,7 +167,7 @@ func (w *writer) take() (key hosting.Key, taken *object, wanted *api.Status) {
 			o.wanted = nil
 			continue
 		}
-		wanted, o.wanted, o.busy = o.wanted, nil, true
+		wanted, o.wanted, o.busy, o.seen = o.wanted, nil, true, nil
 		return key, o, wanted
 	}
 	return hosting.Key{}, nil, nil
@@ -189,6 +200,10 @@ func (w *writer) writeOne(ctx context.Context) bool {
 	case err == nil:
 		o.present = status
 		o.pauses.Reset()
+		if o.seen != nil { // before or after the write
+			o.present = o.seen.status
+			w.doubt(o)
+		}
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil: // the object is gone, or another one
 	default:
 		pause := o.pauses.Next()

@@ -191,3 +191,19 @@ func TestForgedStatusesAreWrittenAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestForgedWhileWritten: a status that another client writes right after the host's does not stay.
+func TestForgedWhileWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		w.observed(key, "u", nil)
+		w.want(key, status("Ended", 1))
+		synctest.Wait() // it is being written
+		w.observed(key, "u", status("Ended", 1))
+		w.observed(key, "u", status("Serving", 1)) // forged
+		time.Sleep(time.Minute)
+		if statuses, _ := r.sent(); len(statuses) != 2 || !strings.Contains(statuses[1], `"Ended"`) {
+			t.Errorf("written %q", statuses)
+		}
+	})
+}
