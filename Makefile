@@ -169,6 +169,10 @@ conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the
 faults: build devcluster ## Break connections, servers and operators, at length; the tests have a short form of it
 	KOPF_FAULTS=full KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 60m -v -run '^TestFaults' ./test/e2e
 
+.PHONY: hostile
+hostile: engines devcluster ## Let operators of strangers attack a host, all of them; the tests have a short form of it
+	KOPF_HOSTILE=full CI=true KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 30m -v -run '^TestHostile$$' ./test/hostile
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a while; FUZZTIME=30s
 	@scripts/fuzz.sh

@@ -1,0 +1,81 @@
+package hostile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/hosting/api"
+)
+
+// memory are attacks on the memory of instances, of the host and of logs.
+var memory = wave{"memory", []attack{
+	{name: "the memory of an instance", quick: true, script: on(`const all = []; for (;;) all.push(new Uint8Array(1 << 20));`), count: 2, named: []sign{says("memory")}},
+	{
+		name: "the memory of many instances", quick: true, script: on(`const all = []; for (let i = 0; i < 40; i++) all.push(new Uint8Array(1 << 20).fill(1)); await kopf.sleep(1e6); return all;`),
+		spec: limited("InstanceMemory: 128Mi"), count: 6, named: []sign{limit("InstanceMemory")}, also: bounded,
+	},
+	{name: "memos", quick: true, script: on(`for (let i = 0; ; i++) k.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory"), says("the limit MemoMemory of 2097152 bytes is reached")}},
+	{name: "the operator's memo", script: on(`for (let i = 0; ; i++) kopf.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory")}},
+	{
+		name: "indices", script: `kopf.index("kopfexamples", function all() { const o = {}; for (let i = 0; i < 5000; i++) o["key" + i] = "x".repeat(100); return o; });`,
+		count: 2, named: []sign{limit("IndexMemory"), says("the limit IndexMemory of 1048576 bytes is reached")},
+	},
+	{name: "sub-handlers", script: on(`const all = {}; for (let i = 0; i < 1000; i++) all["c" + i] = () => {}; await kopf.execute(all);`), count: 1, named: []sign{says("1000 sub-handlers of one call, but the limit MaxChildren is 100")}},
+	{name: "sub-handlers without depth", script: on(`const dig = (n) => kopf.execute({ ["c" + n]: () => dig(n + 1) }); await dig(0);`), count: 1, named: []sign{says("50")}},
+	{name: "patches", script: on(`k.patch.status.big = "x".repeat(3000000);`), count: 1, named: []sign{limit("PatchMemory"), says("the limit PatchMemory of 2097152 bytes is reached")}},
+	{name: "messages", script: on(`return "x".repeat(9000000);`), count: 1, named: []sign{says("the limit is 8388608")}},
+	{
+		name: "bodies of daemons", script: `kopf.daemon("kopfexamples", async function fn({ stopped }) { await stopped.wait(); });`,
+		object: "{text: " + strings.Repeat("x", 60_000) + "}", count: 8, named: []sign{limit("BodyMemory"), says("the limit BodyMemory of 262144 bytes is reached")},
+	},
+	{
+		name: "answers of the API server", script: on(`await kopf.kubernetes.get("/api/v1/namespaces/" + k.namespace + "/configmaps");`), rules: watchConfigMaps,
+		spec: func(*attacker) string { return `grants: {kubernetes: ["list:configmaps"]}` }, act: func(t *testing.T, a *attacker) {
+			for i := range 3 {
+				a.ApplyIn(t, a.namespace, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: big-%d}, data: {a: %s}}", i, strings.Repeat("x", 500_000)))
+			}
+			a.create(t, "obj", "")
+		}, named: []sign{says("AnswerMemory")},
+	},
+	{
+		name: "Kubernetes events", quick: true, script: on(`for (let i = 0; i < 20000; i++) kopf.info(undefined, { reason: "R" + i, message: "x".repeat(1000) });`), spec: limited("EventRate: '5', EventBurst: '5'"),
+		count: 2, named: []sign{limit("EventRate")}, held: condition(api.Throttled, "EventRate", "Kubernetes events wait"),
+	},
+	{
+		name: "the log", quick: true, script: on(`
+const forged = "innocent\n" + JSON.stringify({ message: "FORGED", operator: "WasmOperator " + kopf.config("neighbour") + "/neighbour", severity: "error" }) + "\r\n\u2028\u202e\u001b[2J\u007f\u0085";
+for (let i = 0; i < 5000; i++) { k.logger.info(forged); console.error(forged); print(forged); }
+throw new kopf.PermanentError(forged);`), count: 3, spec: func(a *attacker) string { return "grants: {config: {neighbour: " + a.neighbour.namespace + "}}" },
+		named: []sign{limit("LogLimit"), says("innocent")}, also: noForgedLine,
+	},
+	{name: "the log all the time", script: on(`for (;;) { k.logger.info("x".repeat(1000)); await kopf.sleep(0.001); }`), count: 5, named: []sign{condition(api.Throttled, "LogLimit", "lines of output are dropped")}},
+}}
+
+// bounded checks that the instances of the operator have no more memory than their limit.
+func bounded(t *testing.T, a *attacker) {
+	t.Helper()
+	f, err := a.fact(t.Context(), a.namespace, operatorName)
+	if err != nil || f == nil || f.Memory.Instances > 128<<20 {
+		t.Errorf("the facts are %+v, %v", f, err)
+	}
+}
+
+// noForgedLine checks that no record claims to be of another operator.
+func noForgedLine(t *testing.T, a *attacker) {
+	t.Helper()
+	for _, line := range a.log.all() {
+		if strings.Contains(line, "FORGED") && !strings.Contains(line, `"operator":"WasmOperator `+a.namespace+"/") {
+			t.Errorf("a forged record: %s", line)
+		}
+	}
+	for _, line := range a.stdout.all() {
+		if strings.HasPrefix(line, "{") {
+			t.Errorf("a forged record on the standard output: %s", line)
+		}
+	}
+	page, err := a.fetch(t.Context(), "/statusz?format=html")
+	if err != nil || strings.ContainsAny(page, "\x1b\u2028\u202e") {
+		t.Errorf("the page has control characters: %v", err)
+	}
+}
