@@ -40,7 +40,6 @@ var (
 	examples     = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "kopfexamples"}
 	declarations = schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: api.Namespaced.Plural()}
 	accounts     = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
-	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
 // house is a cluster with a registry and a host.
@@ -62,7 +61,7 @@ var flags = []string{
 	"--log-format", "json", "--listen", "127.0.0.1:0",
 	"--limit", "ComputeLimit=1s", "--limit", "MaxMemory=64Mi", "--limit", "RegisterTimeout=5s", "--limit", "LogLimit=100Ki",
 	"--limit", "MemoMemory=2Mi", "--limit", "IndexMemory=1Mi", "--limit", "BodyMemory=256Ki", "--limit", "MaxChildren=100", "--limit", "AnswerMemory=1Mi", "--limit", "PatchMemory=2Mi",
-	"--set", "process.ultimate_exiting_timeout=10",
+	"--set", "process.ultimate_exiting_timeout=5",
 }
 
 // newHouse starts a host whose account may do nothing but host.
