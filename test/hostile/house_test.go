@@ -74,7 +74,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h.Apply(t, string(crds))
-	h.Apply(t, installation.Manifests(identity.Token))
+	h.Apply(t, installation.Manifests(identity.Token, nil))
 	h.own = h.Namespace(t)
 	h.ApplyIn(t, h.own, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: host}}")
 	h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: kopf-serve}, subjects: [{kind: ServiceAccount, name: host, namespace: %[1]s}]}", h.own))
@@ -172,7 +172,7 @@ func (h *house) pack(t *testing.T, tag string, module []byte) (digest string) {
 // script makes a module of a script.
 func (h *house) script(t *testing.T, text string) []byte {
 	t.Helper()
-	module, err := scripts.Embed(h.engine, "operator.js", []byte(text))
+	module, err := scripts.Embed(h.engine, "operator.js", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
