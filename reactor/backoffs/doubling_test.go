@@ -20,8 +20,11 @@ func TestDoubling(t *testing.T) {
 		}
 		d.Reset()
 	}
-	if none := (backoffs.Doubling{Most: time.Second}); none.Next() != 0 || none.Next() != 0 {
-		t.Error("without a first pause, there are pauses")
+	none := backoffs.Doubling{Most: time.Second}
+	for range 2 {
+		if pause := none.Next(); pause != 0 {
+			t.Errorf("without a first pause, there is a pause of %v", pause)
+		}
 	}
 	if short := (backoffs.Doubling{First: time.Minute, Most: time.Second}); short.Next() != time.Second {
 		t.Error("the first pause is longer than the longest one")

@@ -141,13 +141,14 @@ func (s *Stream) rest(ctx context.Context, d time.Duration) {
 func (s *Stream) once(ctx context.Context, sink Sink) error {
 	s.fruitful = false
 	version, err := s.begin(ctx, sink)
-	pause, pauses := time.Duration(0), backoffs.Doubling{Most: maxBackoff}
+	pauses := backoffs.Doubling{Most: maxBackoff}
 	check := s.Options().InitialStreaming && !s.unstreamable // the version is from a watch that has ended
 	for ; err == nil && ctx.Err() == nil; check = true {
 		began, before := time.Now(), s.Health().Events
 		version, err = s.watch(ctx, version, check, sink)
+		pause := time.Duration(0)
 		if s.Health().Events > before || time.Since(began) > brief {
-			s.fruitful, pause = true, 0
+			s.fruitful = true
 			pauses.Reset()
 		} else { // callers close what they have just opened
 			pauses.First = s.Options().ReconnectBackoff
