@@ -134,6 +134,7 @@ func encodeStep(s *abi.Step, call func(*writer, *abi.Call)) []byte {
 	if s.Call != nil {
 		call(w, s.Call)
 	}
+	w.yes("continue", s.Continue)
 	w.close()
 	return w.buf
 }
@@ -148,6 +149,7 @@ func (w *writer) call(c *abi.Call) {
 	w.raw("body", c.Body)
 	w.text("encoding", c.Encoding)
 	w.seconds("timeout", c.Timeout)
+	w.yes("verbatim", c.Verbatim)
 	w.close()
 }
 
