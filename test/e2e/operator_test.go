@@ -57,7 +57,7 @@ func (s space) start(t *testing.T, o options) *running {
 	case <-ready:
 	case <-r.ended:
 		t.Fatalf("the operator did not start: %v", r.err)
-	case <-time.After(patience):
+	case <-time.After(patience + o.host.RegisterTimeout):
 		t.Fatal("the operator is not ready")
 	}
 	t.Cleanup(func() { r.stop(t) })

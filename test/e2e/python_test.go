@@ -20,7 +20,7 @@ func pythonEngine(t *testing.T) string {
 // byPython runs the script with the engine. Packages take seconds to import on a quiet machine,
 // and much longer on a busy one.
 func byPython(o options, engine, script string) options {
-	o.host.ComputeLimit, o.host.RegisterTimeout = patience, patience
+	o.host.ComputeLimit, o.host.RegisterTimeout = 4*patience, 4*patience
 	o.module, o.change = script, func(o *operator.Options) { o.Engine = engine }
 	return o
 }
