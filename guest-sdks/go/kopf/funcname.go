@@ -1,29 +1,31 @@
 package kopf
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/kopf-wasm/kopf/abi"
-)
-
-// derivedID is the id of a handler that has none, from the name of its function. The ids of admission handlers become
-// names of webhooks, which the API server accepts in lower case only: check-size for checkSize.
-func derivedID(kind abi.Kind, name string) string {
-	if kind != abi.KindValidate && kind != abi.KindMutate {
-		return name
+// lowerCase gives an admission handler without an id the name of its function in lower case: check-size for checkSize.
+// The ids of these handlers become names of webhooks, in which the API server accepts no capital letters.
+func (d *declaration) lowerCase(fn function) {
+	if d.ID == "" {
+		d.ID = hyphenated(plainName(fn.name()))
 	}
-	var id strings.Builder
-	word := false // a word can end here
-	for _, r := range name {
-		upper := r >= 'A' && r <= 'Z'
-		if upper && word {
-			id.WriteByte('-')
-		}
-		id.WriteRune(r)
-		word = !upper && r != '_'
-	}
-	return strings.Trim(strings.ToLower(id.String()), "_")
 }
+
+func hyphenated(name string) string {
+	var id []byte
+	for i := range len(name) {
+		c := name[i]
+		if isUpper(c) {
+			if i > 0 && !isUpper(name[i-1]) {
+				id = append(id, '-')
+			}
+			c += 'a' - 'A' // strings.ToLower brings tables of 20 KB into modules
+		}
+		id = append(id, c)
+	}
+	return string(id)
+}
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // plainName is the name of a top-level function without its package; "" for
 // functions without a name of their own: closures, methods, generic functions.

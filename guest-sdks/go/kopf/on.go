@@ -128,7 +128,9 @@ func OnValidate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	for _, opt := range opts {
 		d.set(opt)
 	}
-	declare(abi.KindValidate, &selector, functionOf(fn, fn == nil), runReview(fn), d)
+	own := functionOf(fn, fn == nil)
+	d.lowerCase(own)
+	declare(abi.KindValidate, &selector, own, runReview(fn), d)
 }
 
 // OnMutate registers a handler that changes objects before they are stored, with
@@ -139,7 +141,9 @@ func OnMutate[T Target](resource T, fn ReviewFunc, opts ...ReviewOption) {
 	for _, opt := range opts {
 		d.set(opt)
 	}
-	declare(abi.KindMutate, &selector, functionOf(fn, fn == nil), runReview(fn), d)
+	own := functionOf(fn, fn == nil)
+	d.lowerCase(own)
+	declare(abi.KindMutate, &selector, own, runReview(fn), d)
 }
 
 // OnStartup registers a handler that is called before everything else. If it

@@ -33,7 +33,7 @@ func (d *declaration) build(kind abi.Kind, selector *Selector, fn function, run 
 	full := fn.name()
 	if name := plainName(full); name != "" {
 		if d.ID == "" {
-			d.ID = derivedID(kind, name)
+			d.ID = name
 		}
 		if d.Fn == "" {
 			d.Fn = full

@@ -210,13 +210,10 @@ func TestOptionsThatAreChosenAtRunTimeFitEverywhere(t *testing.T) {
 	}
 }
 
-func TestDerivedIDs(t *testing.T) {
-	for name, want := range map[string]string{"checkSize": "check-size", "Check": "check", "Check_Size": "check_size", "checkHTTP2Port": "check-http2-port", "_check_size": "check_size"} {
-		if got := derivedID(abi.KindValidate, name); got != want {
+func TestIDsInLowerCase(t *testing.T) {
+	for name, want := range map[string]string{"checkSize": "check-size", "Check": "check", "checkHTTP2Port": "check-http2-port", "check_size": "check_size"} {
+		if got := hyphenated(name); got != want {
 			t.Errorf("%s: the id is %q instead of %q", name, got, want)
 		}
-	}
-	if got := derivedID(abi.KindCreate, "checkSize"); got != "checkSize" {
-		t.Errorf("the id of another kind is %q", got)
 	}
 }

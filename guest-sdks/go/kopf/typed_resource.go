@@ -184,7 +184,9 @@ func (r TypedResource[S]) OnMutate(fn func(*ReviewOf[S]) error, opts ...ReviewOp
 }
 
 func (r TypedResource[S]) onReview(kind abi.Kind, fn func(*ReviewOf[S]) error, d *declaration) {
-	declare(kind, &r.selector, functionOf(fn, fn == nil), func(t *guest.Task) guest.Done {
+	own := functionOf(fn, fn == nil)
+	d.lowerCase(own)
+	declare(kind, &r.selector, own, func(t *guest.Task) guest.Done {
 		review := &ReviewOf[S]{Review: newReview(t)}
 		return review.finish(func() (any, error) {
 			if err := review.Review.Spec.DecodeInto(&review.Spec); err != nil {
