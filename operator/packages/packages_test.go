@@ -280,11 +280,27 @@ func TestLinksInFoldersAreRefused(t *testing.T) {
 	}
 }
 
+// needPip makes a virtual environment with pip if there is no pip: Debian's Python has none. As root, it also
+// installs what virtual environments need.
+func needPip(t *testing.T) {
+	t.Helper()
+	if _, err := findPip(t.Context()); err == nil {
+		return
+	}
+	venv := filepath.Join(t.TempDir(), "venv")
+	text, err := exec.CommandContext(t.Context(), "python3", "-m", "venv", venv).CombinedOutput()
+	if err != nil && os.Getuid() == 0 {
+		text, err = exec.CommandContext(t.Context(), "sh", "-c", `../../scripts/apt.sh python3 python3-venv && python3 -m venv --clear "$0"`, venv).CombinedOutput()
+	}
+	if err != nil {
+		t.Skipf("there is no pip, and no virtual environment: %v: %s", err, text)
+	}
+	t.Setenv("PATH", filepath.Join(venv, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // pip resolves requirements, also without a network.
 func TestRequirementsAreResolved(t *testing.T) {
-	if _, err := findPip(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	needPip(t)
 	wheels := t.TempDir()
 	one := metadata("one", "1.0")
 	one["one-1.0.dist-info/METADATA"] = "Metadata-Version: 2.1\nName: one\nVersion: 1.0\nRequires-Dist: two\n"
