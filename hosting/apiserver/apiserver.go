@@ -1,5 +1,6 @@
 // Package apiserver makes single requests to the API server with given credentials: those of the
-// host, or of an account that the host acts for. Operators make theirs by reactor/clients.
+// host, or of an account that the host acts for. It also follows the few resources that the host itself
+// watches. Operators make their requests by reactor/clients.
 package apiserver
 
 import (

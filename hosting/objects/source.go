@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -172,38 +172,10 @@ func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, kno
 			s.forget(to, known, key)
 		}
 	}
-	version := list.GetResourceVersion()
-	for {
-		next, err := s.watch(ctx, p, to, known, version)
-		if err != nil {
-			return err
-		}
-		version = next
-	}
-}
-
-// watch declares changes until the watch ends. It returns the version to continue from.
-func (s *Source) watch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool, version string) (string, error) {
-	stream, err := p.of(s.client).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
-	if err != nil {
-		return "", err
-	}
-	defer stream.Stop()
-	for event := range stream.ResultChan() {
-		object, ok := event.Object.(*unstructured.Unstructured)
-		if event.Type == watch.Error || !ok {
-			return "", apierrors.FromObject(event.Object)
-		}
-		version = object.GetResourceVersion()
-		switch event.Type {
-		case watch.Added, watch.Modified:
-			s.changed(to, known, p.kind, object) //nolint:contextcheck // the guard writes with the context of its own run
-		case watch.Deleted:
-			s.forget(to, known, keyOf(p.kind, object))
-		case watch.Bookmark, watch.Error:
-		}
-	}
-	return version, backoffs.Pause(ctx, 100*time.Millisecond) // a server that ends watches at once is not flooded
+	return apiserver.Follow(ctx, p.of(s.client), list.GetResourceVersion(), apiserver.Watcher{
+		Changed: func(o *unstructured.Unstructured) { s.changed(to, known, p.kind, o) }, //nolint:contextcheck // the guard writes with the context of its own run
+		Deleted: func(o *unstructured.Unstructured) { s.forget(to, known, keyOf(p.kind, o)) },
+	})
 }
 
 func keyOf(kind api.Kind, object *unstructured.Unstructured) hosting.Key {

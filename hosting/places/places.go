@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
@@ -104,36 +103,10 @@ func (p *Places) listAndWatch(ctx context.Context) error {
 		known[list.Items[i].GetName()] = list.Items[i].GetLabels()
 	}
 	p.change(func() { p.known, p.listed, p.failure = known, true, nil })
-	for version := list.GetResourceVersion(); ; {
-		if version, err = p.watch(ctx, version); err != nil {
-			return err
-		}
-	}
-}
-
-// watch follows the namespaces until the watch ends. It returns the version to continue from.
-func (p *Places) watch(ctx context.Context, version string) (string, error) {
-	stream, err := p.client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
-	if err != nil {
-		return "", err
-	}
-	defer stream.Stop()
-	for event := range stream.ResultChan() {
-		object, ok := event.Object.(*unstructured.Unstructured)
-		if event.Type == watch.Error || !ok {
-			return "", apierrors.FromObject(event.Object)
-		}
-		version = object.GetResourceVersion()
-		name, set := object.GetName(), labels.Set(object.GetLabels())
-		switch event.Type {
-		case watch.Added, watch.Modified:
-			p.change(func() { p.known[name] = set })
-		case watch.Deleted:
-			p.change(func() { delete(p.known, name) })
-		case watch.Bookmark, watch.Error:
-		}
-	}
-	return version, backoffs.Pause(ctx, 100*time.Millisecond) // a server that ends watches at once is not flooded
+	return apiserver.Follow(ctx, p.client, list.GetResourceVersion(), apiserver.Watcher{
+		Changed: func(o *unstructured.Unstructured) { p.change(func() { p.known[o.GetName()] = o.GetLabels() }) },
+		Deleted: func(o *unstructured.Unstructured) { p.change(func() { delete(p.known, o.GetName()) }) },
+	})
 }
 
 // Match selects a namespace.

@@ -206,7 +206,7 @@ func TestAutomaticServer(t *testing.T) {
 	if _, err := w.make(t, "bad", "{do: deny}"); err == nil {
 		t.Error("a bad widget is allowed")
 	}
-	if found := w.log.with("Cluster detection failed."); len(found) != 1 {
+	if found := w.log.With("Cluster detection failed."); len(found) != 1 {
 		t.Errorf("detected %d times", len(found))
 	}
 }

@@ -23,10 +23,10 @@ func (s space) background(t *testing.T, do string) *running {
 func TestBackgroundHandlers(t *testing.T) {
 	t.Parallel()
 	op := newSpace(t).background(t, "")
-	op.until(t, "it ticks", func() bool { return len(op.stdout.with(`"tick":"backgroundFn"`)) > 3 })
+	op.until(t, "it ticks", func() bool { return len(op.stdout.With(`"tick":"backgroundFn"`)) > 3 })
 	op.stop(t)
 	var order []string
-	for _, line := range op.stdout.all() {
+	for _, line := range op.stdout.All() {
 		if !strings.Contains(line, "tick") {
 			order = append(order, line)
 		}
@@ -57,10 +57,10 @@ func TestBackgroundHandlersAreRetried(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.do, func(t *testing.T) {
 			op := s.background(t, test.do)
-			op.until(t, "it is called", func() bool { return len(op.stdout.with(`"handler":"backgroundFn"`)) == test.calls })
-			op.until(t, "it says so", func() bool { return len(op.log.with(test.says)) > 0 })
+			op.until(t, "it is called", func() bool { return len(op.stdout.With(`"handler":"backgroundFn"`)) == test.calls })
+			op.until(t, "it says so", func() bool { return len(op.log.With(test.says)) > 0 })
 			op.stop(t)
-			if n := len(op.stdout.with(`"handler":"backgroundFn"`)); n != test.calls {
+			if n := len(op.stdout.With(`"handler":"backgroundFn"`)); n != test.calls {
 				t.Errorf("%d calls, want %d", n, test.calls)
 			}
 		})
@@ -71,9 +71,9 @@ func TestBackgroundHandlersAreRetried(t *testing.T) {
 func TestBackgroundHandlersThatIgnoreTheExit(t *testing.T) {
 	t.Parallel()
 	op := newSpace(t).background(t, "background ignores")
-	op.until(t, "it runs", func() bool { return len(op.stdout.with(`"handler":"backgroundFn"`)) == 1 })
+	op.until(t, "it runs", func() bool { return len(op.stdout.With(`"handler":"backgroundFn"`)) == 1 })
 	op.stop(t)
-	if len(op.stdout.with(`"activity":"cleanup"`)) != 1 {
+	if len(op.stdout.With(`"activity":"cleanup"`)) != 1 {
 		t.Error("there was no cleanup")
 	}
 }

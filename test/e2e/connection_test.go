@@ -91,7 +91,7 @@ func TestClusterAppearsLater(t *testing.T) {
 	op, ready := s.launch(t, options{rest: behind, settings: func(s *settings.Settings) {
 		s.Networking.ErrorBackoffs = repeated(100*time.Millisecond, 100)
 	}})
-	op.until(t, "an attempt has failed", func() bool { return len(op.log.with("will retry")) > 0 })
+	op.until(t, "an attempt has failed", func() bool { return len(op.log.With("will retry")) > 0 })
 	gate.open(t)
 	select {
 	case <-ready:
@@ -110,13 +110,13 @@ func TestResourceAppearsLater(t *testing.T) {
 	s := newSpace(t)
 	op := s.start(t, options{config: map[string]string{"resource": "latecomers.e2e.kopf.dev"}})
 	op.until(t, "there is a warning", func() bool {
-		return len(op.log.with(`"severity":"warn"`, "Unresolved resources cannot be served (try creating their CRDs)", "latecomers")) == 1
+		return len(op.log.With(`"severity":"warn"`, "Unresolved resources cannot be served (try creating their CRDs)", "latecomers")) == 1
 	})
 	s.ApplyIn(t, s.namespace, definition("Latecomer", "latecomers", "{type: object, x-kubernetes-preserve-unknown-fields: true}")+`
 ---
 {apiVersion: e2e.kopf.dev/v1, kind: Latecomer, metadata: {name: obj1}, spec: {field: one}}`)
 	op.called(t, "obj1", 1)
-	if warnings := op.log.with("Unresolved resources"); len(warnings) != 1 {
+	if warnings := op.log.With("Unresolved resources"); len(warnings) != 1 {
 		t.Errorf("the warning is repeated: %q", warnings)
 	}
 }

@@ -21,7 +21,7 @@ func (s space) startLiving(t *testing.T, handlers string, o options) *running {
 }
 
 // lines are the printed lines that have all the texts.
-func (r *running) lines(texts ...string) int { return len(r.stdout.with(texts...)) }
+func (r *running) lines(texts ...string) int { return len(r.stdout.With(texts...)) }
 
 // TestNeighboursOfRunawayDaemon: one daemon of a shared instance spins. The others
 // are started again, uncharged; from then on it harms only itself.
@@ -111,7 +111,7 @@ func TestDaemonsAreCancelled(t *testing.T) {
 	s.held(t, "obj1")
 	s.remove(t, "obj1")
 	s.gone(t, "obj1")
-	for _, line := range op.stdout.with("cancelled") {
+	for _, line := range op.stdout.With("cancelled") {
 		var end struct{ Reasons []string }
 		if err := json.Unmarshal([]byte(line), &end); err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ func TestManifestsOfRights(t *testing.T) {
 	if code := p.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if refused := p.stderr.with("orbidden"); len(refused) != 0 {
+	if refused := p.stderr.With("orbidden"); len(refused) != 0 {
 		t.Errorf("requests were refused: %s", refused)
 	}
 	as, err := dynamic.NewForConfig(h.as(t, "deployed"))
@@ -77,7 +77,7 @@ func TestManifestsOfAdmission(t *testing.T) {
 	if code := p.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if refused := p.stderr.with("orbidden"); len(refused) != 0 {
+	if refused := p.stderr.With("orbidden"); len(refused) != 0 {
 		t.Errorf("requests were refused: %s", refused)
 	}
 }

@@ -81,7 +81,7 @@ func exampleOfHooks(t *testing.T, args ...string) {
 	if code := op.exits(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if len(op.stderr.with("that was it handled=1")) != 1 {
+	if len(op.stderr.With("that was it handled=1")) != 1 {
 		t.Error("it did not say good-bye")
 	}
 }
@@ -102,7 +102,7 @@ func exampleOfDaemons(t *testing.T, module exampleModule, language string) {
 	s.patch(t, name, `{"spec":{"field":"other"}}`)
 	op.says(t, name, "still there field=other")
 	if language == "go" { // Kopf has no background handlers
-		op.until(t, "the background handler ticks", func() bool { return len(op.log.with("the operator is there, too")) > 0 })
+		op.until(t, "the background handler ticks", func() bool { return len(op.log.With("the operator is there, too")) > 0 })
 	}
 	s.remove(t, name)
 	op.says(t, name, "good-bye")

@@ -14,14 +14,14 @@ func TestExitDuringListing(t *testing.T) {
 	const objects = 3000
 	s.createMany(t, "obj", objects)
 	p := s.spawnModule(t, guest(t, "living"), "--config", "handlers=daemon", "--set", "queueing.worker_limit=2")
-	p.until(t, "some daemons run", func() bool { return len(p.stdout.with(`"handler":"daemonFn"`)) >= 100 })
+	p.until(t, "some daemons run", func() bool { return len(p.stdout.With(`"handler":"daemonFn"`)) >= 100 })
 	p.signal(t, syscall.SIGTERM)
 	p.says(t, "Signal SIGTERM is received. Operator is stopping.")
-	began, before := time.Now(), len(p.stderr.with("Daemon 'daemonFn' is invoked."))
+	began, before := time.Now(), len(p.stderr.With("Daemon 'daemonFn' is invoked."))
 	if code := p.exits(t); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	took, begun := time.Since(began), len(p.stderr.with("Daemon 'daemonFn' is invoked."))
+	took, begun := time.Since(began), len(p.stderr.With("Daemon 'daemonFn' is invoked."))
 	t.Logf("%d daemons had begun before the stop signal, %d after it; the exit took %v", before, begun-before, took.Round(time.Millisecond))
 	if begun-before > 20 { // of the time between the signal and the message
 		t.Errorf("%d daemons have begun after the stop signal", begun-before)
@@ -29,7 +29,7 @@ func TestExitDuringListing(t *testing.T) {
 	if took > patience/3 {
 		t.Errorf("the exit took %v", took)
 	}
-	if ended := len(p.stderr.with("Daemon 'daemonFn' has exited on request")); ended != begun {
+	if ended := len(p.stderr.With("Daemon 'daemonFn' has exited on request")); ended != begun {
 		t.Errorf("%d daemons have ended, of %d", ended, begun)
 	}
 }

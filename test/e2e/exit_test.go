@@ -21,7 +21,7 @@ func sleeping(t *testing.T, timeout, spec string) *process {
 	t.Helper()
 	p := newSpace(t).run(t, "--config", exitTimeout(timeout))
 	p.create(t, "obj1", spec)
-	p.until(t, "the handler sleeps", func() bool { return len(p.stdout.with(`"create_fn"`)) > 0 })
+	p.until(t, "the handler sleeps", func() bool { return len(p.stdout.With(`"create_fn"`)) > 0 })
 	return p
 }
 
@@ -62,10 +62,10 @@ func TestExitWhileStarting(t *testing.T) {
 		if code := p.exits(t); code != 0 {
 			t.Errorf("exit code %d, want 0", code)
 		}
-		if len(p.stderr.with("WARNING", "Startup activity is only partially executed due to cancellation.")) != 1 {
+		if len(p.stderr.With("WARNING", "Startup activity is only partially executed due to cancellation.")) != 1 {
 			t.Error("it does not say so")
 		}
-		if errs := p.stderr.with("rror"); len(errs) > 0 {
+		if errs := p.stderr.With("rror"); len(errs) > 0 {
 			t.Errorf("errors: %q", errs)
 		}
 	})
@@ -81,7 +81,7 @@ func TestExitFinishesRunningHandlers(t *testing.T) {
 	if err := notHandled(p.get(t, "obj1")); err != nil {
 		t.Errorf("after the exit: %v", err)
 	}
-	if len(p.stdout.with(`"slept"`)) != 1 || len(p.stdout.with(`"cancelled"`)) != 0 {
+	if len(p.stdout.With(`"slept"`)) != 1 || len(p.stdout.With(`"cancelled"`)) != 0 {
 		t.Errorf("the handler was not left alone:\n%s", p.stdout)
 	}
 }
@@ -96,7 +96,7 @@ func TestExitCancelsLongHandlers(t *testing.T) {
 	if annotations := p.get(t, "obj1").GetAnnotations(); len(annotations) > 0 {
 		t.Errorf("a cancelled handler has left %v", annotations)
 	}
-	if len(p.stdout.with(`"cancelled"`)) != 1 {
+	if len(p.stdout.With(`"cancelled"`)) != 1 {
 		t.Errorf("the handler does not know that it is cancelled:\n%s", p.stdout)
 	}
 	p.patch(t, "obj1", `{"spec":{"do":null}}`)
@@ -144,10 +144,10 @@ func TestExitThatTakesTooLong(t *testing.T) {
 			if code := p.exits(t); code != 124 {
 				t.Errorf("exit code %d, want 124", code)
 			}
-			if len(p.stdout.with(`"activity":"cleanup"`)) == 0 {
+			if len(p.stdout.With(`"activity":"cleanup"`)) == 0 {
 				t.Error("the cleanup handler was not called")
 			}
-			if len(p.stderr.with("Error: the operator does not exit: still not done after 1s")) != 1 {
+			if len(p.stderr.With("Error: the operator does not exit: still not done after 1s")) != 1 {
 				t.Error("it does not say why")
 			}
 		})
@@ -156,7 +156,7 @@ func TestExitThatTakesTooLong(t *testing.T) {
 		t.Parallel()
 		p := newSpace(t).run(t, "--config", `settings={"queueing.exit_timeout":600,"process.ultimate_exiting_timeout":1}`)
 		p.create(t, "obj1", "{do: sleep, seconds: 600}")
-		p.until(t, "the handler sleeps", func() bool { return len(p.stdout.with(`"create_fn"`)) > 0 })
+		p.until(t, "the handler sleeps", func() bool { return len(p.stdout.With(`"create_fn"`)) > 0 })
 		p.signal(t, syscall.SIGTERM)
 		if code := p.exits(t); code != 124 {
 			t.Errorf("exit code %d, want 124", code)
@@ -174,7 +174,7 @@ func TestStreams(t *testing.T) {
 	p.handled(t, "obj1")
 	p.signal(t, syscall.SIGTERM)
 	p.exits(t)
-	for _, line := range p.stdout.all() {
+	for _, line := range p.stdout.All() {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("a line in the standard output that is not of the guest: %q", line)
 		}
@@ -184,7 +184,7 @@ func TestStreams(t *testing.T) {
 	}
 	prefix := "[" + p.namespace + "/obj1] "
 	for _, want := range []string{"an ordinary message", "Handler 'create_fn' succeeded.", "Creation is processed: 1 succeeded; 0 failed."} {
-		if len(p.stderr.with(prefix+want)) != 1 {
+		if len(p.stderr.With(prefix+want)) != 1 {
 			t.Errorf("standard error lacks %q", prefix+want)
 		}
 	}

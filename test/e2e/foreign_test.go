@@ -35,7 +35,7 @@ func TestEventsInForeignNamespaces(t *testing.T) {
 	begins(t, s.requests(t, "ungranted", steps...), []string{`"posted"`, notGranted, notValid, notValid, notValid})
 	s.posted(t, "served", 1)
 	op.stop(t)
-	if lines := op.log.with("not granted to create events in " + other.namespace); len(lines) == 0 {
+	if lines := op.log.With("not granted to create events in " + other.namespace); len(lines) == 0 {
 		t.Error("the log does not say what grant is missing")
 	}
 

@@ -40,7 +40,7 @@ func TestForgedLogLines(t *testing.T) {
 			p.says(t, "failed permanently")
 			p.says(t, "Creation is processed")
 			records := 0
-			for _, line := range p.stderr.all() {
+			for _, line := range p.stderr.All() {
 				if legible.Line(line) != line {
 					t.Errorf("control characters: %q", line)
 				}
@@ -57,7 +57,7 @@ func TestForgedLogLines(t *testing.T) {
 			if records < 4 {
 				t.Errorf("%d records of the guest, want 4 or more", records)
 			}
-			if lines := p.stdout.all(); len(lines) > 0 {
+			if lines := p.stdout.All(); len(lines) > 0 {
 				t.Errorf("standard output: %q", lines)
 			}
 		})
@@ -71,8 +71,8 @@ func TestStandardOutputOfGuests(t *testing.T) {
 	p := s.spawnModule(t, script(t, forger), "--engine", engine(t))
 	p.says(t, "Starting the watch-stream for kopfexamples")
 	s.create(t, "obj1", "{}")
-	p.until(t, "it prints", func() bool { return len(p.stdout.all()) == 3 })
-	for _, line := range p.stdout.all() {
+	p.until(t, "it prints", func() bool { return len(p.stdout.All()) == 3 })
+	for _, line := range p.stdout.All() {
 		if legible.Line(line) != line {
 			t.Errorf("control characters: %q", line)
 		}

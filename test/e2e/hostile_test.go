@@ -135,7 +135,7 @@ func TestLogIsLimited(t *testing.T) {
 			lines++
 		}
 	}
-	for _, line := range op.log.with("lines dropped") {
+	for _, line := range op.log.With("lines dropped") {
 		var record struct{ Lines int }
 		if err := json.Unmarshal([]byte(line), &record); err != nil {
 			t.Error(err)

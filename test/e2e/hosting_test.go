@@ -17,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -70,17 +68,7 @@ func (h *hosting) account(t *testing.T, name, resource, verbs string) {
 }
 
 // as makes the credentials of a service account.
-func (h *hosting) as(t *testing.T, account string) *rest.Config {
-	t.Helper()
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
-	object, err := h.client(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Create(t.Context(), named(object, account), metav1.CreateOptions{}, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := rest.AnonymousClientConfig(h.RESTConfig())
-	config.BearerToken, _, _ = unstructured.NestedString(object.Object, "status", "token")
-	return config
-}
+func (h *hosting) as(t *testing.T, account string) *rest.Config { return h.As(t, h.namespace, account) }
 
 func named(object *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	object.SetName(name)
@@ -95,17 +83,7 @@ func (h *hosting) serve(t *testing.T, args ...string) {
 
 // kubeconfig is the variable with the kubeconfig of a service account.
 func (h *hosting) kubeconfig(t *testing.T, account string) string {
-	t.Helper()
-	config := h.as(t, account)
-	file := clientcmdapi.NewConfig()
-	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	file.Contexts["x"], file.CurrentContext = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}, "x"
-	path := t.TempDir() + "/kubeconfig"
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
-		t.Fatal(err)
-	}
-	return "KUBECONFIG=" + path
+	return "KUBECONFIG=" + h.KubeconfigOf(t, h.namespace, account)
 }
 
 // pack puts a module into the registry.
@@ -217,7 +195,7 @@ func TestServedOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.space.until(t, "b has stopped", func() bool {
-		return len(h.stderr.with("ns", "The operator stops.", "/b")) > 0 || len(h.stderr.with("The operator stops.")) > 1
+		return len(h.stderr.With("ns", "The operator stops.", "/b")) > 0 || len(h.stderr.With("The operator stops.")) > 1
 	})
 	h.quiet(t, "a")
 	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -462,14 +440,14 @@ func TestServedFolder(t *testing.T) {
 	h.serve(t, dir)
 	h.create(t, "obj", "{}")
 	h.handled(t, "obj")
-	if len(h.stderr.with("ClusterWasmOperator a: ", `"version":"1"`, `"handler":"create"`)) == 0 {
+	if len(h.stderr.With("ClusterWasmOperator a: ", `"version":"1"`, `"handler":"create"`)) == 0 {
 		t.Errorf("the log does not name the operator: %s", h.stderr)
 	}
 	module(version(t, "version=2"))
 	h.process.says(t, "op.wasm is replaced by sha256:")
 	h.patch(t, "obj", `{"spec":{"field":"x"}}`)
 	h.space.until(t, "the second version handles it", func() bool {
-		return len(h.stderr.with("ClusterWasmOperator a: ", `"version":"2"`, `"handler":"update"`)) > 0
+		return len(h.stderr.With("ClusterWasmOperator a: ", `"version":"2"`, `"handler":"update"`)) > 0
 	})
 	if err := os.Remove(dir + "/a.yaml"); err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func TestIndexOfAMillionKeys(t *testing.T) {
 		s.create(t, name, fmt.Sprintf("{key: x, number: %d}", number))
 		s.handled(t, name)
 		if op.lines(fmt.Sprintf(`"name":%q`, name), fmt.Sprintf(`"keys":%d`, objects*keys+1), fmt.Sprintf("1 values of %d", number)) != 1 {
-			t.Errorf("%s does not see the index: %v", name, op.stdout.with(name))
+			t.Errorf("%s does not see the index: %v", name, op.stdout.With(name))
 		}
 	}
 	for i := range objects - 1 {
@@ -91,6 +91,6 @@ func TestIndexOfAMillionKeys(t *testing.T) {
 	s.create(t, "last", fmt.Sprintf("{key: x, number: %d}", keys))
 	s.handled(t, "last")
 	if op.lines(`"name":"last"`, fmt.Sprintf(`"keys":%d`, keys+1), fmt.Sprintf("0 values of %d", keys)) != 1 {
-		t.Errorf("the last one does not see the index: %v", op.stdout.with("last"))
+		t.Errorf("the last one does not see the index: %v", op.stdout.With("last"))
 	}
 }

@@ -1,60 +1,15 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/test/lines"
 )
 
-// journal keeps what is written to it, line by line.
-type journal struct {
-	mu    sync.Mutex // guards all below
-	lines []string
-	rest  []byte // a line without its end
-}
-
-// Write never fails.
-func (j *journal) Write(data []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.rest = append(j.rest, data...)
-	for {
-		line, rest, complete := bytes.Cut(j.rest, []byte("\n"))
-		if !complete {
-			return len(data), nil
-		}
-		j.lines = append(j.lines, string(line))
-		j.rest = bytes.Clone(rest)
-	}
-}
-
-// all returns the lines so far.
-func (j *journal) all() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return append([]string(nil), j.lines...)
-}
-
-// with returns the lines that contain all the texts.
-func (j *journal) with(texts ...string) []string {
-	var found []string
-	for _, line := range j.all() {
-		missing := false
-		for _, text := range texts {
-			missing = missing || !strings.Contains(line, text)
-		}
-		if !missing {
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
-// String is the whole text.
-func (j *journal) String() string { return strings.Join(j.all(), "\n") }
+// journal keeps what an operator writes.
+type journal struct{ lines.Lines }
 
 // call is what the guest "scripted" prints when a handler is called, or how a
 // sleep of it has ended.
@@ -89,7 +44,7 @@ func (c call) at(t *testing.T) time.Time {
 func (j *journal) calls(t *testing.T) []call {
 	t.Helper()
 	var calls []call
-	for _, line := range j.all() {
+	for _, line := range j.All() {
 		var c call
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatalf("standard output of the guest: %v: %q", err, line)

@@ -36,7 +36,7 @@ func TestRefusedCredentialsAreReplaced(t *testing.T) {
 	p.accept("Custom two")
 	s.create(t, "obj2", "{}")
 	s.handled(t, "obj2")
-	if n := len(op.log.with("Re-authentication has been initiated")); n != 1 {
+	if n := len(op.log.With("Re-authentication has been initiated")); n != 1 {
 		t.Errorf("%d re-authentications, want one", n)
 	}
 	p.accept("nothing")
@@ -52,7 +52,7 @@ func TestRefusedCredentialsAreReplaced(t *testing.T) {
 	if p.refusals("Bearer one") == 0 {
 		t.Error("the first token was not refused")
 	}
-	if len(op.stdout.with(`"activity":"cleanup"`)) != 1 {
+	if len(op.stdout.With(`"activity":"cleanup"`)) != 1 {
 		t.Error("there was no cleanup")
 	}
 	op.err = nil // as it should be
@@ -66,7 +66,7 @@ func TestLoginHandlersComeBeforeTheHost(t *testing.T) {
 	op := s.start(t, s.behind(p, loginConfig("login create", `{"login":"host","expiration":"2099-12-31T23:59:59"}`)))
 	s.create(t, "obj1", "{}")
 	s.handled(t, "obj1")
-	if len(op.stdout.with(`"activity":"authentication"`, `"logins":["host"]`)) != 1 {
+	if len(op.stdout.With(`"activity":"authentication"`, `"logins":["host"]`)) != 1 {
 		t.Error("the handler was not offered the host's own login")
 	}
 
@@ -96,7 +96,7 @@ func TestBadLogins(t *testing.T) {
 			if op.err == nil || !strings.HasPrefix(op.err.Error(), "cannot log in to the cluster: ") || !strings.Contains(op.err.Error(), test.want) {
 				t.Errorf("it ended with %v, want %q", op.err, test.want)
 			}
-			if len(op.stdout.with("cleanup")) != 0 {
+			if len(op.stdout.With("cleanup")) != 0 {
 				t.Error("there was a cleanup of nothing")
 			}
 		})

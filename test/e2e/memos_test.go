@@ -20,7 +20,7 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 	s.patch(t, "obj1", `{"spec":{"do":"sum"}}`)
 	op.until(t, "the timer tells the sum", func() bool { return op.lines(`"sum"`) > 0 })
 	want := fmt.Sprintf(`{"sum":%d}`, op.lines(`"counted"`))
-	if got := op.stdout.with(`"sum"`)[0]; got != want {
+	if got := op.stdout.With(`"sum"`)[0]; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	s.patch(t, "obj2", `{"spec":{"do":"sum"}}`)

@@ -111,7 +111,7 @@ func TestNativeRust(t *testing.T) {
 // said is says for operators that have ended.
 func (p *process) said(t *testing.T, text string) {
 	t.Helper()
-	if len(p.stderr.with(text)) == 0 {
+	if len(p.stderr.With(text)) == 0 {
 		t.Errorf("it did not say %q", text)
 	}
 }
@@ -161,7 +161,7 @@ func TestNativeProgramDies(t *testing.T) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	s.until(t, "kopf ends", func() bool { return len(p.stderr.with("the program of the operator has ended")) > 0 })
+	s.until(t, "kopf ends", func() bool { return len(p.stderr.With("the program of the operator has ended")) > 0 })
 	<-p.ended
 }
 

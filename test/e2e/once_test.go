@@ -35,7 +35,7 @@ func TestOnce(t *testing.T) {
 			if code := p.exits(t); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
-			if len(p.stderr.with(test.last)) != 1 {
+			if len(p.stderr.With(test.last)) != 1 {
 				t.Errorf("it does not say %q", test.last)
 			}
 			if test.spec == "" {
@@ -43,8 +43,8 @@ func TestOnce(t *testing.T) {
 			}
 			s.manyHandled(t, "obj", 0, 5)
 			again := s.spawn(t, append(test.args, "--once")...)
-			if code := again.exits(t); code != 0 || len(again.stdout.all()) > 0 {
-				t.Errorf("once more: exit code %d, calls: %v", code, again.stdout.all())
+			if code := again.exits(t); code != 0 || len(again.stdout.All()) > 0 {
+				t.Errorf("once more: exit code %d, calls: %v", code, again.stdout.All())
 			}
 		})
 	}

@@ -148,7 +148,7 @@ func (r *running) show(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	for name, lines := range map[string][]string{"log": r.log.all(), "standard output": r.stdout.all()} {
+	for name, lines := range map[string][]string{"log": r.log.All(), "standard output": r.stdout.All()} {
 		lines = lines[max(0, len(lines)-maxShown):]
 		for i, line := range lines {
 			lines[i] = line[:min(len(line), 500)]
@@ -168,7 +168,7 @@ type record struct {
 // records are the lines about one object.
 func (r *running) records(name string) []record {
 	var found []record
-	for _, line := range r.log.all() {
+	for _, line := range r.log.All() {
 		var rec record
 		if json.Unmarshal([]byte(line), &rec) == nil && rec.Object.Name == name {
 			found = append(found, rec)

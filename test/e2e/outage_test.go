@@ -106,7 +106,7 @@ func TestFaultsOfDefinitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the stream ends", func() bool { return len(op.stderr.with("Stopping the watch-stream for phoenixes")) > round })
+		waitFor(t, "the stream ends", func() bool { return len(op.stderr.With("Stopping the watch-stream for phoenixes")) > round })
 		reasons := []string{}
 		for _, c := range op.stdout.callsFor(t, name) {
 			reasons = append(reasons, c.Reason)
@@ -155,12 +155,12 @@ func TestResourceThatGoesAwayUnseen(t *testing.T) {
 		t.Fatalf("%d objects are remembered at first", n)
 	}
 	now.Store(true)
-	op.until(t, "the watch fails", func() bool { return len(op.log.with("Request attempt #1/9 failed", "ghosts", "watch=true")) > 0 })
+	op.until(t, "the watch fails", func() bool { return len(op.log.With("Request attempt #1/9 failed", "ghosts", "watch=true")) > 0 })
 	err := s.Dynamic().Resource(definitionsResource).Delete(t.Context(), "ghosts.e2e.kopf.dev", metav1.DeleteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	op.until(t, "the stream ends", func() bool { return len(op.log.with("Stopping the watch-stream for ghosts")) > 0 })
+	op.until(t, "the stream ends", func() bool { return len(op.log.With("Stopping the watch-stream for ghosts")) > 0 })
 	op.until(t, "the objects are forgotten", func() bool { return op.counts().Objects == 0 })
 }
 
@@ -174,7 +174,7 @@ func TestFaultsOfTheOperator(t *testing.T) {
 	kills, batch := sized(5, 50), sized(10, 20)
 	calls := map[string]int{}
 	collect := func(op *process) {
-		for _, line := range op.stdout.all() {
+		for _, line := range op.stdout.All() {
 			if _, rest, ok := strings.Cut(line, `"name":"`); ok && strings.Contains(line, `"handler":"create_fn"`) {
 				name, _, _ := strings.Cut(rest, `"`)
 				calls[name]++
@@ -187,7 +187,7 @@ func TestFaultsOfTheOperator(t *testing.T) {
 		s.createMany(t, fmt.Sprintf("kill-%d", n), batch)
 		began := time.Now()
 		s.Eventually(t, patience, func() error { // it works, or it has not even begun
-			if n%2 == 0 && len(op.stdout.all()) == 0 {
+			if n%2 == 0 && len(op.stdout.All()) == 0 {
 				return fmt.Errorf("no handler is called")
 			}
 			return nil

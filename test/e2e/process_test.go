@@ -127,7 +127,7 @@ func (p *process) says(t *testing.T, text string) {
 			ended = true // and all that it has said is here
 		default:
 		}
-		said := len(p.stderr.with(text)) > 0
+		said := len(p.stderr.With(text)) > 0
 		if ended && !said {
 			t.Fatalf("it has ended with the code %d", p.cmd.ProcessState.ExitCode())
 		}

@@ -61,7 +61,7 @@ func TestRecordedCase(t *testing.T) {
 	s.gone(t, "obj1")
 
 	var calls []map[string]any
-	for _, line := range op.stdout.all() {
+	for _, line := range op.stdout.All() {
 		var c map[string]any
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)

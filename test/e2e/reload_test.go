@@ -121,10 +121,10 @@ func (r *reloading) write(t *testing.T, wasm []byte) {
 // replace puts another module in place and waits until it is taken.
 func (r *reloading) replace(t *testing.T, module string) {
 	t.Helper()
-	before := len(r.log.with("is replaced by sha256:"))
+	before := len(r.log.With("is replaced by sha256:"))
 	r.put(t, module)
 	began := time.Now()
-	r.until(t, "the module is replaced", func() bool { return len(r.log.with("is replaced by sha256:")) > before })
+	r.until(t, "the module is replaced", func() bool { return len(r.log.With("is replaced by sha256:")) > before })
 	t.Logf("replaced after %v", time.Since(began).Round(time.Millisecond))
 }
 
@@ -136,7 +136,7 @@ func (r *reloading) said(t *testing.T, version int, handler, name string) {
 
 // count is how often it has.
 func (r *reloading) count(version int, handler, name string) int {
-	return len(r.stdout.with(fmt.Sprintf(`"handler":%q,`, handler), fmt.Sprintf(`"name":%q,`, name), fmt.Sprintf(`"version":"%d"`, version)))
+	return len(r.stdout.With(fmt.Sprintf(`"handler":%q,`, handler), fmt.Sprintf(`"name":%q,`, name), fmt.Sprintf(`"version":"%d"`, version)))
 }
 
 // TestReload: the new version handles what happens from then on; what was handled stays
@@ -162,7 +162,7 @@ func TestReload(t *testing.T) {
 	s.patch(t, "obj1", `{"spec":{"field":"three"}}`)
 	op.said(t, 3, "update", "obj1")
 	s.handled(t, "obj1")
-	for _, line := range op.stdout.all() {
+	for _, line := range op.stdout.All() {
 		if strings.Contains(line, "obj0") && !strings.Contains(line, `"version":"1"`) {
 			t.Errorf("handled again: %s", line)
 		}
@@ -197,7 +197,7 @@ func TestReloadOfBadModules(t *testing.T) {
 			op.put(t, test.module)
 		}
 		op.until(t, "it tells of "+test.name, func() bool {
-			return len(op.log.with("The changed module was refused, and the previous one continues", test.says)) > 0
+			return len(op.log.With("The changed module was refused, and the previous one continues", test.says)) > 0
 		})
 		name := fmt.Sprint("obj", i)
 		s.create(t, name, "{field: one}")
@@ -221,7 +221,7 @@ func TestReloadOfOtherResources(t *testing.T) {
 	op.said(t, 2, "create", "obj") // it existed before, but no handler had matched it
 	s.handled(t, "obj")
 	op.replace(t, version(t, "version=3", "resource=widgets.example.com"))
-	op.until(t, "the stream has stopped", func() bool { return len(op.log.with("Stopping the watch-stream for kopfexamples")) == 1 })
+	op.until(t, "the stream has stopped", func() bool { return len(op.log.With("Stopping the watch-stream for kopfexamples")) == 1 })
 	s.patch(t, "obj", `{"spec":{"field":"two"}}`)
 	op.replace(t, version(t, "version=4"))
 	op.said(t, 4, "update", "obj") // which has happened meanwhile
@@ -249,7 +249,7 @@ func TestReloadOfRunningHandlers(t *testing.T) {
 	if op.count(2, "create", "failing") != 1 || op.count(2, "create", "slow") != 0 {
 		t.Errorf("the new version was called with: %s", op.stdout)
 	}
-	op.until(t, "the old module is closed", func() bool { return len(op.log.with("operator.wasm is closed: sha256:")) == 1 })
+	op.until(t, "the old module is closed", func() bool { return len(op.log.With("operator.wasm is closed: sha256:")) == 1 })
 }
 
 // TestReloadOfBackground: daemons, timers and background handlers of the old version are
@@ -269,7 +269,7 @@ func TestReloadOfBackground(t *testing.T) {
 		op.said(t, 2, "timer", name)
 	}
 	op.said(t, 2, "background", "")
-	if len(op.stdout.with(`"handler":"stopped"`, `"version":"1"`, "operator_exiting")) != 2 {
+	if len(op.stdout.With(`"handler":"stopped"`, `"version":"1"`, "operator_exiting")) != 2 {
 		t.Errorf("the daemons do not know why they are stopped: %s", op.stdout)
 	}
 	ticks := func(version int) int { return op.count(version, "timer", "good") }
@@ -279,7 +279,7 @@ func TestReloadOfBackground(t *testing.T) {
 		t.Error("the old timer ticks on")
 	}
 	for _, line := range []string{`"handler":"daemon"`, `"handler":"background"`} {
-		if n := len(op.stdout.with(line, `"version":"2"`)); n != len(op.stdout.with(line, `"version":"1"`)) {
+		if n := len(op.stdout.With(line, `"version":"2"`)); n != len(op.stdout.With(line, `"version":"1"`)) {
 			t.Errorf("%d times started again: %s", n, line)
 		}
 	}
@@ -304,8 +304,8 @@ func TestReloadOfIndices(t *testing.T) {
 		s.handled(t, fmt.Sprint("obj", i))
 	}
 	want := fmt.Sprintf(`"more":[%d,[%s"2"]]`, objects, strings.Repeat(`"2",`, objects-1))
-	if n := len(op.stdout.with(want)); n != objects {
-		t.Errorf("%d handlers saw the whole index of the new version: %s", n, op.stdout.all()[0])
+	if n := len(op.stdout.With(want)); n != objects {
+		t.Errorf("%d handlers saw the whole index of the new version: %s", n, op.stdout.All()[0])
 	}
 }
 
@@ -326,7 +326,7 @@ func TestReloadOfManyObjects(t *testing.T) {
 	op.replace(t, version(t, "version=3"))
 	s.create(t, "newer", "{field: one}")
 	s.handled(t, "newer")
-	if n := len(op.stdout.with(`"name":"obj`)); n != objects {
+	if n := len(op.stdout.With(`"name":"obj`)); n != objects {
 		t.Errorf("%d calls for the old objects, want %d", n, objects)
 	}
 }
@@ -360,11 +360,11 @@ func TestDev(t *testing.T) {
 		}
 		r.put(t, module)
 		began := time.Now()
-		p.until(t, "the module is replaced", func() bool { return len(p.stderr.with("operator.wasm is replaced by sha256:")) == n+1 })
+		p.until(t, "the module is replaced", func() bool { return len(p.stderr.With("operator.wasm is replaced by sha256:")) == n+1 })
 		replaced := time.Since(began)
 		s.patch(t, "obj", fmt.Sprintf(`{"spec":{"field":"change %d"}}`, n))
 		p.until(t, "the new version handles it", func() bool {
-			return len(p.stdout.with(`"handler":"update"`, fmt.Sprintf(`"version":%q`, step.version))) == 1+n/2
+			return len(p.stdout.With(`"handler":"update"`, fmt.Sprintf(`"version":%q`, step.version))) == 1+n/2
 		})
 		t.Logf("a module, %s, replaces another one %v after it was written; the next change is handled %v after that",
 			step.what, replaced.Round(time.Millisecond), time.Since(began.Add(replaced)).Round(time.Millisecond))

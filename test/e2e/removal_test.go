@@ -83,13 +83,13 @@ func TestRemovedOperatorsReleaseTheirObjects(t *testing.T) {
 	h.space.until(t, "the status has the resources", func() bool { return len(h.declared(t, "b").Status.Resources) > 0 })
 	h.patch(t, "stuck", `{"spec":{"do":"fail"}}`)
 	h.remove(t, "stuck")
-	h.space.until(t, "the deletion handler is called", func() bool { return len(h.stderr.with(`"handler":"delete"`, "stuck")) > 0 })
+	h.space.until(t, "the deletion handler is called", func() bool { return len(h.stderr.With(`"handler":"delete"`, "stuck")) > 0 })
 	h.signal(t, syscall.SIGKILL)
 	h.exits(t)
 	h.undeclare(t, "b")
 	h.serve(t, "-n", h.namespace)
 	h.space.until(t, "the host continues", func() bool { return h.declared(t, "b").Status.Is(api.Releasing) })
-	h.space.until(t, "the deletion handler is called again", func() bool { return len(h.stderr.with(`"handler":"delete"`, "stuck")) > 0 })
+	h.space.until(t, "the deletion handler is called again", func() bool { return len(h.stderr.With(`"handler":"delete"`, "stuck")) > 0 })
 	if got := h.get(t, "stuck"); len(got.GetFinalizers()) == 0 {
 		t.Errorf("it is released before its deletion handler has succeeded: %v", got.Object)
 	}
@@ -99,7 +99,7 @@ func TestRemovedOperatorsReleaseTheirObjects(t *testing.T) {
 	if got := h.get(t, "kept"); len(got.GetFinalizers()) != 0 {
 		t.Errorf("kept: %v", got.Object["metadata"])
 	}
-	if lines := h.stderr.with(`"handler":"delete"`, "kept"); len(lines) > 0 {
+	if lines := h.stderr.With(`"handler":"delete"`, "kept"); len(lines) > 0 {
 		t.Errorf("it is treated as deleted: %v", lines)
 	}
 }

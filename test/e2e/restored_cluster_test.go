@@ -188,7 +188,7 @@ func TestFaultsOfNoData(t *testing.T) {
 
 	f.comeBack(t, "")
 	up := time.Now()
-	waitFor(t, "the resource is not served", func() bool { return len(op.stderr.with("Stopping the watch-stream for kopfexamples")) == 1 })
+	waitFor(t, "the resource is not served", func() bool { return len(op.stderr.With("Stopping the watch-stream for kopfexamples")) == 1 })
 	f.define(t)
 	f.createMany(t, "obj", 3)
 	f.manyHandled(t, "obj", 0, 3)

@@ -110,7 +110,7 @@ func rustChanges(t *testing.T, module string) {
 			op.says(t, name, want.says)
 		}
 	}
-	if found := op.stdout.with("print is printed"); len(found) != 1 {
+	if found := op.stdout.With("print is printed"); len(found) != 1 {
 		t.Errorf("printed: %v", found)
 	}
 	if edited := s.get(t, "edit").GetAnnotations()["edited"]; edited != "yes" {
@@ -144,7 +144,7 @@ func rustTypes(t *testing.T, module string) {
 		"lacking": "spec: missing field `size`",
 	} {
 		op.says(t, name, "error: Handler 'typed_fn' failed permanently: "+problem)
-		if found := op.log.with(name, "typed handler"); len(found) > 0 {
+		if found := op.log.With(name, "typed handler"); len(found) > 0 {
 			t.Errorf("the handler ran for %s: %v", name, found)
 		}
 		if got := text(s.posted(t, name, 1)["DecodeError"][0], "message"); got != problem {

@@ -60,7 +60,7 @@ func TestScript(t *testing.T) {
 	if got := fmt.Sprint(s.handled(t, s.objectOf(t)).Object["status"]); got != "map[create_fn:map[message:hello] seen:true]" {
 		t.Errorf("the status is %s", got)
 	}
-	if len(op.stderr.with("a new object field=value")) != 1 {
+	if len(op.stderr.With("a new object field=value")) != 1 {
 		t.Error("it does not say that there is an object")
 	}
 }

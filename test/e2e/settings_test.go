@@ -91,7 +91,7 @@ func TestSelectors(t *testing.T) {
 			if object := s.get(t, "skipped"); notHandled(object) == nil {
 				t.Error("an object that is not selected is handled")
 			}
-			for _, line := range p.stderr.with("warning") {
+			for _, line := range p.stderr.With("warning") {
 				t.Errorf("unexpected warning: %s", line)
 			}
 		})
@@ -116,7 +116,7 @@ func TestScanningDisabled(t *testing.T) {
 		t.Errorf("served without scanning: %v", calls)
 	}
 	s.patchOf(t, lates, "obj1", `{"metadata":{"finalizers":null}}`)
-	if lines := blind.stderr.with("Stopping"); len(lines) > 0 || strings.Contains(strings.Join(blind.stderr.all(), ""), "Late") {
+	if lines := blind.stderr.With("Stopping"); len(lines) > 0 || strings.Contains(strings.Join(blind.stderr.All(), ""), "Late") {
 		t.Errorf("it has noticed something: %v", lines)
 	}
 }

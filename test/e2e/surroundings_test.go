@@ -33,7 +33,7 @@ func TestBrokenGroup(t *testing.T) {
 	s.Apply(t, definition("Fresh", "freshes", "{type: object, x-kubernetes-preserve-unknown-fields: true}"))
 	s.patch(t, "obj1", `{"spec":{"field":"two"}}`)
 	p.until(t, "the change is handled", func() bool { return len(p.stdout.callsFor(t, "obj1")) == 2 })
-	if lines := p.stderr.with("Stopping the watch-stream"); len(lines) > 0 {
+	if lines := p.stderr.With("Stopping the watch-stream"); len(lines) > 0 {
 		t.Errorf("streams have ended: %v", lines)
 	}
 }
@@ -93,7 +93,7 @@ func TestFewRights(t *testing.T) {
 		"Not enough permissions to list namespaces. Falling back to a list of namespaces which are assumed to exist: " + s.namespace,
 		"Not enough permissions to watch for resources: changes (creation/deletion/updates) will not be noticed",
 	} {
-		if lines := op.log.with(`"severity":"warn"`, want); len(lines) != 1 {
+		if lines := op.log.With(`"severity":"warn"`, want); len(lines) != 1 {
 			t.Errorf("%d warnings with %q, want 1", len(lines), want)
 		}
 	}

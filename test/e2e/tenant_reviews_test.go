@@ -137,7 +137,7 @@ func (h *hosting) forged(t *testing.T, endpoint, namespace string, want int) {
 	if answer.StatusCode != want {
 		t.Errorf("%s for %s: %s: %s", endpoint, namespace, answer.Status, text)
 	}
-	if lines := h.stderr.with(`"handler":"check"`, object); want != http.StatusOK && len(lines) > 0 {
+	if lines := h.stderr.With(`"handler":"check"`, object); want != http.StatusOK && len(lines) > 0 {
 		t.Errorf("a handler was called: %v", lines)
 	}
 }

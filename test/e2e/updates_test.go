@@ -96,10 +96,10 @@ func TestFollow(t *testing.T) {
 	s.manyHandled(t, "obj", 0, many)
 	s.handled(t, "after")
 	said := func(version, handler, name string) int {
-		return len(p.stdout.with(`"handler":"`+handler+`"`, `"name":"`+name+`"`, `"version":"`+version))
+		return len(p.stdout.With(`"handler":"`+handler+`"`, `"name":"`+name+`"`, `"version":"`+version))
 	}
 	p.until(t, "the new version handles a change", func() bool { return said("2", "update", "before") == 1 })
-	p.until(t, "it says what it has handled", func() bool { return len(p.stdout.with(`"handler":"create"`, `"name":"obj-`)) >= many })
+	p.until(t, "it says what it has handled", func() bool { return len(p.stdout.With(`"handler":"create"`, `"name":"obj-`)) >= many })
 	for i := range many {
 		name := fmt.Sprintf("obj-%d", i)
 		if n := said("", "create", name); n != 1 {
@@ -119,7 +119,7 @@ func TestFollow(t *testing.T) {
 	s.handled(t, "held")
 	p.until(t, "the version before continues", func() bool { return said("2", "create", "held") == 1 })
 	tag.sign(t)
-	p.until(t, "it is taken when it is signed", func() bool { return len(p.stderr.with("is replaced by sha256:")) == 2 })
+	p.until(t, "it is taken when it is signed", func() bool { return len(p.stderr.With("is replaced by sha256:")) == 2 })
 
 	registry.Stop()
 	p.says(t, "Checking for a new version failed")

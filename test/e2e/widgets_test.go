@@ -156,7 +156,7 @@ type reviewed struct {
 func (w widgets) reviews(t *testing.T, name string) []reviewed {
 	t.Helper()
 	var list []reviewed
-	for _, line := range w.stdout.all() {
+	for _, line := range w.stdout.All() {
 		var r reviewed
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("standard output of the guest: %v: %q", err, line)

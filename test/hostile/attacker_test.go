@@ -254,9 +254,9 @@ func limit(name string) sign {
 func says(text string) sign {
 	return func(a *attacker) error {
 		quoted, _ := json.Marshal(text)
-		lines := a.log.with(fmt.Sprintf(`"operator":"WasmOperator %s/%s"`, a.namespace, operatorName), strings.Trim(string(quoted), `"`))
+		lines := a.log.With(fmt.Sprintf(`"operator":"WasmOperator %s/%s"`, a.namespace, operatorName), strings.Trim(string(quoted), `"`))
 		if len(lines) == 0 {
-			all := a.log.with(a.namespace + "/" + operatorName)
+			all := a.log.With(a.namespace + "/" + operatorName)
 			return fmt.Errorf("no record of it contains %q:\n%s", text, shortened(all[max(0, len(all)-5):]))
 		}
 		return nil

@@ -90,7 +90,7 @@ var authors = wave{"authors", []attack{
 		a.ready(t)
 		a.create(t, "once", "")
 		a.handled(t, "once")
-		if calls := a.log.with(a.namespace+"/"+operatorName, "CALLED"); len(calls) != 1 {
+		if calls := a.log.With(a.namespace+"/"+operatorName, "CALLED"); len(calls) != 1 {
 			t.Errorf("the handler was called %d times", len(calls))
 		}
 	}},
@@ -114,7 +114,7 @@ var authors = wave{"authors", []attack{
 			return `grants: {kubernetes: ["*:wasmoperators.hosting.kopf.dev"], config: {namespace: ` + a.namespace + `}}`
 		}, named: []sign{says("STARTED")}, also: func(t *testing.T, a *attacker) {
 			a.neighbour.handles(t, "self")
-			t.Logf("it has started %d times", len(a.log.with(a.namespace+"/"+operatorName, "STARTED")))
+			t.Logf("it has started %d times", len(a.log.With(a.namespace+"/"+operatorName, "STARTED")))
 			a.gone(t)
 		},
 	},

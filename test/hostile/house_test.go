@@ -15,13 +15,8 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci/ocitest"
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -30,6 +25,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/installation"
 	"github.com/kopf-wasm/kopf/operator/scripts"
 	"github.com/kopf-wasm/kopf/test/clustertest"
+	"github.com/kopf-wasm/kopf/test/lines"
 )
 
 // patience is how long anything may take that takes a moment usually.
@@ -39,7 +35,6 @@ const patience = 90 * time.Second
 var (
 	examples     = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "kopfexamples"}
 	declarations = schema.GroupVersionResource{Group: api.Group, Version: api.Version, Resource: api.Namespaced.Plural()}
-	accounts     = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 )
 
 // house is a cluster with a registry and a host.
@@ -51,8 +46,8 @@ type house struct {
 	own      string // the namespace of the host's account
 	url      string // of the endpoints
 	cmd      *exec.Cmd
-	log      *journal
-	stdout   *journal
+	log      *lines.Lines
+	stdout   *lines.Lines
 	ended    chan struct{} // closed when the process has
 }
 
@@ -67,7 +62,7 @@ var flags = []string{
 // newHouse starts a host whose account may do nothing but host.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{ControlPlane: clustertest.Cluster(t), registry: ocitest.New(t), gates: newGates(), engine: engine(t), log: &journal{}, stdout: &journal{}, ended: make(chan struct{})}
+	h := &house{ControlPlane: clustertest.Cluster(t), registry: ocitest.New(t), gates: newGates(), engine: engine(t), log: &lines.Lines{}, stdout: &lines.Lines{}, ended: make(chan struct{})}
 	h.registry.Override(h.gates.ServeHTTP)
 	crds, err := os.ReadFile("../conformance/crds/base.yaml")
 	if err != nil {
@@ -86,7 +81,7 @@ func newHouse(t *testing.T) *house {
 func (h *house) start(t *testing.T) {
 	t.Helper()
 	h.cmd = exec.Command(program(t), append([]string{"serve", "--allow-registry", h.registry.Ref("x").Registry}, flags...)...)
-	h.cmd.Env = append(os.Environ(), h.kubeconfig(t), "XDG_CACHE_HOME="+t.TempDir())
+	h.cmd.Env = append(os.Environ(), "KUBECONFIG="+h.KubeconfigOf(t, h.own, "host"), "XDG_CACHE_HOME="+t.TempDir())
 	h.cmd.Stdout, h.cmd.Stderr = h.stdout, h.log
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -99,15 +94,15 @@ func (h *house) start(t *testing.T) {
 		_ = h.cmd.Process.Kill() // it has ended, unless the test has failed
 		<-h.ended
 		if path := os.Getenv("KOPF_HOSTILE_LOG"); path != "" { // to look at
-			_ = os.WriteFile(path, []byte(strings.Join(h.log.all(), "\n")), 0o600)
+			_ = os.WriteFile(path, []byte(strings.Join(h.log.All(), "\n")), 0o600)
 		}
-		if lines := h.log.all(); t.Failed() {
+		if lines := h.log.All(); t.Failed() {
 			t.Logf("the end of the host's log:\n%s", shortened(lines[max(0, len(lines)-100):]))
 		}
 	})
 	address := regexp.MustCompile(`"address":"([^"]+)"`)
 	h.Eventually(t, patience, func() error {
-		for _, line := range h.log.all() {
+		for _, line := range h.log.All() {
 			if m := address.FindStringSubmatch(line); m != nil {
 				h.url = "http://" + m[1]
 				return nil
@@ -125,38 +120,10 @@ func shortened(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// kubeconfig is the variable with the kubeconfig of the host's account.
-func (h *house) kubeconfig(t *testing.T) string {
-	t.Helper()
-	config := h.as(t, h.own, "host")
-	file := clientcmdapi.NewConfig()
-	file.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
-	file.Contexts["x"], file.CurrentContext = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}, "x"
-	path := t.TempDir() + "/kubeconfig"
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
-		t.Fatal(err)
-	}
-	return "KUBECONFIG=" + path
-}
-
-// as makes the credentials of a service account.
-func (h *house) as(t *testing.T, namespace, account string) *rest.Config {
-	t.Helper()
-	asked := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account}, "spec": map[string]any{}}}
-	made, err := h.Dynamic().Resource(accounts).Namespace(namespace).Create(t.Context(), asked, metav1.CreateOptions{}, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := rest.AnonymousClientConfig(h.RESTConfig())
-	config.BearerToken, _, _ = unstructured.NestedString(made.Object, "status", "token")
-	return config
-}
-
 // clientOf makes requests as a service account.
 func (h *house) clientOf(t *testing.T, namespace, account string) dynamic.Interface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(h.as(t, namespace, account))
+	client, err := dynamic.NewForConfig(h.As(t, namespace, account))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +210,7 @@ func (h *house) lives(t *testing.T, pid int) {
 			t.Error(err)
 		}
 	}
-	for _, line := range h.log.all() {
+	for _, line := range h.log.All() {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("the log has a line that is no record: %.300q", line)
 		}

@@ -64,12 +64,12 @@ func bounded(t *testing.T, a *attacker) {
 // noForgedLine checks that no record claims to be of another operator.
 func noForgedLine(t *testing.T, a *attacker) {
 	t.Helper()
-	for _, line := range a.log.all() {
+	for _, line := range a.log.All() {
 		if strings.Contains(line, "FORGED") && !strings.Contains(line, `"operator":"WasmOperator `+a.namespace+"/") {
 			t.Errorf("a forged record: %s", line)
 		}
 	}
-	for _, line := range a.stdout.all() {
+	for _, line := range a.stdout.All() {
 		if strings.HasPrefix(line, "{") {
 			t.Errorf("a forged record on the standard output: %s", line)
 		}

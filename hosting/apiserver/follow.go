@@ -1,0 +1,60 @@
+package apiserver
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+)
+
+// pause is between two watches, so that a server that ends watches at once is not flooded.
+const pause = 100 * time.Millisecond
+
+// Watcher gets the changes of objects.
+type Watcher struct {
+	Changed func(object *unstructured.Unstructured) // added or modified
+	Deleted func(object *unstructured.Unstructured)
+}
+
+// Follow watches objects from a version on, by one watch after the other, until one fails.
+//
+// Errors: those of the watch; the version is too old, so that the objects have to be listed again.
+func Follow(ctx context.Context, client dynamic.ResourceInterface, version string, to Watcher) error {
+	for {
+		next, err := follow(ctx, client, version, to)
+		if err != nil {
+			return err
+		}
+		version = next
+	}
+}
+
+// follow watches until the watch ends. It returns the version to continue from.
+func follow(ctx context.Context, client dynamic.ResourceInterface, version string, to Watcher) (string, error) {
+	stream, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+	if err != nil {
+		return "", err
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		object, ok := event.Object.(*unstructured.Unstructured)
+		if event.Type == watch.Error || !ok {
+			return "", apierrors.FromObject(event.Object)
+		}
+		version = object.GetResourceVersion()
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			to.Changed(object)
+		case watch.Deleted:
+			to.Deleted(object)
+		case watch.Bookmark, watch.Error:
+		}
+	}
+	return version, backoffs.Pause(ctx, pause)
+}
