@@ -11,7 +11,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 var errNoCluster = errors.New("there is no cluster: no kubeconfig, and no service account of a pod")
@@ -27,15 +26,9 @@ func Resources(ctx context.Context, log zerolog.Logger) ([]selectors.Resource, e
 	if len(own) == 0 {
 		return nil, errNoCluster
 	}
-	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) { return own, nil })
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { _ = vault.Run(ctx) }() // It ends with the context; requests return its error.
-	client := clients.New(vault, func() clients.Options {
-		o := clients.OptionsOf(settings.Default().Networking)
-		o.UserAgent = clients.UserAgent(version(), "")
-		return o
-	}, func(message string) { log.Error().Msg(message) })
+	client := clients.ForCommand(ctx, own, clients.UserAgent(version(), ""), log)
 	resources, err := discovery.Scan(ctx, client.Discover)
 	if resources != nil {
 		return resources, nil

@@ -18,7 +18,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
-	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
 // ErrNoPeering means that the cluster has no peering resources.
@@ -49,16 +48,9 @@ func Announce(ctx context.Context, a Announcement) error {
 	if err != nil {
 		return fmt.Errorf("login: %w", err)
 	}
-	vault := credentials.New(func(context.Context, bool) (map[string]credentials.Info, error) { return own, nil })
-	logging, stop := context.WithCancel(ctx)
+	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { _ = vault.Run(logging) }() // It ends with the context; requests return its error.
-	options := func() clients.Options {
-		o := clients.OptionsOf(settings.Default().Networking)
-		o.UserAgent = a.UserAgent
-		return o
-	}
-	client := clients.New(vault, options, func(message string) { log.Error().Msg(message) })
+	client := clients.ForCommand(asking, own, a.UserAgent, log)
 	all, err := discovery.Scan(ctx, client.Discover)
 	if all == nil && err != nil {
 		return err
