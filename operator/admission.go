@@ -113,6 +113,17 @@ func (a Admission) webhooks(log zerolog.Logger, cert *certificate, needed bool) 
 	}
 }
 
+// webhooks is Admission.webhooks, for one of several replicas.
+func (o *Options) webhooks(cert *certificate, needed bool) func(s settings.Admission) (reactor.Webhooks, error) {
+	create := o.Admission.webhooks(o.Log, cert, needed)
+	return func(s settings.Admission) (reactor.Webhooks, error) {
+		if err := o.Replicas.check(s); err != nil {
+			return nil, err
+		}
+		return create(s)
+	}
+}
+
 // certificate remembers when the certificate of the webhook server expires.
 type certificate struct{ seconds atomic.Int64 } // Unix time; 0: no certificate yet
 

@@ -32,7 +32,8 @@ var (
 	objects        = described("objects", "Objects that the operator remembers.")
 	daemons        = described("daemons", "Daemons and timers that run.")
 	indexed        = described("index_entries", "Pairs of objects and keys in all indices.")
-	paused         = described("paused", "1 if other operators make this one pause, else 0.")
+	paused         = described("paused", "1 if other operators or replicas make this one pause, else 0.")
+	leads          = described("leader", "1 if the operator is the leader of its replicas, else 0. Absent without replicas.")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many were pending.")
 	delayed        = described("requests_delayed_total", "Requests to Kubernetes that waited, since the operator makes too many.")
 	droppedLines   = described("dropped_lines_total", "Lines of output of all modules that were dropped, as they wrote more than LogLimit.")
@@ -62,6 +63,9 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, daemons, prometheus.GaugeValue, float64(counts.Daemons))
 	send(ch, indexed, prometheus.GaugeValue, float64(counts.Indexed))
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
+	if leading, shared := counts.Leads, counts.Shared; shared {
+		send(ch, leads, prometheus.GaugeValue, number(leading))
+	}
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
 	send(ch, delayed, prometheus.CounterValue, float64(counts.RequestsDelayed))
 	send(ch, droppedLines, prometheus.CounterValue, float64(m.output.Dropped()))

@@ -98,6 +98,9 @@ type Options struct {
 	// returns ErrHandlersFailed if a handler has failed permanently.
 	Once bool
 
+	// Replicas make the operator one of several that share its work.
+	Replicas Replicas
+
 	// Peering overrides the peering settings before the startup handlers run.
 	//
 	// See https://docs.kopf.dev/en/latest/peering/

@@ -85,10 +85,14 @@ func (op *Operator) assemble() error {
 	if err != nil {
 		return err
 	}
+	lease, err := o.lease(o.registered(o.guests(modulesOf(op.present))))
+	if err != nil {
+		return err
+	}
 	op.reactor, err = reactor.New(reactor.Options{
-		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Held: o.Host.Held, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Territory: o.Territory, Liveness: o.Liveness,
+		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Held: o.Host.Held, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Territory: o.Territory, Liveness: o.Liveness, Lease: lease,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
-		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.Admission.webhooks(o.Log, op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
+		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.webhooks(op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Watches: o.Watches, Access: o.Access,
 		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
 	})
@@ -100,11 +104,7 @@ func (op *Operator) assemble() error {
 
 // join creates one registry of the modules, or fails if they conflict.
 func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, error) {
-	guests := make([]guests.Guest, 0, len(modules)+len(o.Guests))
-	for _, module := range modules {
-		guests = append(guests, guest{module})
-	}
-	guests = append(guests, o.Guests...)
+	guests := o.guests(modules)
 	if err := checkTogether(guests); err != nil {
 		return nil, Calls{}, err
 	}
@@ -124,6 +124,15 @@ func (o *Options) join(modules []*host.Module) (*registries.Registry, Calls, err
 		err = o.Admission.Tenancy.check(registry)
 	}
 	return registry, granted, err
+}
+
+// guests returns the guests of the modules, and those of the options.
+func (o *Options) guests(modules []*host.Module) []guests.Guest {
+	all := make([]guests.Guest, 0, len(modules)+len(o.Guests))
+	for _, module := range modules {
+		all = append(all, guest{module})
+	}
+	return append(all, o.Guests...)
 }
 
 func (o *Options) claims() *claims.Claims {

@@ -20,6 +20,8 @@ func (op *Operator) unlessStuck(ctx context.Context, work func(context.Context) 
 	select {
 	case err := <-done:
 		return err
+	case <-op.lost:
+		return op.afterLoss(done)
 	case <-ctx.Done():
 	}
 	limit := time.Duration(op.exiting.Load())

@@ -37,7 +37,8 @@ type Counts struct {
 	RequestsDelayed uint64 // requests that had to wait for Options.Limits
 	EventsDelayed   uint64 // the same for events
 	CallsDelayed    uint64 // requests of guests that had to wait for Options.Calls.Rate, since the last replacement
-	Paused          bool   // paused by other operators
+	Paused          bool   // paused by other operators, or while another replica is the leader
+	Shared, Leads   bool   // it has replicas, and is their leader
 	Ready           bool   // it serves or pauses, and does not exit yet
 }
 
@@ -45,6 +46,7 @@ type Counts struct {
 func (op *Operator) Counts() Counts {
 	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
 	counts.Calls = op.tally.Counts()
+	_, counts.Leads, counts.Shared = op.Leader()
 	op.served.Each(func(s *streams.Stream) {
 		queued, working := s.Load()
 		counts.Queued, counts.Working = counts.Queued+queued, counts.Working+working

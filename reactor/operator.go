@@ -82,6 +82,10 @@ type Options struct {
 	// Liveness is the URL of the endpoint for liveness probes; empty: no endpoint.
 	Liveness string
 
+	// Lease makes the operator one of several replicas, of which only the leader handles objects. Nil: it is
+	// the only one.
+	Lease *Lease
+
 	// Calls say which requests of guests are allowed.
 	Calls calls.Options
 
@@ -150,9 +154,11 @@ type Operator struct {
 	begun       atomic.Bool // Run was called
 	serving     atomic.Bool // whether the operator observes the cluster
 	works       activities.Background
+	replica     *replica // nil: there are no other replicas
 	replacing   replacing
 	cluster     string // URL of the cluster
 	refused     refusal
+	lost        chan struct{} // closed when it is not the leader of its replicas any more
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 }
@@ -169,7 +175,7 @@ func New(o Options) (*Operator, error) {
 	}
 	op := &Operator{
 		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
-		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
+		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once), lost: make(chan struct{}),
 	}
 	op.account = op.newAccount()
 	op.loops = loops.New(o.LoopRate)
@@ -249,6 +255,7 @@ func (op *Operator) run(ctx context.Context) error {
 	}
 	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
 	op.leave()
+	op.replica.release(context.WithoutCancel(ctx))
 	return err
 }
 
@@ -349,8 +356,13 @@ func (op *Operator) serve(ctx context.Context) error {
 	stopPosting := op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log)
 	defer stopPosting()
 	defer op.works.Stop()
-	if err := op.works.Start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
+	if op.replica, err = op.newReplica(first.Info, log); err != nil {
 		return err
+	}
+	if op.replica == nil {
+		if err := op.works.Start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
+			return err
+		}
 	}
 	defer op.replacing.end()
 	op.replacing.begin(ctx, observer, hooks != nil)
@@ -379,7 +391,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
 	pausing := func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) }
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.untilCompleted} {
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.lead, op.untilCompleted} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)

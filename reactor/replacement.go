@@ -181,6 +181,9 @@ func (op *Operator) takeOver(ctx context.Context, e *generations.Generation) (le
 func (op *Operator) renew(ctx context.Context, e *generations.Generation) {
 	var working sync.WaitGroup
 	working.Go(func() {
+		if !op.replica.leads() {
+			return // lead starts them
+		}
 		if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
 			op.Log.Error().Str(loggers.Field, "kopf.reactor").Err(err).Msg("background handlers cannot be started")
 		}

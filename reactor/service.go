@@ -30,7 +30,7 @@ func (op *Operator) start(ctx context.Context, d dimensions.Dimension) {
 // operator wait for a mandatory peering object.
 func (op *Operator) prepare(d dimensions.Dimension) {
 	if d.Peering {
-		op.pauses.Set(pauses.Reason(d.Key()), op.Settings.Peering.Mandatory)
+		op.pauses.Set(pauses.Reason{Peering: d.Key()}, op.Settings.Peering.Mandatory)
 		return
 	}
 	op.completion.Expect(d.Key())
@@ -42,7 +42,7 @@ func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
 		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams, Watches: op.watches(), Loops: op.loops,
-		Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster}, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.refuse,
+		Leader: op.replica.leader(), Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster}, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.refuse,
 	}
 }
 
@@ -57,5 +57,7 @@ func (op *Operator) peers(ctx context.Context, d dimensions.Dimension) {
 	if share := op.watches(); share != nil {
 		m.Share(share(d))
 	}
-	m.Run(ctx)
+	if op.replica.await(ctx) == nil { // only the leader meets the other operators
+		m.Run(ctx)
+	}
 }

@@ -28,6 +28,7 @@ type manifestOptions struct {
 	definitions []string
 	image       string
 	hosted      bool
+	pods        int
 }
 
 func newManifestCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -66,6 +67,7 @@ func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
 	flags.StringArrayVar(&o.definitions, "crd", nil, "a `FILE` with CustomResourceDefinitions of the handlers' resources (repeatable)")
 	flags.StringVar(&o.image, "image", "", "print a Deployment with this `IMAGE`, whose entry point is the program kopf")
+	flags.IntVar(&o.pods, "replicas", 1, "how many `PODS` run; one of them is the leader: see docs/replicas.md")
 	flags.BoolVar(&o.hosted, "hosted", false, "print a WasmOperator or a ClusterWasmOperator")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
@@ -82,6 +84,10 @@ func (o *manifestOptions) check() error {
 		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
 	case !o.clusterwide && len(o.namespaces) == 0:
 		return usageError{errors.New("say where the operator serves: --namespace NAMESPACE, or --all-namespaces")}
+	case o.pods < 1:
+		return usageError{fmt.Errorf("--replicas %d: at least one pod runs", o.pods)}
+	case o.hosted && o.pods > 1:
+		return usageError{errors.New("either --replicas or --hosted can be used, not both: the host runs the operator")}
 	case o.hosted && o.image != "":
 		return usageError{errors.New("either --image or --hosted can be used, not both: a hosted operator needs no image")}
 	}
@@ -99,7 +105,7 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 	}
 	op := &deployment.Operator{
 		Name: o.nameOf(modules[0], registrations[0]), Namespace: cmp.Or(o.into, deployment.Home(o.namespaces)), Namespaces: o.namespaces,
-		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Hosted: o.hosted,
+		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Hosted: o.hosted,
 	}
 	objects, err := op.Rights()
 	var problems deployment.Problems

@@ -32,6 +32,8 @@ type runOptions struct {
 	standalone    bool
 	peering       string
 	priority      int
+	replicas      string
+	replica       operator.Replicas
 	dev           bool
 	liveness      string
 	guestOutput   string
@@ -97,6 +99,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
+	flags.StringVar(&o.replicas, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait)")
+	flags.StringVar(&o.replica.Lease, "lease", "", "the lease of the replicas: `[NAMESPACE/]NAME` (default the name of the operator, in the namespace of the pod)")
+	flags.DurationVar(&o.replica.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for a leader that is silent")
 	flags.BoolVar(&o.dev, "dev", false, "set the priority 666, so that other operators pause, and load changed files of modules while running")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all existing objects, then exit: with 0 if every handler has succeeded")
@@ -193,7 +198,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	python := o.python(func(text string) { log.Info().Str("logger", "kopf.packages").Msg(text) })
 	python.Packages.MaxSize = limited.Host.MaxFiles
 	options := operator.Options{
-		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Liveness: o.liveness, Listen: o.listen, Once: o.once,
+		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replica, Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
@@ -224,6 +229,9 @@ func (o *runOptions) check(log zerolog.Logger) error {
 			}
 		}
 	}
+	if err := o.checkReplicas(); err != nil {
+		return err
+	}
 	if err := o.checkPull(); err != nil {
 		return err
 	}
@@ -231,6 +239,20 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return err
 	}
 	return checkScope(o.clusterwide, o.namespaces, log)
+}
+
+// checkReplicas evaluates the flags of replicas.
+func (o *runOptions) checkReplicas() error {
+	switch {
+	case o.replicas == "" && (o.flags.Changed("lease") || o.flags.Changed("lease-duration")):
+		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader")}
+	case o.replicas != "" && o.replicas != "leader":
+		return usageError{fmt.Errorf("--replicas %q: want leader", o.replicas)}
+	case o.replicas != "" && o.once:
+		return usageError{errors.New("either --replicas or --once can be used, not both: an operator that ends has no replicas")}
+	}
+	o.replica.Leader = o.replicas != ""
+	return nil
 }
 
 // checkScope requires either namespaces or the whole cluster.

@@ -73,6 +73,16 @@ func TestManifests(t *testing.T) {
 			o.Hosted, o.Namespaces = true, []string{"ops"}
 			return o.Rights()
 		},
+		"replicas": func() ([]dicts.Object, error) {
+			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
+			o.Admission, o.Namespaces, o.Replicas = "op.example.com", []string{"shops"}, 3
+			rights, err := o.Rights()
+			if err != nil {
+				return nil, err
+			}
+			workload, err := o.Deployment("example.com/kopf:v1", module)
+			return append(rights, workload...), err
+		},
 		"deployment": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
 			o.Admission, o.Namespaces = "op.example.com", []string{"ops"}

@@ -73,6 +73,7 @@ func (o *Operator) Rights() ([]dicts.Object, error) {
 	o.addObservation(all)
 	o.addPeering(all)
 	o.addAdmission(all, served.Webhooks, demands)
+	o.addReplicas(all, len(served.Webhooks) > 0)
 	o.addWanted(all)
 	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
 }
@@ -133,6 +134,27 @@ func (o *Operator) addPeering(all rights) {
 	}
 	all.add(places, rule{"kopf.dev", []string{plural}, nil, []string{"list", "watch", "get", "patch"}})
 }
+
+// addReplicas adds what elects the leader, and what the replicas share. No rule can name an object that is to be created.
+func (o *Operator) addReplicas(all rights, admission bool) {
+	if o.Replicas <= 1 {
+		return
+	}
+	own := []string{o.Namespace}
+	all.add(own,
+		rule{"coordination.k8s.io", []string{"leases"}, nil, []string{"create"}},
+		rule{"coordination.k8s.io", []string{"leases"}, []string{o.Name}, []string{"get", "update"}},
+	)
+	if admission {
+		all.add(own,
+			rule{"", []string{"secrets"}, nil, []string{"create"}},
+			rule{"", []string{"secrets"}, []string{o.webhookSecret()}, []string{"get", "patch"}},
+		)
+	}
+}
+
+// webhookSecret is the name of the certificate that the replicas share.
+func (o *Operator) webhookSecret() string { return o.Name + "-webhooks" }
 
 // addAdmission adds what handlers of webhooks need. No rule can name a configuration that is to be created.
 func (o *Operator) addAdmission(all rights, reviewed []selectors.Resource, demands []selectors.Demand) {

@@ -19,8 +19,8 @@ const (
 )
 
 // Deployment returns the workload that runs modules by `kopf run` in an image with the program kopf as its entry point:
-// a Deployment, and a Service if there are admission handlers. One replica runs at a time, as the reference demands. The
-// pod meets the restricted Pod Security Standard, with a read-only root file system.
+// a Deployment, a Service if there are admission handlers, and a PodDisruptionBudget if there are replicas. Without replicas, one
+// pod runs at a time, as the reference demands. The pod meets the restricted Pod Security Standard, with a read-only root file system.
 //
 // Errors: a module is no reference of a registry.
 //
@@ -52,10 +52,18 @@ func (o *Operator) Deployment(image string, modules []string) ([]dicts.Object, e
 		"securityContext": dicts.Object{"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": dicts.Object{"type": "RuntimeDefault"}},
 		"volumes":         []any{dicts.Object{"name": "cache", "emptyDir": dicts.Object{}}, dicts.Object{"name": "tmp", "emptyDir": dicts.Object{}}},
 	}
+	strategy := dicts.Object{"type": "Recreate"}
+	if o.Replicas > 1 {
+		strategy = dicts.Object{"type": "RollingUpdate", "rollingUpdate": dicts.Object{"maxUnavailable": 1, "maxSurge": 1}}
+		objects = append(objects, dicts.Object{
+			"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": o.metadata(o.Namespace),
+			"spec": dicts.Object{"maxUnavailable": 1, "selector": dicts.Object{"matchLabels": selected}},
+		})
+	}
 	return append(objects, dicts.Object{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": o.metadata(o.Namespace),
 		"spec": dicts.Object{
-			"replicas": 1, "strategy": dicts.Object{"type": "Recreate"}, "selector": dicts.Object{"matchLabels": selected},
+			"replicas": max(o.Replicas, 1), "strategy": strategy, "selector": dicts.Object{"matchLabels": selected},
 			"template": dicts.Object{"metadata": dicts.Object{"labels": o.labels()}, "spec": pod},
 		},
 	}), nil
@@ -87,8 +95,15 @@ func (o *Operator) flags() []string {
 	if o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {
 		flags = append(flags, "--allow-wanted")
 	}
+	if o.Replicas > 1 {
+		flags = append(flags, "--replicas=leader", "--lease="+o.Namespace+"/"+o.Name)
+	}
 	if o.Admission != "" {
-		server := fmt.Sprintf(`{"type":"server","port":%d,"service":{"namespace":%q,"name":%q,"port":443}}`, webhookPort, o.Namespace, o.Name)
+		secret := ""
+		if o.Replicas > 1 {
+			secret = fmt.Sprintf(`,"secret":{"namespace":%q,"name":%q}`, o.Namespace, o.webhookSecret())
+		}
+		server := fmt.Sprintf(`{"type":"server","port":%d,"service":{"namespace":%q,"name":%q,"port":443}%s}`, webhookPort, o.Namespace, o.Name, secret)
 		flags = append(flags, "--admission-managed="+o.Admission, "--admission-server="+server)
 	}
 	return append(flags, fmt.Sprintf("--liveness=http://0.0.0.0:%d/healthz", probePort), "--log-format=json")

@@ -138,6 +138,11 @@ func (c *Client) Post(ctx context.Context, path apipath.Path, body []byte, pause
 	return err
 }
 
+// Write creates or replaces an object in one attempt, and returns the object.
+func (c *Client) Write(ctx context.Context, method string, path apipath.Path, body []byte) ([]byte, error) {
+	return c.request(ctx, writing, c.others, Options{RequestTimeout: c.options().RequestTimeout}, method, string(path), "application/json", body)
+}
+
 // Ask creates an object that the server answers and does not keep, such as a review of
 // rights. It makes one attempt.
 func (c *Client) Ask(ctx context.Context, path apipath.Path, body []byte) (answer []byte, err error) {

@@ -3,11 +3,14 @@ package patching
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -22,7 +25,18 @@ import (
 // Writer reads and patches objects in the cluster.
 //
 // Kopf: kopf._cogs.clients.patching (v1.45).
-type Writer struct{ Client *clients.Client }
+type Writer struct {
+	Client *clients.Client
+	Guard  Guard // nil: no other replica patches the objects
+}
+
+// Guard protects objects from being patched by two replicas of an operator.
+type Guard interface {
+	// Hold returns until when this replica may patch objects.
+	//
+	// Errors: it may not.
+	Hold() (until time.Time, err error)
+}
 
 // Target is the object to patch, in its last known state.
 type Target struct {
@@ -69,11 +83,20 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if p.Empty() {
 		return Written{}, nil
 	}
+	if w.Guard != nil {
+		until, err := w.Guard.Hold()
+		if err != nil {
+			return Written{}, err
+		}
+		guarded, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		ctx = guarded
+	}
 	memory := answers.Get().(*[]byte)
 	defer answers.Put(memory)
-	one := &writing{client: w.Client, Target: t, merged: p.Merge.Object(), hooks: hooks, memory: *memory}
+	one := &writing{client: w.Client, guard: w.Guard, Target: t, merged: p.Merge.Object(), hooks: hooks, memory: *memory}
 	remaining, err := one.write(ctx, p)
-	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound || errors.Is(err, errAnother) {
 		t.Log.Debug("Patching was skipped: the object does not exist anymore.")
 		return Written{Gone: true}, nil
 	}
@@ -106,10 +129,12 @@ const usualAnswer = 16 << 10
 type writing struct {
 	Target
 	client *clients.Client
+	guard  Guard        // nil: the versions of merge patches do not matter
 	merged dicts.Object // all fields to merge
 	answer []byte       // the last response; nil: no request yet
 	result dicts.Object // the metadata and the merged fields of the response; nil if it is confirmed
 	latest string       // the version of a confirmed response
+	reread string       // the version as it was read after a conflict; empty: no conflict
 	hooks  clients.Hooks
 	memory []byte // for the first response
 }
@@ -206,14 +231,22 @@ func (w *writing) merge(ctx context.Context, subresource string, whole *stores.P
 	if subresource != "" {
 		what = subresource
 	}
-	payload, err := whole.Encode(part)
-	if err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		payload, err := whole.Encode(w.versioned(part))
+		if err != nil {
+			return err
+		}
+		if w.Log.Uses(loggers.LevelDebug) {
+			w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
+		}
+		err = w.send(ctx, subresource, clients.MergePatch, payload)
+		if code, _ := clients.Code(err); w.guard == nil || code != http.StatusConflict || attempt == maxConflicts {
+			return err
+		}
+		if err := w.readAgain(ctx); err != nil {
+			return err
+		}
 	}
-	if w.Log.Uses(loggers.LevelDebug) {
-		w.Log.Debug(fmt.Sprintf("Merge-patching the %s with: %s", what, payload))
-	}
-	return w.send(ctx, subresource, clients.MergePatch, payload)
 }
 
 // transform applies operations if the object has not changed since they were made.
@@ -242,6 +275,66 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 	return false, err
 }
 
+// maxConflicts is how often a guarded merge patch is sent while others change the object.
+const maxConflicts = 10
+
+// errAnother means that the object was deleted and made again.
+var errAnother = errors.New("it is another object")
+
+// versioned adds the known version to a guarded merge patch, so that the API server refuses it if another replica
+// has patched the object since.
+func (w *writing) versioned(part dicts.Object) dicts.Object {
+	if w.guard == nil {
+		return part
+	}
+	metadata := dicts.Object{}
+	if own, ok := part["metadata"].(dicts.Object); ok {
+		metadata = maps.Clone(own)
+	}
+	metadata["resourceVersion"] = w.known()
+	part = maps.Clone(part)
+	part["metadata"] = metadata
+	return part
+}
+
+// known is the last known version of the object.
+func (w *writing) known() string {
+	switch {
+	case w.reread != "":
+		return w.reread
+	case w.answer != nil && w.result == nil:
+		return w.latest
+	case w.answer != nil:
+		return dicts.LookupString(w.result, "metadata", "resourceVersion")
+	}
+	return dicts.LookupString(w.Body, "metadata", "resourceVersion")
+}
+
+// readAgain reads the version of an object that others have changed. The guard is asked afterwards: no other
+// replica has made this version then.
+func (w *writing) readAgain(ctx context.Context) error {
+	path, err := pathOf(w.Resource, w.Body, "")
+	if err != nil {
+		return err
+	}
+	raw, err := w.client.GetWith(ctx, path, w.hooks)
+	if err != nil {
+		return err
+	}
+	body, err := dicts.DecodeParts(raw, func(parent, key string) bool {
+		return parent == "" && key == "metadata" || parent == "metadata" && (key == "resourceVersion" || key == "uid")
+	})
+	if err != nil {
+		return fmt.Errorf("the object as it was read: %w", err)
+	}
+	if dicts.LookupString(body, "metadata", "uid") != dicts.LookupString(w.Body, "metadata", "uid") {
+		return errAnother
+	}
+	w.reread = dicts.LookupString(body, "metadata", "resourceVersion")
+	_, err = w.guard.Hold()
+	return err
+}
+
 func (w *writing) send(ctx context.Context, subresource, contentType string, payload []byte) error {
 	path, err := pathOf(w.Resource, w.Body, subresource)
 	if err != nil {
@@ -251,7 +344,7 @@ func (w *writing) send(ctx context.Context, subresource, contentType string, pay
 	if err != nil {
 		return err
 	}
-	w.answer, w.memory, w.result = data, nil, nil // the result refers to the memory
+	w.answer, w.memory, w.result, w.reread = data, nil, nil, "" // the result refers to the memory
 	latest, confirmed := patches.Confirmed(w.merged, data)
 	if w.latest = latest; confirmed {
 		return nil

@@ -25,7 +25,10 @@ type Pauses struct {
 
 // Reason is the peering object whose peers make the operator pause. The zero value stands
 // for missing peering resources.
-type Reason dimensions.Key
+type Reason struct {
+	Peering dimensions.Key
+	Standby bool // another replica is the leader
+}
 
 // New makes a Pauses without any reason to pause.
 func New() *Pauses {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/reactor/dimensions"
 )
 
 // reasonFor makes a reason from a name.
-func reasonFor(name string) Reason { return Reason{Namespace: name} }
+func reasonFor(name string) Reason { return Reason{Peering: dimensions.Key{Namespace: name}} }
 
 func TestPausesAreOnForAnyReason(t *testing.T) {
 	p := New()

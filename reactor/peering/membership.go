@@ -107,7 +107,7 @@ func New(client *clients.Client, s *settings.Settings, d dimensions.Dimension, i
 			Client: client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: func() watching.Options { return watching.OptionsOf(s) },
 			Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
 		},
-		streams: streams, pauses: p, reason: pauses.Reason(d.Key()), log: log,
+		streams: streams, pauses: p, reason: pauses.Reason{Peering: d.Key()}, log: log,
 		sharded: !s.Watching.ShardSelectors.Empty(), objects: make(chan peeringState, 1),
 	}, nil
 }

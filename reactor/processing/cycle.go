@@ -114,7 +114,7 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 	if c.it.Indexed != nil {
 		c.it.Indexed()
 	}
-	if err != nil {
+	if err != nil || c.it.Standby {
 		return "", err
 	}
 	gate := c.p.Generation.Indexed

@@ -34,7 +34,9 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	}
 	matched = registries.Deduplicated(matched)
 	state := c.memory.indexing.WithHandlers(registries.IDs(matched), time.Now())
-	outcomes, err := p.Execution(progression.AllAtOnce, handling.ModeIgnored).Run(ctx, matched, own, state)
+	x := p.Execution(progression.AllAtOnce, handling.ModeIgnored)
+	x.Entrance = p.Runnables // all replicas fill their indices
+	outcomes, err := x.Run(ctx, matched, own, state)
 	own.Patch.Release(context.WithoutCancel(ctx), 0)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ type Processor struct {
 	Engine     *daemons.Engine // of daemons and timers
 	Writer     *patching.Writer
 	Runnables  *daemons.Runnables
+	Entrance   handling.Entrance // of handlers
 	Completion *completion.Completion
 	Loops      *loops.Limiter // nil: no limit
 	Log        zerolog.Logger
@@ -119,7 +120,7 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	if err != nil {
 		return c, err
 	}
-	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed)
+	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed || it.Standby)
 	c.memory.follow(p.Generation)
 	c.crowded = c.memory.Background.Follow(p.Memories.Account, it.Object)
 	if it.Type == watching.Deleted {
@@ -146,7 +147,7 @@ func (p *Processor) decode(raw []byte) (dicts.Object, error) {
 
 // Execution makes the execution of handlers in a cycle.
 func (p *Processor) Execution(lifecycle progression.Lifecycle, mode handling.ErrorsMode) *handling.Execution {
-	return &handling.Execution{Settings: p.Settings, Entrance: p.Runnables, Completion: p.Completion, Lifecycle: lifecycle, Errors: mode}
+	return &handling.Execution{Settings: p.Settings, Entrance: p.Entrance, Completion: p.Completion, Lifecycle: lifecycle, Errors: mode}
 }
 
 func (p *Processor) isBlocked(o *handling.Object) bool {

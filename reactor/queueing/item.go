@@ -23,6 +23,9 @@ type Item struct {
 	// nil.
 	Indexed func()
 
+	// Standby means that another replica handles the object: it is indexed only.
+	Standby bool
+
 	// Again means that the handlers have changed, not the object.
 	Again bool
 

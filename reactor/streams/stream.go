@@ -44,6 +44,7 @@ type Host struct {
 	States      *watching.Set
 	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
 	Loops       *loops.Limiter                               // nil: no limit
+	Leader      *Leader                                      // nil: there are no other replicas
 	Claims      *claims.Claims                               // nil: no check for other operators
 	By          claims.Claimant
 	Log         zerolog.Logger
@@ -175,6 +176,7 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 			<-ctx.Done()
 			return
 		}
+		s.standBy(ctx, gate)
 		sink := s.sink(gate)
 		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 	})
@@ -256,7 +258,7 @@ func (s *Stream) take(e *generations.Generation) *processing.Processor {
 	o := s.host
 	p := &processing.Processor{
 		Resource: s.Dimension.Resource, Generation: e, Handlers: e.Registry.ForResource(s.Dimension.Resource), Settings: o.Settings, Memories: o.Memories,
-		Writer: &patching.Writer{Client: o.Client}, Runnables: o.Runnables, Completion: o.Completion, Loops: o.Loops, Log: o.Log, RefKey: o.RefKey,
+		Writer: &patching.Writer{Client: o.Client, Guard: o.guard()}, Runnables: o.Runnables, Entrance: o.entrance(), Completion: o.Completion, Loops: o.Loops, Log: o.Log, RefKey: o.RefKey,
 	}
 	p.Engine = &daemons.Engine{
 		Handlers: p.Handlers.Spawning, Execution: p.Execution(progression.AllAtOnce, handling.ModeTemporary), Writer: p.Writer,

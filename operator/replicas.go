@@ -1,0 +1,86 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/settings"
+)
+
+// Replicas make the operator one of several that run the same modules. One of them is the leader, which handles the
+// objects; the others wait, with full indices and open connections. All serve admission handlers.
+//
+// See docs/replicas.md.
+type Replicas struct {
+	Leader   bool          // elect a leader; otherwise the other fields have no effect
+	Lease    string        // the Lease as NAME or NAMESPACE/NAME; empty: the name of the operator, in the namespace of the pod
+	Duration time.Duration // how long the others wait for a leader that is silent; 0: 15 seconds; at least 2 seconds
+}
+
+// DefaultLeaseDuration is the default of Replicas.Duration.
+const DefaultLeaseDuration = leadership.DefaultDuration
+
+// ErrLeaseLost means that the operator was the leader, and cannot be certain that it still is. The process should end.
+var ErrLeaseLost = reactor.ErrLeaseLost
+
+// ErrReplicas means that Options.Replicas does not go with another option.
+var ErrReplicas = errors.New("replicas")
+
+// lease returns the Lease of the replicas of an operator; nil without replicas.
+//
+// Errors: ErrReplicas.
+func (o *Options) lease(registered string) (*reactor.Lease, error) {
+	if !o.Replicas.Leader {
+		return nil, nil
+	}
+	if o.Once {
+		return nil, fmt.Errorf("%w: an operator that handles all objects once has no replicas", ErrReplicas)
+	}
+	duration := o.Replicas.Duration
+	if duration == 0 {
+		duration = leadership.DefaultDuration
+	}
+	terms, err := leadership.TermsOf(duration)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrReplicas, err)
+	}
+	namespace, name, both := strings.Cut(o.Replicas.Lease, "/")
+	switch {
+	case !both:
+		namespace, name = "", namespace
+	case namespace == "":
+		return nil, fmt.Errorf("%w: the lease %q is neither NAME nor NAMESPACE/NAME", ErrReplicas, o.Replicas.Lease)
+	}
+	if name == "" {
+		name = strings.ToLower(strings.ReplaceAll(registered, "+", "."))
+	}
+	if name == "" {
+		return nil, fmt.Errorf("%w: the operator has no name that its replicas share: name a lease", ErrReplicas)
+	}
+	if err := apipath.CheckName(name); err != nil {
+		return nil, fmt.Errorf("%w: the lease: %w", ErrReplicas, err)
+	}
+	return &reactor.Lease{Namespace: namespace, Name: name, Terms: terms}, nil
+}
+
+// check refuses servers of webhooks whose certificates differ between the replicas: the last one that writes the
+// configurations of webhooks would cut off the others.
+func (r Replicas) check(s settings.Admission) error {
+	if !r.Leader || s.Managed == "" {
+		return nil
+	}
+	var server struct {
+		Secret   json.RawMessage `json:"secret"`
+		CertFile json.RawMessage `json:"certfile"`
+	}
+	if _ = json.Unmarshal(s.Server, &server); server.Secret == nil && server.CertFile == nil {
+		return fmt.Errorf("%w: the servers of webhooks need one certificate: give the option \"secret\" or \"certfile\" to the admission server", ErrReplicas)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package leadership_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/leadership"
+)
+
+func terms(t *testing.T) leadership.Terms {
+	t.Helper()
+	terms, err := leadership.TermsOf(leadership.DefaultDuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return terms
+}
+
+// candidate is a replica in a test.
+type candidate struct {
+	*leadership.Election
+	stop context.CancelFunc
+	led  chan struct{} // closed when it is the leader
+	end  chan error    // gets the error of Run
+}
+
+func join(t *testing.T, store leadership.Store, name string) *candidate {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	c := &candidate{
+		Election: &leadership.Election{Store: store, Identity: name, Terms: terms(t), Log: func(text string) { t.Log(name + ": " + text) }},
+		stop:     stop, led: make(chan struct{}), end: make(chan error, 1),
+	}
+	go func() { c.end <- c.Run(ctx, func() { close(c.led) }) }()
+	t.Cleanup(func() { stop(); synctest.Wait() })
+	return c
+}
+
+// leads reports whether the replica is the leader now.
+func (c *candidate) leads() bool {
+	_, err := c.Hold()
+	return err == nil
+}
+
+// free is a Store with a Lease that nobody has.
+func free() *memory {
+	m := &memory{}
+	m.put(leadership.Lease{})
+	return m
+}
+
+func TestOneOfTwoReplicasIsTheLeader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := free()
+		a := join(t, store, "a")
+		synctest.Wait()
+		b := join(t, store, "b")
+		time.Sleep(time.Hour)
+		if !a.leads() || b.leads() {
+			t.Fatalf("a leads: %v, b leads: %v", a.leads(), b.leads())
+		}
+		if leader, leads := b.Standing(); leader != "a" || leads {
+			t.Errorf("b says: the leader is %q, it leads: %v", leader, leads)
+		}
+		if leader, leads := a.Standing(); leader != "a" || !leads {
+			t.Errorf("a says: the leader is %q, it leads: %v", leader, leads)
+		}
+	})
+}
+
+func TestReleasedLeaseIsTakenWithinASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := free()
+		a := join(t, store, "a")
+		<-a.led
+		b := join(t, store, "b")
+		time.Sleep(time.Minute)
+		a.stop()
+		if err := <-a.end; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if b.leads() {
+			t.Fatal("b leads before the lease is released")
+		}
+		if err := a.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if !b.leads() || a.leads() {
+			t.Errorf("a leads: %v, b leads: %v", a.leads(), b.leads())
+		}
+	})
+}
+
+func TestKilledLeaderIsFollowedAfterTheDuration(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := free()
+		a := join(t, store, "a")
+		<-a.led
+		b := join(t, store, "b")
+		time.Sleep(time.Minute)
+		a.stop() // without a release
+		stopped := time.Now()
+		<-b.led
+		if waited := time.Since(stopped); waited < 13*time.Second || waited > 16*time.Second {
+			t.Errorf("b leads after %v", waited)
+		}
+	})
+}
+
+func TestMissingLeaseIsMadeAfterTheDuration(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		a := join(t, &memory{}, "a")
+		<-a.led
+		if waited := time.Since(began); waited < 15*time.Second || waited > 16*time.Second {
+			t.Errorf("it leads after %v", waited)
+		}
+	})
+}
+
+func TestDeletedLeaseStaysWithTheLeader(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(m *memory){
+		"deleted": func(m *memory) { m.remove() },
+		"cleared": func(m *memory) { m.edit(func(l *leadership.Lease) { l.Holder = "" }) },
+		"touched": func(m *memory) { m.edit(func(*leadership.Lease) {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := free()
+				a := join(t, store, "a")
+				<-a.led
+				b := join(t, store, "b")
+				for range 20 {
+					time.Sleep(7 * time.Second)
+					damage(store)
+				}
+				c := join(t, store, "c")
+				time.Sleep(time.Minute)
+				if !a.leads() || b.leads() || c.leads() {
+					t.Errorf("a leads: %v, b leads: %v, c leads: %v", a.leads(), b.leads(), c.leads())
+				}
+			})
+		})
+	}
+}
+
+func TestLeaderWhoseLeaseIsTakenEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := free()
+		a := join(t, store, "a")
+		<-a.led
+		store.edit(func(l *leadership.Lease) { l.Holder = "somebody" })
+		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+		if a.leads() {
+			t.Error("it still leads")
+		}
+		if err := a.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if store.lease.Holder != "somebody" {
+			t.Errorf("the holder is %q", store.lease.Holder)
+		}
+	})
+}
+
+// cut is a Store that cannot be reached while it is cut.
+type cut struct {
+	*memory
+	broken bool
+}
+
+var errCut = errors.New("no connection")
+
+func (c *cut) Read(ctx context.Context) (leadership.Lease, error) {
+	if c.broken {
+		return leadership.Lease{}, errCut
+	}
+	return c.memory.Read(ctx)
+}
+
+func (c *cut) Write(ctx context.Context, lease leadership.Lease) (leadership.Lease, error) {
+	if c.broken {
+		return leadership.Lease{}, errCut
+	}
+	return c.memory.Write(ctx, lease)
+}
+
+func TestLeaderWithoutTheServerEndsBeforeOthersBegin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shared := free()
+		mine := &cut{memory: shared}
+		a := join(t, mine, "a")
+		<-a.led
+		b := join(t, shared, "b")
+		time.Sleep(time.Minute)
+		mine.broken = true
+		cutAt := time.Now()
+		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+		if after := time.Since(cutAt); after > 10*time.Second {
+			t.Errorf("a ends after %v", after)
+		}
+		if b.leads() {
+			t.Error("b leads already")
+		}
+		<-b.led
+	})
+}
+
+func TestShortLapsesOfTheServerChangeNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &cut{memory: free()}
+		a := join(t, store, "a")
+		<-a.led
+		for range 20 {
+			store.broken = true
+			time.Sleep(7 * time.Second)
+			store.broken = false
+			time.Sleep(7 * time.Second)
+		}
+		if !a.leads() {
+			t.Error("it does not lead")
+		}
+	})
+}
+
+func TestTermsAreChecked(t *testing.T) {
+	t.Parallel()
+	if _, err := leadership.TermsOf(time.Second); err == nil {
+		t.Error("a second is accepted")
+	}
+	terms, err := leadership.TermsOf(2500 * time.Millisecond)
+	if err != nil || terms.Duration != 3*time.Second || terms.Renewal != 2*time.Second || terms.Margin() != time.Second/2 {
+		t.Errorf("got %+v, %v", terms, err)
+	}
+}

@@ -1,0 +1,159 @@
+package leadership
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+)
+
+// microTime is the format of times in the specification of a Lease.
+const microTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// Lease is a state of the Lease.
+//
+// Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
+type Lease struct {
+	Version     string // empty: it does not exist
+	Holder      string // empty: no replica has it
+	Seconds     int    // how long other replicas wait; 0: they do not wait
+	Acquired    string // a time, as the holder wrote it
+	Renewed     string // the same
+	Transitions int
+
+	metadata map[string]any // of the object
+}
+
+// claim is how long other replicas must not take a Lease after they have seen a state of it.
+func (l Lease) claim(t Terms) time.Duration {
+	announced := time.Duration(l.Seconds) * time.Second
+	if l.Version == "" || l.Holder != "" {
+		return max(announced, t.Duration)
+	}
+	return announced // released: 0; cleared by a person: that of the former leader
+}
+
+func (l Lease) takenBy(identity string, t Terms, now time.Time) Lease {
+	if l.Holder != identity {
+		l.Acquired = now.UTC().Format(microTime)
+		if l.Version != "" {
+			l.Transitions++
+		}
+	}
+	return l.renewed(identity, t, now)
+}
+
+func (l Lease) renewed(identity string, t Terms, now time.Time) Lease {
+	l.Holder, l.Seconds = identity, int(t.Duration/time.Second)
+	l.Renewed = now.UTC().Format(microTime)
+	if l.Acquired == "" {
+		l.Acquired = l.Renewed
+	}
+	return l
+}
+
+func (l Lease) released() Lease {
+	l.Holder, l.Seconds, l.Acquired, l.Renewed = "", 0, "", ""
+	return l
+}
+
+// objects keeps the Lease in the cluster.
+type objects struct {
+	client    *clients.Client
+	name      string
+	all, path apipath.Path // of all leases of the namespace, and of this one
+}
+
+// In returns a Store of the Lease with a name in a namespace.
+//
+// Errors: the namespace or the name is invalid.
+func In(client *clients.Client, namespace, name string) (Store, error) {
+	target := apipath.Target{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Namespace: namespace}
+	all, err := apipath.Of(target)
+	if err != nil {
+		return nil, err
+	}
+	target.Name = name
+	path, err := apipath.Of(target)
+	if err != nil {
+		return nil, err
+	}
+	return &objects{client, name, all, path}, nil
+}
+
+// Read implements Store.
+func (o *objects) Read(ctx context.Context) (Lease, error) {
+	text, err := o.client.Get(ctx, o.path, nil)
+	if code, ok := clients.Code(err); ok && code == http.StatusNotFound {
+		return Lease{}, nil
+	}
+	if err != nil {
+		return Lease{}, err
+	}
+	return parse(text)
+}
+
+// Write implements Store.
+func (o *objects) Write(ctx context.Context, lease Lease) (Lease, error) {
+	method, path := http.MethodPut, o.path
+	if lease.Version == "" {
+		method, path = http.MethodPost, o.all
+	}
+	text, err := json.Marshal(lease.object(o.name))
+	if err != nil {
+		return Lease{}, err
+	}
+	answer, err := o.client.Write(ctx, method, path, text)
+	switch code, _ := clients.Code(err); {
+	case code == http.StatusConflict || code == http.StatusNotFound && method == http.MethodPut:
+		return Lease{}, fmt.Errorf("%w: %w", ErrConflict, err)
+	case err != nil:
+		return Lease{}, err
+	}
+	return parse(answer)
+}
+
+// object is the object of the API. Its metadata stay as they were read.
+type object struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Metadata   map[string]any `json:"metadata"`
+	Spec       spec           `json:"spec"`
+}
+
+type spec struct {
+	Holder      string `json:"holderIdentity,omitempty"`
+	Seconds     int    `json:"leaseDurationSeconds,omitempty"`
+	Acquired    string `json:"acquireTime,omitempty"`
+	Renewed     string `json:"renewTime,omitempty"`
+	Transitions int    `json:"leaseTransitions"`
+}
+
+func (l Lease) object(name string) object {
+	metadata := maps.Clone(l.metadata)
+	if metadata == nil {
+		metadata = map[string]any{"name": name}
+	}
+	if l.Version != "" {
+		metadata["resourceVersion"] = l.Version
+	}
+	return object{"coordination.k8s.io/v1", "Lease", metadata, spec{l.Holder, l.Seconds, l.Acquired, l.Renewed, l.Transitions}}
+}
+
+func parse(text []byte) (Lease, error) {
+	var o object
+	if err := json.Unmarshal(text, &o); err != nil {
+		return Lease{}, fmt.Errorf("the lease: %w", err)
+	}
+	version, _ := o.Metadata["resourceVersion"].(string)
+	if version == "" {
+		return Lease{}, fmt.Errorf("the lease has no resourceVersion: %.200s", text)
+	}
+	s := o.Spec
+	return Lease{Version: version, Holder: s.Holder, Seconds: s.Seconds, Acquired: s.Acquired, Renewed: s.Renewed, Transitions: s.Transitions, metadata: o.Metadata}, nil
+}

@@ -1,0 +1,75 @@
+package streams
+
+import (
+	"context"
+
+	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/indexing"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/watching"
+)
+
+// Leader is what streams need of the election of the leader among replicas.
+type Leader struct {
+	Guard patching.Guard
+	Led   <-chan struct{} // closed when this replica is the leader
+}
+
+// entrance admits handlers of the leader only.
+type entrance struct {
+	handling.Entrance
+	guard patching.Guard
+}
+
+// Enter implements handling.Entrance.
+func (e entrance) Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error) {
+	if _, err := e.guard.Hold(); err != nil {
+		return nil, handling.ErrExiting
+	}
+	return e.Entrance.Enter(ctx, h, waits)
+}
+
+// entrance returns the entrance of handlers that change objects.
+func (o *Host) entrance() handling.Entrance {
+	if o.Leader == nil {
+		return o.Runnables
+	}
+	return entrance{o.Runnables, o.Leader.Guard}
+}
+
+// guard returns the guard of patches.
+func (o *Host) guard() patching.Guard {
+	if o.Leader == nil {
+		return nil
+	}
+	return o.Leader.Guard
+}
+
+// standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects anew: what this
+// replica has seen before may be older than the patches of its predecessor.
+func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate) {
+	leader := s.host.Leader
+	if leader == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
+		return
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() { // It ends with this function.
+		defer end()
+		select {
+		case <-leader.Led:
+		case <-ctx.Done():
+		}
+	}()
+	_ = s.stream.Run(ctx, &standbySink{s.sink(gate)}) // it ends with the context only
+}
+
+// standbySink is a queueSink of a replica that is not the leader.
+type standbySink struct{ *queueSink }
+
+// Event queues an object.
+func (s *standbySink) Event(event watching.Event) {
+	s.put(queueing.Item{Event: event, Standby: true})
+}
