@@ -12,9 +12,10 @@ import (
 
 // budget is the computing time of one call, and what was used of it.
 type budget struct {
-	ctx   context.Context // its end ends the call, after the grace
-	limit time.Duration   // of computing time
-	share *Share          // of the cores
+	ctx   context.Context  // its end ends the call, after the grace
+	clock func() time.Time // see Options.Clock
+	limit time.Duration    // of computing time
+	share *Share           // of the cores
 	grace time.Duration
 
 	began   time.Time     // the call, or the step of a guest that waits inside of a call
@@ -31,7 +32,18 @@ type budget struct {
 }
 
 func newBudget(ctx context.Context, o *Options, now time.Time) budget {
-	return budget{ctx: ctx, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, settled: now}
+	if o.Clock != nil {
+		now = o.Clock()
+	}
+	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, settled: now}
+}
+
+// now returns the time that computing takes.
+func (b *budget) now() time.Time {
+	if b.clock == nil {
+		return time.Now()
+	}
+	return b.clock()
 }
 
 // checkEvery is the number of host functions between two checks. The guest's own count does
@@ -51,7 +63,7 @@ func (b *budget) yield() int64 {
 	b.yields++
 	if now := b.check(); now.Sub(b.shared) > sliceOfCore {
 		b.slept += b.withoutCore(runtime.Gosched)
-		b.shared = time.Now()
+		b.shared = b.now()
 	}
 	return prepare.Budget
 }
@@ -62,7 +74,7 @@ const sliceOfCore = time.Millisecond
 // check ends the call if it exceeds a limit, or if its context ended longer ago than the
 // grace. It returns the current time.
 func (b *budget) check() time.Time {
-	now := time.Now()
+	now := b.now()
 	if now.Sub(b.began)-(b.slept-b.rested) > b.limit {
 		guests.Stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, b.limit))
 	}
@@ -78,11 +90,11 @@ func (b *budget) check() time.Time {
 }
 
 // newStep starts a new step inside of the call: the limit of computing time begins again.
-func (b *budget) newStep() { b.began, b.rested = time.Now(), b.slept }
+func (b *budget) newStep() { b.began, b.rested = b.now(), b.slept }
 
 // used returns what was used since its last call.
 func (b *budget) used() (computing time.Duration, yields int) {
-	now := time.Now()
+	now := b.now()
 	computing, yields = max(0, now.Sub(b.settled)-(b.slept-b.settledSleep)), b.yields
 	b.settled, b.settledSleep, b.yields = now, b.slept, 0
 	return computing, yields

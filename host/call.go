@@ -174,7 +174,8 @@ func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	early = true
-	slept = c.away(func() {
+	began := time.Now()
+	c.slept += c.away(func() {
 		select {
 		case <-timer.C:
 			early = false
@@ -182,7 +183,7 @@ func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
 		case <-c.woken:
 		}
 	})
-	c.slept += slept
-	c.in.clock.Set(time.Now())
-	return slept, early
+	now := time.Now()
+	c.in.clock.Set(now)
+	return now.Sub(began), early
 }

@@ -175,11 +175,11 @@ func (c *call) away(do func()) time.Duration {
 // withoutCore gives up the core while it runs a function; nil does nothing. It returns the
 // elapsed time, including the wait for a core.
 func (b *budget) withoutCore(do func()) time.Duration {
-	began := time.Now()
+	began := b.now()
 	b.share.leave()
 	do()
 	b.queued.begin()
 	b.share.take()
 	b.queued.end()
-	return time.Since(began)
+	return b.now().Sub(began)
 }

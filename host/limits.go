@@ -151,6 +151,10 @@ type Options struct {
 	// registration, and therefore the common state of instances, never sees them.
 	Secrets map[string]string
 
+	// Clock measures computing time. Nil: time.Now. Programs with a simulated clock give the
+	// real one.
+	Clock func() time.Time
+
 	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
 
 	// Stdout and Stderr receive the standard streams of the guest, one line per write,

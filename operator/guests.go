@@ -13,6 +13,9 @@ type guest struct{ *host.Module }
 
 var _ guests.Guest = guest{}
 
+// GuestOf returns a module as a guest of the reactor. Tools that call single handlers use it.
+func GuestOf(m *host.Module) guests.Guest { return guest{m} }
+
 func (g guest) Start(ctx context.Context, inv *abi.Invocation, body []byte, e guests.Env) (guests.Task, *abi.Step, error) {
 	return started(g.Module.Start(ctx, inv, body, e))
 }

@@ -44,6 +44,14 @@ type Options struct {
 	// Guests are further guests, written in Go and run without WebAssembly.
 	Guests []guests.Guest
 
+	// Wrap returns a guest that stands between the reactor and a module or a guest, and sees
+	// what they say: see package crossings. Nil: no guest is wrapped.
+	Wrap func(g guests.Guest) guests.Guest
+
+	// Simulated is set for operators on a simulated clock. They leave the memory of the process
+	// to the garbage collector.
+	Simulated bool
+
 	// Name identifies the operator within the process. The default is the name that its
 	// modules and guests register.
 	Name string

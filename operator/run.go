@@ -132,7 +132,13 @@ func (o *Options) guests(modules []*host.Module) []guests.Guest {
 	for _, module := range modules {
 		all = append(all, guest{module})
 	}
-	return append(all, o.Guests...)
+	all = append(all, o.Guests...)
+	if o.Wrap != nil {
+		for i := range all {
+			all[i] = o.Wrap(all[i])
+		}
+	}
+	return all
 }
 
 func (o *Options) claims() *claims.Claims {
@@ -155,7 +161,9 @@ func (o *Options) name() string {
 }
 
 func (op *Operator) started() {
-	trims.add(op)
+	if !op.options.Simulated {
+		trims.add(op)
+	}
 	close(op.ready)
 	if op.options.Ready != nil {
 		op.options.Ready()

@@ -28,6 +28,7 @@ const (
 	exitUsage  exitCode = 2   // wrong command line
 	exitSigned exitCode = 3   // the required signatures are missing
 	exitRights exitCode = 4   // a module differs from its declaration, or wants more rights than it may have
+	exitFailed exitCode = 5   // an invoked handler, a scenario or a replay has failed
 	exitStuck  exitCode = 124 // the graceful exit took longer than process.ultimate_exiting_timeout
 	exitForced exitCode = 130 // a second signal during the graceful exit
 )
@@ -46,6 +47,8 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 		return exitOK
 	case errors.Is(err, errForced):
 		return exitForced
+	case errors.Is(err, errFailed):
+		return exitFailed // the command has printed what
 	case errors.Is(err, operator.ErrExitTimeout):
 		fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
 		return exitStuck
@@ -83,7 +86,7 @@ run in a sandbox.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newRunCmd(stdout, stderr), newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
-		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
+		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newInvokeCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),
 		newGetCmd(stdout), newDescribeCmd(stdout), newLogsCmd(stdout), newRetryCmd(stdout),
 		newVersionCmd(stdout),
