@@ -24,11 +24,14 @@ import (
 type Error struct {
 	File         string
 	Line, Column int // from 1
-	Text         string
+	Err          error
 }
 
 // Error starts with the place, as compilers do.
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text) }
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err) }
+
+// Unwrap returns the mistake without its place.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Node is a value in a file.
 type Node struct {
@@ -74,13 +77,16 @@ func syntax(file string, data []byte, err error) error {
 		before := lines[line-1]
 		column += len(before) - len(bytes.TrimLeft(before, " "))
 	}
-	return &Error{file, line, column, "invalid YAML: " + text}
+	return &Error{file, line, column, errors.New("invalid YAML: " + text)}
 }
 
 // Errorf returns an error about the node.
 func (n Node) Errorf(format string, args ...any) error {
-	return &Error{n.File, n.node.Line, n.node.Column, fmt.Sprintf(format, args...)}
+	return &Error{n.File, n.node.Line, n.node.Column, fmt.Errorf(format, args...)}
 }
+
+// Place returns FILE:LINE:COLUMN.
+func (n Node) Place() string { return fmt.Sprintf("%s:%d:%d", n.File, n.node.Line, n.node.Column) }
 
 // Line is the line of the node, from 1.
 func (n Node) Line() int { return n.node.Line }

@@ -1,0 +1,127 @@
+package apiserver
+
+import (
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// verbs are those of all resources.
+var verbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+// builtin are the resources that operators use most.
+var builtin = []selectors.Resource{
+	resource("v1", "ConfigMap", "configmaps", "cm"), resource("v1", "Endpoints", "endpoints", "ep"), resource("v1", "Event", "events", "ev"),
+	resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc"), resource("v1", "Pod", "pods", "po"),
+	resource("v1", "Secret", "secrets"), resource("v1", "Service", "services", "svc"), resource("v1", "ServiceAccount", "serviceaccounts", "sa"),
+	clusterwide("v1", "Namespace", "namespaces", "ns"), clusterwide("v1", "Node", "nodes", "no"), clusterwide("v1", "PersistentVolume", "persistentvolumes", "pv"),
+	resource("apps/v1", "DaemonSet", "daemonsets", "ds"), resource("apps/v1", "Deployment", "deployments", "deploy"),
+	resource("apps/v1", "ReplicaSet", "replicasets", "rs"), resource("apps/v1", "StatefulSet", "statefulsets", "sts"),
+	resource("batch/v1", "CronJob", "cronjobs", "cj"), resource("batch/v1", "Job", "jobs"),
+	resource("networking.k8s.io/v1", "Ingress", "ingresses", "ing"), resource("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "netpol"),
+	resource("rbac.authorization.k8s.io/v1", "Role", "roles"), resource("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings"),
+	clusterwide("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles"), clusterwide("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings"),
+	resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "hpa"), resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb"),
+	resource("coordination.k8s.io/v1", "Lease", "leases"), clusterwide("storage.k8s.io/v1", "StorageClass", "storageclasses", "sc"),
+	clusterwide("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", "crd"),
+}
+
+// withStatus are the built-in kinds whose status is a subresource.
+var withStatus = map[string]bool{
+	"Pod": true, "Service": true, "Namespace": true, "Node": true, "PersistentVolume": true, "PersistentVolumeClaim": true, "DaemonSet": true, "Deployment": true,
+	"ReplicaSet": true, "StatefulSet": true, "CronJob": true, "Job": true, "Ingress": true, "HorizontalPodAutoscaler": true, "PodDisruptionBudget": true,
+	"CustomResourceDefinition": true,
+}
+
+func resource(apiVersion, kind, plural string, short ...string) selectors.Resource {
+	group, version, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group, version = "", group
+	}
+	r := selectors.Resource{
+		Group: group, Version: version, Plural: plural, Kind: kind, Singular: strings.ToLower(kind),
+		Shortcuts: short, Namespaced: true, Preferred: true, Verbs: verbs,
+	}
+	if isBuiltin := !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"); isBuiltin && withStatus[kind] {
+		r.Subresources = []string{"status"}
+	}
+	return r
+}
+
+func clusterwide(apiVersion, kind, plural string, short ...string) selectors.Resource {
+	r := resource(apiVersion, kind, plural, short...)
+	r.Namespaced = false
+	return r
+}
+
+// Guessed returns the resource of objects of a kind that nothing defines: its plural is formed
+// as in English, and it has no subresources.
+func Guessed(object dicts.Object) selectors.Resource {
+	kind := dicts.LookupString(object, "kind")
+	plural := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(plural, "y") && !strings.HasSuffix(plural, "ey"):
+		plural = strings.TrimSuffix(plural, "y") + "ies"
+	case strings.HasSuffix(plural, "s") || strings.HasSuffix(plural, "x") || strings.HasSuffix(plural, "ch"):
+		plural += "es"
+	default:
+		plural += "s"
+	}
+	return resource(dicts.LookupString(object, "apiVersion"), kind, plural)
+}
+
+// discovery is the document about the core group, or about all other ones.
+func (s *Server) discovery(core bool) dicts.Object {
+	var groups []string
+	versions := map[string][]string{}
+	listed := map[string][]any{}
+	for _, r := range s.resources {
+		if (r.Group == "") != core {
+			continue
+		}
+		if versions[r.Group] == nil {
+			groups = append(groups, r.Group)
+		}
+		id := r.APIVersion()
+		if listed[id] == nil {
+			versions[r.Group] = append(versions[r.Group], r.Version)
+		}
+		listed[id] = append(listed[id], described(r))
+	}
+	items := []any{}
+	for _, group := range groups {
+		var list []any
+		for _, version := range versions[group] {
+			id := selectors.Resource{Group: group, Version: version}.APIVersion()
+			list = append(list, dicts.Object{"version": version, "freshness": "Current", "resources": listed[id]})
+		}
+		items = append(items, dicts.Object{"metadata": dicts.Object{"name": group}, "versions": list})
+	}
+	return dicts.Object{"apiVersion": "apidiscovery.k8s.io/v2", "kind": "APIGroupDiscoveryList", "metadata": dicts.Object{}, "items": items}
+}
+
+func described(r selectors.Resource) dicts.Object {
+	scope := "Cluster"
+	if r.Namespaced {
+		scope = "Namespaced"
+	}
+	doc := dicts.Object{
+		"resource": r.Plural, "responseKind": dicts.Object{"group": r.Group, "version": r.Version, "kind": r.Kind}, "scope": scope,
+		"singularResource": r.Singular, "verbs": texts(r.Verbs), "shortNames": texts(r.Shortcuts), "categories": texts(r.Categories),
+	}
+	subresources := []any{}
+	for _, name := range r.Subresources {
+		subresources = append(subresources, dicts.Object{"subresource": name, "verbs": texts([]string{"get", "patch", "update"})})
+	}
+	doc["subresources"] = subresources
+	return doc
+}
+
+func texts(all []string) []any {
+	list := make([]any, len(all))
+	for i, text := range all {
+		list[i] = text
+	}
+	return list
+}

@@ -1,0 +1,286 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/answers"
+	"github.com/kopf-wasm/kopf/operator/apiserver"
+	"github.com/kopf-wasm/kopf/operator/crossings"
+	"github.com/kopf-wasm/kopf/operator/documents"
+	"github.com/kopf-wasm/kopf/operator/simulation"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/ids"
+)
+
+// Runner runs scenarios.
+type Runner struct {
+	Source  operator.Source
+	Modules []string // replace those of files; nil: those of files
+	Config  map[string]string
+	Host    host.Options
+	Limit   time.Duration  // real time of one scenario
+	Log     zerolog.Logger // of the operators
+}
+
+// Outcome is the end of a scenario.
+type Outcome struct {
+	File, Name string
+	Line       int
+	Mismatches []Mismatch
+	Error      string        // why the scenario could not be run to its end; empty: it was
+	Calls      int           // of handlers
+	Simulated  time.Duration // on the clock of the scenario
+	Took       time.Duration // in real time
+}
+
+// Failed reports whether the scenario has failed.
+func (o *Outcome) Failed() bool { return o.Error != "" || len(o.Mismatches) > 0 }
+
+var errNoModule = errors.New("no module: name it in the file (module: operator.wasm), or with --module")
+
+// Check loads the modules of a file once, so that mistakes in them are found, and returns the
+// ids of the handlers.
+func (x *Runner) Check(ctx context.Context, f *File) ([]string, error) {
+	names := x.modules(f)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: %w", f.Path, errNoModule)
+	}
+	modules, err := operator.LoadFrom(ctx, x.Source, names, x.options(f, nil))
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, module := range modules {
+		for _, h := range module.Registration().Handlers {
+			all = append(all, ids.Registered(h))
+		}
+		_ = module.Close(ctx) // it is loaded again for each scenario
+	}
+	return all, nil
+}
+
+func (x *Runner) modules(f *File) []string {
+	if len(x.Modules) > 0 {
+		return x.Modules
+	}
+	return f.Modules
+}
+
+// options are those of the modules. The clock is that of computing; nil: the real one.
+func (x *Runner) options(f *File, clock func() time.Time) host.Options {
+	o := x.Host
+	o.Clock, o.Config = clock, map[string]string{}
+	for _, config := range []map[string]string{f.Config, x.Config} {
+		for key, value := range config {
+			o.Config[key] = value
+		}
+	}
+	return o
+}
+
+// Run runs one scenario. The handlers are those that Check has returned.
+func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []string) *Outcome {
+	out := &Outcome{File: f.Path, Name: s.Name, Line: s.node.Line()}
+	began := time.Now()
+	r := &run{Runner: x, file: f, scenario: s, handlers: handlers, record: newRecord(), outcome: &Outcome{}}
+	err := simulation.Run(s.Begin, x.Limit, func(t *simulation.Time) { r.whole(ctx, t) })
+	switch {
+	case errors.Is(err, simulation.ErrLeft) && r.finished.Load():
+		err = nil // of goroutines that the scenario no longer needs
+	case errors.Is(err, simulation.ErrLimit):
+		// The goroutines of the scenario still run, so its outcome must not be read.
+		out.Error = fmt.Sprintf("%v: a handler computes for long, or waits for what never happens (--timeout TIME waits longer)", err)
+		out.Took = time.Since(began)
+		return out
+	case err != nil:
+		out.Error = err.Error()
+	}
+	out.Mismatches, out.Simulated, out.Calls = r.outcome.Mismatches, r.outcome.Simulated, r.record.total
+	if r.outcome.Error != "" {
+		out.Error = r.outcome.Error
+	}
+	out.Took = time.Since(began)
+	return out
+}
+
+// run is one run of a scenario.
+type run struct {
+	*Runner
+	file     *File
+	scenario *Scenario
+	handlers []string
+	record   *record
+	outcome  *Outcome
+	finished atomic.Bool
+
+	ctx    context.Context // of the scenario
+	time   *simulation.Time
+	server *apiserver.Server
+	border *crossings.Border
+	stop   context.CancelFunc // of the operator
+	ended  chan error         // of the operator
+}
+
+// whole runs the scenario on the simulated clock.
+func (r *run) whole(ctx context.Context, t *simulation.Time) {
+	defer r.finished.Store(true)
+	began := time.Now()
+	r.ctx, r.time, r.server = ctx, t, r.file.server()
+	r.server.Seen = r.record.write
+	given, err := answers.Parse(r.scenario.answers)
+	if err == nil {
+		r.border = &crossings.Border{See: r.record.see, Answer: answering(given)}
+		err = r.prepare()
+	}
+	if err == nil {
+		err = r.start()
+	}
+	if err == nil {
+		err = r.steps()
+		err = errors.Join(err, r.end())
+	}
+	r.outcome.Simulated = time.Since(began)
+	if err != nil {
+		r.outcome.Error = err.Error()
+	}
+}
+
+// answering answers requests to the cluster by the simulated one, and refuses those to other
+// servers, unless they have an answer.
+func answering(given *answers.Answers) func(call *abi.Call) *abi.Answer {
+	return func(call *abi.Call) *abi.Answer {
+		if found := given.Find(call); found != nil || call.Target == abi.TargetKubernetes {
+			return found
+		}
+		return answers.Refusal(call, "answers of the scenario")
+	}
+}
+
+func (r *run) prepare() error {
+	for _, object := range r.scenario.objects {
+		if err := r.server.Apply(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the operator, and waits until it serves.
+func (r *run) start() error {
+	ready := make(chan struct{})
+	o := operator.Options{
+		Modules: r.modules(r.file), Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
+		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), GrantWanted: true, AllowOverlap: true, Simulated: true,
+		Identity: "kopf-test", Wrap: r.border.Guest, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
+	}
+	op, err := operator.New(r.ctx, o)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(r.ctx)
+	r.stop = stop
+	r.ended = make(chan error, 1)
+	go func() { r.ended <- op.Run(ctx) }() // Waited for by end.
+	select {
+	case err := <-r.ended:
+		return fmt.Errorf("the operator has not started: %w", err)
+	case <-ready:
+	}
+	r.settle()
+	return nil
+}
+
+func (r *run) login(context.Context) (*credentials.Info, error) {
+	return &credentials.Info{Config: &rest.Config{Host: "http://cluster.test", Transport: http.RoundTripper(r.server), QPS: -1}, DefaultNamespace: "default"}, nil
+}
+
+// steps does all steps, until one of them fails.
+func (r *run) steps() error {
+	for _, s := range r.scenario.steps {
+		misses := s.do(r)
+		r.outcome.Mismatches = append(r.outcome.Mismatches, misses...)
+		if len(misses) > 0 {
+			return nil
+		}
+		select {
+		case err := <-r.ended:
+			r.ended <- err
+			if err == nil {
+				err = errors.New("without an error")
+			}
+			return s.node.Errorf("the operator has ended in this step: %w", err)
+		default:
+		}
+	}
+	return nil
+}
+
+// end stops the operator.
+func (r *run) end() error {
+	r.stop()
+	if err := <-r.ended; err != nil {
+		return fmt.Errorf("the end of the operator: %w", err)
+	}
+	return nil
+}
+
+// restart stops the operator and starts it again.
+func (r *run) restart() error {
+	if err := r.end(); err != nil {
+		return err
+	}
+	r.server.Disconnect()
+	return r.start()
+}
+
+// advance moves the clock.
+func (r *run) advance(d time.Duration) {
+	time.Sleep(d)
+	r.time.Settle()
+}
+
+// settle gives the operator the time to handle a step.
+func (r *run) settle() { r.advance(r.scenario.Wait) }
+
+// problem is a step that cannot be done.
+func (r *run) problem(n documents.Node, err error) []Mismatch {
+	if err == nil {
+		return nil
+	}
+	return mismatch(n, err.Error())
+}
+
+// missing says that an object does not exist, and what else does.
+func (r *run) missing(n documents.Node, ref apiserver.Reference) []Mismatch {
+	if _, ok := r.server.Find(ref.Kind); !ok {
+		return mismatch(n, fmt.Sprintf("unknown kind %q%s", ref.Kind, documents.Meant(ref.Kind, r.server.Kinds())))
+	}
+	lines := []string{"- exists", "+ absent"}
+	for _, name := range r.server.Names(ref.Kind) {
+		lines = append(lines, "  there is "+ref.Kind+"/"+name)
+	}
+	return mismatch(n, ref.Kind+"/"+ref.Name, lines...)
+}
+
+// knows reports whether the modules have a handler, or it is a sub-handler of one.
+func (r *run) knows(handler string) bool {
+	return slices.Contains(r.handlers, handler) || slices.ContainsFunc(r.handlers, func(id string) bool {
+		return len(handler) > len(id) && handler[:len(id)+1] == id+"/"
+	})
+}
+
+func (r *run) unknown(n documents.Node, handler string) []Mismatch {
+	return mismatch(n, fmt.Sprintf("unknown handler %q%s", handler, documents.Meant(handler, r.handlers)))
+}
