@@ -265,7 +265,7 @@ func chooseReason(named []*registries.Handler, o *Options) (*registries.Handler,
 	}
 	if o.Reason != "" {
 		kinds = unique(kinds)
-		return nil, usage("the handler %q is not called for %q%s", o.Handler, o.Reason, documents.Meant(o.Reason, kinds))
+		return nil, usage("the handler %q is not called for %q: it is called for %s", o.Handler, o.Reason, strings.Join(kinds, ", "))
 	}
 	o.Reason = reasonsOf(named[0])[0]
 	return named[0], nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/kopf-wasm/kopf/host"
@@ -35,9 +34,9 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	_ = modules[0].Close(ctx) // it is in the cache now, and its mistakes are known
 	var result *Result
-	var began atomic.Bool // the call of the handler
+	inside := context.WithoutCancel(ctx) // no channel may be used both inside and outside of a bubble
 	limited := simulation.Run(time.Now(), p.Timeout+loading, func(t *simulation.Time) {
-		result, err = p.call(ctx, t, &began, o)
+		result, err = p.call(inside, t, o)
 	})
 	switch {
 	case errors.Is(limited, simulation.ErrLeft):
@@ -56,7 +55,7 @@ func (p *Program) timeout(handler string) error {
 const loading = time.Minute
 
 // call calls the handler in a simulation.
-func (p *Program) call(ctx context.Context, t *simulation.Time, began *atomic.Bool, o Options) (*Result, error) {
+func (p *Program) call(ctx context.Context, t *simulation.Time, o Options) (*Result, error) {
 	options := p.Host
 	options.Clock = t.Real
 	options.ComputeLimit = p.Timeout
@@ -64,7 +63,6 @@ func (p *Program) call(ctx context.Context, t *simulation.Time, began *atomic.Bo
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = modules[0].Close(context.WithoutCancel(ctx)) }() // the process is ending
-	began.Store(true)
+	defer func() { _ = modules[0].Close(ctx) }() // the process is ending
 	return Call(ctx, operator.GuestOf(modules[0]), o)
 }

@@ -15,19 +15,7 @@ import (
 func differences(path string, want, found any) []string {
 	switch want := want.(type) {
 	case dicts.Object:
-		object, ok := found.(dicts.Object)
-		if !ok {
-			return differ(path, want, found)
-		}
-		var lines []string
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			value, exists := object[name]
-			if !exists {
-				value = absent{}
-			}
-			lines = append(lines, differences(join(path, name), want[name], value)...)
-		}
-		return lines
+		return differentFields(path, want, found)
 	case []any:
 		list, ok := found.([]any)
 		if !ok || len(list) != len(want) {
@@ -53,6 +41,27 @@ func differences(path string, want, found any) []string {
 		return differ(path, want, found)
 	}
 	return nil
+}
+
+// differentFields compares the expected fields of an object. An object that does not exist has
+// no fields, so it meets the expectation that they do not exist.
+func differentFields(path string, want dicts.Object, found any) []string {
+	object, ok := found.(dicts.Object)
+	if _, none := found.(absent); !ok && !none {
+		return differ(path, want, found)
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		value, exists := object[name]
+		if !exists {
+			value = absent{}
+		}
+		lines = append(lines, differences(join(path, name), want[name], value)...)
+	}
+	if !ok && len(lines) > 0 {
+		return differ(path, want, found)
+	}
+	return lines
 }
 
 // absent stands for a field that does not exist.

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -288,13 +290,13 @@ func fits(want, found any, field string) bool {
 func form(found any) any {
 	switch item := found.(type) {
 	case *call:
-		object := dicts.Object{"handler": item.handler, "object": item.object, "reason": item.reason, "retry": item.retry, "result": item.result, "patch": item.patch}
+		object := dicts.Object{"handler": item.handler, "object": item.object, "reason": item.reason, "retry": json.Number(strconv.Itoa(item.retry)), "result": item.result, "patch": item.patch}
 		if item.failure != nil {
 			object["error"] = item.failure.Text()
 		}
 		return object
 	case *request:
-		return dicts.Object{"request": item.method + " " + item.path, "body": item.body, "status": item.status}
+		return dicts.Object{"request": item.method + " " + item.path, "body": item.body, "status": json.Number(strconv.Itoa(item.status))}
 	}
 	return found
 }

@@ -19,6 +19,7 @@ import (
 type call struct {
 	at      time.Time
 	handler string
+	alone   string // the id of a daemon or a timer; empty for other handlers
 	reason  string
 	object  string // NAME
 	retry   int
@@ -58,11 +59,14 @@ func (r *record) clear() {
 	r.calls, r.requests, r.events, r.patches, r.logs = nil, nil, nil, nil, nil
 }
 
-// ordered returns the calls in the order of their times. Calls of several objects at one time
-// are in the order of the names of the objects, so that repeated runs are equal.
+// ordered returns the calls in the order of their times. What happens at one time on several
+// goroutines has an order, too, so that repeated runs are equal: by the names of the objects,
+// and for one object the daemons and timers last, by their ids.
 func (r *record) ordered() []*call {
 	calls := slices.Clone(r.calls)
-	slices.SortStableFunc(calls, func(a, b *call) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.object, b.object)) })
+	slices.SortStableFunc(calls, func(a, b *call) int {
+		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.object, b.object), strings.Compare(a.alone, b.alone))
+	})
 	return calls
 }
 
@@ -96,6 +100,9 @@ func (r *record) see(c crossings.Crossing) {
 
 func (r *record) begin(number int, inv *abi.Invocation) {
 	begun := &call{at: time.Now(), handler: inv.ID, reason: inv.Reason, object: inv.Name, retry: inv.Retry}
+	if inv.Kind == abi.KindTimer || inv.Kind == abi.KindDaemon || inv.Kind == abi.KindBackground {
+		begun.alone = inv.ID
+	}
 	r.running[number] = begun
 	r.calls = append(r.calls, begun)
 	r.total++

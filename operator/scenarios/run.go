@@ -21,13 +21,15 @@ import (
 	"github.com/kopf-wasm/kopf/operator/documents"
 	"github.com/kopf-wasm/kopf/operator/simulation"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/ids"
 )
 
 // Runner runs scenarios.
 type Runner struct {
 	Source  operator.Source
-	Modules []string // replace those of files; nil: those of files
+	Modules []string       // replace those of files; nil: those of files
+	Guests  []guests.Guest // of Go programs, in addition to the modules
 	Config  map[string]string
 	Host    host.Options
 	Limit   time.Duration  // real time of one scenario
@@ -54,19 +56,23 @@ var errNoModule = errors.New("no module: name it in the file (module: operator.w
 // ids of the handlers.
 func (x *Runner) Check(ctx context.Context, f *File) ([]string, error) {
 	names := x.modules(f)
-	if len(names) == 0 {
+	if len(names)+len(x.Guests) == 0 {
 		return nil, fmt.Errorf("%s: %w", f.Path, errNoModule)
 	}
 	modules, err := operator.LoadFrom(ctx, x.Source, names, x.options(f, nil))
 	if err != nil {
 		return nil, err
 	}
-	var all []string
+	of := slices.Clone(x.Guests)
 	for _, module := range modules {
-		for _, h := range module.Registration().Handlers {
+		of = append(of, operator.GuestOf(module))
+		_ = module.Close(ctx) // it is loaded again for each scenario
+	}
+	var all []string
+	for _, guest := range of {
+		for _, h := range guest.Registration().Handlers {
 			all = append(all, ids.Registered(h))
 		}
-		_ = module.Close(ctx) // it is loaded again for each scenario
 	}
 	return all, nil
 }
@@ -90,12 +96,13 @@ func (x *Runner) options(f *File, clock func() time.Time) host.Options {
 	return o
 }
 
-// Run runs one scenario. The handlers are those that Check has returned.
+// Run runs one scenario to its end, or for the limit: the end of the context has no effect. The handlers are those that Check has returned.
 func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []string) *Outcome {
 	out := &Outcome{File: f.Path, Name: s.Name, Line: s.node.Line()}
 	began := time.Now()
 	r := &run{Runner: x, file: f, scenario: s, handlers: handlers, record: newRecord(), outcome: &Outcome{}}
-	err := simulation.Run(s.Begin, x.Limit, func(t *simulation.Time) { r.whole(ctx, t) })
+	inside := context.WithoutCancel(ctx) // no channel may be used both inside and outside of a bubble
+	err := simulation.Run(s.Begin, x.Limit, func(t *simulation.Time) { r.whole(inside, t) })
 	switch {
 	case errors.Is(err, simulation.ErrLeft) && r.finished.Load():
 		err = nil // of goroutines that the scenario no longer needs
@@ -181,8 +188,8 @@ func (r *run) prepare() error {
 func (r *run) start() error {
 	ready := make(chan struct{})
 	o := operator.Options{
-		Modules: r.modules(r.file), Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
-		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), GrantWanted: true, AllowOverlap: true, Simulated: true,
+		Modules: r.modules(r.file), Guests: r.Guests, Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
+		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), Calls: operator.Calls{Grants: operator.Grants{Kubernetes: r.file.Allow}}, GrantWanted: true, AllowOverlap: true, Simulated: true,
 		Identity: "kopf-test", Wrap: r.border.Guest, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
 	}
 	op, err := operator.New(r.ctx, o)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/answers"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/deployment"
@@ -25,6 +26,7 @@ type File struct {
 	Modules    []string // paths, or names with a scheme
 	Namespaces []string
 	Config     map[string]string
+	Allow      []operator.Rule // grants of requests, in addition to those that the modules declare
 	Scenarios  []*Scenario
 
 	settings  *settings.Settings
@@ -96,7 +98,7 @@ func (f *File) beside(path string) string {
 }
 
 func (f *File) read(n documents.Node) error {
-	fields, err := n.Fields("module", "definitions", "namespaces", "config", "settings", "scenarios")
+	fields, err := n.Fields("module", "definitions", "namespaces", "allow", "config", "settings", "scenarios")
 	if err != nil {
 		return err
 	}
@@ -114,6 +116,9 @@ func (f *File) read(n documents.Node) error {
 		if f.Namespaces, err = texts(node); err != nil {
 			return err
 		}
+	}
+	if err := f.readAllow(fields["allow"]); err != nil {
+		return err
 	}
 	if err := f.readConfig(fields["config"]); err != nil {
 		return err
@@ -163,6 +168,24 @@ func (f *File) readDefinitions(n documents.Node) error {
 			return item.Errorf("%s: %w", path, err)
 		}
 		f.resources = append(f.resources, defined...)
+	}
+	return nil
+}
+
+func (f *File) readAllow(n documents.Node) error {
+	if !n.Exists() {
+		return nil
+	}
+	for _, item := range n.Items() {
+		text, err := item.Text()
+		if err != nil {
+			return err
+		}
+		rule, err := operator.ParseRule(text)
+		if err != nil {
+			return item.Errorf("%w", err)
+		}
+		f.Allow = append(f.Allow, rule)
 	}
 	return nil
 }
