@@ -43,6 +43,24 @@ type Result struct {
 // Run calls the handlers. If a handler fails for good, all others still run, and Run
 // returns the failures as an error.
 func (a *Activity) Run(ctx context.Context) (*Result, error) {
+	return a.run(ctx, func(s progression.State) error { return backoffs.Pause(ctx, slices.Min(s.Delays(time.Now()))) })
+}
+
+// RunOnce is Run with one attempt of each handler. An error of a handler is final.
+func (a *Activity) RunOnce(ctx context.Context) (*Result, error) {
+	return a.run(ctx, func(s progression.State) error {
+		var failed []string
+		for _, id := range s.IDs() {
+			if h := s.Handler(id); h.Message != nil {
+				failed = append(failed, fmt.Sprintf("%s: %s", loggers.Quote(id), *h.Message))
+			}
+		}
+		return fmt.Errorf("handlers of the kind %s need another attempt: %s", a.Kind, strings.Join(failed, "; "))
+	})
+}
+
+// run calls the handlers, and waits between their attempts.
+func (a *Activity) run(ctx context.Context, wait func(progression.State) error) (*Result, error) {
 	c, err := a.cause(nil)
 	if err != nil {
 		return nil, err
@@ -65,8 +83,8 @@ func (a *Activity) Run(ctx context.Context) (*Result, error) {
 		if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
 			return nil, err
 		}
-		if delays := state.Delays(time.Now()); len(delays) > 0 {
-			if err := backoffs.Pause(ctx, slices.Min(delays)); err != nil {
+		if !state.Done() {
+			if err := wait(state); err != nil {
 				return nil, err
 			}
 		}

@@ -41,12 +41,15 @@ type Result struct {
 //
 // Kopf: kopf._core.intents.registries.match.
 func (c *Criteria) Match(s Subject) Result {
-	if s.Changing && c.needsChange && len(c.field) > 0 {
-		if lookup(s.Old, c.field).equals(lookup(s.New, c.field)) {
-			return Result{Decision: No}
-		}
+	if c.isUnchanged(s) {
+		return Result{Decision: No}
 	}
 	return c.evaluated(s, s.Changing)
+}
+
+// isUnchanged reports whether the handler needs a change of its field that did not happen.
+func (c *Criteria) isUnchanged(s Subject) bool {
+	return s.Changing && c.needsChange && len(c.field) > 0 && lookup(s.Old, c.field).equals(lookup(s.New, c.field))
 }
 
 // Prematch is Match without the criteria on changes. It decides whether the handler could

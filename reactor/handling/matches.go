@@ -67,6 +67,20 @@ func (c *Cause) holdsForAny(ctx context.Context, handlers []*registries.Handler,
 	return false, nil
 }
 
+// Explain reports whether a handler matches, as Match does, with the filters that do not hold
+// or that a function of the guest has decided. It asks the guest only if all declared filters
+// hold.
+//
+// Errors: those of Match; the findings are valid then.
+func (c *Cause) Explain(ctx context.Context, h *registries.Handler) (matches bool, findings []filters.Finding, err error) {
+	decision, findings := h.Criteria.Explain(c.subject())
+	if decision != filters.Open {
+		return decision == filters.Yes, findings, nil
+	}
+	matching, err := c.Match(ctx, []*registries.Handler{h})
+	return len(matching) > 0, findings, err
+}
+
 // verdict says whether the filters of a handler hold, or how they have failed.
 type verdict struct {
 	holds bool

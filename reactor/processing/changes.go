@@ -14,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
@@ -22,7 +23,22 @@ func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	if len(p.Handlers.Changing)+len(p.Handlers.Spawning) == 0 {
 		return handling.NewCause(c.Object, &handling.Change{}), nil // no handler needs the reason
 	}
-	old, new, unchanged, err := p.essences(c.Body)
+	k, err := Detect(&p.Settings.Persistence, p.Handlers.Extra, causes.Observation{
+		EventType: c.it.Type, Body: c.Body, Initial: c.memory.noticedByListing && !c.memory.handledOnce,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return handling.NewCause(c.Object, k), nil
+}
+
+// Detect compares the body of an observation with the last handled state on it, and returns
+// the change with its reason. It sets the other fields of the observation. The extra fields
+// are those that handlers watch.
+//
+// Errors: a stores.CorruptedError, and those of the storages.
+func Detect(of *settings.Persistence, extra []dicts.Path, o causes.Observation) (*handling.Change, error) {
+	old, new, unchanged, err := essences(of, extra, o.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -30,12 +46,10 @@ func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
 	if !unchanged {
 		k.Diff = diffs.Compute(k.Old, k.New, diffs.Full)
 	}
-	detected := causes.Detect(causes.Observation{
-		EventType: c.it.Type, Body: c.Body, Finalizer: p.Settings.Persistence.Finalizer, Old: old, Diff: k.Diff,
-		Initial: c.memory.noticedByListing && !c.memory.handledOnce,
-	})
+	o.Finalizer, o.Old, o.Diff = of.Finalizer, old, k.Diff
+	detected := causes.Detect(o)
 	k.Reason, k.Initial = detected.Reason, detected.Initial
-	return handling.NewCause(c.Object, k), nil
+	return k, nil
 }
 
 // unlessIrrelevant drops the change if no handler matches the object at all. The operator
@@ -58,9 +72,9 @@ func anyOf(essence dicts.Object) any {
 
 // essences returns the last handled essence and the current one, and whether they are
 // certainly equal.
-func (p *Processor) essences(body dicts.Object) (old, new dicts.Object, unchanged bool, err error) {
-	storage, progress := p.Settings.Persistence.DiffBase, p.Settings.Persistence.Progress
-	if new, err = storage.Build(body, p.Handlers.Extra); err != nil {
+func essences(of *settings.Persistence, extra []dicts.Path, body dicts.Object) (old, new dicts.Object, unchanged bool, err error) {
+	storage, progress := of.DiffBase, of.Progress
+	if new, err = storage.Build(body, extra); err != nil {
 		return nil, nil, false, err
 	}
 	if new, err = progress.Clear(new); err != nil {
@@ -143,9 +157,7 @@ var informational = map[causes.Reason]string{
 func (p *Processor) selectChanging(ctx context.Context, c *handling.Cause) ([]*registries.Handler, error) {
 	k := c.Change()
 	candidates := slices.DeleteFunc(slices.Clone(p.Handlers.Changing), func(h *registries.Handler) bool {
-		return h.Reason != "" && h.Reason != k.Reason ||
-			h.Initial && !k.Initial ||
-			h.Initial && c.Deleted() && !h.Spec.Deleted
+		return !h.IsFor(causes.Cause{Reason: k.Reason, Initial: k.Initial}, c.Deleted())
 	})
 	matched, err := c.Match(ctx, candidates)
 	return registries.Deduplicated(matched), err

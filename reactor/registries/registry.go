@@ -60,6 +60,14 @@ func (h *Handler) Title() string {
 	return "Handler " + loggers.Quote(h.ID)
 }
 
+// IsFor reports whether a handler of changes is for a cause: for its reason or for any, and
+// for resuming only if the object has not been resumed yet. Filters decide about the rest.
+func (h *Handler) IsFor(c causes.Cause, deleted bool) bool {
+	return (h.Reason == "" || h.Reason == c.Reason) &&
+		(!h.Initial || c.Initial) &&
+		(!h.Initial || !deleted || h.Spec.Deleted)
+}
+
 // Registry holds all handlers of an operator by purpose.
 //
 // Kopf: kopf._core.intents.registries (v1.45).
