@@ -17,6 +17,7 @@ import (
 
 // Values of --output.
 const (
+	outputText = "text"
 	outputWide = "wide"
 	outputJSON = "json"
 	outputYAML = "yaml"
@@ -85,14 +86,7 @@ func printReport(to io.Writer, report *facts.Report, format string) error {
 	case outputJSON:
 		return printJSON(to, report)
 	case outputYAML:
-		text, err := yaml.Marshal(report)
-		if err != nil {
-			return err
-		}
-		for line := range strings.Lines(string(text)) {
-			fmt.Fprintln(to, legible.Line(strings.TrimSuffix(line, "\n")))
-		}
-		return nil
+		return printLegibleYAML(to, report)
 	}
 	if len(report.Operators) == 0 {
 		_, err := fmt.Fprintln(to, "The host has no operators.")
@@ -112,6 +106,18 @@ func printReport(to io.Writer, report *facts.Report, format string) error {
 	}
 	_, err := fmt.Fprintf(to, "%d further operators are left out.\n", report.Omitted)
 	return err
+}
+
+// printLegibleYAML prints a value that holds texts of others.
+func printLegibleYAML(to io.Writer, value any) error {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		fmt.Fprintln(to, legible.Line(strings.TrimSuffix(line, "\n")))
+	}
+	return nil
 }
 
 // row writes one operator.

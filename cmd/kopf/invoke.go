@@ -25,9 +25,6 @@ import (
 // already.
 var errFailed = errors.New("failed")
 
-// outputText is the value of --output for people.
-const outputText = "text"
-
 // invokeOptions are the flags of `kopf invoke`.
 type invokeOptions struct {
 	runOptions

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -81,7 +80,7 @@ func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
 func (o *manifestOptions) check() error {
 	switch {
 	case o.clusterwide && len(o.namespaces) > 0:
-		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
+		return errBothScopes
 	case !o.clusterwide && len(o.namespaces) == 0:
 		return usageError{errors.New("say where the operator serves: --namespace NAMESPACE, or --all-namespaces")}
 	case o.pods < 1:
@@ -160,19 +159,7 @@ func (o *manifestOptions) resources(ctx context.Context) ([]deployment.Resource,
 		}
 		return resources, nil
 	}
-	var all []deployment.Resource
-	for _, path := range o.definitions {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		resources, err := deployment.Definitions(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		all = append(all, resources...)
-	}
-	return all, nil
+	return definitionsOf(o.definitions)
 }
 
 // nameOf is the name of the flag, of the operator, or of the first module.

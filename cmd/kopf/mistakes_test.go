@@ -16,7 +16,7 @@ func TestMistakes(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	for name, content := range map[string]string{
 		"main.go": "package main", "lib.rs": "fn main() {}", "native": "\x7fELF\x02", "mac": "\xcf\xfa\xed\xfe", "text.wat": "(module)",
-		"empty.wasm": "", "op.js": "x", "op.py": "import kopf", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "component.wasm": "\x00asm\x0d\x00\x01\x00",
+		"empty.wasm": "", "op.js": "x", "op.py": "import kopf", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "one.yaml": "a: b", "two.yaml": "a: b\n---\na: b", "component.wasm": "\x00asm\x0d\x00\x01\x00",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -75,6 +75,21 @@ func TestMistakes(t *testing.T) {
 		{"serve --limit Memory=1", exitUsage, "--limit: unknown limit Memory"},
 		{"serve --allow-setting posting.level", exitUsage, "--allow-setting posting.level cannot be granted"},
 		{"serve declared --dry-run", exitError, "bad.yaml, document 1: unknown field \"spec.modul\""},
+		{"explain a/b", exitUsage, "name the module of the operator: --module operator.wasm"},
+		{"explain --module op.py", exitUsage, `invalid object ""`},
+		{"explain x --module op.py", exitUsage, `invalid object "x": name one as RESOURCE/NAME`},
+		{"explain a/b/c --module op.py", exitUsage, `invalid object "a/b/c"`},
+		{"explain a/b --module op.py -o xml", exitUsage, `--output "xml": want text, json or yaml`},
+		{"explain a/b --module op.py --crd x", exitUsage, "--crd belongs to --filename"},
+		{"explain a/b --module op.py -f x", exitUsage, "either an object of the cluster can be named, or --filename"},
+		{"explain -n x --module op.py -f x", exitUsage, "either an object of the cluster can be named, or --filename"},
+		{"explain -f missing --module op.py", exitError, "open missing: no such file"},
+		{"explain -f empty.wasm --module op.py", exitError, "empty.wasm: there is no object in it"},
+		{"explain -f text.wat --module op.py", exitError, "text.wat: there is no object in it"},
+		{"explain -f two.yaml --module op.py", exitError, "two.yaml: there are several objects in it: name a file with one"},
+		{"explain -f one.yaml --crd one.yaml --module op.py", exitError, "one.yaml: there is no CustomResourceDefinition in it"},
+		{"explain -f one.yaml --module foreign.wasm", exitError, "it is not a Kopf guest"},
+		{"explain -f one.yaml --module foreign.wasm --set a.b=1", exitUsage, "settings: "},
 		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},
 		{"help rnu", exitUsage, `unknown command "rnu": did you mean run`},
 		{"annotate op.js --engine foreign.wasm", exitUsage, "name the module to be made of it: --output"},

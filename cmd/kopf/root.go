@@ -88,7 +88,7 @@ run in a sandbox.`,
 		newRunCmd(stdout, stderr), newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
 		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newInvokeCmd(stdout, stderr), newTestCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),
-		newGetCmd(stdout), newDescribeCmd(stdout), newLogsCmd(stdout), newRetryCmd(stdout),
+		newGetCmd(stdout), newDescribeCmd(stdout), newExplainCmd(os.Stdin, stdout, stderr), newLogsCmd(stdout), newRetryCmd(stdout),
 		newVersionCmd(stdout),
 	)
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -255,11 +255,13 @@ func (o *runOptions) checkReplicas() error {
 	return nil
 }
 
+var errBothScopes = usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
+
 // checkScope requires either namespaces or the whole cluster.
 func checkScope(clusterwide bool, namespaces []string, log zerolog.Logger) error {
 	switch {
 	case clusterwide && len(namespaces) > 0:
-		return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
+		return errBothScopes
 	case !clusterwide && len(namespaces) == 0:
 		log.Warn().Msg("Absence of either namespaces or cluster-wide flag will become an error soon. " +
 			"For now, switching to the cluster-wide mode for backward compatibility.")
