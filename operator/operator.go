@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator/dryrun"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
@@ -108,6 +109,14 @@ type Options struct {
 
 	// Replicas make the operator one of several that share its work.
 	Replicas Replicas
+
+	// DryRun is called for each request that the operator would send to change something, one at
+	// a time. None is sent: the patches of objects are kept in memory, and requests of guests to
+	// Kubernetes are dry runs of the API server. The operator ignores its peers, and serves no
+	// webhooks. Nil: no dry run.
+	//
+	// See docs/development.md.
+	DryRun func(dryrun.Request)
 
 	// Peering overrides the peering settings before the startup handlers run.
 	//

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator/dryrun"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/claims"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -77,6 +79,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 // assemble creates the reactor for the modules.
 func (op *Operator) assemble() error {
 	o := &op.options
+	wrap := o.dry()
 	registry, granted, err := o.join(modulesOf(op.present))
 	if err != nil {
 		return err
@@ -93,13 +96,23 @@ func (op *Operator) assemble() error {
 		Registry: registry, Name: o.name(), Claims: o.claims(), Memo: o.Memo, Held: o.Host.Held, Settings: initial, Identity: o.Identity, Namespaces: o.Namespaces, Territory: o.Territory, Liveness: o.Liveness, Lease: lease,
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.webhooks(op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
-		Watches: o.Watches, Access: o.Access,
+		Watches: o.Watches, Access: o.Access, DryRun: wrap,
 		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
 	})
 	if err == nil && o.Counts != nil {
 		o.Counts(op.reactor.Counts)
 	}
 	return err
+}
+
+// dry makes the cluster of a dry run, and returns the wrapper of transports; nil for no dry run.
+func (o *Options) dry() func(http.RoundTripper) http.RoundTripper {
+	if o.DryRun == nil {
+		return nil
+	}
+	cluster := dryrun.New(o.DryRun)
+	o.Calls.Withhold = func(method, url string, body []byte) { cluster.Report(dryrun.NewHTTP(method, url, body)) }
+	return cluster.Wrap
 }
 
 // join creates one registry of the modules, or fails if they conflict.

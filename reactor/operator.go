@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +107,10 @@ type Options struct {
 	// Access reports what the account of the operator may see of shared watches. Nil: the API
 	// server is asked with the credentials of the operator.
 	Access sharing.Access
+
+	// DryRun wraps the transports of the operator, so that nothing is written: see
+	// clients.Options.Wrap. The operator then stands alone, and serves no webhooks. Nil: no dry run.
+	DryRun func(http.RoundTripper) http.RoundTripper
 
 	// Once ends the operator when all objects that exist at its start are handled. Run then
 	// returns nil, or ErrHandlersFailed if a handler has failed for good.
@@ -269,6 +274,9 @@ func (op *Operator) startup(ctx context.Context) error {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
 	}
 	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	if op.DryRun != nil {
+		op.Settings.Peering.Standalone = true
+	}
 	return err
 }
 
@@ -365,7 +373,7 @@ func (op *Operator) serve(ctx context.Context) error {
 		}
 	}
 	defer op.replacing.end()
-	op.replacing.begin(ctx, observer, hooks != nil)
+	op.replacing.begin(ctx, observer, hooks != nil || op.DryRun != nil)
 	return op.observe(ctx, observer, hooks)
 }
 
@@ -417,7 +425,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 
 func (op *Operator) requestOptions() clients.Options {
 	o := clients.OptionsOf(op.Settings.Networking)
-	o.Limits, o.UserAgent = op.Limits, op.UserAgent
+	o.Limits, o.UserAgent, o.Wrap = op.Limits, op.UserAgent, op.DryRun
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
 }

@@ -21,6 +21,9 @@ var ErrNoServer = errors.New("there are handlers for admission or conversion, bu
 
 // webhooks makes the webhooks of the admission handlers; nil if there is nothing to serve.
 func (op *Operator) webhooks() (Webhooks, error) {
+	if op.DryRun != nil {
+		return nil, nil
+	}
 	var hooks Webhooks
 	var err error
 	if op.Webhooks != nil {

@@ -90,6 +90,8 @@ func TestMistakes(t *testing.T) {
 		{"explain -f one.yaml --crd one.yaml --module op.py", exitError, "one.yaml: there is no CustomResourceDefinition in it"},
 		{"explain -f one.yaml --module foreign.wasm", exitError, "it is not a Kopf guest"},
 		{"explain -f one.yaml --module foreign.wasm --set a.b=1", exitUsage, "settings: "},
+		{"run foreign.wasm -n x -o json", exitUsage, "--output belongs to --dry-run"},
+		{"run foreign.wasm -n x --dry-run -o yaml", exitUsage, `--output "yaml": want text or json`},
 		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},
 		{"help rnu", exitUsage, `unknown command "rnu": did you mean run`},
 		{"annotate op.js --engine foreign.wasm", exitUsage, "name the module to be made of it: --output"},

@@ -50,6 +50,8 @@ type runOptions struct {
 	set           []string
 	limits        []string
 	grantOptions
+	dryRun    bool
+	output    string
 	admission string
 	managed   string
 	logOptions
@@ -115,6 +117,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.grantOptions.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
+	o.addDryRunFlags(cmd)
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
@@ -202,7 +205,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
-		Host: limited.Host, Limits: limited.Limits,
+		Host: limited.Host, Limits: limited.Limits, DryRun: o.dryRunner(stdout, log),
 	}
 	work := func(ctx context.Context) error {
 		if o.follow > 0 {
@@ -236,6 +239,9 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return err
 	}
 	if err := o.checkFollow(); err != nil {
+		return err
+	}
+	if err := o.checkDryRun(log); err != nil {
 		return err
 	}
 	return checkScope(o.clusterwide, o.namespaces, log)

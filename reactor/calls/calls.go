@@ -53,6 +53,10 @@ type Options struct {
 	// decompression. Defaults: 4 MiB.
 	MaxRequest, MaxResponse int
 
+	// Withhold is called for each request to an HTTP server that may change something, in place
+	// of sending it. The guest gets the error CallReadOnly. Nil: all requests are sent.
+	Withhold func(method, url string, body []byte)
+
 	// TLS is used for connections to HTTP servers, not for the cluster. Default (nil): the
 	// system's certificate authorities, no client certificate.
 	TLS *tls.Config

@@ -96,6 +96,32 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+func TestWithheldRequestsAreNotSent(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = append(sent, r.Method) }))
+	defer server.Close()
+	var withheld []string
+	o := Options{Grants: grantsOf(t, server.URL), Withhold: func(method, url string, body []byte) {
+		withheld = append(withheld, fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(url, server.URL), body))
+	}}
+	c := caller(t, o)
+	for method, want := range map[string]string{"GET": "", "POST": abi.CallReadOnly} {
+		call := &abi.Call{Target: abi.TargetHTTP, Method: method, Path: server.URL + "/x"}
+		if method == "POST" {
+			call.Body = abi.Raw(`{}`)
+		}
+		if answer := c.Call(t.Context(), call, ""); codeOf(answer) != want {
+			t.Errorf("%s: %+v, want the error %q", method, answer, want)
+		}
+	}
+	if answer := c.Call(t.Context(), &abi.Call{Target: abi.TargetHTTP, Method: "POST", Path: "https://elsewhere.test/"}, ""); codeOf(answer) != abi.CallNotGranted {
+		t.Errorf("without a grant: %+v", answer)
+	}
+	if fmt.Sprint(sent, withheld) != "[GET] [POST /x {}]" {
+		t.Errorf("sent %v, withheld %v", sent, withheld)
+	}
+}
+
 // TestNamesThatLeadAstray uses a granted name that resolves to the machine itself.
 func TestNamesThatLeadAstray(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request arrived") }))

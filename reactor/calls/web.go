@@ -127,6 +127,10 @@ func (c *Caller) toWeb(call *abi.Call, body []byte) (request, error) {
 	if err := c.options.Grants.allowsURL(target); err != nil {
 		return nil, err
 	}
+	if c.options.Withhold != nil && !isReading(call.Method) {
+		c.options.Withhold(call.Method, call.Path, body)
+		return nil, &refusal{abi.CallReadOnly, fmt.Sprintf("%s %s is not sent: this is a dry run", call.Method, shown(call.Path))}
+	}
 	return func(ctx context.Context) (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, call.Method, call.Path, bytes.NewReader(body))
 		if err != nil {

@@ -21,9 +21,17 @@ func (c *Client) Send(ctx context.Context, method string, path apipath.Path, que
 	}
 	rsp, _, err := c.do(ctx, draft{method, with(path, query), content{body: body, header: header}}, func(conn *connection) *http.Client {
 		return &http.Client{
-			Transport:     by(conn).Transport,
+			Transport:     ofGuests(by(conn).Transport),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	})
 	return rsp, err
+}
+
+// ofGuests returns the transport for the requests of guests.
+func ofGuests(t http.RoundTripper) http.RoundTripper {
+	if wrapped, ok := t.(GuestTransport); ok {
+		return wrapped.ForGuests()
+	}
+	return t
 }

@@ -62,8 +62,17 @@ type Options struct {
 	// FinalRefusals means that a 403 is final for lists and watches: it is not retried.
 	FinalRefusals bool
 
+	// Wrap wraps the transport of each connection. If the result is a GuestTransport, the
+	// requests of guests have a transport of their own. Nil: nothing wraps it.
+	Wrap func(http.RoundTripper) http.RoundTripper
+
 	hooks Hooks  // hooks of one request
 	into  []byte // memory for the answer of one request; nil: none
+}
+
+// GuestTransport is a transport that knows another one for the requests of guests.
+type GuestTransport interface {
+	ForGuests() http.RoundTripper
 }
 
 // Client talks to one cluster with the credentials of one operator.

@@ -52,7 +52,11 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if conn.write, err = httpClient(info.Config, o.ConnectTimeout, o, "http/1.1"); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
-	conn.watch.Timeout, conn.write.Timeout = 0, 0
+	for _, client := range []*http.Client{conn.watch, conn.write} {
+		if client.Timeout = 0; o.Wrap != nil {
+			client.Transport = o.Wrap(client.Transport)
+		}
+	}
 	return conn, nil
 }
 
