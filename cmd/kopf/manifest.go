@@ -28,6 +28,7 @@ type manifestOptions struct {
 	image       string
 	hosted      bool
 	pods        int
+	values      bool
 }
 
 func newManifestCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -37,13 +38,15 @@ func newManifestCmd(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Print the manifests that deploy an operator",
 		Long: `Manifest loads an operator, asks it what it registers, and prints its service account and
 the roles with the least rights that it needs. With --image, it also prints a Deployment that
-runs kopf with the operator; with --hosted, a WasmOperator for kopf serve.
+runs kopf with the operator; with --hosted, a WasmOperator for kopf serve. With --values, it
+prints the values of the Helm chart instead.
 
 The resources of the handlers are those of the files of --crd, or else those of the
 cluster of the current context.`,
 		Example: `  kopf manifest operator.wasm -n default --crd crd.yaml | kubectl apply -f -
   kopf manifest oci://ghcr.io/me/operator:v1 -A --image ghcr.io/me/kopf:v1
-  kopf manifest oci://ghcr.io/me/operator:v1 -n shops --hosted`,
+  kopf manifest oci://ghcr.io/me/operator:v1 -n shops --hosted
+  kopf manifest oci://ghcr.io/me/operator:v1 -n shops --values | helm install mailer CHART -n shops -f -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("name a module")}
@@ -68,6 +71,7 @@ func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.image, "image", "", "print a Deployment with this `IMAGE`, whose entry point is the program kopf")
 	flags.IntVar(&o.pods, "replicas", 1, "how many `PODS` run; one of them is the leader: see docs/replicas.md")
 	flags.BoolVar(&o.hosted, "hosted", false, "print a WasmOperator or a ClusterWasmOperator")
+	flags.BoolVar(&o.values, "values", false, "print the values of the Helm chart instead of manifests")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all requests that the operator declares; kopf inspect shows them")
@@ -89,6 +93,8 @@ func (o *manifestOptions) check() error {
 		return usageError{errors.New("either --replicas or --hosted can be used, not both: the host runs the operator")}
 	case o.hosted && o.image != "":
 		return usageError{errors.New("either --image or --hosted can be used, not both: a hosted operator needs no image")}
+	case o.values && (o.hosted || o.image != ""):
+		return usageError{errors.New("--values is for the Helm chart: leave out --image and --hosted")}
 	}
 	return nil
 }
@@ -106,7 +112,7 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 		Name: o.nameOf(modules[0], registrations[0]), Namespace: cmp.Or(o.into, deployment.Home(o.namespaces)), Namespaces: o.namespaces,
 		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Hosted: o.hosted,
 	}
-	objects, err := op.Rights()
+	objects, err := o.objects(op, modules)
 	var problems deployment.Problems
 	if errors.As(err, &problems) {
 		return fmt.Errorf("%w (name the files with their definitions: --crd FILE)", err)
@@ -114,11 +120,21 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 	if err != nil {
 		return err
 	}
-	workload, err := o.workload(op, modules)
-	if err != nil {
-		return err
+	return printYAML(stdout, objects)
+}
+
+// objects are the values of the chart, or the rights with the workload.
+func (o *manifestOptions) objects(op *deployment.Operator, modules []string) ([]dicts.Object, error) {
+	if o.values {
+		values, err := op.Values(modules)
+		return []dicts.Object{values}, err
 	}
-	return printYAML(stdout, append(objects, workload...))
+	rights, err := op.Rights()
+	if err != nil {
+		return nil, err
+	}
+	workload, err := o.workload(op, modules)
+	return append(rights, workload...), err
 }
 
 func (o *manifestOptions) workload(op *deployment.Operator, modules []string) ([]dicts.Object, error) {

@@ -88,6 +88,17 @@ func TestManifests(t *testing.T) {
 			o.Admission, o.Namespaces = "op.example.com", []string{"ops"}
 			return o.Deployment("example.com/kopf:v1", module)
 		},
+		"values": func() ([]dicts.Object, error) {
+			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
+			o.Registrations[0].Capabilities, o.Wanted, o.Peering = capable, true, "op"
+			o.Admission, o.Namespaces = "op.example.com", []string{"ops", "shops"}
+			values, err := o.Values(module)
+			return []dicts.Object{values}, err
+		},
+		"values-cluster": func() ([]dicts.Object, error) {
+			values, err := operator(handler(abi.KindCreate, "shops")).Values(module)
+			return []dicts.Object{values}, err
+		},
 		"hosted": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"))
 			o.Namespaces = []string{"ops"}

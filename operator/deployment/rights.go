@@ -60,6 +60,14 @@ func (o *Operator) places() []string {
 //   - Problems: handlers are for resources that are unknown or ambiguous.
 //   - Others name the flag of kopf manifest that is missing, or the handler.
 func (o *Operator) Rights() ([]dicts.Object, error) {
+	all, err := o.rights()
+	if err != nil {
+		return nil, err
+	}
+	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
+}
+
+func (o *Operator) rights() (rights, error) {
 	demands, err := o.demands()
 	if err != nil {
 		return nil, err
@@ -75,7 +83,7 @@ func (o *Operator) Rights() ([]dicts.Object, error) {
 	o.addAdmission(all, served.Webhooks, demands)
 	o.addReplicas(all, len(served.Webhooks) > 0)
 	o.addWanted(all)
-	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
+	return all, nil
 }
 
 func (o *Operator) account() dicts.Object {

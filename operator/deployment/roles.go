@@ -17,10 +17,7 @@ func (o *Operator) roles(all rights) []dicts.Object {
 		if namespace == "" {
 			kind = "ClusterRole"
 		}
-		rules := []any{}
-		for _, r := range merged(all[namespace]) {
-			rules = append(rules, r.object())
-		}
+		rules := all.objects(namespace)
 		metadata := o.metadata(namespace)
 		objects = append(objects,
 			dicts.Object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata, "rules": rules},
@@ -32,6 +29,15 @@ func (o *Operator) roles(all rights) []dicts.Object {
 		)
 	}
 	return objects
+}
+
+// objects returns the rules for a namespace, or for the cluster, as a role has them.
+func (r rights) objects(namespace string) []any {
+	rules := []any{}
+	for _, one := range merged(r[namespace]) {
+		rules = append(rules, one.object())
+	}
+	return rules
 }
 
 // merged joins rules of one group with the same verbs, and sorts them, so that equal operators have equal manifests.

@@ -78,6 +78,11 @@ func published(modules []string) error {
 	return nil
 }
 
+// wantsAny reports whether requests are granted that the modules declare.
+func (o *Operator) wantsAny() bool {
+	return o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests)
+}
+
 // flags are those of kopf run.
 func (o *Operator) flags() []string {
 	flags := []string{"--all-namespaces"}
@@ -92,7 +97,7 @@ func (o *Operator) flags() []string {
 	} else {
 		flags = append(flags, "--peering="+o.Peering)
 	}
-	if o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {
+	if o.wantsAny() {
 		flags = append(flags, "--allow-wanted")
 	}
 	if o.Replicas > 1 {
@@ -121,7 +126,7 @@ func (o *Operator) Declaration(modules []string) (dicts.Object, error) {
 		return nil, err
 	}
 	spec := dicts.Object{"module": modules[0], "serviceAccountName": o.Name}
-	if o.Wanted && slices.ContainsFunc(o.Registrations, wantsRequests) {
+	if o.wantsAny() {
 		spec["grants"] = dicts.Object{"wanted": true}
 	}
 	declaration := dicts.Object{"apiVersion": "hosting.kopf.dev/v1alpha1", "kind": "WasmOperator", "metadata": o.metadata(o.Namespace), "spec": spec}

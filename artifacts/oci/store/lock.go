@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // lock prevents removals while writers put several parts. Writers share the lock, and
@@ -16,16 +14,7 @@ func (s *Store) lock(alone bool) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store of modules: %w", err)
 	}
-	how := unix.LOCK_SH
-	if alone {
-		how = unix.LOCK_EX
-	}
-	for {
-		if err = unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := lockFile(f, alone); err != nil {
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", f.Name(), err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil // closing unlocks

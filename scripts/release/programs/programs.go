@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/scripts/release/gomodules"
+	"github.com/kopf-wasm/kopf/scripts/release/licences"
 	"github.com/kopf-wasm/kopf/scripts/release/version"
 )
 
@@ -86,6 +87,28 @@ func (b *Builder) Build(ctx context.Context, p Platform) (*Built, error) {
 	return &Built{path, info}, b.checkSums(info)
 }
 
+// Linked lists the packages of others that a program for a platform links, from a copy of the repository that
+// gomodules.Prepare has prepared.
+func (b *Builder) Linked(ctx context.Context, source string, p Platform) ([]licences.Package, error) {
+	environment, err := b.environment(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	const form = `{{if .Module}}{{.Dir}}|{{.Module.Path}}|{{.Module.Version}}|{{.Module.Dir}}{{end}}`
+	out, err := command(ctx, filepath.Join(source, "cmd/kopf"), environment, "list", "-deps", "-f", form, ".")
+	if err != nil {
+		return nil, err
+	}
+	var all []licences.Package
+	for line := range strings.Lines(out) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		if len(fields) == 4 && fields[1] != gomodules.Root && !strings.HasPrefix(fields[1], gomodules.Root+"/") {
+			all = append(all, licences.Package{Folder: fields[0], Module: fields[1], Version: fields[2], ModuleAt: fields[3]})
+		}
+	}
+	return all, nil
+}
+
 func (b *Builder) modules() string { return filepath.Join(b.Work, "modules") }
 
 // environment is that of the go command: modules come from the release and from the cache of this machine, so that
@@ -99,6 +122,7 @@ func (b *Builder) environment(ctx context.Context, p Platform) ([]string, error)
 	return []string{
 		"GOOS=" + p.OS, "GOARCH=" + p.Architecture, "CGO_ENABLED=0", "GOWORK=off", "GOENV=off", "GOTOOLCHAIN=local", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0",
 		"GOFLAGS=-modcacherw", "GOBIN=", "GOPATH=" + filepath.Join(b.Work, "gopath"), "GOMODCACHE=" + b.modules(),
+		"GODEBUG=goindex=0",                                   // the index of a module is kept by its folder, and would be that of an earlier release
 		"GOPROXY=" + proxies, "GONOPROXY=none", "GOSUMDB=off", // checkSums compares with go.sum
 	}, nil
 }

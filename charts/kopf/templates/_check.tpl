@@ -1,0 +1,11 @@
+{{/* Errors that a schema cannot say. */}}
+{{- define "kopf.check" -}}
+{{- if eq .Values.mode "run" -}}
+{{- if not .Values.operator.modules }}{{ fail "operator.modules: name the module of the operator in a registry: oci://ghcr.io/me/operator:v1" }}{{ end -}}
+{{- if and .Values.operator.clusterwide .Values.operator.namespaces }}{{ fail "either operator.clusterwide or operator.namespaces can be set, not both" }}{{ end -}}
+{{- if and .Values.rbac.create (not .Values.rules.cluster) (not .Values.rules.namespaces) }}{{ fail "rules: the operator has no rights: print them by `kopf manifest MODULE --values`, or set rbac.create=false if its roles exist" }}{{ end -}}
+{{- else -}}
+{{- if .Values.operator.modules }}{{ fail "operator.modules is for mode=run: a host gets its operators by WasmOperators" }}{{ end -}}
+{{- if or .Values.rules.cluster .Values.rules.namespaces }}{{ fail "rules is for mode=run: a host has its own rules, and its operators those of their service accounts" }}{{ end -}}
+{{- end -}}
+{{- end -}}

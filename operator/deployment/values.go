@@ -1,0 +1,41 @@
+package deployment
+
+import (
+	"errors"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// Values returns the values of the chart charts/kopf that run modules by `kopf run` with the rights of Rights.
+//
+// # Errors
+//
+//   - Those of Rights.
+//   - A module is no reference of a registry, or the operator is for a host, which has no chart of its own.
+func (o *Operator) Values(modules []string) (dicts.Object, error) {
+	if o.Hosted {
+		return nil, errors.New("values are for the mode run of the chart: an operator of a host is a WasmOperator")
+	}
+	if err := published(modules); err != nil {
+		return nil, err
+	}
+	all, err := o.rights()
+	if err != nil {
+		return nil, err
+	}
+	run := dicts.Object{"modules": list(modules), "peering": o.Peering, "allowWanted": o.wantsAny(), "admission": dicts.Object{"name": o.Admission}}
+	if len(o.Namespaces) == 0 {
+		run["clusterwide"] = true
+	} else {
+		run["namespaces"] = list(o.Namespaces)
+	}
+	rules := dicts.Object{"cluster": all.objects("")}
+	namespaced := dicts.Object{}
+	for namespace := range all {
+		if namespace != "" {
+			namespaced[namespace] = all.objects(namespace)
+		}
+	}
+	rules["namespaces"] = namespaced
+	return dicts.Object{"mode": "run", "fullnameOverride": o.Name, "operator": run, "rules": rules}, nil
+}

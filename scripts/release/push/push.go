@@ -1,0 +1,120 @@
+// Package push puts the image and the chart of a release into a registry.
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	spec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/content/memory"
+	"oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/retry"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/scripts/release/image"
+	"github.com/kopf-wasm/kopf/scripts/release/version"
+)
+
+// Media types of charts in registries.
+//
+// See https://helm.sh/docs/topics/registries/
+const (
+	chartConfig  = "application/vnd.cncf.helm.config.v1+json"
+	chartContent = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+)
+
+// Release pushes the image and the chart of a release below a prefix, such as ghcr.io/me, and returns their names with
+// digests: PREFIX/kopf and PREFIX/charts/kopf. Credentials are those of Docker.
+func Release(ctx context.Context, folder, prefix string, v version.Version) ([]string, error) {
+	images, err := oci.New(filepath.Join(folder, "image"))
+	if err != nil {
+		return nil, fmt.Errorf("the image: %w", err)
+	}
+	var pushed []string
+	for _, tag := range []string{string(v), string(v) + image.ScriptsSuffix} {
+		if _, err := images.Resolve(ctx, tag); err != nil {
+			continue // a release without engines
+		}
+		name, err := push(ctx, images, tag, prefix+"/kopf")
+		if err != nil {
+			return nil, err
+		}
+		pushed = append(pushed, name)
+	}
+	chart, err := packed(ctx, filepath.Join(folder, "kopf-"+string(v)+".tgz"), filepath.Join("charts", "kopf", "Chart.yaml"), v)
+	if err != nil {
+		return nil, fmt.Errorf("the chart: %w", err)
+	}
+	name, err := push(ctx, chart, string(v), prefix+"/charts/kopf")
+	return append(pushed, name), err
+}
+
+func push(ctx context.Context, from oras.ReadOnlyTarget, tag, repository string) (string, error) {
+	to, err := remote.NewRepository(repository)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", repository, err)
+	}
+	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return "", err
+	}
+	to.Client = &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(store)}
+	host, _, err := net.SplitHostPort(to.Reference.Registry)
+	to.PlainHTTP = err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+	root, err := oras.Copy(ctx, from, tag, to, tag, oras.DefaultCopyOptions)
+	if err != nil {
+		return "", fmt.Errorf("%s:%s: %w", repository, tag, err)
+	}
+	return repository + ":" + tag + "@" + root.Digest.String(), nil
+}
+
+// packed makes an artifact of a packed chart.
+func packed(ctx context.Context, path, definition string, v version.Version) (*memory.Store, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	config, err := chartMetadata(definition, v)
+	if err != nil {
+		return nil, err
+	}
+	store := memory.New()
+	layer := content.NewDescriptorFromBytes(chartContent, text)
+	described := content.NewDescriptorFromBytes(chartConfig, config)
+	for at, blob := range map[*spec.Descriptor][]byte{&layer: text, &described: config} {
+		if err := store.Push(ctx, *at, strings.NewReader(string(blob))); err != nil {
+			return nil, err
+		}
+	}
+	manifest, err := oras.PackManifest(ctx, store, oras.PackManifestVersion1_1, "", oras.PackManifestOptions{
+		ConfigDescriptor: &described, Layers: []spec.Descriptor{layer}, ManifestAnnotations: map[string]string{spec.AnnotationCreated: "1970-01-01T00:00:00Z"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return store, store.Tag(ctx, manifest, string(v))
+}
+
+// chartMetadata is Chart.yaml in JSON, with the version of the release.
+func chartMetadata(path string, v version.Version) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	fields["version"], fields["appVersion"] = string(v), string(v)
+	return json.Marshal(fields)
+}

@@ -1,0 +1,89 @@
+package chart_test
+
+import (
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+func TestChartHasNoLint(t *testing.T) {
+	for name, given := range map[string]values{"run": runValues, "serve": serveValues, "everything of run": everythingRun, "everything of serve": everythingServe} {
+		set := map[string]any{}
+		if err := sigsyaml.Unmarshal([]byte(given), &set); err != nil {
+			t.Fatal(err)
+		}
+		result := lint.AllWithKubeVersion(folder, set, "namespace", &chartutil.DefaultCapabilities.KubeVersion)
+		for _, message := range result.Messages {
+			if message.Severity >= support.WarningSev {
+				t.Errorf("%s: %s", name, message)
+			}
+		}
+	}
+}
+
+// TestWrongValuesAreNamed: by the schema, or by the chart.
+func TestWrongValuesAreNamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		given values
+		want  string
+	}{
+		"no module":             {"", "operator.modules: name the module"},
+		"no rights":             {"operator: {modules: ['oci://example.com/a:v1']}", "kopf manifest MODULE --values"},
+		"unknown mode":          {"mode: both", "mode"},
+		"unknown value":         {runValues + "replica: 1", "replica"},
+		"unknown inner value":   {runValues + "image: {name: x}", "image"},
+		"two pods":              {runValues + "replicas: 2", "replicas"},
+		"no reference":          {"operator: {modules: [operator]}", "/operator/modules/0"},
+		"both scopes":           {runValues + "operator: {modules: ['oci://example.com/a:v1'], clusterwide: true, namespaces: [a]}", "not both"},
+		"short digest":          {runValues + "image: {digest: 'sha256:12'}", "digest"},
+		"image with a tag":      {runValues + "image: {repository: 'oci://example.com/kopf'}", "repository"},
+		"rule without verbs":    {"operator: {modules: ['oci://a.b/a:v1']}\nrules: {cluster: [{apiGroups: ['']}]}", "verbs"},
+		"list of rules":         {"operator: {modules: ['oci://a.b/a:v1']}\nrules: []", "rules"},
+		"module of a host":      {"mode: serve\noperator: {modules: ['oci://a.b/a:v1']}", "is for mode=run"},
+		"rules of a host":       {"mode: serve\nrules: {cluster: [{verbs: [get]}]}", "is for mode=run"},
+		"identity of a host":    {"mode: serve\nhost: {identity: root}", "identity"},
+		"interval without unit": {runValues + "metrics: {serviceMonitor: {interval: '30'}}", "interval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.Count(string(tt.given), "operator: {") > 1 {
+				tt.given = tt.given[strings.LastIndex(string(tt.given), "operator: {"):] + "\n" + runValues[strings.Index(string(runValues), "rules:"):]
+			}
+			if _, err := render("mailer", "shops", tt.given); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// TestMonitoringIsOffByDefault: it needs definitions that not each cluster has.
+func TestMonitoringIsOffByDefault(t *testing.T) {
+	for _, given := range []values{runValues, serveValues} {
+		for _, object := range rendered(t, "kopf-serve", "kopf-system", given) {
+			if kind := object.GetKind(); kind == "ServiceMonitor" || kind == "PrometheusRule" || kind == "ConfigMap" || kind == "PodDisruptionBudget" {
+				t.Errorf("there is a %s", kind)
+			}
+		}
+	}
+}
+
+// TestObjectsOfAReleaseDoNotCollide: two operators in one namespace, and equal names in two namespaces.
+func TestObjectsOfAReleaseDoNotCollide(t *testing.T) {
+	seen := map[string]string{}
+	given := everythingRun
+	for _, release := range [][2]string{{"one", "a"}, {"two", "a"}, {"one", "b"}} {
+		for _, object := range rendered(t, release[0], release[1], values(strings.ReplaceAll(string(given), "{a: [{apiGroups", "{"+release[1]+": [{apiGroups"))[0:]) {
+			if object.GetKind() == "Role" || object.GetKind() == "RoleBinding" {
+				continue // in the namespaces that the operator serves
+			}
+			name := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
+			if other, ok := seen[name]; ok {
+				t.Errorf("%s is of %s and %v", name, other, release)
+			}
+			seen[name] = strings.Join(release[:], " in ")
+		}
+	}
+}
