@@ -9,7 +9,7 @@ import enum
 
 from kopf import _context
 from kopf._bodies import build_owner_reference
-from kopf._views import parse_field
+from kopf._views import not_mapping, parse_field
 
 
 class _UNSET(enum.Enum):
@@ -117,8 +117,10 @@ def _part(obj, path):
         elif _is_model(obj):
             names = [name for name, other in obj.attribute_map.items() if other == key]
             obj = getattr(obj, names[0] if names else key, None)
-        else:
+        elif obj is None:
             return None
+        else:
+            raise not_mapping(obj, key)
     return obj
 
 

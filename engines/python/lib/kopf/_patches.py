@@ -59,23 +59,51 @@ class Patch(dict):
         if base is None:
             raise ValueError("Cannot build a JSON-patch without the original body as a reference.")
         before = copy.deepcopy(dict(base))
-        after = merged(copy.deepcopy(before), self)
+        after = copy.deepcopy(before)
+        _merge(after, self)
         for fn in self._fns:
             fn(after)
         return list(_operations(before, after, ""))
 
 
-def merged(target, patch):
-    """Apply a merge patch to a dict, in place, and return it."""
+def _merge(target, patch):
+    """Apply a merge patch to a dict, in place. Return whether it removes a field.
+
+    As in the reference, and other than in RFC 7386: objects that become empty by a removal are removed, empty
+    objects are not added, and values that are no objects get no fields.
+    """
+    removes = False
     for key, value in patch.items():
         if value is None:
             target.pop(key, None)
+            removes = True
         elif isinstance(value, dict):
-            within = target.get(key)
-            target[key] = merged(within if isinstance(within, dict) else {}, value)
+            removes |= _merge_within(target, key, value)
         else:
             target[key] = value
-    return target
+    return removes
+
+
+def _merge_within(target, key, patch):
+    child = target.get(key, {})
+    if not isinstance(child, dict):
+        _refuse(child, patch)
+        return False
+    removes = _merge(child, patch)
+    if child:
+        target[key] = child
+    elif removes:
+        target.pop(key, None)
+    return removes
+
+
+def _refuse(value, patch):
+    """Raise the error of Python for the first field of a patch for a value that is no object."""
+    for part in patch.values():
+        if not isinstance(part, dict):
+            action = "deletion" if part is None else "assignment"
+            raise TypeError(f"{type(value).__name__!r} object does not support item {action}")
+        _refuse(value, part)
 
 
 def _operations(before, after, path):

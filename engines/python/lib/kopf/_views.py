@@ -1,6 +1,7 @@
 """Read-only and writable views of parts of mappings, which may be absent."""
 
 import collections.abc
+import enum
 
 
 def parse_field(field):
@@ -14,13 +15,31 @@ def parse_field(field):
     raise ValueError(f"Field must be either a str, or a list/tuple. Got {field!r}")
 
 
-def resolve(source, path, default=None):
-    """Return the value at a path of nested mappings; the default where there is none."""
-    for key in path:
-        if not isinstance(source, collections.abc.Mapping) or key not in source:
+class _UNSET(enum.Enum):
+    token = enum.auto()
+
+
+def resolve(source, field, default=_UNSET.token):
+    """Return the value of a field of nested mappings; the default where there is none.
+
+    Without a default, KeyError: the field is absent; TypeError: it is in a value that is no mapping.
+    """
+    for key in parse_field(field):
+        if not isinstance(source, collections.abc.Mapping):
+            if default is _UNSET.token:
+                raise not_mapping(source, key)
+            return default
+        if key not in source:
+            if default is _UNSET.token:
+                raise KeyError(key)
             return default
         source = source[key]
     return source
+
+
+def not_mapping(value, key):
+    """Return the error for a field of a value that has no fields."""
+    return TypeError(f"The structure is not a dict with field {key!r}: {value!r}")
 
 
 class MappingView(collections.abc.Mapping):
