@@ -13,7 +13,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/files"
-	"github.com/kopf-wasm/kopf/internal/private"
 )
 
 // The folders of files in a module, as engines/python/lib/kopf/_packages.py reads them.
@@ -41,7 +40,9 @@ type Packer struct {
 
 	// CacheDir is the directory of packed packages. No other user may write to it. Empty:
 	// kopf/packages in the user's cache directory. host.CacheOff disables the cache.
-	// The machine code of the engine is cached in any case.
+	// Entries that were not used for 30 days, and those beyond 1 GiB that were not used for
+	// longest, are removed when an entry is added. The machine code of the engine is cached
+	// in any case.
 	CacheDir string
 
 	// Note is called with a line of text about what was packed. Nil: nothing is called.
@@ -163,84 +164,4 @@ func (p *Packer) maxSize() int {
 		return p.MaxSize
 	}
 	return host.DefaultMaxFiles
-}
-
-// cacheDir creates the directory of packed packages; empty without a cache.
-func (p *Packer) cacheDir() (string, error) {
-	dir := p.CacheDir
-	switch dir {
-	case host.CacheOff:
-		return "", nil
-	case "":
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return "", nil //nolint:nilerr // no home directory: no cache
-		}
-		dir = filepath.Join(base, "kopf", "packages")
-	}
-	if err := private.Folder(dir); err != nil {
-		if p.CacheDir == "" && !errors.Is(err, private.ErrShared) {
-			return "", nil //nolint:nilerr // a read-only file system: no cache
-		}
-		return "", err
-	}
-	return dir, nil
-}
-
-// key names an entry of the cache.
-func key(kind, engine string, content []byte) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %s\n", format, kind, engine)
-	h.Write(content)
-	return fmt.Sprintf("%s-%x", kind, h.Sum(nil))
-}
-
-// cached returns the files of an entry of the cache, or makes and stores them. A damaged
-// entry is made again.
-func cached(dir, key string, make func() (map[string][]byte, error)) (map[string][]byte, error) {
-	path := filepath.Join(dir, key)
-	if dir != "" {
-		if found, err := readEntry(path); err == nil {
-			return found, nil
-		}
-	}
-	made, err := make()
-	if err != nil || dir == "" {
-		return made, err
-	}
-	content, err := files.Pack(made)
-	if err != nil {
-		return nil, err
-	}
-	return made, writeEntry(path, content)
-}
-
-// readEntry reads an entry: the digest of the content, and the content.
-func readEntry(path string) (map[string][]byte, error) {
-	entry, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(entry) < sha256.Size || sha256.Sum256(entry[sha256.Size:]) != [sha256.Size]byte(entry[:sha256.Size]) {
-		return nil, files.ErrMalformed
-	}
-	return files.Unpack(entry[sha256.Size:])
-}
-
-// writeEntry writes an entry atomically.
-func writeEntry(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "*.temp")
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(content)
-	_, err = temp.Write(append(sum[:], content...))
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
 }
