@@ -15,7 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/files"
 )
 
-// The folders of files in a module, as engines/python/lib/kopf/_packages.py reads them.
+// The folders of files in a module, as engines/python/lib/kopf/_files.py reads them.
 const (
 	Script   = "script/"   // the modules of the author, as text
 	Packages = "packages/" // packages, as compiled code

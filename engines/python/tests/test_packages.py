@@ -36,14 +36,13 @@ class PackedModules(unittest.TestCase):
         self.before = list(sys.path), list(sys.path_hooks), list(sys.meta_path), set(sys.modules)
 
     def tearDown(self):
-        from kopf import _packages
+        from kopf import _files
         sys.path[:], sys.path_hooks[:], sys.meta_path[:] = self.before[:3]
         for name in set(sys.modules) - self.before[3]:
             if name.split(".")[0] in ("helpers", "lib", "broken", "dist_one", "space"):
                 del sys.modules[name]
         sys.path_importer_cache.clear()
-        _packages._files = frozenset()
-        _packages._folders.clear()
+        _files.unload()
 
     def run_script(self, script):
         """Register a script, and return its globals."""
@@ -75,10 +74,13 @@ class PackedModules(unittest.TestCase):
             "names = sorted(entry.name for entry in r.files('lib').iterdir())\n"
             "data = pkgutil.get_data('dist_one', 'data/x.bin')\n"
             "modules = [m.name for m in pkgutil.iter_modules(dist_one.__path__)]\n"
-            "absent = r.files('lib').joinpath('none').is_file()\n")
+            "absent = r.files('lib').joinpath('none').is_file()\n"
+            "try: r.files('lib').joinpath('none').open()\n"
+            "except FileNotFoundError as error: refused = error.filename\n")
         self.assertEqual(found["text"], "größe: 1\n")
         self.assertEqual(found["names"], ["__init__.py", "deep.py", "other.py", "template.yaml"])
         self.assertEqual((found["data"], found["modules"], found["absent"]), (b"\x00\x01", ["sub"], False))
+        self.assertEqual(found["refused"], "lib/none")
 
     def test_versions_and_entry_points_are_known(self):
         found = self.run_script(
@@ -99,14 +101,15 @@ class PackedModules(unittest.TestCase):
         self.assertEqual(operator.registration["error"], "broken.py:2: SyntaxError: invalid syntax")
 
     def test_files_are_opened_by_their_paths(self):
-        from kopf import _packages
+        from kopf import _files
         self.run_script("")
-        for path in ("lib/template.yaml", "/lib/template.yaml", "./lib/../lib/template.yaml"):
-            self.assertEqual(_packages.opened(path).read(), "größe: 1\n")
-        self.assertEqual(_packages.opened("/packages/dist_one/data/x.bin", "rb").read(), b"\x00\x01")
-        for path in ("../etc/passwd", "/packages", "lib"):
-            with self.assertRaises(FileNotFoundError):
-                _packages.opened(path)
+        for path in ("lib/template.yaml", "/lib/template.yaml", "./lib/../lib/template.yaml", b"lib/template.yaml"):
+            self.assertEqual(_files.opened(path).read(), "größe: 1\n")
+        self.assertEqual(_files.opened("/packages/dist_one/data/x.bin", "rb").read(), b"\x00\x01")
+        for path in ("../etc/passwd", "/packages", "lib", 3):
+            self.assertIsNone(_files.opened(path))
+        for mode in ("w", "a", "x", "r+"):
+            self.assertIsNone(_files.opened("lib/template.yaml", mode))
 
 
 if __name__ == "__main__":

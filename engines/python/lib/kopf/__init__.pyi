@@ -1,14 +1,14 @@
 import datetime
 import enum
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, Literal, NamedTuple, NewType, NoReturn, Protocol, TypedDict, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Literal, NamedTuple, NewType, NoReturn, Protocol, TypedDict, TypeVar, overload
 
 from kopf import lifecycles as lifecycles, on as on
 from kopf.lifecycles import get_default_lifecycle as get_default_lifecycle, set_default_lifecycle as set_default_lifecycle
 from kopf.on import daemon as daemon, index as index, register as register, subhandler as subhandler, timer as timer
 
-_CallbackT = TypeVar("_CallbackT", bound=Callable[..., bool])
+_Callback = Callable[..., bool]
 _Objects = Any  # dicts, objects of pykube or of the official client, and lists of them
 _Backoffs = float | Iterable[float] | None
 
@@ -67,10 +67,15 @@ class OwnerReference(TypedDict, total=False):
     name: str
     uid: str
 
-class Spec(Mapping[str, Any]): ...
-class Status(Mapping[str, Any]): ...
+class _View(Mapping[str, Any]):
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
 
-class Meta(Mapping[str, Any]):
+class Spec(_View): ...
+class Status(_View): ...
+
+class Meta(_View):
     @property
     def labels(self) -> Labels: ...
     @property
@@ -86,7 +91,7 @@ class Meta(Mapping[str, Any]):
     @property
     def deletion_timestamp(self) -> str | None: ...
 
-class Body(Mapping[str, Any]):
+class Body(_View):
     def __init__(self, source: Mapping[str, Any]) -> None: ...
     @property
     def metadata(self) -> Meta: ...
@@ -104,6 +109,11 @@ def build_owner_reference(
 PatchFn = Callable[[RawBody], None]
 
 class MetaPatch(MutableMapping[str, Any]):
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __setitem__(self, key: str, value: Any, /) -> None: ...
+    def __delitem__(self, key: str, /) -> None: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
     @property
     def labels(self) -> MutableMapping[str, str | None]: ...
     @property
@@ -138,6 +148,11 @@ class DiffItem(NamedTuple):
 
 class Diff(Sequence[DiffItem]):
     def __init__(self, items: Iterable[Any] = ()) -> None: ...
+    @overload
+    def __getitem__(self, position: int) -> DiffItem: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[DiffItem]: ...
+    def __len__(self) -> int: ...
 
 class Memo(dict[Any, Any]):
     def __getattr__(self, key: str) -> Any: ...
@@ -147,8 +162,15 @@ class Memo(dict[Any, Any]):
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
-class Store(Collection[_V]): ...
-class Index(Mapping[_K, Store[_V]]): ...
+class Store(Collection[_V]):
+    def __contains__(self, value: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[_V]: ...
+    def __len__(self) -> int: ...
+
+class Index(Mapping[_K, Store[_V]]):
+    def __getitem__(self, key: _K, /) -> Store[_V]: ...
+    def __iter__(self) -> Iterator[_K]: ...
+    def __len__(self) -> int: ...
 
 class Reason(enum.StrEnum):
     CREATE = "create"
@@ -203,10 +225,10 @@ class APIError(Exception):
     reason: str
     body: Any
 
-def not_(fn: _CallbackT) -> _CallbackT: ...
-def all_(fns: Collection[_CallbackT]) -> _CallbackT: ...
-def any_(fns: Collection[_CallbackT]) -> _CallbackT: ...
-def none_(fns: Collection[_CallbackT]) -> _CallbackT: ...
+def not_(fn: _Callback) -> _Callback: ...
+def all_(fns: Collection[_Callback]) -> _Callback: ...
+def any_(fns: Collection[_Callback]) -> _Callback: ...
+def none_(fns: Collection[_Callback]) -> _Callback: ...
 
 class DaemonStoppingReason(enum.Flag):
     DONE = ...
@@ -269,20 +291,106 @@ class OperatorRegistry: ...
 def get_default_registry() -> OperatorRegistry: ...
 def set_default_registry(registry: OperatorRegistry) -> None: ...
 
+# The groups of settings: attributes that startup handlers set.
+class _Process:
+    ultimate_exiting_timeout: float | None
+
+class _Posting:
+    enabled: bool
+    loggers: bool
+    level: int
+    default_backoffs: Iterable[float]
+    logging_backoffs: Iterable[float]
+    worker_limit: int | None
+    idle_timeout: float
+    reporting_component: str
+    reporting_instance: str
+    event_name_prefix: str
+
+class _Peering:
+    name: str
+    stealth: bool
+    priority: int
+    lifetime: float
+    mandatory: bool
+    standalone: bool
+    clusterwide: bool
+    namespaced: bool
+
+class _Watching:
+    server_timeout: float | None
+    client_timeout: float | None
+    connect_timeout: float | None
+    reconnect_backoff: float
+    inactivity_timeout: float | None
+    chunk_size: int | None
+    initial_streaming: bool
+    label_selectors: MutableMapping[Any, str]
+    field_selectors: MutableMapping[Any, str]
+    shard_selectors: MutableMapping[Any, str]
+
+class _Queueing:
+    worker_limit: int | None
+    idle_timeout: float
+    exit_timeout: float
+    error_delays: Iterable[float]
+
+class _Scanning:
+    disabled: bool
+
+class _Admission:
+    server: WebhookServer | WebhookNgrokTunnel | WebhookAutoTunnel | None
+    managed: str | None
+
+class _Execution:
+    default_backoff: float
+    max_workers: int | None
+    executor: None
+
+class _Background:
+    cancellation_polling: float
+    instant_exit_timeout: float | None
+    instant_exit_zero_time_cycles: int | None
+
+class _Networking:
+    request_timeout: float | None
+    connect_timeout: float | None
+    error_backoffs: Iterable[float]
+    enforce_retry_after: bool
+    trust_env: bool
+
+class _Persistence:
+    finalizer: str
+    progress_storage: ProgressStorage
+    diffbase_storage: DiffBaseStorage
+    consistency_timeout: float
+
 class OperatorSettings:
-    process: Any
-    posting: Any
-    peering: Any
-    watching: Any
-    queueing: Any
-    scanning: Any
-    admission: Any
-    execution: Any
-    background: Any
-    networking: Any
-    persistence: Any
+    def __init__(self) -> None: ...
     @property
-    def batching(self) -> Any: ...
+    def process(self) -> _Process: ...
+    @property
+    def posting(self) -> _Posting: ...
+    @property
+    def peering(self) -> _Peering: ...
+    @property
+    def watching(self) -> _Watching: ...
+    @property
+    def queueing(self) -> _Queueing: ...
+    @property
+    def scanning(self) -> _Scanning: ...
+    @property
+    def admission(self) -> _Admission: ...
+    @property
+    def execution(self) -> _Execution: ...
+    @property
+    def background(self) -> _Background: ...
+    @property
+    def networking(self) -> _Networking: ...
+    @property
+    def persistence(self) -> _Persistence: ...
+    @property
+    def batching(self) -> _Queueing: ...
 
 class ConnectionInfo:
     server: str

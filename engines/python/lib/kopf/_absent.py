@@ -2,11 +2,10 @@
 
 import builtins
 import io
-import os
 import sys
 import threading
 
-from kopf import _files, _packages
+from kopf import _files
 
 _RUN = ("{name}() is not for scripts in the sandbox: the host runs the operator. Remove the call, or guard it by "
         "`if __name__ == '__main__':`, and run the script by `kopf run`.")
@@ -31,14 +30,12 @@ def _start_thread(self):
 
 def _opened(real):
     def open(file, mode="r", *args, **kwargs):
-        found = _files.opened(file, mode)
+        found = _files.opened(file, mode, *args, **kwargs)
         if found is not None:
             return found
         try:
             return real(file, mode, *args, **kwargs)
         except OSError as error:
-            if isinstance(file, (str, os.PathLike)) and _packages.read(os.fspath(file)) is not None:
-                return _packages.opened(os.fspath(file), mode, *args, **kwargs)
             text = (f"{error.strerror or error}; the sandbox has only the files of packed packages. Read values by os.environ, which has the configuration: "
                     "kopf run --config KEY=VALUE, --config-file KEY=FILE")
             raise type(error)(error.errno, text, error.filename) from None

@@ -5,7 +5,7 @@ import importlib.resources.abc
 import posixpath
 import re
 
-from kopf import _packages
+from kopf import _files
 
 
 class Resources(importlib.resources.abc.TraversableResources):
@@ -29,13 +29,13 @@ class Resource(importlib.resources.abc.Traversable):
         return posixpath.basename(self.path)
 
     def iterdir(self):
-        return (self.joinpath(name) for name in _packages.names_in(self.path))
+        return (self.joinpath(name) for name in _files.names_in(self.path))
 
     def is_dir(self):
-        return _packages.is_folder(self.path)
+        return _files.is_folder(self.path)
 
     def is_file(self):
-        return _packages.is_file(self.path)
+        return _files.is_file(self.path)
 
     def joinpath(self, *parts):
         return Resource(posixpath.join(self.path, *map(str, parts)))
@@ -43,7 +43,10 @@ class Resource(importlib.resources.abc.Traversable):
     __truediv__ = joinpath
 
     def open(self, mode="r", *args, **kwargs):
-        return _packages.opened(self.path, mode, *args, **kwargs)
+        found = _files.opened(self.path, mode, *args, **kwargs)
+        if found is None:
+            raise FileNotFoundError(2, "No such file or directory", self.path)
+        return found
 
     def __str__(self):
         return self.path
@@ -56,11 +59,11 @@ class Distribution(importlib.metadata.Distribution):
         self.folder = folder
 
     def read_text(self, filename):
-        data = _packages.read(f"{_packages.ROOT}/{self.folder}/{filename}")
+        data = _files.read(f"{_files.ROOT}/{self.folder}/{filename}")
         return None if data is None else data.decode()
 
     def locate_file(self, path):
-        return Resource(f"{_packages.ROOT}/{path}")
+        return Resource(f"{_files.ROOT}/{path}")
 
 
 def normal(name):

@@ -6,7 +6,7 @@ import sys
 import traceback
 import types
 
-from kopf import _errors, _packages
+from kopf import _errors, _files
 
 _OWN = ("KOPF_SCRIPT", "KOPF_SCRIPT_NAME")
 
@@ -56,7 +56,7 @@ def _print(error):
 def _located(error, name):
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name or _packages.is_own(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name or _files.is_own(frame.filename)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else f"{name}: "
     text = _errors.text(error)
     if isinstance(error, SystemExit):
