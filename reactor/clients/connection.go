@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -30,6 +31,7 @@ type connection struct {
 	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
+	written       atomic.Bool  // whether a write was sent
 }
 
 func connect(info credentials.Info, o Options) (*connection, error) {
@@ -163,7 +165,16 @@ func (c *Client) disconnect() {
 type via func(conn *connection) *http.Client
 
 func reading(conn *connection) *http.Client { return conn.watch }
-func writing(conn *connection) *http.Client { return conn.write }
+
+// writing selects the transport of a write. The first one uses the connection that is open for
+// reads: an operator that has just started handles its first object without waiting for another
+// connection.
+func writing(conn *connection) *http.Client {
+	if conn.written.CompareAndSwap(false, true) {
+		return conn.watch
+	}
+	return conn.write
+}
 
 // do sends a request with credentials of the vault. If the cluster refuses them, it tries
 // others until the cluster accepts some or none are left.

@@ -25,7 +25,10 @@ import (
 var transports = transportSet{items: map[way]weak.Pointer[base]{}} //nolint:gochecknoglobals // see above
 
 // base is a shared transport. It stays as long as a connection refers to it.
-type base struct{ http.RoundTripper }
+type base struct {
+	http.RoundTripper
+	opening *opening // nil: requests do not share a connection
+}
 
 // way is everything that decides about a connection, except its credentials in headers.
 type way struct {
@@ -45,7 +48,7 @@ func wayOf(cfg *rest.Config, timeout time.Duration, o Options, protocols []strin
 	}
 	w := way{
 		host: cfg.Host, server: cfg.ServerName, insecure: cfg.Insecure, uncompressed: cfg.DisableCompression,
-		protocols: strings.Join(slices.Concat(cfg.NextProtos, []string{"|"}, protocols), ","), timeout: timeout, trustEnv: o.TrustEnv,
+		protocols: strings.Join(slices.Concat(cfg.NextProtos, []string{anyProtocol}, protocols), ","), timeout: timeout, trustEnv: o.TrustEnv,
 	}
 	if o.TrustEnv {
 		w.proxies = *httpproxy.FromEnvironment()
@@ -64,6 +67,12 @@ func wayOf(cfg *rest.Config, timeout time.Duration, o Options, protocols []strin
 	w.files = [sha256.Size]byte(sum.Sum(nil))
 	return w, true
 }
+
+// multiplexed reports whether requests share a connection if the server speaks HTTP/2.
+func (w *way) multiplexed() bool { return w.protocols == anyProtocol }
+
+// anyProtocol are the protocols of a way that excludes none, see wayOf.
+const anyProtocol = "|"
 
 // transportSet holds transports while they are used.
 type transportSet struct {
@@ -87,7 +96,10 @@ func (s *transportSet) get(w way, make func() (http.RoundTripper, error)) (*base
 	if err != nil {
 		return nil, err
 	}
-	b := &base{rt}
+	b := &base{RoundTripper: rt}
+	if w.multiplexed() {
+		b.opening = newOpening()
+	}
 	s.items[w] = weak.Make(b)
 	return b, nil
 }
@@ -116,6 +128,14 @@ func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ..
 	tc.UserAgent = cmp.Or(tc.UserAgent, product)
 	rt, err := transport.HTTPWrappersForConfig(tc, b)
 	return &http.Client{Transport: rt}, err
+}
+
+// RoundTrip sends a request.
+func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.opening == nil {
+		return b.RoundTripper.RoundTrip(r)
+	}
+	return b.opening.roundTrip(b.RoundTripper, r)
 }
 
 // CloseIdleConnections closes connections without requests. The wrappers of client-go look
