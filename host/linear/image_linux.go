@@ -4,6 +4,7 @@ package linear
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +27,8 @@ type Image struct {
 	contents []byte       // read-only; nil after Close
 }
 
-// NewImage copies a memory, whose size is a multiple of that of a page.
+// NewImage copies a memory, whose size is a multiple of that of a page. It must not be a mapped
+// file: pages that were never touched are taken for empty.
 //
 // Errors: ErrUnsupported, also for an empty one; ErrMappings.
 func NewImage(contents []byte) (*Image, error) {
@@ -48,16 +50,15 @@ func newImage(contents []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fill(file, contents); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("memory image: %w", err)
+	image := &Image{file: file, size: len(contents), pagemap: openPagemap()}
+	err = fill(file, contents, untouched(image.pagemap, contents))
+	if err == nil {
+		image.contents, err = syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
 	}
-	view, err := syscall.Mmap(int(file.Fd()), 0, len(contents), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("memory image: %w", err)
+		return nil, fmt.Errorf("memory image: %w", errors.Join(err, image.closeFiles()))
 	}
-	return &Image{file: file, size: len(contents), pagemap: openPagemap(), contents: view}, nil
+	return image, nil
 }
 
 // memfd makes a file in memory.
@@ -77,22 +78,49 @@ func memfd() (*os.File, error) {
 	return nil, fmt.Errorf("memory image: %w", errno)
 }
 
-// fill writes the pages that are not empty; the others stay holes.
-func fill(file *os.File, contents []byte) error {
+// fill writes the pages that are not empty; the others stay holes. It does not look at pages that
+// were never touched: that would touch them.
+func fill(file *os.File, contents []byte, untouched func(page int) bool) error {
 	if err := file.Truncate(int64(len(contents))); err != nil {
 		return err
 	}
-	empty := make([]byte, os.Getpagesize())
-	for at := 0; at < len(contents); at += len(empty) {
-		page := contents[at:min(at+len(empty), len(contents))]
-		if bytes.Equal(page, empty[:len(page)]) {
+	size := os.Getpagesize()
+	empty := make([]byte, size)
+	isEmpty := func(at int) bool {
+		page := contents[at:min(at+size, len(contents))]
+		return untouched(at/size) || bytes.Equal(page, empty[:len(page)])
+	}
+	for at := 0; at < len(contents); at += size {
+		begin := at
+		for at < len(contents) && !isEmpty(at) {
+			at += size
+		}
+		if at == begin {
 			continue
 		}
-		if _, err := file.WriteAt(page, int64(at)); err != nil {
+		if _, err := file.WriteAt(contents[begin:min(at, len(contents))], int64(begin)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// untouched reports of each page of a memory whether it was never touched, as far as the system
+// says so. Such a page is empty.
+func untouched(pagemap *os.File, contents []byte) func(page int) bool {
+	unknown := func(int) bool { return false }
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(contents)))
+	if pagemap == nil || start%pageSize != 0 {
+		return unknown
+	}
+	entries := make([]byte, len(contents)/pageSize*pagemapEntry)
+	if _, err := pagemap.ReadAt(entries, int64(start/pageSize*pagemapEntry)); err != nil {
+		return unknown
+	}
+	return func(page int) bool {
+		at := page * pagemapEntry
+		return at < len(entries) && binary.LittleEndian.Uint64(entries[at:]) == 0
+	}
 }
 
 // Size is the number of bytes of the image.
@@ -124,9 +152,14 @@ func (i *Image) Clone(max int) (*Memory, error) {
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	err := errors.Join(i.file.Close(), syscall.Munmap(i.contents))
+	err := errors.Join(i.closeFiles(), syscall.Munmap(i.contents))
 	i.contents = nil
 	giveMappings(mappingsOfImage)
+	return err
+}
+
+func (i *Image) closeFiles() error {
+	err := i.file.Close()
 	if i.pagemap != nil {
 		err = errors.Join(err, i.pagemap.Close())
 	}
