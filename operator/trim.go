@@ -78,7 +78,7 @@ func (t *trimmer) add(op *Operator) {
 	defer t.mu.Unlock()
 	if len(t.items) == 0 {
 		t.items, t.stop = map[*Operator]struct{}{}, make(chan struct{})
-		releasePages(op) // of the load, before the watches need theirs
+		releasePages(op, resident.ReleaseCode) // of the load, before the watches need theirs
 		go t.run(t.stop) // It ends after the last operator.
 	}
 	t.items[op], t.fresh = struct{}{}, append(t.fresh, op)
@@ -141,13 +141,13 @@ func (t *trimmer) run(stop <-chan struct{}) {
 func trim(started *Operator) {
 	debug.FreeOSMemory()
 	if started != nil {
-		releasePages(started)
+		releasePages(started, resident.Release)
 	}
 }
 
-// releasePages removes the pages of the program from memory. The operator logs a failure.
-func releasePages(op *Operator) {
-	if _, err := resident.Release(); err != nil {
+// releasePages removes pages of the program from memory. The operator logs a failure.
+func releasePages(op *Operator, release func() (uint64, error)) {
+	if _, err := release(); err != nil {
 		op.options.Log.Debug().Str(loggers.Field, "kopf.reactor").Err(err).Msg("The pages of the program stay in memory.")
 	}
 }

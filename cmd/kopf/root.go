@@ -38,7 +38,7 @@ type usageError struct{ error }
 
 // run executes a command line, and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) exitCode {
-	root := newRootCmd(stdout, stderr)
+	root := newRootCmd(args, stdout, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
 	var usage usageError
@@ -66,7 +66,9 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 	return exitError
 }
 
-func newRootCmd(stdout, stderr io.Writer) *cobra.Command {
+// newRootCmd creates the command for a command line. It creates all subcommands, unless the command
+// line is that of run: this one starts operators, and their flags take time.
+func newRootCmd(args []string, stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kopf",
 		Short: "Run Kubernetes operators from WebAssembly modules",
@@ -84,8 +86,12 @@ run in a sandbox.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRunCmd(stdout, stderr))
+	if len(args) > 0 && args[0] == "run" {
+		return root
+	}
 	root.AddCommand(
-		newRunCmd(stdout, stderr), newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
+		newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
 		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newInvokeCmd(stdout, stderr), newTestCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),
 		newGetCmd(stdout), newDescribeCmd(stdout), newExplainCmd(os.Stdin, stdout, stderr), newLogsCmd(stdout), newRetryCmd(stdout),

@@ -14,14 +14,15 @@ import (
 type mapping struct {
 	start, end uintptr
 	own        bool // it shows the program file, and cannot be written
+	code       bool // it is executable
 }
 
-func release() (bytes uint64, err error) {
+func release(onlyCode bool) (bytes uint64, err error) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return 0, fmt.Errorf("finding the program file: %w", err)
 	}
-	parts, err := unchanged(program)
+	parts, err := unchanged(program, onlyCode)
 	if err != nil {
 		return 0, err
 	}
@@ -37,12 +38,12 @@ func release() (bytes uint64, err error) {
 	return bytes, errors.Join(errs...)
 }
 
-// unchanged returns the mappings of the program file that cannot be written, and of which no
-// page was replaced by a private one.
+// unchanged returns the mappings of the program file, or of its code, that cannot be written, and
+// of which no page was replaced by a private one.
 //
 // The system's summary of a mapping (/proc/self/smaps) would say so, too. But it looks at the
 // pages of all mappings, the heap included, which takes longer than the release.
-func unchanged(program string) ([]mapping, error) {
+func unchanged(program string, onlyCode bool) ([]mapping, error) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil, fmt.Errorf("reading the mappings of the process: %w", err)
@@ -59,7 +60,7 @@ func unchanged(program string) ([]mapping, error) {
 			continue
 		}
 		m, ok := parse(line, program)
-		if !ok || !m.own {
+		if !ok || !m.own || onlyCode && !m.code {
 			continue
 		}
 		changed, err := hasPrivatePages(pages, m)
@@ -108,6 +109,7 @@ func parse(line, program string) (m mapping, ok bool) {
 	if n, _ := fmt.Sscanf(line, "%x-%x %s %s %s %s", &m.start, &m.end, &permissions, &offset, &device, &inode); n < 6 {
 		return mapping{}, false
 	}
+	m.code = strings.Contains(permissions, "x")
 	m.own = strings.HasSuffix(line, " "+program) && strings.HasPrefix(permissions, "r") && permissions[1] == '-' && permissions[3] == 'p'
 	return m, true
 }

@@ -4,20 +4,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 )
 
-// TestRelease: the code and the constants of the program are released, and it still runs.
+// TestRelease: the code and the constants of the program are released, or the code alone, and it
+// still runs.
 func TestRelease(t *testing.T) {
 	for range 3 {
-		size, err := Release()
+		all, err := Release()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size < 1<<20 {
-			t.Errorf("released %d bytes, want the code and the constants of a test program", size)
+		code, err := ReleaseCode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all < 1<<20 || code < 1<<19 || code >= all {
+			t.Errorf("released %d and %d bytes, want the code and the constants of a test program, and its code", all, code)
 		}
 	}
 }
@@ -32,7 +38,7 @@ func TestMappings(t *testing.T) {
 		"7f0000000000-7f0000001000 r-xp 00000000 fe:01 124                /lib/library":   false,
 		"7f0000001000-7f0000002000 r--p 00000000 00:00 0 ":                                false,
 	} {
-		if m, ok := parse(line, program); !ok || m.own != own || m.end <= m.start {
+		if m, ok := parse(line, program); !ok || m.own != own || m.end <= m.start || m.code != strings.Contains(line, "r-xp") {
 			t.Errorf("%s: got %+v, %t", line, m, ok)
 		}
 	}
@@ -41,7 +47,7 @@ func TestMappings(t *testing.T) {
 			t.Errorf("%q is taken for a mapping", line)
 		}
 	}
-	if found, err := unchanged("/bin/another"); err != nil || slices.ContainsFunc(found, func(m mapping) bool { return m.own }) {
+	if found, err := unchanged("/bin/another", false); err != nil || slices.ContainsFunc(found, func(m mapping) bool { return m.own }) {
 		t.Errorf("of another program: got %v, %v", found, err)
 	}
 }

@@ -2,4 +2,4 @@
 
 package resident
 
-func release() (uint64, error) { return 0, nil }
+func release(bool) (uint64, error) { return 0, nil }

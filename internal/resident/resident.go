@@ -7,4 +7,8 @@ package resident
 // they are never written. It returns the size of what was released, in bytes, resident or not.
 //
 // It does nothing on systems other than Linux, and keeps the parts that a debugger has changed.
-func Release() (bytes uint64, err error) { return release() }
+func Release() (bytes uint64, err error) { return release(false) }
+
+// ReleaseCode is Release for the program's code alone. The phases of a start run different code,
+// but need most of the constants, which include the tables of the runtime.
+func ReleaseCode() (bytes uint64, err error) { return release(true) }
