@@ -31,6 +31,7 @@ type connection struct {
 	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
 	write         *http.Client // HTTP/1.1: cheaper for many small requests
+	answered      atomic.Bool  // whether the server has answered a request
 	written       atomic.Bool  // whether a write was sent
 }
 
@@ -166,11 +167,11 @@ type via func(conn *connection) *http.Client
 
 func reading(conn *connection) *http.Client { return conn.watch }
 
-// writing selects the transport of a write. The first one uses the connection that is open for
-// reads: an operator that has just started handles its first object without waiting for another
-// connection.
+// writing selects the transport of a write. If the first one follows reads, it uses their
+// connection: an operator that has just started handles its first object without waiting for
+// another connection.
 func writing(conn *connection) *http.Client {
-	if conn.written.CompareAndSwap(false, true) {
+	if first := conn.written.CompareAndSwap(false, true); first && conn.answered.Load() {
 		return conn.watch
 	}
 	return conn.write
@@ -240,6 +241,9 @@ func (c *Client) authenticated(ctx context.Context, d draft, item *credentials.I
 			return nil, nil, err
 		}
 		rsp, err := conn.send(by, req)
+		if err == nil && !conn.answered.Load() {
+			conn.answered.Store(true)
+		}
 		if err != nil || rsp.StatusCode != http.StatusUnauthorized {
 			return rsp, nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +22,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
-// Get reads a document in the best of the accepted content types that the server supports.
+// Get reads a document in the best of the accepted content types that the server supports. It is
+// called concurrently.
 type Get func(ctx context.Context, path apipath.Path, accept string) (contentType string, body []byte, err error)
 
 // Incomplete means that the resources of some group versions are unknown, for example
@@ -40,33 +42,61 @@ func (e *Incomplete) Error() string {
 	return "not all groups can be asked: " + strings.Join(texts, ", ")
 }
 
-// Scan returns the resources of the cluster, those of the core group first. The result must
-// not be changed, because equal results are one.
+// Scan returns the resources of the cluster, those of the core group first. It asks for both
+// documents at once. The result must not be changed, because equal results are one.
 //
 // Errors: *Incomplete together with the resources of all other groups; any other error
 // comes without resources.
 //
 // Kopf: kopf._cogs.clients.scanning (v1.45).
 func Scan(ctx context.Context, get Get) ([]selectors.Resource, error) {
+	asking, cancel := context.WithCancel(ctx)
+	var groups answer
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel() // in vain, unless the core group cannot be read
+	running.Go(func() { groups = request(asking, get, named) })
 	all := &found{failed: map[schema.GroupVersion]error{}}
-	for _, root := range []root{core, named} {
-		contentType, body, err := get(ctx, root.path, accepted)
-		if apierrors.IsNotFound(err) && root.path == core.path { // standalone aggregated servers have no core group
-			continue
+	answered := request(ctx, get, core)
+	if !apierrors.IsNotFound(answered.err) { // standalone aggregated servers have no core group
+		if err := all.read(ctx, get, core, answered); err != nil {
+			return nil, err
 		}
-		if err == nil && isAggregated(contentType) {
-			err = all.aggregated(body)
-		} else if err == nil {
-			err = all.oneByOne(ctx, get, root, body)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("discovering the resources at %s: %w", root.path, err)
-		}
+	}
+	running.Wait()
+	if err := all.read(ctx, get, named, groups); err != nil {
+		return nil, err
 	}
 	if len(all.failed) > 0 {
 		return all.resources, &Incomplete{all.failed}
 	}
 	return last.of(all.resources), nil
+}
+
+// answer is the answer at an entry point.
+type answer struct {
+	contentType string
+	body        []byte
+	err         error
+}
+
+func request(ctx context.Context, get Get, from root) (a answer) {
+	a.contentType, a.body, a.err = get(ctx, from.path, accepted)
+	return a
+}
+
+// read adds the resources of an answer, which may be a list of groups to ask for.
+func (f *found) read(ctx context.Context, get Get, from root, a answer) error {
+	err := a.err
+	if err == nil && isAggregated(a.contentType) {
+		err = f.aggregated(a.body)
+	} else if err == nil {
+		err = f.oneByOne(ctx, get, from, a.body)
+	}
+	if err != nil {
+		return fmt.Errorf("discovering the resources at %s: %w", from.path, err)
+	}
+	return nil
 }
 
 // root is an entry point of discovery.
