@@ -66,10 +66,14 @@ func validated(ctx context.Context, job Job) error {
 }
 
 // Validate refuses an invalid module. Rewriting could make such a module valid and give it
-// access to private parts. The interpreter validates as the compiler does, but faster.
+// access to private parts. The engine validates a module before it compiles it, and compiles
+// nothing here.
 func Validate(ctx context.Context, job Job) error {
-	rt := wazero.NewRuntimeWithConfig(ctx, configure(wazero.NewRuntimeConfigInterpreter(), job.MemoryPages))
-	_, err := rt.CompileModule(ctx, job.Original)
+	rt := wazero.NewRuntimeWithConfig(ctx, Config(job.MemoryPages))
+	_, err := rt.CompileModule(OnlyCached(ctx), job.Original)
+	if errors.Is(err, context.Canceled) { // by OnlyCached
+		err = nil
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -101,11 +105,7 @@ func compile(ctx context.Context, dir string, memoryPages uint32, wasm []byte) e
 
 // Config returns the configuration with which all modules are compiled.
 func Config(memoryPages uint32) wazero.RuntimeConfig {
-	return configure(wazero.NewRuntimeConfig(), memoryPages)
-}
-
-func configure(config wazero.RuntimeConfig, memoryPages uint32) wazero.RuntimeConfig {
-	return config.WithMemoryLimitPages(memoryPages).
+	return wazero.NewRuntimeConfig().WithMemoryLimitPages(memoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false)
 }
 
