@@ -27,6 +27,9 @@ type budget struct {
 	entered int           // number of host functions that were called
 	yields  int           // slices that were used up and are not counted yet
 
+	registering bool       // initialisation and registration see no secrets, and do not wait for the rate of the share
+	exhausted   *rateError // the call waited for the rate of its share when its context ended; nil: it did not
+
 	settled      time.Time     // the time up to which usage is counted
 	settledSleep time.Duration // the value of slept at settled
 }
@@ -84,7 +87,7 @@ func (b *budget) check() time.Time {
 	case b.stopAt.IsZero():
 		b.stopAt = now.Add(b.grace)
 	case now.After(b.stopAt):
-		guests.Stop(context.Cause(b.ctx))
+		guests.Stop(b.exhausted.because(context.Cause(b.ctx)))
 	}
 	return now
 }

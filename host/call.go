@@ -24,8 +24,6 @@ type call struct {
 	owner  *Task           // nil: initialisation and registration
 	export string
 	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
-
-	registering bool // initialisation and registration see no secrets
 }
 
 // callKey finds the call in the context of a host function.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -30,19 +31,31 @@ const memoryOfShares = 20 * time.Millisecond
 // other shares want them, too. Without others, it may have all of them. It is safe for
 // concurrent use.
 type Share struct {
-	owner  *scheduler
-	weight int
+	owner *scheduler
 
 	// The scheduler guards the fields below.
+	weight  int
 	used    time.Duration // time on cores for a weight of DefaultWeight, since the last change of running
 	running int           // cores that the share has
 	waiting []chan struct{}
+	allowance
 }
 
-// NewShare makes a share of the processors. The weight is as Options.ComputeWeight; 0: its
-// default.
-func NewShare(weight int) *Share {
-	return &Share{owner: cores, weight: cmp.Or(max(weight, 0), DefaultWeight)}
+// NewShare makes a share of the processors. The weight and the rate are as
+// Options.ComputeWeight and Options.ComputeRate; 0: the default.
+func NewShare(weight int, rate time.Duration) *Share {
+	s := &Share{owner: cores}
+	s.Change(weight, rate)
+	return s
+}
+
+// Change changes the weight and the rate of a share. What it has used of its rate stays used.
+func (s *Share) Change(weight int, rate time.Duration) {
+	s.owner.mu.Lock()
+	defer s.owner.mu.Unlock()
+	s.owner.count()
+	s.weight = cmp.Or(max(weight, 0), DefaultWeight)
+	s.change(rate, s.owner.since)
 }
 
 // scheduler gives cores to shares: a free core goes to the share that has used least for its
@@ -62,11 +75,47 @@ func newScheduler(size int, now func() time.Time) *scheduler {
 	return &scheduler{size: size, now: now, free: size}
 }
 
-// take waits for a core.
+// take waits for a core, also if the share has used up its rate: for what ends soon.
 func (s *Share) take() {
 	if granted := s.owner.ask(s); granted != nil {
+		s.owner.insist(s, granted)
 		<-granted
 	}
+}
+
+// enter waits for a core. If the context ends before, the caller gets none, and the cause. The
+// cause names the rate, if this is why there was no core.
+func (s *Share) enter(ctx context.Context) error {
+	granted := s.owner.ask(s)
+	if granted == nil {
+		return nil
+	}
+	select {
+	case <-granted:
+		return nil
+	case <-ctx.Done():
+	}
+	if withdrawn, exhausted := s.owner.withdraw(s, granted); withdrawn {
+		return exhausted.because(context.Cause(ctx))
+	}
+	return nil // the core was granted meanwhile
+}
+
+// again waits for a core for a call that goes on. After the end of the context, it waits as take,
+// because the call has to end. The result says why it has waited until then; nil: for other calls.
+func (s *Share) again(ctx context.Context) *rateError {
+	granted := s.owner.ask(s)
+	if granted == nil {
+		return nil
+	}
+	select {
+	case <-granted:
+		return nil
+	case <-ctx.Done():
+	}
+	exhausted := s.owner.insist(s, granted)
+	<-granted
+	return exhausted
 }
 
 // leave gives up a core.
@@ -82,10 +131,14 @@ func (c *scheduler) ask(s *Share) (granted chan struct{}) {
 		s.used = min(max(s.used, c.least), c.least+memoryOfShares)
 		c.active = append(c.active, s)
 	}
-	if c.free > 0 {
+	allowed := c.allows(s)
+	if c.free > 0 && allowed {
 		c.free--
 		s.running++
 		return nil
+	}
+	if !allowed {
+		s.delayed.Add(1)
 	}
 	granted = make(chan struct{})
 	s.waiting = append(s.waiting, granted)
@@ -99,24 +152,39 @@ func (c *scheduler) leave(s *Share) {
 	c.count()
 	s.running--
 	c.free++
-	if next := c.next(); next != nil {
+	c.grant()
+	c.retire(s)
+}
+
+// grant gives free cores to the shares that should have them next.
+func (c *scheduler) grant() {
+	for c.free > 0 {
+		next := c.next()
+		if next == nil {
+			return
+		}
 		c.free--
 		next.running++
+		next.urgent = max(next.urgent-1, 0)
 		close(next.waiting[0])
 		next.waiting[0] = nil
 		if next.waiting = next.waiting[1:]; len(next.waiting) == 0 {
 			next.waiting = nil // frees the old array
 		}
 	}
+}
+
+// retire forgets a share without calls.
+func (c *scheduler) retire(s *Share) {
 	if s.running == 0 && len(s.waiting) == 0 {
 		c.active = slices.DeleteFunc(c.active, func(a *Share) bool { return a == s })
 	}
 }
 
-// next returns the waiting share that has used least; nil if none waits.
+// next returns the waiting share that has used least; nil if none waits that may have a core.
 func (c *scheduler) next() (next *Share) {
 	for _, s := range c.active {
-		if len(s.waiting) > 0 && (next == nil || s.used < next.used) {
+		if len(s.waiting) > 0 && (next == nil || s.used < next.used) && c.allows(s) {
 			next = s
 		}
 	}
@@ -135,6 +203,7 @@ func (c *scheduler) count() {
 	c.since = now
 	for i, s := range c.active {
 		s.used += elapsed * time.Duration(s.running) * DefaultWeight / time.Duration(s.weight)
+		s.left -= elapsed * time.Duration(s.running)
 		if i == 0 || s.used < c.least {
 			c.least = s.used
 		}
@@ -179,7 +248,11 @@ func (b *budget) withoutCore(do func()) time.Duration {
 	b.share.leave()
 	do()
 	b.queued.begin()
-	b.share.take()
+	if b.registering { // bounded by its own limit, and others may wait for it
+		b.share.take()
+	} else {
+		b.exhausted = cmp.Or(b.exhausted, b.share.again(b.ctx))
+	}
 	b.queued.end()
 	return b.now().Sub(began)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // unshared is the share of tests that take cores without a module.
-var unshared = NewShare(0)
+var unshared = NewShare(0, 0)
 
 func takeCore() { unshared.take() }
 

@@ -75,7 +75,10 @@ func (in *instance) lock(ctx context.Context, env Env) error {
 	if err := in.holdUntil(ctx, env); err != nil {
 		return err
 	}
-	in.m.options.Share.take() // its holder releases it soon
+	if err := in.m.options.Share.enter(ctx); err != nil {
+		in.release()
+		return err
+	}
 	return nil
 }
 

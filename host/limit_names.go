@@ -31,6 +31,7 @@ var limits = []limit{
 	{name: "RetireCalls", count: func(o *Options) *int { return &o.RetireCalls }},
 	{name: "ComputeLimit", duration: func(o *Options) *time.Duration { return &o.ComputeLimit }},
 	{name: "ComputeWeight", count: func(o *Options) *int { return &o.ComputeWeight }},
+	{name: "ComputeRate", duration: func(o *Options) *time.Duration { return &o.ComputeRate }},
 	{name: "StopGrace", duration: func(o *Options) *time.Duration { return &o.StopGrace }},
 	{name: "RegisterTimeout", duration: func(o *Options) *time.Duration { return &o.RegisterTimeout }},
 	{name: "CompileTime", duration: func(o *Options) *time.Duration { return &o.CompileTime }},
@@ -84,7 +85,7 @@ func (l limit) set(o *Options, value string) error {
 		return nil
 	}
 	if l.size != nil {
-		n, err := parseSize(value)
+		n, err := ParseSize(value)
 		if err != nil {
 			return err
 		}
@@ -99,8 +100,8 @@ func (l limit) set(o *Options, value string) error {
 	return nil
 }
 
-// parseSize reads a number of bytes.
-func parseSize(value string) (int, error) {
+// ParseSize reads a size as SetLimit does: "64", "64Ki", "64Mi" or "64Gi", above zero.
+func ParseSize(value string) (int, error) {
 	number, shift := value, 0
 	for i, suffix := range []string{"Ki", "Mi", "Gi"} {
 		if rest, ok := strings.CutSuffix(value, suffix); ok {

@@ -75,8 +75,12 @@ type Options struct {
 	// Default: 100.
 	ComputeWeight int
 
+	// ComputeRate bounds the computing time of all modules of an operator together: so much for
+	// each minute, and at once. Beyond it, calls wait. Default: no limit.
+	ComputeRate time.Duration
+
 	// Share is a part of the processors that the module has together with other modules. It
-	// replaces ComputeWeight. Nil: a share of its own with this weight.
+	// replaces ComputeWeight and ComputeRate. Nil: a share of its own with these.
 	Share *Share
 
 	// StopGrace is how long a call may continue to compute after its context has ended.
@@ -200,8 +204,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.RetireCalls, 10_000)
 	setDefault(&o.ComputeLimit, 10*time.Second)
 	setDefault(&o.ComputeWeight, DefaultWeight)
+	setDefault(&o.ComputeRate, noRate)
 	if o.Share == nil {
-		o.Share = NewShare(o.ComputeWeight)
+		o.Share = NewShare(o.ComputeWeight, o.ComputeRate)
 	}
 	setDefault(&o.StopGrace, 200*time.Millisecond)
 	setDefault(&o.RegisterTimeout, 10*time.Second)

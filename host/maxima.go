@@ -38,13 +38,13 @@ func (l limit) text(o *Options) string {
 	case l.duration != nil:
 		return l.duration(o).String()
 	case l.size != nil:
-		return sizeText(*l.size(o))
+		return SizeText(*l.size(o))
 	}
 	return strconv.Itoa(*l.count(o))
 }
 
-// sizeText is a number of bytes, with the largest unit that fits.
-func sizeText(n int) string {
+// SizeText is a number of bytes in a form that ParseSize reads, with the largest unit that fits.
+func SizeText(n int) string {
 	for _, unit := range []struct {
 		shift int
 		name  string

@@ -68,7 +68,8 @@ func (p *pool) addOnly(in *instance) {
 var errClosed = errors.New("the module is closed")
 
 // acquire takes an idle instance, or creates one, and locks it. It waits while all permits
-// are in use. The Env is that of the task, or nil.
+// are in use. The Env is that of the task. Nil: the module is being loaded,
+// which does not wait for the rate of its share.
 func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, context.Cause(ctx))
@@ -79,7 +80,13 @@ func (m *Module) acquire(ctx context.Context, permits chan struct{}, env Env) (*
 	if err := seize(ctx, permits, env); err != nil {
 		return nil, fmt.Errorf("%s: no free instance: %w", m.name, err)
 	}
-	m.options.Share.take() // before the choice, so that a burst does not create more instances than can compute
+	// Before the choice, so that a burst does not create more instances than can compute.
+	if env == nil {
+		m.options.Share.take()
+	} else if err := m.options.Share.enter(ctx); err != nil {
+		<-permits
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
 	in, fresh, err := m.pool.take(m)
 	if err != nil {
 		m.options.Share.leave()

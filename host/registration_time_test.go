@@ -15,7 +15,7 @@ func TestOthersDoNotLetRegistrationsFail(t *testing.T) {
 		in := &instance{m: &Module{options: Options{RegisterTimeout: 10 * time.Second}}}
 		ctx, cancel := in.withTimeout(t.Context())
 		defer cancel()
-		budget := &budget{share: &Share{owner: newScheduler(1, time.Now), weight: 1}, queued: &in.queued}
+		budget := &budget{ctx: t.Context(), share: &Share{owner: newScheduler(1, time.Now), weight: 1}, queued: &in.queued}
 		other := &Share{owner: budget.share.owner, weight: 1}
 		budget.share.take()
 		for range 3 {

@@ -68,7 +68,10 @@ func (t *Task) hold(ctx context.Context) error {
 		t.in.release()
 		return fmt.Errorf("task %d of %s is released", t.id, t.in.m.name)
 	}
-	t.in.m.options.Share.take()
+	if err := t.in.m.options.Share.enter(ctx); err != nil {
+		t.in.release()
+		return fmt.Errorf("task %d of %s: %w", t.id, t.in.m.name, err)
+	}
 	return nil
 }
 

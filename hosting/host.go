@@ -22,6 +22,10 @@ import (
 // tenant could use up the memory of the machine, by many handlers that wait.
 const DefaultInstanceMemory = 2 << 30
 
+// DefaultComputeRate is the ComputeRate of hosted operators: one processor on average. Weights
+// share the processors only among those that want them at the same time.
+const DefaultComputeRate = time.Minute
+
 // looking is the interval between two looks at the streams of all running operators.
 const looking = 5 * time.Second
 
@@ -110,6 +114,7 @@ func New(o Options) *Host {
 		o.Base.Settings = settings.Default()
 	}
 	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, DefaultInstanceMemory)
+	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
 	return &Host{options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/operator"
@@ -25,7 +26,7 @@ const (
 	maxCrashes  = 8                // in a row, before the quarantine
 )
 
-// Attempts of one declaration, whoever causes them. Each fetches and loads a module, and a
+// Attempts of one declaration, of all causes together. Each fetches and loads a module, and a
 // change of the declaration or of its annotation costs its author little.
 const (
 	attemptsAtOnce = 10
@@ -55,6 +56,7 @@ type tenant struct {
 	run      *run // nil: no operator
 	attempts attempts
 	pace     *rate.Limiter // of the attempts
+	share    *host.Share   // of the processors, for all runs: a restart gives no new computing time
 }
 
 // run is an operator that runs.
@@ -99,7 +101,10 @@ type attempts struct {
 }
 
 func newTenant(h *Host, key Key) *tenant {
-	t := &tenant{host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(), pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce)}
+	t := &tenant{
+		host: h, key: key, log: h.options.Log.With().Str("operator", key.String()).Logger(),
+		pace: rate.NewLimiter(rate.Every(attemptPause), attemptsAtOnce), share: host.NewShare(0, 0),
+	}
 	if output := h.options.Output; output != nil {
 		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
 	}
@@ -337,10 +342,12 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
+	o.Host.Share = t.share
 	op, err := t.host.load(step, d, o)
 	if err != nil {
 		return err
 	}
+	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate)
 	r.next = nil
 	t.halt()
 	r.op, r.began = op, time.Now()

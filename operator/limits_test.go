@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
@@ -16,11 +17,20 @@ func TestLimitsAreSetByName(t *testing.T) {
 		}
 	}
 	seven := clients.Rate{PerSecond: 7, Burst: 7}
+	for name, value := range map[string]string{"EgressRate": "7Ki", "EgressBurst": "7168", "ComputeRate": "7s"} {
+		if err := o.SetLimit(name, value); err != nil {
+			t.Error(err)
+		}
+	}
+	if o.Calls.Egress != (clients.Rate{PerSecond: 7 << 10, Burst: 7 << 10}) || o.Host.ComputeRate != 7*time.Second {
+		t.Errorf("got %+v, %v", o.Calls.Egress, o.Host.ComputeRate)
+	}
 	if o.Limits != (clients.Limits{Requests: seven, Events: seven}) || o.Calls.Rate != seven || o.Host.MaxInstances != 7 {
 		t.Errorf("got %+v, %+v, %d", o.Limits, o.Calls.Rate, o.Host.MaxInstances)
 	}
 	for limit, want := range map[string]string{
 		"EventRate=0": `limit EventRate: "0" is not a number above zero`, "CallRate=1.5": "not a number", "CallBurst=": "not a number",
+		"EgressRate=1MB": `limit EgressRate: "1MB" is not a size above zero, like 500000, 64Mi or 1Gi`, "ComputeRate=30": `limit ComputeRate: "30" is not a duration above zero`,
 		"MaxInstances=x": "not a number", "Events=1": "unknown limit Events: must be one of MaxInstances",
 	} {
 		name, value, _ := strings.Cut(limit, "=")

@@ -19,7 +19,7 @@ func (o *Options) CheckMaxima(maxima *Options) error {
 	own, highest := o.withRates(), maxima.withRates()
 	for _, r := range rates {
 		if value, maximum := *r.at(&own), *r.at(&highest); value > maximum {
-			return fmt.Errorf("limit %s: %d is above the maximum %d of the host", r.name, value, maximum)
+			return fmt.Errorf("limit %s: %s is above the maximum %s of the host", r.name, r.text(value), r.text(maximum))
 		}
 	}
 	return nil
@@ -31,6 +31,7 @@ func (o *Options) withRates() Options {
 	filled.Limits.Requests = o.Limits.Requests.Or(clients.DefaultLimits.Requests)
 	filled.Limits.Events = o.Limits.Events.Or(clients.DefaultLimits.Events)
 	filled.Calls.Rate = o.Calls.Rate.Or(calls.DefaultRate)
+	filled.Calls.Egress = o.Calls.Egress.Or(calls.DefaultEgress)
 	filled.LoopRate = cmp.Or(o.LoopRate, DefaultLoopRate)
 	return filled
 }

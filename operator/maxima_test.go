@@ -3,6 +3,7 @@ package operator
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMaxima: every limit that has a name can be raised up to its maximum, and not above.
@@ -12,9 +13,8 @@ func TestMaxima(t *testing.T) {
 		if err := own.CheckMaxima(&maxima); err != nil {
 			t.Fatalf("the defaults exceed themselves: %v", err)
 		}
-		if name == "InstanceMemory" { // the only one without a default
-			own.Host.InstanceMemory, maxima.Host.InstanceMemory = 1<<20, 1<<20
-		}
+		own.Host.InstanceMemory, maxima.Host.InstanceMemory = 1<<20, 1<<20 // without a default, as the next one
+		own.Host.ComputeRate, maxima.Host.ComputeRate = time.Second, time.Second
 		value := "2000000000"
 		if err := own.SetLimit(name, value); err != nil {
 			value = "10000h"

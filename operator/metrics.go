@@ -14,7 +14,13 @@ import (
 type metrics struct {
 	op      observed
 	modules func() []*host.Module
-	output  *host.OutputBucket
+	shared
+}
+
+// shared is what the modules of an operator share.
+type shared struct {
+	output *host.OutputBucket
+	share  *host.Share
 }
 
 var _ prometheus.Collector = (*metrics)(nil)
@@ -36,6 +42,8 @@ var (
 	leads          = described("leader", "1 if the operator is the leader of its replicas, else 0. Absent without replicas.")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many were pending.")
 	delayed        = described("requests_delayed_total", "Requests to Kubernetes that waited, since the operator makes too many.")
+	egressDelayed  = described("egress_delayed_total", "Requests of handlers that waited or were refused, since they send more bytes than EgressRate.")
+	computeDelayed = described("computing_delayed_total", "Calls of all modules that waited, since they compute more than ComputeRate.")
 	droppedLines   = described("dropped_lines_total", "Lines of output of all modules that were dropped, as they wrote more than LogLimit.")
 	heldBytes      = described("held_bytes", "Memory of the host that is held for handlers, as the limits count it.", "kind")
 	heldLimit      = described("held_limit_bytes", "The limit of the memory of the host that is held for handlers.", "kind")
@@ -68,6 +76,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
 	send(ch, delayed, prometheus.CounterValue, float64(counts.RequestsDelayed))
+	send(ch, egressDelayed, prometheus.CounterValue, float64(counts.EgressDelayed))
+	send(ch, computeDelayed, prometheus.CounterValue, float64(m.share.Delayed()))
 	send(ch, droppedLines, prometheus.CounterValue, float64(m.output.Dropped()))
 	for _, u := range m.op.Accounts() {
 		send(ch, heldBytes, prometheus.GaugeValue, float64(u.Used), u.Kind.String())

@@ -24,7 +24,7 @@ import (
 
 // monitor opens the monitoring endpoints of an operator, if Options.Listen is set. The
 // returned function closes them.
-func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module, output *host.OutputBucket) (stop func(), err error) {
+func (o Options) monitor(ctx context.Context, op observed, modules func() []*host.Module, together shared) (stop func(), err error) {
 	if o.Listen == "" {
 		return func() {}, nil
 	}
@@ -32,7 +32,7 @@ func (o Options) monitor(ctx context.Context, op observed, modules func() []*hos
 	if err != nil {
 		return nil, fmt.Errorf("the endpoints for monitoring: %w", err)
 	}
-	server := conns.Server(monitoring(op, modules, output))
+	server := conns.Server(monitoring(op, modules, together))
 	listener = conns.New(conns.Small).Listener(listener)
 	var serving sync.WaitGroup
 	serving.Go(func() { // Waited for by the returned function.
@@ -67,10 +67,10 @@ type monitored struct {
 
 var _ certified = monitored{}
 
-func monitoring(op observed, modules func() []*host.Module, output *host.OutputBucket) http.Handler {
+func monitoring(op observed, modules func() []*host.Module, together shared) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		&metrics{op, modules, output},
+		&metrics{op, modules, together},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	mux := http.NewServeMux()

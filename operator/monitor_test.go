@@ -69,7 +69,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := monitoring(still{tt.streams, tt.counts}, none, host.NewOutputBucket(0))
+			handler := monitoring(still{tt.streams, tt.counts}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
 			if code, _ := get(handler, "/livez"); code != tt.livez {
 				t.Errorf("/livez answers %d, want %d", code, tt.livez)
 			}
@@ -78,7 +78,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, host.NewOutputBucket(0)), "/metrics")
+	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)}), "/metrics")
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
@@ -93,7 +93,7 @@ func TestEndpoints(t *testing.T) {
 		code    int
 		text    string
 	}{{now.Add(time.Hour), 200, "ok"}, {now.Add(-time.Hour), 503, "the certificate of the webhook server has expired at "}} {
-		handler := monitoring(secured{still{nil, up}, tt.expires}, none, host.NewOutputBucket(0))
+		handler := monitoring(secured{still{nil, up}, tt.expires}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
 		if code, text := get(handler, "/readyz"); code != tt.code || !strings.Contains(text, tt.text) {
 			t.Errorf("with a certificate, /readyz answers %d, %s; want %d, %s", code, text, tt.code, tt.text)
 		}
@@ -101,7 +101,7 @@ func TestEndpoints(t *testing.T) {
 			t.Error("/metrics does not tell when the certificate expires")
 		}
 	}
-	if code, _ := get(monitoring(still{}, none, host.NewOutputBucket(0)), "/debug/pprof/"); code != http.StatusNotFound {
+	if code, _ := get(monitoring(still{}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)}), "/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("another path answers %d", code)
 	}
 }
@@ -120,11 +120,11 @@ func TestListening(t *testing.T) {
 	}
 	address := taken.Addr().String()
 	o := Options{Listen: address}
-	if _, err := o.monitor(t.Context(), nil, nil, nil); err == nil || !strings.Contains(err.Error(), address) {
+	if _, err := o.monitor(t.Context(), nil, nil, shared{}); err == nil || !strings.Contains(err.Error(), address) {
 		t.Errorf("error %v does not name the address that is taken", err)
 	}
 	taken.Close()
-	stop, err := o.monitor(t.Context(), nil, nil, nil)
+	stop, err := o.monitor(t.Context(), nil, nil, shared{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestSilentClientsOfEndpoints(t *testing.T) {
 	}
 	address := free.Addr().String()
 	free.Close()
-	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, host.NewOutputBucket(0))
+	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

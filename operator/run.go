@@ -60,7 +60,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
 	}
 	if o.Host.Share == nil {
-		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight)
+		op.options.Host.Share = host.NewShare(o.Host.ComputeWeight, o.Host.ComputeRate)
 	}
 	if o.Host.Memories == nil {
 		op.options.Host.Memories = host.NewMemoryPool(o.Host.InstanceMemory)
@@ -199,7 +199,7 @@ func (op *Operator) Run(ctx context.Context) error {
 		cancel()
 	default:
 	}
-	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, op.options.Host.Output)
+	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share})
 	if err != nil {
 		return errors.Join(err, op.Close(ctx))
 	}

@@ -32,8 +32,10 @@ func (op *Operator) Throttles() []Throttle {
 	for _, t := range []Throttle{
 		{"RequestRate", counts.RequestsDelayed, "requests to Kubernetes wait"},
 		{"CallRate", counts.CallsDelayed, "requests of handlers wait"},
+		{"EgressRate", counts.EgressDelayed, "requests of handlers that send many bytes wait, or fail"},
 		{"EventRate", counts.EventsDelayed, "Kubernetes events wait"},
 		{"LogLimit", uint64(op.options.Host.Output.Dropped()), "lines of output are dropped"},
+		{"ComputeRate", op.options.Host.Share.Delayed(), "handlers wait for computing time"},
 		{"ComputeLimit", uint64(stopped), "calls that compute for too long are stopped"},
 	} {
 		if t.Times > 0 {

@@ -39,6 +39,7 @@ type Counts struct {
 	CallsDelayed    uint64 // requests of guests that had to wait for Options.Calls.Rate, since the last replacement
 	Paused          bool   // paused by other operators, or while another replica is the leader
 	Shared, Leads   bool   // it has replicas, and is their leader
+	EgressDelayed   uint64 // the same for Options.Calls.Egress, and those that it has refused
 	Ready           bool   // it serves or pauses, and does not exit yet
 }
 
@@ -54,7 +55,8 @@ func (op *Operator) Counts() Counts {
 	if counts.Ready {
 		counts.EventsDropped = op.events.Dropped()
 		counts.RequestsDelayed, counts.EventsDelayed = op.client.Delayed(), op.client.EventsDelayed()
-		counts.CallsDelayed = op.generations.Present().Services.Caller.Delayed()
+		caller := op.generations.Present().Services.Caller
+		counts.CallsDelayed, counts.EgressDelayed = caller.Delayed(), caller.EgressDelayed()
 	}
 	return counts
 }

@@ -49,6 +49,10 @@ type Options struct {
 	// Rate limits requests per second; further requests wait. Default: DefaultRate.
 	Rate clients.Rate
 
+	// Egress limits the bytes of requests: method, path or URL, headers and body, each
+	// redirect again. Further requests wait, at most for Timeout. Default: DefaultEgress.
+	Egress clients.Rate
+
 	// MaxRequest and MaxResponse limit the bodies, in bytes. MaxResponse applies after
 	// decompression. Defaults: 4 MiB.
 	MaxRequest, MaxResponse int
@@ -75,6 +79,7 @@ type Caller struct {
 	slots   chan struct{}
 	bucket  *rate.Limiter
 	delayed *atomic.Uint64
+	egress  *egress
 }
 
 // New makes a caller for an operator that serves the namespaces. The client function
@@ -90,7 +95,8 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 		serves = func() []string { return served }
 	}
 	c := &Caller{options: o, served: serves, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
-	c.web = newWebClient(o.Grants, o.TLS)
+	c.egress = newEgress(o.Egress, o.Timeout)
+	c.web = newWebClient(o.Grants, o.TLS, c.egress)
 	return c
 }
 
@@ -142,6 +148,9 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	if err := c.admit(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.egress.admit(ctx, call, len(body)); err != nil {
+		return nil, err
+	}
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -162,6 +171,9 @@ func (c *Caller) admit(ctx context.Context) error {
 
 // Delayed returns how many requests have waited for Options.Rate so far.
 func (c *Caller) Delayed() uint64 { return c.delayed.Load() }
+
+// EgressDelayed returns how many requests Options.Egress has let wait, or refused, so far.
+func (c *Caller) EgressDelayed() uint64 { return c.egress.delayed.Load() }
 
 // request sends a request that was checked against the grants.
 type request func(ctx context.Context) (*http.Response, error)

@@ -30,7 +30,7 @@ const connectTimeout = 10 * time.Second
 
 // newWebClient makes a client without state of the host: no proxies or credentials from
 // the environment, no cookies.
-func newWebClient(g Grants, config *tls.Config) *http.Client {
+func newWebClient(g Grants, config *tls.Config, counted *egress) *http.Client {
 	transport := &http.Transport{
 		DialContext:            dialer{g, &networks.Interfaces{}}.dial,
 		TLSClientConfig:        config,
@@ -41,7 +41,7 @@ func newWebClient(g Grants, config *tls.Config) *http.Client {
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
-	return &http.Client{Transport: transport, CheckRedirect: g.checkRedirect}
+	return &http.Client{Transport: redirected{transport, counted}, CheckRedirect: g.checkRedirect}
 }
 
 // dialer connects only to granted addresses.
