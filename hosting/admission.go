@@ -3,7 +3,6 @@ package hosting
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,12 +17,12 @@ import (
 // Reasons why operators with admission handlers are refused.
 var (
 	errNoGateway  = errors.New("the module has handlers for admission or conversion, and this host has no server for them: see --admission-server of kopf serve")
-	errPatterns   = errors.New("the module has handlers for admission, and spec.scope has patterns or a selector, which change while webhooks need names: name the namespaces")
 	errConversion = errors.New("the module has handlers for conversion, which are always for the whole cluster: declare a ClusterWasmOperator without spec.scope")
 )
 
-// admission returns how the API server reaches an operator that serves these namespaces.
-func (h *Host) admission(d *Declaration, namespaces []string) operator.Admission {
+// admission returns how the API server reaches an operator that serves these namespaces, or a
+// territory.
+func (h *Host) admission(d *Declaration, namespaces []string, territory operator.Territory) operator.Admission {
 	refusal := func(reason string, err error) error {
 		return &Refusal{Condition: api.Granted, Reason: reason, Final: true, Err: err}
 	}
@@ -32,17 +31,15 @@ func (h *Host) admission(d *Declaration, namespaces []string) operator.Admission
 		return operator.Admission{Tenancy: &operator.Tenancy{Refuse: err, RefuseConversion: err}}
 	}
 	var scope *webhooks.Scope
-	if len(namespaces) > 0 {
+	switch {
+	case territory != nil:
+		scope = &webhooks.Scope{Territory: territory}
+	case len(namespaces) > 0:
 		scope = &webhooks.Scope{Namespaces: selectors.ParseNamespaces(namespaces).Exact()}
 	}
 	admission := h.options.Gateway.Admission(d, scope)
 	if scope != nil {
 		admission.Tenancy.RefuseConversion = refusal("ConversionScope", errConversion)
-	}
-	for _, name := range namespaces {
-		if strings.ContainsAny(name, "!*?,") {
-			admission.Tenancy.Refuse = refusal("AdmissionScope", errPatterns)
-		}
 	}
 	return admission
 }

@@ -51,20 +51,18 @@ func (g *gate) names() []string {
 	return slices.Clone(g.removed)
 }
 
-// TestScopesOfWebhooks: an operator reviews what it serves; what webhooks cannot express is
-// refused.
+// TestScopesOfWebhooks: an operator reviews what it serves. Only operators of the whole cluster
+// convert.
 func TestScopesOfWebhooks(t *testing.T) {
 	tests := []struct {
 		kind       api.Kind
 		namespaces []string
 		want       []string // nil: everywhere
-		refuse     string
 		conversion string
 	}{
-		{api.Namespaced, []string{"ns"}, []string{"ns"}, "", "ConversionScope"},
-		{api.Cluster, nil, nil, "", ""},
-		{api.Cluster, []string{"b", "a"}, []string{"a", "b"}, "", "ConversionScope"},
-		{api.Cluster, []string{"a", "prod-*"}, []string{"a"}, "AdmissionScope", "ConversionScope"},
+		{api.Namespaced, []string{"ns"}, []string{"ns"}, "ConversionScope"},
+		{api.Cluster, nil, nil, ""},
+		{api.Cluster, []string{"b", "a"}, []string{"a", "b"}, "ConversionScope"},
 	}
 	reason := func(err error) string {
 		var refusal *Refusal
@@ -75,15 +73,15 @@ func TestScopesOfWebhooks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		h := New(Options{Gateway: &gate{}})
-		tenancy := h.admission(&Declaration{Key: Key{Kind: tt.kind}}, tt.namespaces).Tenancy
+		tenancy := h.admission(&Declaration{Key: Key{Kind: tt.kind}}, tt.namespaces, nil).Tenancy
 		var got []string
 		if tenancy.Scope != nil {
 			got = tenancy.Scope.Namespaces
 		}
-		if !slices.Equal(got, tt.want) || (tenancy.Scope == nil) != (tt.want == nil) || reason(tenancy.Refuse) != tt.refuse || reason(tenancy.RefuseConversion) != tt.conversion {
+		if !slices.Equal(got, tt.want) || (tenancy.Scope == nil) != (tt.want == nil) || tenancy.Refuse != nil || reason(tenancy.RefuseConversion) != tt.conversion {
 			t.Errorf("%+v: %+v", tt, tenancy)
 		}
-		tenancy = New(Options{}).admission(&Declaration{Key: Key{Kind: tt.kind}}, tt.namespaces).Tenancy
+		tenancy = New(Options{}).admission(&Declaration{Key: Key{Kind: tt.kind}}, tt.namespaces, nil).Tenancy
 		if reason(tenancy.Refuse) != "NoAdmissionServer" || reason(tenancy.RefuseConversion) != "NoAdmissionServer" || !strings.Contains(tenancy.Refuse.Error(), "--admission-server of kopf serve") {
 			t.Errorf("without a gateway: %+v", tenancy)
 		}

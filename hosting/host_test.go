@@ -527,20 +527,30 @@ func TestSelectorsOfNamespacesSelect(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := New(Options{Identities: identities{}, Places: namespaces, Gateway: &gate{}})
+	scoped := func(o operator.Options) bool { // webhooks have the same limits
+		tenancy, refusal := o.Admission.Tenancy, (*Refusal)(nil)
+		return tenancy.Refuse == nil && tenancy.Scope.Territory == o.Territory && errors.As(tenancy.RefuseConversion, &refusal) && refusal.Reason == "ConversionScope"
+	}
 	o, err := h.optionsOf(d)
 	if err != nil || o.Territory == nil || !slices.Equal(o.Namespaces, []string{"*"}) {
 		t.Fatalf("%v, %q, %v", o.Territory, o.Namespaces, err)
 	}
-	var refusal *Refusal
-	if !errors.As(o.Admission.Tenancy.Refuse, &refusal) || refusal.Reason != "AdmissionScope" {
-		t.Errorf("webhooks: %v", o.Admission.Tenancy.Refuse)
+	if !scoped(o) {
+		t.Errorf("webhooks: %+v", o.Admission.Tenancy)
 	}
 	d.Spec.Scope.Namespaces = []string{"prod-*"}
 	if o, err = h.optionsOf(d); err != nil || !slices.Equal(o.Namespaces, []string{"prod-*"}) {
 		t.Errorf("%q, %v", o.Namespaces, err)
 	}
 	d.Spec.Scope.NamespaceSelector = nil
-	if o, err = h.optionsOf(d); err != nil || o.Territory != nil {
-		t.Errorf("without a selector: %v, %v", o.Territory, err)
+	if o, err = h.optionsOf(d); err != nil || o.Territory == nil || !scoped(o) {
+		t.Errorf("patterns without a selector: %v, %v", o.Territory, err)
+	}
+	if _, err := New(Options{Identities: identities{}}).optionsOf(d); err == nil || !strings.Contains(err.Error(), "spec.scope.namespaces: this host does not watch namespaces: name them") {
+		t.Errorf("patterns without namespaces: %v", err)
+	}
+	d.Spec.Scope.Namespaces = []string{"b", "a", "b"}
+	if o, err = h.optionsOf(d); err != nil || o.Territory != nil || o.Admission.Tenancy.Scope.Territory != nil {
+		t.Errorf("names: %v, %v", o.Territory, err)
 	}
 }

@@ -28,7 +28,7 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 	o.Log = t.log
 	if selection, ok := o.Territory.(*places.Selection); ok {
 		if err := selection.Wait(ctx); err != nil {
-			return o, nil, &Refusal{Condition: api.Ready, Reason: "NamespacesUnknown", Err: fmt.Errorf("spec.scope.namespaceSelector: the host cannot list the namespaces: %w", err)}
+			return o, nil, &Refusal{Condition: api.Ready, Reason: "NamespacesUnknown", Err: fmt.Errorf("spec.scope: the host cannot list the namespaces: %w", err)}
 		}
 	}
 	identities := t.host.options.Identities
@@ -101,27 +101,33 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 	}
 	o.Login = h.options.Identities.Login(d.Account())
 	o.CheckGrant = checkHost
-	o.Admission = h.admission(d, o.Namespaces)
+	o.Admission = h.admission(d, o.Namespaces, o.Territory)
 	o.Host.Config, o.Host.Secrets = nil, nil
 	return o, errors.Join(h.limit(&o, d.Spec.Limits), h.set(&o, d.Spec.Settings), h.grant(&o, d.Spec.Grants))
 }
 
-// place lets an operator serve the namespaces with the labels of the scope.
+// place lets an operator serve the namespaces with the labels of the scope, or with names that
+// match its patterns.
 func (h *Host) place(d *Declaration, o *operator.Options) error {
-	if d.Key.Kind != api.Cluster || d.Spec.Scope == nil || d.Spec.Scope.NamespaceSelector == nil {
+	patterns := selectors.ParseNamespaces(o.Namespaces)
+	selector, field := labels.Everything(), "spec.scope.namespaces"
+	switch {
+	case d.Key.Kind == api.Cluster && d.Spec.Scope != nil && d.Spec.Scope.NamespaceSelector != nil:
+		var err error
+		field = "spec.scope.namespaceSelector"
+		if selector, err = metav1.LabelSelectorAsSelector(d.Spec.Scope.NamespaceSelector); err != nil {
+			return fmt.Errorf("%s: %w", field, err)
+		}
+	case len(patterns.Exact()) == len(slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))):
 		return nil
 	}
-	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Scope.NamespaceSelector)
-	if err == nil && h.options.Places == nil {
-		err = errors.New("this host does not watch namespaces")
-	}
-	if err != nil {
-		return fmt.Errorf("spec.scope.namespaceSelector: %w", err)
+	if h.options.Places == nil {
+		return fmt.Errorf("%s: this host does not watch namespaces: name them", field)
 	}
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{"*"}
+		patterns = selectors.ParseNamespaces(o.Namespaces)
 	}
-	patterns := selectors.ParseNamespaces(o.Namespaces)
 	o.Territory = h.options.Places.Select(func(name string, set map[string]string) bool {
 		return patterns.Match(name) && selector.Matches(labels.Set(set))
 	})

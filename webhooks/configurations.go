@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +24,6 @@ type configuration struct {
 	object  string   // the kind of the object
 	plural  string
 	cluster Cluster
-	scope   *Scope // nil: the whole cluster
 	log     zerolog.Logger
 }
 
@@ -33,10 +33,10 @@ const (
 	Mutating   = "mutatingwebhookconfigurations"
 )
 
-func configurationsFor(name string, cluster Cluster, scope *Scope, log zerolog.Logger) []*configuration {
+func configurationsFor(name string, cluster Cluster, log zerolog.Logger) []*configuration {
 	return []*configuration{
-		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", Validating, cluster, scope, log},
-		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", Mutating, cluster, scope, log},
+		{name, abi.KindValidate, "validating", "ValidatingWebhookConfiguration", Validating, cluster, log},
+		{name, abi.KindMutate, "mutating", "MutatingWebhookConfiguration", Mutating, cluster, log},
 	}
 }
 
@@ -67,31 +67,39 @@ func (c *configuration) create(ctx context.Context) error {
 	return nil
 }
 
+// content is what the configurations say.
+type content struct {
+	handlers   []reviews.Handler
+	config     ClientConfig
+	scoped     bool     // only the namespaces
+	namespaces []string // none: there are no webhooks
+}
+
 // reconfigure writes the webhooks of all handlers.
-func (c *configuration) reconfigure(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
+func (c *configuration) reconfigure(ctx context.Context, with content) error {
 	c.log.Info().Msg(fmt.Sprintf("Reconfiguring the %s webhook %s.", c.reason, c.name))
-	return c.patch(ctx, handlers, config, false)
+	return c.patch(ctx, with, false)
 }
 
 // clean keeps only persistent webhooks. The others would make requests fail, because the
 // server has stopped.
-func (c *configuration) clean(ctx context.Context, handlers []reviews.Handler, config ClientConfig) error {
+func (c *configuration) clean(ctx context.Context, with content) error {
 	c.log.Info().Msg(fmt.Sprintf("Cleaning up the admission webhook %s.", c.name))
-	return c.patch(ctx, handlers, config, true)
+	return c.patch(ctx, with, true)
 }
 
-func (c *configuration) patch(ctx context.Context, handlers []reviews.Handler, config ClientConfig, persistent bool) error {
+func (c *configuration) patch(ctx context.Context, with content, persistent bool) error {
 	list := []any{}
-	for _, h := range handlers {
-		if h.Spec.Kind != c.kind || persistent && !h.Spec.Persistent {
+	for _, h := range with.handlers {
+		if h.Spec.Kind != c.kind || persistent && !h.Spec.Persistent || with.scoped && len(with.namespaces) == 0 {
 			continue
 		}
-		webhook, err := describeWebhook(h, c.name, config)
+		webhook, err := describeWebhook(h, c.name, with.config)
 		if err != nil {
 			return err
 		}
-		if c.scope != nil {
-			c.scope.limit(webhook)
+		if with.scoped {
+			limit(webhook, with.namespaces)
 		}
 		list = append(list, webhook)
 	}
@@ -179,6 +187,7 @@ type managed struct {
 	configurations []*configuration
 	conversions    conversions
 	operator       Operator
+	reach          *reach                                                      // nil: the whole cluster
 	permit         func(ctx context.Context, handlers []reviews.Handler) error // nil: all handlers are permitted
 	announced      *ClientConfig                                               // the latest client config; nil before the first one
 }
@@ -209,16 +218,28 @@ func (m *managed) reconfigure(ctx context.Context) error {
 	if err := m.permitted(ctx); err != nil {
 		return err
 	}
-	handlers := m.operator.Handlers()
+	with := m.content()
 	for _, c := range m.configurations {
-		if err := c.reconfigure(ctx, handlers, *m.announced); err != nil {
+		if err := c.reconfigure(ctx, with); err != nil {
 			return err
 		}
+	}
+	if m.reach != nil {
+		m.reach.wrote(with.namespaces, time.Now())
 	}
 	if len(m.configurations) == 0 {
 		return nil
 	}
-	return m.conversions.reconfigure(ctx, handlers, *m.announced)
+	return m.conversions.reconfigure(ctx, with.handlers, *m.announced)
+}
+
+// content is what the configurations should say now.
+func (m *managed) content() content {
+	with := content{handlers: m.operator.Handlers(), config: *m.announced}
+	if m.reach != nil {
+		with.scoped, with.namespaces = true, m.reach.scope.names()
+	}
+	return with
 }
 
 // asked reports whether API servers may know the server from a configuration.
@@ -229,10 +250,10 @@ func (m *managed) clean(ctx context.Context) error {
 	if m.announced == nil {
 		return nil
 	}
-	handlers := m.operator.Handlers()
+	with := m.content()
 	var failures []error
 	for _, c := range m.configurations {
-		failures = append(failures, c.clean(ctx, handlers, *m.announced))
+		failures = append(failures, c.clean(ctx, with))
 	}
 	return errors.Join(failures...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
@@ -22,20 +23,43 @@ import (
 //     reaches the server can send them.
 type Scope struct {
 	Namespaces []string // exact names
+
+	// Territory are namespaces that change, in place of Namespaces. The configurations follow
+	// them. Requests about a namespace that has left are accepted until API servers know it.
+	// Nil: there are none.
+	Territory Territory
+}
+
+// Territory are namespaces that change. It is safe for concurrent use.
+type Territory interface {
+	// Names returns the present namespaces.
+	Names() []string
+
+	// Follow passes the namespaces, first and after each change, until the context ends. It
+	// returns the error of the context.
+	Follow(ctx context.Context, serve func(names []string)) error
+}
+
+// names are the present namespaces.
+func (s *Scope) names() []string {
+	if s.Territory != nil {
+		return s.Territory.Names()
+	}
+	return s.Namespaces
 }
 
 // namespaceSelector is the selector of namespaces in the form of the API.
-func (s *Scope) namespaceSelector() dicts.Object {
+func namespaceSelector(namespaces []string) dicts.Object {
 	names := []any{}
-	for _, name := range s.Namespaces {
+	for _, name := range namespaces {
 		names = append(names, name)
 	}
 	return dicts.Object{"matchExpressions": []any{dicts.Object{"key": "kubernetes.io/metadata.name", "operator": "In", "values": names}}}
 }
 
-// limit limits a webhook to the scope.
-func (s *Scope) limit(webhook dicts.Object) {
-	webhook["namespaceSelector"] = s.namespaceSelector()
+// limit limits a webhook to namespaces.
+func limit(webhook dicts.Object, namespaces []string) {
+	webhook["namespaceSelector"] = namespaceSelector(namespaces)
 	rules, _ := webhook["rules"].([]any) // describeWebhook makes them
 	for _, rule := range rules {
 		rule.(dicts.Object)["scope"] = "Namespaced"
@@ -45,7 +69,7 @@ func (s *Scope) limit(webhook dicts.Object) {
 // scoped is an operator that gets no requests from outside of its scope.
 type scoped struct {
 	Operator
-	scope *Scope
+	reach *reach
 }
 
 // Handlers returns the handlers without their cluster-scoped resources.
@@ -78,7 +102,7 @@ func (o scoped) check(in *reviews.Incoming) error {
 	switch {
 	case !known:
 		return refuse(fmt.Sprintf("the resource %.100q", in.Resource.Resource))
-	case in.Namespace == "" || !slices.Contains(o.scope.Namespaces, in.Namespace):
+	case in.Namespace == "" || !o.reach.covers(in.Namespace, time.Now()):
 		return refuse(fmt.Sprintf("the namespace %.100q", in.Namespace))
 	}
 	for _, raw := range [][]byte{in.Object, in.OldObject} {

@@ -53,12 +53,14 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	if registrar == nil {
 		registrar = operator
 	}
+	m := &managed{permit: w.Permit}
 	if w.Scope != nil {
-		operator = scoped{operator, w.Scope}
+		m.reach = newReach(w.Scope)
+		operator = scoped{operator, m.reach}
 	}
-	m := &managed{operator: operator, conversions: conversions{operator, w.Log}, permit: w.Permit}
+	m.operator, m.conversions = operator, conversions{operator, w.Log}
 	if w.Managed != "" {
-		m.configurations = configurationsFor(w.Managed, registrar, w.Scope, w.Log)
+		m.configurations = configurationsFor(w.Managed, registrar, w.Log)
 	}
 	if err := m.permitted(ctx); err != nil {
 		return err
@@ -115,11 +117,17 @@ const permitting = time.Minute
 func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, ended <-chan error) (err error, gone bool) { //nolint:revive // both say how it ended
 	again := time.NewTicker(permitting)
 	defer again.Stop()
+	moved, stop := w.follow(ctx, m.reach)
+	defer stop()
 	for {
 		select {
 		case <-announced.filled:
 			config := announced.get()
 			m.announced = &config
+		case <-moved:
+			if m.announced != nil && m.reach.isWritten(w.Scope.names()) {
+				continue
+			}
 		case <-m.operator.Changed():
 		case <-again.C:
 			if err := m.permitted(ctx); err != nil {
@@ -143,6 +151,29 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 			}
 			return err, false
 		}
+	}
+}
+
+// follow returns a channel that has a token after the namespaces of the scope have changed. The
+// caller must call the function at the end.
+func (w *Webhooks) follow(ctx context.Context, r *reach) (moved <-chan struct{}, stop func()) {
+	if r == nil || w.Scope.Territory == nil {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	tokens, ended := make(chan struct{}, 1), make(chan struct{})
+	go func() { // Waited for by the returned function.
+		defer close(ended)
+		_ = w.Scope.Territory.Follow(ctx, func([]string) { // it fails only when the context ends
+			select {
+			case tokens <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	return tokens, func() {
+		cancel()
+		<-ended
 	}
 }
 

@@ -207,6 +207,96 @@ func TestAScopeLimitsWebhooks(t *testing.T) {
 	})
 }
 
+// territory are namespaces of a test.
+type territory struct {
+	mu      sync.Mutex // guards all below
+	names   []string
+	changed chan struct{}
+}
+
+func (p *territory) Names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.names
+}
+
+func (p *territory) set(names ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.names = names
+	p.changed <- struct{}{}
+}
+
+func (p *territory) Follow(ctx context.Context, serve func([]string)) error {
+	for {
+		serve(p.Names())
+		select {
+		case <-p.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// TestConfigurationsFollowTheirTerritory: without namespaces there are no webhooks. Requests about a
+// namespace that has left are accepted until API servers know it.
+func TestConfigurationsFollowTheirTerritory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op, host, places := &scopedOperator{recorder: &recorder{}}, &recorder{}, &territory{changed: make(chan struct{}, 1)}
+		server := announced{make(chan webhooks.ClientConfig)}
+		shared := webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
+		ctx, cancel := context.WithCancel(t.Context())
+		reachable, end := context.WithCancel(context.WithoutCancel(ctx))
+		var all sync.WaitGroup
+		all.Go(func() { _ = shared.Run(reachable) })
+		all.Go(func() {
+			w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: &webhooks.Scope{Territory: places}, Registrar: host, Log: zerolog.Nop()}
+			if err := w.Run(ctx, op); err != nil {
+				t.Error(err)
+			}
+		})
+		target := "https://host"
+		server.configs <- webhooks.ClientConfig{URL: &target}
+		asked := func(namespace string) int {
+			body := strings.NewReplacer(`"operation"`, `"namespace":"`+namespace+`","operation"`).Replace(review)
+			w := httptest.NewRecorder()
+			shared.ServeHTTP(w, post("/operators/ns/a/fn", body))
+			return w.Code
+		}
+		says := func(want string, patches int) {
+			t.Helper()
+			synctest.Wait()
+			if got := host.patches(); len(got) != patches || !strings.Contains(got[len(got)-2], want) { // the last one is about mutating webhooks
+				t.Errorf("configured %q, want %d, and %s", got, patches, want)
+			}
+		}
+		says(`{"webhooks":[]}`, 2)
+		if code := asked("a"); code != 403 {
+			t.Errorf("before there are namespaces: %d", code)
+		}
+		places.set("a", "b")
+		says(`"values":["a","b"]`, 4)
+		places.set("a", "b") // nothing has changed
+		says(`"values":["a","b"]`, 4)
+		places.set("b")
+		says(`"values":["b"]`, 6)
+		if a, b := asked("a"), asked("b"); a != 200 || b != 200 {
+			t.Errorf("just after the namespace a has left: %d, %d", a, b)
+		}
+		time.Sleep(time.Minute)
+		if a, b := asked("a"), asked("b"); a != 403 || b != 200 {
+			t.Errorf("a minute later: %d, %d", a, b)
+		}
+		cancel()
+		time.Sleep(time.Minute) // of the bubble: the server goes after the webhooks
+		end()
+		all.Wait()
+		if got := host.patches(); len(got) != 8 {
+			t.Errorf("configured %q", got)
+		}
+	})
+}
+
 // recorder notes patches as an API server.
 type recorder struct {
 	mu  sync.Mutex // guards got

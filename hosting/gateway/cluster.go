@@ -147,7 +147,7 @@ func (c *cluster) permit(ctx context.Context, account hosting.Account, scope *we
 // rightsOf lists the rights that handlers need, without duplicates.
 func rightsOf(scope *webhooks.Scope, handlers []reviews.Handler) []right {
 	namespaces := []string{""}
-	if scope != nil {
+	if scope != nil && scope.Territory == nil { // namespaces that change need the right everywhere
 		namespaces = scope.Namespaces
 	}
 	var needed []right

@@ -96,6 +96,11 @@ func permitted(t *testing.T, a *authorizer, d *hosting.Declaration, scope *webho
 	return admission.Tenancy.Permit(t.Context(), handlers)
 }
 
+// territory is the namespace a, for now.
+type territory struct{ webhooks.Territory }
+
+func (territory) Names() []string { return []string{"a"} }
+
 // TestHandlersNeedVerbs: the service account needs the verb of each kind of handlers for each
 // resource, in the scope of the webhooks.
 func TestHandlersNeedVerbs(t *testing.T) {
@@ -115,6 +120,7 @@ func TestHandlersNeedVerbs(t *testing.T) {
 		{api.Namespaced, &webhooks.Scope{Namespaces: []string{"ns"}}, []reviews.Handler{check, fill}, "validate things.kopf.dev ns", "the service account ns/sa may not mutate things.kopf.dev in the namespace ns"},
 		{api.Cluster, &webhooks.Scope{Namespaces: []string{"a", "b"}}, []reviews.Handler{check}, "validate things.kopf.dev a", "validate things.kopf.dev in the namespace b"},
 		{api.Cluster, nil, []reviews.Handler{check}, "validate things.kopf.dev a", "may not validate things.kopf.dev in the whole cluster"},
+		{api.Cluster, &webhooks.Scope{Territory: territory{}}, []reviews.Handler{check}, "validate things.kopf.dev a", "may not validate things.kopf.dev in the whole cluster"},
 		{api.Cluster, nil, []reviews.Handler{fill, convert}, "mutate things.kopf.dev ", ""},
 	}
 	for i, tt := range tests {
