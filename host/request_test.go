@@ -70,7 +70,7 @@ func (e *endlessEnv) Call(ctx context.Context, _ *abi.Call) abi.Answer {
 }
 
 // TestRequestEndsWithItsCall shows that the end of the context ends the request, and that the
-// guest is told so.
+// guest gets an error about it.
 func TestRequestEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	m, err := load(t, requesting(`{"target":"http","method":"GET","path":"https://x"}`).Encode(), Options{})

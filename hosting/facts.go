@@ -99,7 +99,7 @@ func measure(f *facts.Operator, u operator.Usage) {
 }
 
 // rates are the limits of rates that have held an operator back. LoopRate has no count: the
-// condition Throttled tells about it.
+// condition Throttled describes it.
 func rates(throttles []operator.Throttle) []facts.Limit {
 	var all []facts.Limit
 	for _, t := range throttles {

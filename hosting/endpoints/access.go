@@ -130,7 +130,7 @@ func (a *Access) remember(q question, err error) {
 	a.decisions[q] = decision{err, time.Now().Add(remembered)}
 }
 
-// user is who has sent a token, in the form of TokenReview.
+// user is the sender of a token, in the form of TokenReview.
 type user struct {
 	Username string              `json:"username"`
 	UID      string              `json:"uid,omitempty"`

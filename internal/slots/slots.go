@@ -1,6 +1,6 @@
 // Package slots bounds what is done at the same time, on behalf of owners who do not trust each
-// other: one owner never has more than a part of all slots, so that the others do not wait for
-// it.
+// other: one owner never has more than a part of all slots, and owners take turns, so that none
+// waits for the queue of another one.
 package slots
 
 import (
@@ -15,15 +15,20 @@ import (
 //
 //   - An owner has at most half of the slots, and at least one.
 //   - A caller that waits has no slots.
-//   - Callers get slots in the order in which they came, except that those who wait for other
-//     callers of their own owner delay nobody else.
+//   - A free slot goes to the owner that has the fewest slots, among these to the one whose last
+//     turn was longest ago, and within an owner to the caller that has waited longest. So an
+//     owner without slots waits for one turn of each other owner at most, however many callers
+//     these have.
+//   - A caller whose turn it is, and who needs more slots than are free, is not overtaken.
 type Pool struct {
 	most int // slots of one owner
 
 	mu      sync.Mutex // guards the fields below
 	free    int
-	used    map[string]int // by owner
-	waiting []*caller
+	used    map[string]int    // by owner
+	turns   map[string]uint64 // of owners that have slots or wait: the number of their last turn
+	turn    uint64            // the newest one
+	waiting []*caller         // in the order in which they came
 }
 
 // caller waits for slots.
@@ -36,7 +41,7 @@ type caller struct {
 // New makes a pool of a number of slots, at least one.
 func New(size int) *Pool {
 	size = max(size, 1)
-	return &Pool{most: max(size/2, 1), free: size, used: map[string]int{}}
+	return &Pool{most: max(size/2, 1), free: size, used: map[string]int{}, turns: map[string]uint64{}}
 }
 
 // Take waits for a number of slots, and takes all of them at once. If the owner may not have as
@@ -58,6 +63,7 @@ func (p *Pool) Take(ctx context.Context, owner string, slots int) (taken int, er
 	defer p.mu.Unlock()
 	if i := slices.Index(p.waiting, c); i >= 0 {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
+		p.forget(c.owner)
 		p.grant()
 	} else {
 		p.give(c.owner, c.slots) // they were granted meanwhile
@@ -78,28 +84,53 @@ func (p *Pool) give(owner string, slots int) {
 	if p.used[owner] -= slots; p.used[owner] == 0 {
 		delete(p.used, owner)
 	}
+	p.forget(owner)
 	p.grant()
+}
+
+// forget forgets an owner that has no slots and does not wait. The caller holds the lock.
+func (p *Pool) forget(owner string) {
+	if p.used[owner] == 0 && !slices.ContainsFunc(p.waiting, func(c *caller) bool { return c.owner == owner }) {
+		delete(p.turns, owner)
+	}
 }
 
 // grant gives free slots to those who wait. The caller holds the lock.
 func (p *Pool) grant() {
-	kept := p.waiting[:0]
-	full := false // the first one that only waits for free slots is not overtaken
-	for _, c := range p.waiting {
-		switch {
-		case full, p.used[c.owner]+c.slots > p.most:
-			kept = append(kept, c)
-		case c.slots > p.free:
-			full = true
-			kept = append(kept, c)
-		default:
-			p.free -= c.slots
-			if c.slots > 0 {
-				p.used[c.owner] += c.slots
-			}
-			close(c.granted)
+	for {
+		i := p.next()
+		if i < 0 || p.waiting[i].slots > p.free {
+			return
+		}
+		c := p.waiting[i]
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		p.free -= c.slots
+		if c.slots > 0 {
+			p.used[c.owner] += c.slots
+		}
+		p.turn++
+		p.turns[c.owner] = p.turn
+		p.forget(c.owner)
+		close(c.granted)
+	}
+}
+
+// next returns the index of the caller whose turn it is; -1 if all owners that wait have as many
+// slots as they may have. The caller holds the lock.
+func (p *Pool) next() int {
+	next := -1
+	for i, c := range p.waiting {
+		if p.used[c.owner]+c.slots <= p.most && (next < 0 || p.isBefore(c.owner, p.waiting[next].owner)) {
+			next = i
 		}
 	}
-	clear(p.waiting[len(kept):])
-	p.waiting = kept
+	return next
+}
+
+// isBefore reports whether an owner has its turn before another one.
+func (p *Pool) isBefore(owner, other string) bool {
+	if p.used[owner] != p.used[other] {
+		return p.used[owner] < p.used[other]
+	}
+	return p.turns[owner] < p.turns[other]
 }

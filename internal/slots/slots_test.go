@@ -75,3 +75,40 @@ func TestLargeCallersAreNotOvertaken(t *testing.T) {
 		}
 	})
 }
+
+// TestOwnersTakeTurns: two owners with many callers, who may be one tenant, hold all slots. A third one gets the
+// next slot that is free, and not the callers of the others who came before.
+func TestOwnersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := slots.New(4)
+		order := make(chan string, 1000)
+		take := func(owner string, callers int) {
+			for range callers {
+				go func() {
+					if _, err := p.Take(t.Context(), owner, 1); err == nil {
+						order <- owner
+					}
+				}()
+			}
+			synctest.Wait()
+		}
+		free := func(owner string) (next string) {
+			p.Give(owner, 1)
+			synctest.Wait()
+			return <-order
+		}
+		take("a", 100)
+		take("b", 100)
+		for range 4 {
+			<-order
+		}
+		take("c", 100)
+		take("d", 1)
+		if got := free("a") + free("b") + free("a") + free("b"); got != "cdab" {
+			t.Errorf("the turns are %s", got)
+		}
+		if got := free("d") + free("a") + free("c"); got != "cab" { // each of the three has at least one slot now
+			t.Errorf("the turns are %s", got)
+		}
+	})
+}

@@ -45,7 +45,7 @@ type Path struct {
 // group is the group of both reviews.
 const group = "authorization.k8s.io"
 
-// review is a review as it is sent.
+// review is the JSON form of a SubjectAccessReview or SelfSubjectAccessReview.
 type review struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

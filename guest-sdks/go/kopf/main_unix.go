@@ -43,8 +43,8 @@ func runNatively(args []string) (int, error) {
 	cmd := exec.Command(program, append([]string{"run", "-"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, os.Stdout, os.Stderr
 	// A terminal sends SIGINT to its whole process group, others to one process. In a group of its own, kopf gets
-	// each signal once, from here. Notify comes first: kopf would inherit that SIGINT is ignored, as it is in
-	// commands that a shell runs in the background.
+	// each signal once, from here. Notify comes first: a shell starts commands in the background with SIGINT
+	// ignored, and kopf would inherit this.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
