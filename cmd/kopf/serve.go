@@ -38,6 +38,7 @@ type serveOptions struct {
 	set        []string
 	admission  string
 	listen     listenOptions
+	scripted   scriptOptions
 	logOptions
 	registryOptions
 	verificationOptions
@@ -62,6 +63,7 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
   kopf serve
   kopf serve --namespace team-a --limit MaxMemory=64Mi
   kopf serve ./operators --listen 127.0.0.1:8080
+  kopf serve ./operators --packages requirements.txt
   kopf serve ./operators --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd); err != nil {
@@ -91,6 +93,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")
 	o.listen.addFlags(flags)
+	o.scripted.addFlags(flags)
 	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
@@ -123,7 +126,10 @@ func (o *serveOptions) setDirectory(args []string) error {
 		return usageError{fmt.Errorf("--allow-setting %w", err)}
 	}
 	if len(args) == 0 {
-		return nil
+		return o.scripted.checkUnused()
+	}
+	if err := o.scripted.check(); err != nil {
+		return err
 	}
 	o.dir = args[0]
 	info, err := os.Stat(o.dir)
@@ -165,6 +171,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
 		return usageError{err}
 	}
+	o.scripted.apply(&base, log)
 	config, err := ownConfig(ctx)
 	if err != nil {
 		return err
