@@ -37,9 +37,9 @@ type Counts struct {
 	RequestsDelayed uint64 // requests that had to wait for Options.Limits
 	EventsDelayed   uint64 // the same for events
 	CallsDelayed    uint64 // requests of guests that had to wait for Options.Calls.Rate, since the last replacement
+	EgressDelayed   uint64 // the same for Options.Calls.Egress, and those that it has refused
 	Paused          bool   // paused by other operators, or while another replica is the leader
 	Shared, Leads   bool   // it has replicas, and is their leader
-	EgressDelayed   uint64 // the same for Options.Calls.Egress, and those that it has refused
 	Ready           bool   // it serves or pauses, and does not exit yet
 }
 
