@@ -67,6 +67,7 @@ func (o *Operator) Rights() ([]dicts.Object, error) {
 	return append([]dicts.Object{o.account()}, o.roles(all)...), nil
 }
 
+// rights are all rights that the operator needs.
 func (o *Operator) rights() (rights, error) {
 	demands, err := o.demands()
 	if err != nil {

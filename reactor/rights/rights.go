@@ -26,7 +26,7 @@ type Subject struct {
 	Extra  map[string][]string `json:"extra,omitempty"`
 }
 
-// Resource is a verb for all objects of a resource.
+// Resource is a verb for all objects of a resource, or for the one with a name.
 type Resource struct {
 	Verb        string `json:"verb"`
 	Group       string `json:"group"`
@@ -34,6 +34,7 @@ type Resource struct {
 	Plural      string `json:"resource"`
 	Subresource string `json:"subresource,omitempty"`
 	Namespace   string `json:"namespace"` // empty: the whole cluster
+	Name        string `json:"name,omitempty"`
 }
 
 // Path is a verb for a path that is no resource.
