@@ -88,6 +88,9 @@ func (r *Runnables) Enter(ctx context.Context, h *registries.Handler, waits func
 	return leave, nil
 }
 
+// Continue implements handling.Entrance: a handler that has entered may end, also during the exit.
+func (r *Runnables) Continue() error { return nil }
+
 // seize takes a place, and waits for one if necessary.
 func (r *Runnables) seize(ctx context.Context, waits func()) error {
 	select {

@@ -131,6 +131,9 @@ func (t *Conversation) Next(ctx context.Context, step *abi.Step) (*abi.Step, err
 
 // Resume answers the last step and returns the next step.
 func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
+	if err := t.Execution.mayContinue(); err != nil {
+		return nil, err
+	}
 	step, err := t.Task.Resume(ctx, answer)
 	t.Cause.Account.Give(accounts.Answers, t.answered)
 	t.answered = 0
@@ -160,6 +163,9 @@ func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 		err := t.runChildren(ctx, step.Children, step.Lifecycle)
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
+		if err := t.Execution.mayContinue(); err != nil {
+			return abi.Answer{}, err
+		}
 		t.Cause.wait(ctx)
 		return t.request(ctx, step)
 	}

@@ -64,6 +64,11 @@ type Entrance interface {
 	//
 	// Errors: ErrExiting, if no handler may begin any more; that of the context.
 	Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error)
+
+	// Continue is called before each further step of a handler that has entered.
+	//
+	// Errors: ErrExiting, if another replica may handle the object by now.
+	Continue() error
 }
 
 // Enter enters the entrance of the execution, if it has one.
@@ -72,6 +77,14 @@ func (x *Execution) Enter(ctx context.Context, h *registries.Handler, waits func
 		return func() {}, nil
 	}
 	return x.Entrance.Enter(ctx, h, waits)
+}
+
+// mayContinue is Entrance.Continue.
+func (x *Execution) mayContinue() error {
+	if x == nil || x.Entrance == nil {
+		return nil
+	}
+	return x.Entrance.Continue()
 }
 
 // ErrorsMode says what an arbitrary error means for the handler.

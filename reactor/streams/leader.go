@@ -25,10 +25,18 @@ type entrance struct {
 
 // Enter implements handling.Entrance.
 func (e entrance) Enter(ctx context.Context, h *registries.Handler, waits func()) (leave func(), err error) {
-	if _, err := e.guard.Hold(); err != nil {
-		return nil, handling.ErrExiting
+	if err := e.Continue(); err != nil {
+		return nil, err
 	}
 	return e.Entrance.Enter(ctx, h, waits)
+}
+
+// Continue implements handling.Entrance.
+func (e entrance) Continue() error {
+	if _, err := e.guard.Hold(); err != nil {
+		return handling.ErrExiting
+	}
+	return nil
 }
 
 // entrance returns the entrance of handlers that change objects.

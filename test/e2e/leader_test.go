@@ -113,6 +113,9 @@ func TestReplicasInTheMiddleOfAHandler(t *testing.T) {
 	done := s.handled(t, "obj1").GetResourceVersion()
 	first.signal(t, syscall.SIGCONT)
 	first.exits(t)
+	if slept := first.stdout.With(`"slept"`); len(slept) > 0 {
+		t.Errorf("the handler of the former leader continues: %v", slept)
+	}
 	if calls := second.stdout.callsFor(t, "obj1"); len(calls) != 1 {
 		t.Errorf("the next leader has the calls %v", calls)
 	}

@@ -48,7 +48,7 @@ func sleep(c *kopf.Change, d time.Duration) (any, error) {
 		printLine(kopf.Map{"cancelled": c.Name})
 		return nil, err
 	}
-	printLine(kopf.Map{"slept": c.Name})
+	printLine(kopf.Map{"slept": c.Name, "called": time.Now().Format(time.RFC3339Nano)})
 	return nil, nil
 }
 
