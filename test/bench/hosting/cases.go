@@ -9,6 +9,7 @@ import (
 const (
 	caseOne  = "one"  // one module for all operators, which have a namespace each
 	caseMany = "many" // each operator has a module and a resource of its own
+	caseFair = "fair" // two operators of one resource, of which one computes all the time
 )
 
 // plural is the resource of the guests of test/bench.
@@ -17,15 +18,20 @@ const plural = "kopfexamples"
 // pluralOf is the resource of an operator. It is as long as plural, so that it can replace
 // plural in a module.
 func pluralOf(which string, i int) string {
-	if which == caseOne {
+	if which != caseMany {
 		return plural
 	}
 	return fmt.Sprintf("kopfexa%05d", i)
 }
 
 func namespaceOf(which string, i int) string {
-	if which == caseOne {
+	switch {
+	case which == caseOne:
 		return fmt.Sprintf("ns-%05d", i)
+	case which == caseFair && i == 0:
+		return neighbourNamespace
+	case which == caseFair:
+		return spinnerNamespace
 	}
 	return "default"
 }

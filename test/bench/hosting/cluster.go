@@ -23,6 +23,7 @@ type cluster struct {
 	*controlplane.Cluster
 	objects dynamic.Interface
 	config  *rest.Config
+	turns   int // rounds of the case fair so far
 }
 
 var (

@@ -26,6 +26,7 @@ const hostArgument = "host"
 type setup struct {
 	Kubeconfig string
 	Module     string // the file of the module
+	Spinner    string // the file of the module of the second operator in the case fair
 	Cache      string // the folder of compiled code
 	Case       string
 	Count      int
@@ -39,6 +40,7 @@ type sample struct {
 	HeapMiB    float64
 	Sockets    int
 	Shared     int     // watches of the hub
+	Computing  float64 // seconds of the last operator
 	ImagesMiB  float64 // memory of files without a name, which PSS has only in part
 }
 
@@ -46,6 +48,8 @@ type sample struct {
 type hosting struct {
 	setup
 	base    []byte
+	spinner []byte
+	last    *operator.Operator
 	watches *operator.Watches
 	running sync.WaitGroup
 }
@@ -61,6 +65,11 @@ func runHost(ctx context.Context, text string) error {
 	var err error
 	if h.base, err = os.ReadFile(h.Module); err != nil {
 		return err
+	}
+	if h.Case == caseFair {
+		if h.spinner, err = os.ReadFile(h.Spinner); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer h.running.Wait()
@@ -126,6 +135,9 @@ func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (*operat
 	o := operator.Options{
 		Modules: []string{fmt.Sprint(i)}, Name: fmt.Sprint(i), Namespaces: []string{namespaceOf(h.Case, i)},
 		Open: func(context.Context, string) (string, []byte, error) {
+			if i > 0 && h.spinner != nil {
+				return "spinner.wasm", h.spinner, nil
+			}
 			return "module.wasm", moduleOf(h.Case, h.base, i), nil
 		},
 		Login: operator.KubeconfigAt(h.Kubeconfig), Host: host.Options{CacheDir: h.Cache}, Log: log, Watches: h.watches,
@@ -135,6 +147,7 @@ func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (*operat
 	if err != nil {
 		return nil, err
 	}
+	h.last = op
 	h.running.Go(func() {
 		if err := op.Run(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, "operator", i, err)
@@ -151,6 +164,9 @@ func (h *hosting) say(took time.Duration) {
 	s := sample{ImagesMiB: images(), Seconds: took.Seconds(), Goroutines: runtime.NumGoroutine(), HeapMiB: float64(memory.HeapAlloc) / (1 << 20), Sockets: sockets()}
 	if h.watches != nil {
 		s.Shared = h.watches.Watches()
+	}
+	for _, module := range h.last.Usage().Modules {
+		s.Computing += module.Computing.Seconds()
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -62,32 +62,54 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var all []figures
+	r := &results{}
 	for round := range o.rounds {
 		for _, which := range o.cases {
 			for _, guest := range o.guests {
-				for _, count := range o.counts {
-					if err := c.provide(ctx, which, count+1); err != nil {
-						return errors.Join(err, c.Stop())
-					}
-					for _, share := range o.shares {
-						fmt.Fprintf(os.Stderr, "round %d: %d operators in %s, case %s, %s watches\n", round+1, count, guest, which, share)
-						f, err := c.measure(ctx, o, figures{Guest: guest, Case: which, Watching: share, Count: count})
-						if err != nil {
-							return errors.Join(err, c.Stop())
-						}
-						all = append(all, f)
-					}
+				if err := c.round(ctx, o, r, figures{Guest: guest, Case: which}, round+1); err != nil {
+					return errors.Join(err, c.Stop())
 				}
 			}
 		}
 	}
-	report(os.Stdout, all)
-	text, err := json.MarshalIndent(all, "", " ")
+	if len(r.Idle) > 0 {
+		report(os.Stdout, r.Idle)
+	}
+	reportFairness(os.Stdout, r.Fair)
+	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(o.folder, "hosting.json"), text, 0o644)
 	}
 	return errors.Join(err, c.Stop())
+}
+
+// results are those of all rounds.
+type results struct {
+	Idle []figures
+	Fair []fairness
+}
+
+// round measures a case with a guest once.
+func (c *cluster) round(ctx context.Context, o options, r *results, f figures, number int) error {
+	if f.Case == caseFair {
+		two, err := c.fair(ctx, o, f.Guest)
+		r.Fair = append(r.Fair, two...)
+		return err
+	}
+	for _, f.Count = range o.counts {
+		if err := c.provide(ctx, f.Case, f.Count+1); err != nil {
+			return err
+		}
+		for _, f.Watching = range o.shares {
+			fmt.Fprintf(os.Stderr, "round %d: %d operators in %s, case %s, %s watches\n", number, f.Count, f.Guest, f.Case, f.Watching)
+			measured, err := c.measure(ctx, o, f)
+			if err != nil {
+				return err
+			}
+			r.Idle = append(r.Idle, measured)
+		}
+	}
+	return nil
 }
 
 // process is the measured process.
@@ -99,7 +121,7 @@ type process struct {
 
 func (c *cluster) launch(o options, f figures) (*process, error) {
 	text, err := json.Marshal(setup{
-		Kubeconfig: c.Kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Cache: filepath.Join(o.folder, "hosting-code"),
+		Kubeconfig: c.Kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Spinner: ".cache/guests/hostile-go.wasm", Cache: filepath.Join(o.folder, "hosting-code"),
 		Case: f.Case, Count: f.Count, Shared: f.Watching == "shared",
 	})
 	if err != nil {
