@@ -24,6 +24,7 @@ type call struct {
 	owner  *Task           // nil: initialisation and registration
 	export string
 	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
+	around Surroundings    // nil: the real ones
 }
 
 // callKey finds the call in the context of a host function.
@@ -34,8 +35,8 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 // newCall creates a call of an export. The task may be nil.
 func (in *instance) newCall(ctx context.Context, export string, t *Task) *call {
 	now := time.Now()
-	in.clock.Set(now)
-	c := &call{in: in, export: export, budget: newBudget(ctx, &in.m.options, now)}
+	c := &call{in: in, export: export, budget: newBudget(ctx, &in.m.options, now), around: in.m.surroundings(ctx)}
+	in.clock.Set(c.guestTime(now))
 	c.queued = &in.queued
 	if t != nil {
 		c.owner, c.woken = t, t.cancelled
@@ -149,6 +150,10 @@ func (c *call) Log(t *functions.Task, level int, line []byte) {
 // Random implements standard.Caller. It fills the buffer in pieces, so that the call can be
 // stopped.
 func (c *call) Random(buf []byte) {
+	if c.around != nil {
+		c.around.Random(buf)
+		return
+	}
 	for len(buf) > 0 {
 		piece := buf[:min(len(buf), 64<<10)]
 		rand.Read(piece) // never fails, see its documentation
@@ -169,6 +174,17 @@ func (c *call) Settle() {
 // pause waits without a core, and moves the clock. It ends early when the context is done or
 // the task is cancelled, and reports that.
 func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
+	if c.around != nil {
+		slept, early = c.around.Sleep(func() (time.Duration, bool) { return c.sleep(d) })
+	} else {
+		slept, early = c.sleep(d)
+	}
+	c.in.clock.Set(c.guestTime(time.Now()))
+	return slept, early
+}
+
+// sleep waits without a core.
+func (c *call) sleep(d time.Duration) (slept time.Duration, early bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	early = true
@@ -181,7 +197,5 @@ func (c *call) pause(d time.Duration) (slept time.Duration, early bool) {
 		case <-c.woken:
 		}
 	})
-	now := time.Now()
-	c.in.clock.Set(now)
-	return now.Sub(began), early
+	return time.Since(began), early
 }

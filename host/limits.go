@@ -159,6 +159,9 @@ type Options struct {
 	// real one.
 	Clock func() time.Time
 
+	// Surrounded lets contexts change what the guest sees of the world: see WithSurroundings.
+	Surrounded bool
+
 	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
 
 	// Stdout and Stderr receive the standard streams of the guest, one line per write,

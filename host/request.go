@@ -32,7 +32,7 @@ func (c *call) Request(wanted *abi.Call) abi.Answer {
 		}
 		<-done
 	})
-	c.in.clock.Set(time.Now())
+	c.in.clock.Set(c.guestTime(time.Now()))
 	c.check()
 	c.newStep()
 	return answer

@@ -52,6 +52,7 @@ type runOptions struct {
 	grantOptions
 	dryRun    bool
 	output    string
+	recording recordOptions
 	admission string
 	managed   string
 	logOptions
@@ -115,6 +116,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
+	o.recording.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	o.addDryRunFlags(cmd)
@@ -211,6 +213,9 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		if o.follow > 0 {
 			return o.runFollowing(ctx, options, stderr, log)
 		}
+		if o.recording.path != "" {
+			return o.recording.record(ctx, options, o.secretNames())
+		}
 		return operator.Run(ctx, options)
 	}
 	if o.admission != "" || settings.Admission.Server != nil || slices.Contains(o.settings, "admission.server") {
@@ -242,6 +247,9 @@ func (o *runOptions) check(log zerolog.Logger) error {
 		return err
 	}
 	if err := o.checkDryRun(log); err != nil {
+		return err
+	}
+	if err := o.recording.check(o); err != nil {
 		return err
 	}
 	return checkScope(o.clusterwide, o.namespaces, log)

@@ -19,6 +19,10 @@ const (
 type Clock struct {
 	now  time.Time
 	skew time.Duration // how far the monotonic clock was moved forward
+
+	// Epoch lets the monotonic clock count from 1970, not from the start of the process, so
+	// that it is equal in each process.
+	Epoch bool
 }
 
 // monotonicBase is the zero of the monotonic clocks of all guests.
@@ -37,6 +41,9 @@ const maxSkew = 100 * 365 * 24 * time.Hour
 func (c *Clock) read(id uint32) int64 {
 	if id == clockRealtime {
 		return c.now.UnixNano()
+	}
+	if c.Epoch {
+		return c.now.UnixNano() + int64(c.skew)
 	}
 	return int64(c.now.Sub(monotonicBase) + c.skew)
 }

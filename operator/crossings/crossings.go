@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
 
@@ -28,8 +29,9 @@ type Border struct {
 	// operator makes the request. Nil: the operator makes all requests.
 	Answer func(call *abi.Call) *abi.Answer
 
-	// Context returns the context of the calls of the guest. Nil: the context of the caller.
-	Context func(ctx context.Context, call int) context.Context
+	// Surroundings shows the clock and the random numbers of guests, too. Their modules need
+	// host.Options.Surrounded.
+	Surroundings bool
 
 	calls atomic.Int64
 }
@@ -49,10 +51,10 @@ type side struct {
 func (s *side) see(what any) { s.border.See(Crossing{Guest: s.guest, Call: s.call, What: what}) }
 
 func (s *side) context(ctx context.Context) context.Context {
-	if s.border.Context == nil {
+	if !s.border.Surroundings {
 		return ctx
 	}
-	return s.border.Context(ctx, s.call)
+	return host.WithSurroundings(ctx, surroundings{s})
 }
 
 // failed shows the failure of a guest.

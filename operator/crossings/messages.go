@@ -1,6 +1,10 @@
 package crossings
 
-import "github.com/kopf-wasm/kopf/abi"
+import (
+	"time"
+
+	"github.com/kopf-wasm/kopf/abi"
+)
 
 // Messages from the reactor to a guest. Each is followed by what the guest calls meanwhile,
 // and then by Step, Answers, Transformed or Failure; nothing follows Cancel and Release.
@@ -103,5 +107,20 @@ type (
 		Key       []byte
 		Value     []byte
 		Err       error
+	}
+)
+
+// What a guest sees of the world: see host.Surroundings.
+type (
+	// Now is a reading of the clock.
+	Now struct{ Time time.Time }
+
+	// Random are random bytes.
+	Random struct{ Bytes []byte }
+
+	// Sleep is the end of a guest's own sleep.
+	Sleep struct {
+		Slept time.Duration
+		Early bool
 	}
 )

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/recordings"
+)
+
+// replayOptions are the flags of `kopf replay`.
+type replayOptions struct {
+	runOptions
+	replaced  []string // modules
+	secrets   string
+	truncated bool
+	output    string
+}
+
+func newReplayCmd(stdout, stderr io.Writer) *cobra.Command {
+	o := &replayOptions{}
+	cmd := &cobra.Command{
+		Use:   "replay RECORDING",
+		Short: "Repeat what kopf run --record has recorded, without a cluster",
+		Long: `Replay calls the handlers of a recording again, in the same order, without a cluster: the
+clock, random numbers and all answers to the module come from the recording. It shows the
+first difference between what the module does and what it did. With --module, it shows what
+a newer module does differently.
+
+The exit code is 5 if there is a difference.`,
+		Example: `  kopf run operator.wasm -n default --record incident.rec
+  kopf replay incident.rec
+  kopf replay incident.rec --module fixed.wasm`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one recording")}
+			}
+			if err := checkOutput(o.output); err != nil {
+				return err
+			}
+			return o.replay(contextOf(cmd), args[0], stdout, stderr)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.replaced, "module", nil, "replay with this `MODULE` in place of the recorded ones (repeatable, in their order)")
+	flags.StringVar(&o.secrets, "secrets", "", "the values that the recording does not contain, by their names in a YAML `FILE`")
+	flags.BoolVar(&o.truncated, "truncated", false, "replay a truncated recording up to its last line")
+	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT`: text, json, or yaml")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
+	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
+	o.registryOptions.addFlags(flags)
+	o.addPullFlag(flags)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	return cmd
+}
+
+func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr io.Writer) error {
+	config, err := o.guestConfig()
+	if err != nil {
+		return err
+	}
+	recording, err := o.read(path, config)
+	if err != nil {
+		return err
+	}
+	limited := operator.Options{Host: guestOptions(path, config, stderr)}
+	if err := setLimits(&limited, o.limits); err != nil {
+		return err
+	}
+	program := recordings.Program{
+		Source: o.pythonSource(stderr, limited.Host), Modules: o.replaced, Host: limited.Host,
+		Changed: func(module string) { fmt.Fprintf(stderr, "%s is not the recorded module.\n", module) },
+	}
+	report, err := program.Replay(ctx, recording)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := printReplay(stdout, report, o.output); err != nil {
+		return err
+	}
+	if report.Difference == nil {
+		return nil
+	}
+	if missing := o.missing(recording, config); len(missing) > 0 {
+		fmt.Fprintf(stderr, "The recording does not contain the values of %s: give them with --env, --config-file or --secrets.\n", strings.Join(missing, ", "))
+	}
+	return errFailed
+}
+
+// read reads the recording, and the secrets that it does not contain.
+func (o *replayOptions) read(path string, config map[string]string) (*recordings.File, error) {
+	secrets, err := o.readSecrets()
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(config)
+	maps.Copy(all, secrets)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	recording, err := recordings.Read(file, all)
+	if errors.Is(err, recordings.ErrTruncated) && o.truncated {
+		err = nil
+	}
+	if err != nil {
+		hint := ""
+		if errors.Is(err, recordings.ErrTruncated) {
+			hint = " (--truncated replays what is left)"
+		}
+		return nil, fmt.Errorf("%s: %w%s", path, err, hint)
+	}
+	return recording, nil
+}
+
+func (o *replayOptions) readSecrets() (map[string]string, error) {
+	secrets := map[string]string{}
+	if o.secrets == "" {
+		return secrets, nil
+	}
+	nodes, err := readDocuments(o.secrets)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		entries, err := node.Entries()
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			name, err := entry.Key.Text()
+			if err != nil {
+				return nil, err
+			}
+			if secrets[name], err = entry.Value.Text(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return secrets, nil
+}
+
+// missing are the redacted values that were not given.
+func (o *replayOptions) missing(recording *recordings.File, config map[string]string) []string {
+	secrets, err := o.readSecrets()
+	if err != nil {
+		return nil // it was read before
+	}
+	var missing []string
+	for _, name := range recording.Footer.Redacted {
+		_, inConfig := config[name]
+		_, inFile := secrets[name]
+		if !inConfig && !inFile {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+func printReplay(to io.Writer, report *recordings.Report, format string) error {
+	switch format {
+	case outputJSON:
+		return printJSON(to, report)
+	case outputYAML:
+		text, err := yaml.Marshal(report)
+		if err == nil {
+			_, err = to.Write(text)
+		}
+		return err
+	}
+	return report.Print(to)
+}

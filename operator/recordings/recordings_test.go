@@ -1,0 +1,240 @@
+package recordings
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/operator/guesttest"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+)
+
+// recordedGuest logs, reads its memo, makes a request, waits, and ends.
+func recordedGuest(change func(c *guesttest.Call, answer *abi.Answer) *abi.Step) *guesttest.Guest {
+	return &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "create_fn", "")},
+		Do: map[string]guesttest.Handler{"create_fn": func(c *guesttest.Call, answer *abi.Answer) *abi.Step {
+			if change != nil {
+				if step := change(c, answer); step != nil {
+					return step
+				}
+			}
+			switch c.Steps {
+			case 0:
+				value, _, _ := c.MemoGet(0, "times")
+				c.Log(20, "the memo is "+string(value))
+				if _, err := c.MemoSet(0, "times", []byte("2"), 1); err != nil && !errors.Is(err, abi.ErrConflict) {
+					return guesttest.Permanent(err.Error())
+				}
+				return guesttest.Get("/api/v1/secrets/s")
+			case 1:
+				c.Log(20, "the secret is "+string(answer.Response.Body))
+				return guesttest.Wait(60)
+			}
+			return guesttest.Patch(`{"status":{"old":` + string(c.Segment(abi.TagOld)) + `}}`)
+		}},
+	}
+}
+
+// world answers the guest.
+type world struct{ guests.Env }
+
+func (world) Log(int, string)                            {}
+func (world) MemoGet(int, string) ([]byte, uint64, bool) { return []byte("1"), 1, true }
+
+func (world) MemoSet(int, string, []byte, int64) (uint64, error) { return 0, abi.ErrConflict }
+
+func (world) Segment(uint32) []byte                      { return []byte(`{"spec":{"token":"hunter22"}}`) }
+func (world) Event(abi.Event) error                      { return nil }
+func (world) Call(context.Context, *abi.Call) abi.Answer { return abi.Answer{} }
+
+const secret = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"n"},"data":{"password":"cGFzc1wid29yZA=="}}`
+
+// record records some calls of a guest.
+func record(t *testing.T, g guests.Guest, calls, limit int) string {
+	t.Helper()
+	var out bytes.Buffer
+	header := Header{Kopf: "1.0", Operator: "op", Modules: []Module{{Name: g.Name(), Digest: "sha256:1", Handlers: []string{"create_fn"}}}}
+	r, err := NewRecorder(&out, header, limit, map[string]string{"TOKEN": "hunter22", "SHORT": "abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := r.Border().Guest(g)
+	for range calls {
+		inv := &abi.Invocation{ID: "create_fn", Kind: abi.KindCreate, Reason: "create", Name: "a", Namespace: "default"}
+		task, step, err := seen.Start(t.Context(), inv, []byte(`{"kind":"KopfExample"}`), world{})
+		for err == nil && step.Step != abi.StepDone {
+			answer := abi.Answer{}
+			if step.Step == abi.StepCall {
+				answer.Response = &abi.Response{Status: 200, Body: abi.Raw(secret)}
+			}
+			step, err = task.Resume(t.Context(), answer)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Release(t.Context())
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// replay replays a recording, and returns what kopf replay prints.
+func replay(t *testing.T, text string, g guests.Guest, secrets map[string]string) string {
+	t.Helper()
+	file, err := Read(strings.NewReader(text), secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReplay(file)
+	if err == nil {
+		err = r.Attach([]guests.Guest{g})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestReplaysRepeatRecordings(t *testing.T) {
+	text := record(t, recordedGuest(nil), 3, 0)
+	for name, secrets := range map[string]map[string]string{"without secrets": nil, "with secrets": {"TOKEN": "hunter22", "secret/n/s/password": `pass"word`}} {
+		if got := replay(t, text, recordedGuest(nil), secrets); got != "3 calls replayed: all as recorded\n" {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
+func TestRecordingsHaveNoSecrets(t *testing.T) {
+	text := record(t, recordedGuest(nil), 1, 0)
+	for _, hidden := range []string{"hunter22", `pass\"word`, "cGFzc1wid29yZA=="} {
+		if strings.Contains(text, hidden) {
+			t.Errorf("the recording contains %s:\n%s", hidden, text)
+		}
+	}
+	file, err := Read(strings.NewReader(text), map[string]string{"TOKEN": "hunter22"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"TOKEN", "secret/n/s/password"}, file.Footer.Redacted); diff != "" {
+		t.Errorf("redacted (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheFirstDifferenceIsShown(t *testing.T) {
+	text := record(t, recordedGuest(nil), 2, 0)
+	tests := []struct {
+		name   string
+		change func(c *guesttest.Call, answer *abi.Answer) *abi.Step
+		want   string
+	}{
+		{"another patch", func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+			if c.Steps == 2 && c.Count == 2 {
+				return guesttest.Patch(`{"status":{"old":{"spec":{"token":"[redacted:TOKEN]"}},"phase":"New"}}`)
+			}
+			return nil
+		}, "call 2, create_fn of default/a (create): the step differs\n  + step.patch.status.phase: \"New\"\n"},
+		{"one more log message", func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+			if c.Steps == 2 {
+				c.Log(20, "done")
+			}
+			return nil
+		}, "call 1, create_fn of default/a (create): the log message in place of a recorded step differs\n" +
+			"  + level: 20\n  - step.patch.status.old.spec.token: \"[redacted:TOKEN]\"\n  - step.step: \"done\"\n  + text: \"done\"\n"},
+		{"no request", func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+			if c.Steps == 0 {
+				return guesttest.Done(abi.Outcome{})
+			}
+			return nil
+		}, "call 1, create_fn of default/a (create): the step in place of a recorded log differs\n" +
+			"  - level: 20\n  + step.step: \"done\"\n  - text: \"the memo is 1\"\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, replay(t, text, recordedGuest(tt.change), nil)); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRecordingsAreBounded(t *testing.T) {
+	text := record(t, recordedGuest(nil), 1000, 10_000)
+	if len(text) > 22_000 {
+		t.Errorf("the recording has %d bytes", len(text))
+	}
+	file, err := Read(strings.NewReader(text), nil)
+	if err != nil || !file.Footer.Full {
+		t.Errorf("full = %v, error %v", file.Footer.Full, err)
+	}
+	if got := replay(t, text, recordedGuest(nil), nil); !strings.HasSuffix(got, "calls replayed: all as recorded\n") {
+		t.Errorf("replay:\n%s", got)
+	}
+}
+
+func TestDamagedRecordings(t *testing.T) {
+	text := record(t, recordedGuest(nil), 1, 0)
+	tests := []struct {
+		name, text string
+		want       error
+	}{
+		{"empty", "", ErrFormat},
+		{"another file", "apiVersion: v1\n", ErrFormat},
+		{"other JSON", "{}\n", ErrFormat},
+		{"newer", strings.Replace(text, `"kopfRecording":1`, `"kopfRecording":2`, 1), ErrNewer},
+		{"cut off in a line", text[:len(text)/2], ErrTruncated},
+		{"cut off after a line", text[:strings.Index(text, "\n")+1], ErrTruncated},
+		{"without its end", text[:strings.LastIndex(strings.TrimSpace(text), "\n")+1], ErrTruncated},
+		{"without a line", text[:strings.Index(text, "\n")+1] + text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:], ErrTruncated},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := Read(strings.NewReader(tt.text), nil); !errors.Is(err, tt.want) {
+				t.Errorf("error = %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRecordingsOfOtherOperatorsAreRefused(t *testing.T) {
+	file, err := Read(strings.NewReader(record(t, recordedGuest(nil), 1, 0)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &guesttest.Guest{Handlers: []abi.Handler{guesttest.Declared(abi.KindUpdate, "update_fn", "")}}
+	err = file.Check([]guests.Guest{other})
+	if want := "the recording is of another operator: its module guest has the handlers create_fn, and guest has none of them"; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+	if err = file.Check(nil); err == nil || err.Error() != "the recording is of another operator: it has 1 modules, not 0" {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`{"kopfRecording":1}` + "\n" + `{"n":1,"k":"start","d":{"invocation":{}}}`)
+	f.Fuzz(func(_ *testing.T, text string) {
+		file, err := Read(strings.NewReader(text), nil)
+		if err != nil && !errors.Is(err, ErrTruncated) {
+			return
+		}
+		if r, err := NewReplay(file); err == nil {
+			_, _ = r.Run(context.Background()) // must not panic
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package recordings
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// leastSecret is the length of the shortest secret: shorter texts occur everywhere.
+const leastSecret = 4
+
+// redaction replaces secrets by their names, or the other way round. It is safe for concurrent
+// use.
+type redaction struct {
+	mu       sync.Mutex // guards the fields below
+	secrets  map[string]string
+	replacer *strings.Replacer
+}
+
+// newRedaction replaces the values of some secrets by name.
+func newRedaction(secrets map[string]string) *redaction {
+	r := &redaction{secrets: map[string]string{}}
+	for name, value := range secrets {
+		r.add(name, value)
+	}
+	return r
+}
+
+// placeholder stands for a secret that is the content of so many JSON strings.
+func placeholder(name string, depth int) string {
+	if depth == 0 {
+		return fmt.Sprintf("[redacted:%s]", name)
+	}
+	return fmt.Sprintf("[redacted:%s:%d]", name, depth)
+}
+
+// maxDepth is how deep texts are JSON in JSON.
+const maxDepth = 3
+
+// forms are pairs of the forms in which a secret occurs, and of their placeholders.
+func forms(name, value string) []string {
+	encoded := base64.StdEncoding.EncodeToString([]byte(value))
+	pairs := []string{encoded, base64.StdEncoding.EncodeToString([]byte(placeholder(name, 0)))}
+	for depth := range maxDepth + 1 {
+		pairs = append(pairs, value, placeholder(name, depth))
+		next := escaped(value)
+		if next == value {
+			break
+		}
+		value = next
+	}
+	return pairs
+}
+
+// escaped is a text as the content of a JSON string.
+func escaped(value string) string {
+	quoted, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
+
+// add adds a secret, and reports whether it was unknown.
+func (r *redaction) add(name, value string) {
+	if len(value) < leastSecret {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name = strings.Map(func(c rune) rune {
+		if strings.ContainsRune(`[]:"\`, c) {
+			return '_'
+		}
+		return c
+	}, name)
+	if r.secrets[name] != value {
+		r.secrets[name], r.replacer = value, nil
+	}
+}
+
+// names lists the secrets.
+func (r *redaction) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.secrets))
+}
+
+// hide replaces the secrets by their names.
+func (r *redaction) hide(line string) string { return r.replace(line, false) }
+
+// restore replaces the names by the secrets.
+func (r *redaction) restore(line string) string { return r.replace(line, true) }
+
+func (r *redaction) replace(line string, back bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.secrets) == 0 {
+		return line
+	}
+	if r.replacer == nil {
+		r.replacer = r.newReplacer(back)
+	}
+	return r.replacer.Replace(line)
+}
+
+// newReplacer replaces longer texts first: a secret may be a part of another one.
+func (r *redaction) newReplacer(back bool) *strings.Replacer {
+	var pairs [][2]string
+	for _, name := range slices.Sorted(maps.Keys(r.secrets)) {
+		all := forms(name, r.secrets[name])
+		for i := 0; i < len(all); i += 2 {
+			pair := [2]string{all[i], all[i+1]}
+			if back {
+				pair = [2]string{all[i+1], all[i]}
+			}
+			pairs = append(pairs, pair)
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
+	var flat []string
+	for _, pair := range pairs {
+		flat = append(flat, pair[0], pair[1])
+	}
+	return strings.NewReplacer(flat...)
+}
+
+// secretHeaders are headers of requests and responses whose values are secrets.
+var secretHeaders = []string{"authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key", "x-auth-token"}
+
+// learn finds the secrets in a message: values of Secrets of Kubernetes, and of headers.
+func (r *redaction) learn(m *message) {
+	for _, raw := range [][]byte{m.Body, m.Value} {
+		r.learnJSON(raw)
+	}
+	if m.Answer != nil && m.Answer.Response != nil {
+		r.learnJSON(m.Answer.Response.Body)
+		r.learnHeaders(m.Answer.Response.Headers)
+	}
+	call := m.Call
+	if m.Step != nil {
+		call = m.Step.Call
+	}
+	if call != nil {
+		r.learnCall(call)
+	}
+}
+
+func (r *redaction) learnCall(call *abi.Call) {
+	r.learnJSON(call.Body)
+	r.learnHeaders(call.Headers)
+}
+
+func (r *redaction) learnHeaders(headers map[string][]string) {
+	for name, values := range headers {
+		if !slices.Contains(secretHeaders, strings.ToLower(name)) {
+			continue
+		}
+		for _, value := range values {
+			_, token, isToken := strings.Cut(value, " ")
+			if !isToken {
+				token = value
+			}
+			r.add("header/"+strings.ToLower(name), token)
+		}
+	}
+}
+
+func (r *redaction) learnJSON(raw []byte) {
+	if !strings.Contains(string(raw), `"Secret"`) {
+		return
+	}
+	if value, err := dicts.Decode(raw); err == nil {
+		r.learnObjects(value)
+	}
+}
+
+// learnObjects finds Secrets in a document.
+func (r *redaction) learnObjects(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			r.learnObjects(item)
+		}
+	case dicts.Object:
+		if value["kind"] == "Secret" {
+			r.learnSecret(value)
+		}
+		for _, item := range value {
+			r.learnObjects(item)
+		}
+	}
+}
+
+func (r *redaction) learnSecret(object dicts.Object) {
+	prefix := strings.Join([]string{"secret", dicts.LookupString(object, "metadata", "namespace"), dicts.LookupString(object, "metadata", "name"), ""}, "/")
+	for key, item := range dicts.LookupObject(object, "data") {
+		encoded, _ := item.(string)
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			r.add(prefix+key, string(decoded))
+		}
+	}
+	for key, item := range dicts.LookupObject(object, "stringData") {
+		plain, _ := item.(string)
+		r.add(prefix+key, plain)
+	}
+}
