@@ -56,6 +56,9 @@ type change struct {
 	object  dicts.Object // never changed
 }
 
+// Resource is one resource of the API in one version.
+type Resource = selectors.Resource
+
 // New makes a server with the usual built-in resources and others.
 func New(others []selectors.Resource) *Server {
 	s := &Server{resources: slices.Concat(builtin, others), version: 1000, objects: map[key]dicts.Object{}, watchers: map[*watcher]struct{}{}}
