@@ -57,6 +57,17 @@ mod tests {
 
     // [/testing]
 
+    // [scenarios]
+
+    #[test]
+    #[ignore = "it needs the module"]
+    fn scenarios() {
+        let module = "target/wasm32-unknown-unknown/release/operator.wasm";
+        kopf::testing::scenarios(["--module", module, "operator_test.yaml"]);
+    }
+
+    // [/scenarios]
+
     // [runner]
 
     use kopf::testing::Runner;

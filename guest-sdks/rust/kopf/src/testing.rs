@@ -16,7 +16,7 @@
 //! assert_eq!(outcome.events[0].reason, "Created");
 //! ```
 //!
-//! [`Runner`] runs a whole operator on a cluster.
+//! [`scenarios`] runs the scenarios of `kopf test`. [`Runner`] runs a whole operator on a cluster.
 //!
 //! Waits are over at once, sub-handlers run once each. Requests to Kubernetes go to a small cluster in
 //! memory, see [`Fixture::object`], unless [`Fixture::respond`] answers them; those to HTTP servers
@@ -37,7 +37,7 @@ pub use fixture::Fixture;
 pub use kopf_abi::{Error as HandlerError, ErrorKind};
 pub use requests::{Reply, Requested};
 #[cfg(not(target_family = "wasm"))]
-pub use runner::Runner;
+pub use runner::{Runner, scenarios};
 
 use serde_json::Value;
 use std::collections::BTreeMap;

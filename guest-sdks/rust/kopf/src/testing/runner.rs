@@ -29,6 +29,33 @@ pub struct Runner {
     done: bool,
 }
 
+/// Runs `kopf test` with the arguments: files of scenarios, and flags. It needs no cluster.
+///
+/// ```no_run
+/// kopf::testing::scenarios(["--module", "operator.wasm", "operator_test.yaml"]);
+/// ```
+///
+/// The program is kopf on the `PATH`, or that of the variable `KOPF`.
+///
+/// # Panics
+///
+/// A scenario fails, or the program cannot be started. The message is its output.
+pub fn scenarios<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>) {
+    let program = program();
+    let mut command = Command::new(&program);
+    command.arg("test").args(args);
+    match command.output() {
+        Ok(output) if output.status.success() => (),
+        Ok(output) => panic!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)),
+        Err(err) => panic!("{}: {err} (set KOPF to the path of the program)", program.to_string_lossy()),
+    }
+}
+
+/// The program of the command line.
+fn program() -> std::ffi::OsString {
+    std::env::var_os("KOPF").unwrap_or_else(|| "kopf".into())
+}
+
 /// How long an operator may take to end.
 const STOP_TIME: Duration = Duration::from_secs(30);
 
@@ -61,7 +88,7 @@ impl Runner {
     ///
     /// It cannot be started.
     pub fn start<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>) -> Runner {
-        let program = std::env::var_os("KOPF").unwrap_or_else(|| "kopf".into());
+        let program = program();
         let mut command = Command::new(&program);
         command.args(args);
         match Runner::spawn(command) {
