@@ -128,13 +128,13 @@ func TestChildrenGoWithTheirOwner(t *testing.T) {
 }
 
 // events reads watch events as TYPE NAME.
-func events(t *testing.T, s *Server, ctx context.Context, query string) (<-chan string, func()) {
+func events(ctx context.Context, t *testing.T, s *Server, query string) (<-chan string, func()) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster"+path+"?watch=true"+query, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rsp, err := s.RoundTrip(r)
+	rsp, err := s.RoundTrip(r) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func events(t *testing.T, s *Server, ctx context.Context, query string) (<-chan 
 			lines <- dicts.LookupString(event, "type") + " " + dicts.LookupString(event, "object", "metadata", "name")
 		}
 	}()
-	return lines, func() { _ = rsp.Body.Close() }
+	return lines, func() { _ = rsp.Body.Close() } // the goroutine above reads it
 }
 
 func read(lines <-chan string) []string {
@@ -175,8 +175,8 @@ func TestWatchesContinueFromVersions(t *testing.T) {
 		ask(t, s, "POST", path, "", body)
 		since := ask(t, s, "GET", path, "", "", "metadata.resourceVersion")[5:9]
 		ask(t, s, "POST", path, "", strings.Replace(body, `"a"`, `"b","labels":{"x":"y"}`, 1))
-		all, closeAll := events(t, s, t.Context(), "&resourceVersion="+since)
-		labelled, closeLabelled := events(t, s, t.Context(), "&labelSelector=x%3Dy")
+		all, closeAll := events(t.Context(), t, s, "&resourceVersion="+since)
+		labelled, closeLabelled := events(t.Context(), t, s, "&labelSelector=x%3Dy")
 		ask(t, s, "PATCH", path+"/a", mergePatch, `{"spec":{"x":2}}`)
 		ask(t, s, "PATCH", path+"/a", mergePatch, `{"spec":{"x":2}}`) // no change, no event
 		ask(t, s, "DELETE", path+"/b", "", "")
@@ -196,7 +196,7 @@ func TestWatchesContinueFromVersions(t *testing.T) {
 		}
 		closeAll()
 		ctx, cancel := context.WithCancel(t.Context())
-		cancelled, _ := events(t, s, ctx, "")
+		cancelled, _ := events(ctx, t, s, "")
 		cancel()
 		if diff := cmp.Diff([]string{"end"}, read(cancelled)); diff != "" {
 			t.Errorf("after the cancellation (-want +got):\n%s", diff)

@@ -82,9 +82,9 @@ func (r *Recorder) see(c crossings.Crossing) {
 func (r *Recorder) write(value any) error {
 	encoded, err := json.Marshal(value)
 	if err == nil {
-		n := 0
-		n, err = r.out.WriteString(r.redaction.hide(string(encoded)) + "\n")
-		r.size += n
+		text := r.redaction.hide(string(encoded)) + "\n"
+		r.size += len(text)
+		_, err = r.out.WriteString(text)
 	}
 	if r.err == nil {
 		r.err = err

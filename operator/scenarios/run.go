@@ -105,7 +105,7 @@ func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []strin
 	err := simulation.Run(s.Begin, x.Limit, func(t *simulation.Time) { r.whole(inside, t) })
 	switch {
 	case errors.Is(err, simulation.ErrLeft) && r.finished.Load():
-		err = nil // of goroutines that the scenario no longer needs
+		// The scenario no longer needs these goroutines.
 	case errors.Is(err, simulation.ErrLimit):
 		// The goroutines of the scenario still run, so its outcome must not be read.
 		out.Error = fmt.Sprintf("%v: a handler computes for long, or waits for what never happens (--timeout TIME waits longer)", err)
@@ -152,7 +152,7 @@ func (r *run) whole(ctx context.Context, t *simulation.Time) {
 		err = r.prepare()
 	}
 	if err == nil {
-		err = r.start()
+		err = r.start(ctx)
 	}
 	if err == nil {
 		err = r.steps()
@@ -185,18 +185,18 @@ func (r *run) prepare() error {
 }
 
 // start starts the operator, and waits until it serves.
-func (r *run) start() error {
+func (r *run) start(ctx context.Context) error {
 	ready := make(chan struct{})
 	o := operator.Options{
 		Modules: r.modules(r.file), Guests: r.Guests, Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
 		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), Calls: operator.Calls{Grants: operator.Grants{Kubernetes: r.file.Allow}}, GrantWanted: true, AllowOverlap: true, Simulated: true,
-		Identity: "kopf-test", Wrap: r.border.Guest, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
+		Identity: "kopf-test", Wrap: func(g guests.Guest) guests.Guest { return loggedIn{r.border.Guest(g)} }, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
 	}
-	op, err := operator.New(r.ctx, o)
+	op, err := operator.New(ctx, o)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(r.ctx)
+	ctx, stop := context.WithCancel(ctx)
 	r.stop = stop
 	r.ended = make(chan error, 1)
 	go func() { r.ended <- op.Run(ctx) }() // Waited for by end.
@@ -249,7 +249,7 @@ func (r *run) restart() error {
 		return err
 	}
 	r.server.Disconnect()
-	return r.start()
+	return r.start(r.ctx)
 }
 
 // advance moves the clock.

@@ -262,3 +262,16 @@ func TestReportsForContinuousIntegration(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLoginHandlersDoNotLeadOutOfTheSimulation: their requests go to the simulated cluster, too.
+func TestLoginHandlersDoNotLeadOutOfTheSimulation(t *testing.T) {
+	for name, result := range map[string]string{"a login of the host": `{"login":"host"}`, "a token": `{"token":"x"}`, "a server": `{"server":"https://example.com","token":"x"}`} {
+		t.Run(name, func(t *testing.T) {
+			guest := &guesttest.Guest{
+				Handlers: []abi.Handler{guesttest.Declared(abi.KindLogin, "login", ""), guesttest.Declared(abi.KindCreate, "create_fn", "")},
+				Do:       map[string]guesttest.Handler{"login": func(*guesttest.Call, *abi.Answer) *abi.Step { return guesttest.Result(result) }},
+			}
+			shows(t, "ok   op_test.yaml: login (1 calls, 2s in 0s)\n", results(t, guest, "scenarios:\n- {name: login, steps: [apply: "+object+", expect: {calls: {create_fn: 1, login: 0}}]}\n"))
+		})
+	}
+}
