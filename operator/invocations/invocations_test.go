@@ -224,3 +224,26 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 }
+
+// TestSubHandlersAreCalled: their progress is no part of the patch.
+func TestSubHandlersAreCalled(t *testing.T) {
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "parent", "")},
+		Do: map[string]guesttest.Handler{
+			"parent": func(*guesttest.Call, *abi.Answer) *abi.Step {
+				step := guesttest.Result(`"done"`)
+				step.Children = []abi.Handler{{Kind: abi.KindSub, ID: "a"}}
+				return step
+			},
+			"parent/a": func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+				c.Log(20, "a child")
+				return guesttest.Patch(`{"status":{"child":true}}`)
+			},
+		},
+	}
+	text, failed := printed(t, guest, Options{Handler: "parent", Object: object(t, example)})
+	want := "parent (create) succeeded\nresult:\n  done\npatch:\n  status:\n    child: true\nlog:\n  info     a child\n"
+	if diff := cmp.Diff(want, text); diff != "" || failed {
+		t.Errorf("failed = %v, output (-want +got):\n%s", failed, diff)
+	}
+}

@@ -190,7 +190,7 @@ func (r *run) start(ctx context.Context) error {
 	o := operator.Options{
 		Modules: r.modules(r.file), Guests: r.Guests, Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
 		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), Calls: operator.Calls{Grants: operator.Grants{Kubernetes: r.file.Allow}}, GrantWanted: true, AllowOverlap: true, Simulated: true,
-		Identity: "kopf-test", Wrap: func(g guests.Guest) guests.Guest { return loggedIn{r.border.Guest(g)} }, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
+		Identity: "kopf-test", Admission: operator.Admission{Custom: unreached{}}, Wrap: func(g guests.Guest) guests.Guest { return loggedIn{r.border.Guest(g)} }, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
 	}
 	op, err := operator.New(ctx, o)
 	if err != nil {

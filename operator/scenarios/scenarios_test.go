@@ -275,3 +275,39 @@ func TestLoginHandlersDoNotLeadOutOfTheSimulation(t *testing.T) {
 		})
 	}
 }
+
+// TestOperatorsWithAdmissionHandlersStart: their other handlers are tested.
+func TestOperatorsWithAdmissionHandlersStart(t *testing.T) {
+	guest := &guesttest.Guest{Handlers: []abi.Handler{guesttest.Declared(abi.KindValidate, "check", ""), guesttest.Declared(abi.KindCreate, "create_fn", "")}}
+	shows(t, "ok   op_test.yaml: start (1 calls, 2s in 0s)\n", results(t, guest, "scenarios:\n- {name: start, steps: [apply: "+object+", expect: {calls: [create_fn]}]}\n"))
+}
+
+// TestSubHandlersAreCallsOfTheirOwn shows their ids, and that settings of the file apply.
+func TestSubHandlersAreCallsOfTheirOwn(t *testing.T) {
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "parent", "")},
+		Do: map[string]guesttest.Handler{
+			"parent": func(*guesttest.Call, *abi.Answer) *abi.Step {
+				step := guesttest.Done(abi.Outcome{})
+				step.Children = []abi.Handler{{Kind: abi.KindSub, ID: "a"}, {Kind: abi.KindSub, ID: "b"}}
+				return step
+			},
+			"parent/b": func(c *guesttest.Call, _ *abi.Answer) *abi.Step {
+				if c.Retry == 0 {
+					return guesttest.Done(abi.Outcome{Error: &abi.Error{Kind: abi.ErrorArbitrary, Message: "odd"}})
+				}
+				return guesttest.Result(`{"done":true}`)
+			},
+		},
+	}
+	shows(t, "ok   op_test.yaml: children (6 calls, 7s in 0s)\n", results(t, guest, `
+settings: {execution: {default_backoff: 5}}
+scenarios:
+- name: children
+  steps:
+  - apply: `+object+`
+  - expect: {calls: [parent, parent/a, parent, {handler: parent/b, error: odd}]}
+  - advance: 5s
+  - expect: {calls: [parent, {handler: parent/b, retry: 1}], objects: {kind: KopfExample, metadata: {name: a}, status: {parent/b: {done: true}}}}
+`))
+}
