@@ -155,7 +155,8 @@ func (o *testOptions) runner(stderr io.Writer) (*scenarios.Runner, error) {
 	return &scenarios.Runner{Source: o.pythonSource(stderr, limited.Host), Modules: o.replaced, Config: config, Host: limited.Host, Limit: o.timeout, Log: log}, nil
 }
 
-// runAll runs the wanted scenarios of all files, and prints each as soon as it has ended.
+// runAll runs the wanted scenarios of all files, and prints each as soon as it has ended. A
+// scenario that is stuck is the last one.
 func (o *testOptions) runAll(ctx context.Context, runner *scenarios.Runner, files []*scenarios.File, wanted *regexp.Regexp, stdout io.Writer) ([]*scenarios.Outcome, error) {
 	var all []*scenarios.Outcome
 	for _, file := range files {
@@ -173,6 +174,9 @@ func (o *testOptions) runAll(ctx context.Context, runner *scenarios.Runner, file
 				if err := outcome.Print(stdout); err != nil {
 					return nil, err
 				}
+			}
+			if outcome.Stuck {
+				return all, nil
 			}
 		}
 	}

@@ -42,6 +42,7 @@ type Outcome struct {
 	Line       int
 	Mismatches []Mismatch
 	Error      string        // why the scenario could not be run to its end; empty: it was
+	Stuck      bool          // the scenario still computes: no other one may run in this process
 	Calls      int           // of handlers
 	Simulated  time.Duration // on the clock of the scenario
 	Took       time.Duration // in real time
@@ -101,6 +102,7 @@ func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []strin
 	out := &Outcome{File: f.Path, Name: s.Name, Line: s.node.Line()}
 	began := time.Now()
 	r := &run{Runner: x, file: f, scenario: s, handlers: handlers, record: newRecord(), outcome: &Outcome{}}
+	r.place.Store(new(s.node.Place()))
 	inside := context.WithoutCancel(ctx) // no channel may be used both inside and outside of a bubble
 	err := simulation.Run(s.Begin, x.Limit, func(t *simulation.Time) { r.whole(inside, t) })
 	switch {
@@ -108,8 +110,8 @@ func (x *Runner) Run(ctx context.Context, f *File, s *Scenario, handlers []strin
 		// The scenario no longer needs these goroutines.
 	case errors.Is(err, simulation.ErrLimit):
 		// The goroutines of the scenario still run, so its outcome must not be read.
-		out.Error = fmt.Sprintf("%v: a handler computes for long, or waits for what never happens (--timeout TIME waits longer)", err)
-		out.Took = time.Since(began)
+		out.Error = fmt.Sprintf("%s: %v: handlers compute for long, or something waits for what never happens (--timeout TIME waits longer)", *r.place.Load(), err)
+		out.Stuck, out.Took = true, time.Since(began)
 		return out
 	case err != nil:
 		out.Error = err.Error()
@@ -131,6 +133,7 @@ type run struct {
 	record   *record
 	outcome  *Outcome
 	finished atomic.Bool
+	place    atomic.Pointer[string] // of the present step
 
 	ctx    context.Context // of the scenario
 	time   *simulation.Time
@@ -216,6 +219,7 @@ func (r *run) login(context.Context) (*credentials.Info, error) {
 // steps does all steps, until one of them fails.
 func (r *run) steps() error {
 	for _, s := range r.scenario.steps {
+		r.place.Store(new(s.node.Place()))
 		misses := s.do(r)
 		r.outcome.Mismatches = append(r.outcome.Mismatches, misses...)
 		if len(misses) > 0 {

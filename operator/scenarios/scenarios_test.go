@@ -311,3 +311,29 @@ scenarios:
   - expect: {calls: [parent, {handler: parent/b, retry: 1}], objects: {kind: KopfExample, metadata: {name: a}, status: {parent/b: {done: true}}}}
 `))
 }
+
+// TestScenariosThatDoNotEndNameTheirStep and end no other scenario: the process has to end.
+func TestScenariosThatDoNotEndNameTheirStep(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	guest := &guesttest.Guest{
+		Handlers: []abi.Handler{guesttest.Declared(abi.KindCreate, "create_fn", "")},
+		Do: map[string]guesttest.Handler{"create_fn": func(*guesttest.Call, *abi.Answer) *abi.Step {
+			<-release // not in virtual time
+			return guesttest.Done(abi.Outcome{})
+		}},
+	}
+	path := filepath.Join(t.TempDir(), "op_test.yaml")
+	if err := os.WriteFile(path, []byte("scenarios:\n- name: stuck\n  steps:\n  - advance: 1s\n  - apply: "+object+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Runner{Guests: []guests.Guest{guest}, Limit: time.Second, Log: zerolog.Nop()}
+	outcome := x.Run(t.Context(), file, file.Scenarios[0], []string{"create_fn"})
+	if !outcome.Stuck || !strings.HasPrefix(outcome.Error, path+":5:5: the time limit is over: 1s of real time") {
+		t.Errorf("stuck = %v, error = %s", outcome.Stuck, outcome.Error)
+	}
+}
