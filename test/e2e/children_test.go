@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 var (
@@ -37,20 +39,36 @@ func TestChildren(t *testing.T) {
 	t.Parallel()
 	t.Run("go", func(t *testing.T) {
 		t.Parallel()
-		children(t, example(t, "02-children"))
+		children(t, options{module: example(t, "02-children")})
 	})
 	t.Run("rust", func(t *testing.T) {
 		t.Parallel()
-		children(t, built(t, "rust-02-children"))
+		children(t, options{module: built(t, "rust-02-children")})
+	})
+	t.Run("javascript", func(t *testing.T) {
+		t.Parallel()
+		by := engine(t)
+		children(t, options{module: childrenFolder + "operator.js", change: func(o *operator.Options) { o.Engine = by }})
+	})
+	t.Run("python", func(t *testing.T) {
+		t.Parallel()
+		children(t, byPython(options{}, pythonEngine(t), childrenFolder+"operator.py"))
+	})
+	t.Run("kopf", func(t *testing.T) { // the operator for Kopf, with the official client
+		t.Parallel()
+		o := byPython(options{}, pythonEngine(t), packed(t, "cluster", childrenFolder+"example.py"))
+		o.calls = allowing(t, "create,patch:persistentvolumeclaims", "patch:ephemeralvolumeclaims.example.com")
+		children(t, o)
 	})
 }
 
-func children(t *testing.T, module string) {
+const childrenFolder = repository + "/examples/02-children/"
+
+func children(t *testing.T, o options) {
 	t.Helper()
 	s := newSpace(t)
-	folder := repository + "/examples/02-children/"
 	for _, file := range []string{"crd.yaml", "obj.yaml"} {
-		text, err := os.ReadFile(folder + file)
+		text, err := os.ReadFile(childrenFolder + file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +79,8 @@ func children(t *testing.T, module string) {
 {apiVersion: example.com/v1, kind: EphemeralVolumeClaim, metadata: {name: orphan}, spec: {size: 1Gi}}
 ---
 {apiVersion: example.com/v1, kind: EphemeralVolumeClaim, metadata: {name: nothing}, spec: {}}`)
-	r := s.start(t, options{module: module, wanted: true})
+	o.wanted = true
+	r := s.start(t, o)
 
 	for _, name := range []string{"scratch", "orphan"} {
 		var claim *unstructured.Unstructured

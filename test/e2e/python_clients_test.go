@@ -18,6 +18,12 @@ const clients = repository + "/test/guests/python/clients/"
 // withPackages returns an operator of clients as one script with its packages.
 func withPackages(t *testing.T, name string) string {
 	t.Helper()
+	return packed(t, name, clients+name+".py")
+}
+
+// packed returns a script with the packages of a list of clients as one script.
+func packed(t *testing.T, name, script string) string {
+	t.Helper()
 	list, err := filepath.Abs(clients + name + ".txt")
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +34,7 @@ func withPackages(t *testing.T, name string) string {
 		t.Fatalf("the packages of %s are not installed: %v", name, err)
 	}
 	out := filepath.Join(t.TempDir(), name+".py")
-	pack := exec.Command("/usr/bin/python3.11", repository+"/test/guests/python/packed.py", strings.TrimSpace(string(folder)), clients+name+".py", out)
+	pack := exec.Command("/usr/bin/python3.11", repository+"/test/guests/python/packed.py", strings.TrimSpace(string(folder)), script, out)
 	if text, err := pack.CombinedOutput(); err != nil {
 		t.Fatalf("packing %s: %v\n%s", name, err, text)
 	}
