@@ -15,7 +15,7 @@ func TestMistakes(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	for name, content := range map[string]string{
-		"main.go": "package main", "lib.rs": "fn main() {}", "native": "\x7fELF\x02", "mac": "\xcf\xfa\xed\xfe", "text.wat": "(module)",
+		"main.go": "package main", "two.go": "package a\ntype A string\ntype B string", "lib.rs": "fn main() {}", "native": "\x7fELF\x02", "mac": "\xcf\xfa\xed\xfe", "text.wat": "(module)",
 		"empty.wasm": "", "op.js": "x", "op.py": "import kopf", "foreign.wasm": "\x00asm\x01\x00\x00\x00", "one.yaml": "a: b", "two.yaml": "a: b\n---\na: b", "component.wasm": "\x00asm\x0d\x00\x01\x00",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -95,6 +95,15 @@ func TestMistakes(t *testing.T) {
 		{"explain -f one.yaml --module foreign.wasm --set a.b=1", exitUsage, "settings: "},
 		{"run foreign.wasm -n x -o json", exitUsage, "--output belongs to --dry-run"},
 		{"run foreign.wasm -n x --dry-run -o yaml", exitUsage, `--output "yaml": want text or json`},
+		{"crd", exitUsage, "name the source with the types"},
+		{"crd main.go", exitUsage, `--resource "": want PLURAL.VERSION.GROUP, like volumes.v1.example.com`},
+		{"crd main.go --resource volumes.example.com", exitUsage, "want PLURAL.VERSION.GROUP"},
+		{"crd main.go --resource volumes.v1.example.com -o xml", exitUsage, `--output "xml": want yaml or json`},
+		{"crd main.go --resource volumes.v1.example.com", exitError, "main.go: there are no types in it"},
+		{"crd missing.go --resource volumes.v1.example.com", exitError, "missing.go: no such file"},
+		{"crd op.py --resource volumes.v1.example.com", exitError, "op.py: types are read from files in Go (.go) and in Rust (.rs)"},
+		{"crd two.go --resource volumes.v1.example.com", exitUsage, "two.go: name the type of the spec: --spec TYPE, one of A, B"},
+		{"crd two.go --resource volumes.v1.example.com --spec C", exitError, "two.go: there is no type C, but A, B"},
 		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},
 		{"help rnu", exitUsage, `unknown command "rnu": did you mean run`},
 		{"annotate op.js --engine foreign.wasm", exitUsage, "name the module to be made of it: --output"},

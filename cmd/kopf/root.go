@@ -92,7 +92,7 @@ run in a sandbox.`,
 	}
 	root.AddCommand(
 		newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
-		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newInvokeCmd(stdout, stderr), newTestCmd(stdout, stderr), newReplayCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
+		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newCRDCmd(stdout), newInvokeCmd(stdout, stderr), newTestCmd(stdout, stderr), newReplayCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),
 		newGetCmd(stdout), newDescribeCmd(stdout), newExplainCmd(os.Stdin, stdout, stderr), newLogsCmd(stdout), newRetryCmd(stdout),
 		newVersionCmd(stdout),

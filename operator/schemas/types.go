@@ -1,0 +1,226 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+)
+
+// Types are the types that a file or a folder declares.
+type Types struct {
+	shapes  map[string]*shape // by name
+	handled []string          // the types of specs of handlers, in their order
+}
+
+// shape is what values of a type look like.
+type shape struct {
+	kind     kind
+	schema   dicts.Object // of the kind leaf
+	element  *shape       // of lists, maps and optional values
+	name     string       // of a reference
+	fields   []field
+	doc      string
+	problem  string // why there is no schema; empty: there is
+	variants []any  // of the kind choice
+}
+
+type kind int
+
+const (
+	leaf kind = iota
+	list
+	dictionary
+	optional
+	reference
+	object
+	choice // one of several texts
+)
+
+// field is a field of an object.
+type field struct {
+	name     string
+	shape    *shape
+	required bool
+	inline   bool         // the fields of the value are those of the object
+	rules    dicts.Object // more of the schema: limits, a default
+	doc      string
+}
+
+// Errors of Read and of Schema.
+var (
+	errLanguage = errors.New("types are read from files in Go (.go) and in Rust (.rs)")
+	errNoTypes  = errors.New("there are no types in it")
+)
+
+// Read reads the types of a file, or of all files in a folder.
+//
+// Errors: a file that cannot be read or parsed; a file in another language.
+func Read(path string) (*Types, error) {
+	files := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		if files, err = filesIn(path); err != nil {
+			return nil, err
+		}
+	}
+	t := &Types{shapes: map[string]*shape{}}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		switch filepath.Ext(file) {
+		case ".go":
+			err = t.readGo(file, text)
+		case ".rs":
+			err = t.readRust(string(text))
+		default:
+			err = errLanguage
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if len(t.shapes) == 0 {
+		return nil, fmt.Errorf("%s: %w", path, errNoTypes)
+	}
+	return t, nil
+}
+
+// filesIn lists the files of a folder that may have types.
+func filesIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if ext := filepath.Ext(name); (ext == ".go" || ext == ".rs") && !strings.HasSuffix(name, "_test.go") {
+			files = append(files, filepath.Join(folder, name))
+		}
+	}
+	return files, nil
+}
+
+// Handled returns the types of the specs of handlers, without duplicates.
+func (t *Types) Handled() []string {
+	var names []string
+	for _, name := range t.handled {
+		if t.shapes[name] != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Names returns the names of all types, sorted.
+func (t *Types) Names() []string { return slices.Sorted(maps.Keys(t.shapes)) }
+
+// Schema returns the structural schema of a type.
+//
+// Errors: an unknown type; a type that a schema cannot describe, with the path of its field.
+func (t *Types) Schema(name string) (dicts.Object, error) {
+	known := t.shapes[name]
+	if known == nil {
+		return nil, fmt.Errorf("there is no type %s, but %s", name, strings.Join(t.Names(), ", "))
+	}
+	return t.schema(known, name, []string{name})
+}
+
+// schema returns the schema of a shape. Path is for messages; within are the types around it.
+func (t *Types) schema(s *shape, path string, within []string) (dicts.Object, error) {
+	if s.problem != "" {
+		return nil, fmt.Errorf("%s: %s", path, s.problem)
+	}
+	switch s.kind {
+	case list, dictionary:
+		element, err := t.schema(s.element, path+"[]", within)
+		if s.kind == list {
+			return dicts.Object{"type": "array", "items": element}, err
+		}
+		return dicts.Object{"type": "object", "additionalProperties": element}, err
+	case optional:
+		return t.schema(s.element, path, within)
+	case reference:
+		return t.referred(s, path, within)
+	case object:
+		return t.object(s, path, within)
+	case choice:
+		return documented(dicts.Object{"type": "string", "enum": s.variants}, s.doc), nil
+	case leaf:
+	}
+	return documented(dicts.CloneObject(s.schema), s.doc), nil
+}
+
+func (t *Types) referred(s *shape, path string, within []string) (dicts.Object, error) {
+	known := t.shapes[s.name]
+	switch {
+	case known == nil:
+		return nil, fmt.Errorf("%s: the type %s is declared elsewhere: name the folder of its file", path, s.name)
+	case slices.Contains(within, s.name):
+		return nil, fmt.Errorf("%s: the type %s contains itself, which a definition cannot describe", path, s.name)
+	}
+	return t.schema(known, path, append(within, s.name))
+}
+
+func (t *Types) object(s *shape, path string, within []string) (dicts.Object, error) {
+	properties, required := dicts.Object{}, []any{}
+	for _, f := range s.fields {
+		schema, err := t.schema(f.shape, strings.TrimSuffix(path+"."+f.name, "."), within)
+		if err != nil {
+			return nil, err
+		}
+		if f.inline {
+			inner, _ := schema["properties"].(dicts.Object)
+			maps.Copy(properties, inner)
+			more, _ := schema["required"].([]any)
+			required = append(required, more...)
+			continue
+		}
+		maps.Copy(schema, f.rules)
+		properties[f.name] = documented(schema, f.doc)
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	result := dicts.Object{"type": "object"}
+	if len(properties) > 0 {
+		result["properties"] = properties
+	}
+	if len(required) > 0 {
+		result["required"] = required
+	}
+	return documented(result, s.doc), nil
+}
+
+// documented adds a description, unless it has none.
+func documented(schema dicts.Object, doc string) dicts.Object {
+	if doc = strings.TrimSpace(doc); doc != "" {
+		schema["description"] = doc
+	}
+	return schema
+}
+
+func leafOf(name string, more ...any) *shape {
+	schema := dicts.Object{"type": name}
+	for i := 0; i+1 < len(more); i += 2 {
+		key, _ := more[i].(string)
+		schema[key] = more[i+1]
+	}
+	return &shape{schema: schema}
+}
+
+// anything is the shape of values of any type.
+func anything() *shape {
+	return &shape{schema: dicts.Object{"x-kubernetes-preserve-unknown-fields": true}}
+}
+
+func refused(format string, args ...any) *shape { return &shape{problem: fmt.Sprintf(format, args...)} }
