@@ -6,11 +6,6 @@ import kubernetes
 CLAIM_OF = 'ephemeralvolumeclaims.example.com/claim-of'  # a label
 
 
-@kopf.on.startup()
-def configure(**_):
-    kubernetes.config.load_config()
-
-
 # It can be repeated: the claim is created, adopted if it exists already, or changed. The
 # cluster deletes it with its owner.
 @kopf.on.create('ephemeralvolumeclaims', id='applyClaim')
@@ -25,6 +20,7 @@ def apply_claim(spec, name, namespace, labels, **_):
         'spec': {'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': spec['size']}}},
     }
     kopf.adopt(claim)
+    kubernetes.config.load_config()
     api = kubernetes.client.CoreV1Api()
     try:
         api.create_namespaced_persistent_volume_claim(namespace, claim)
@@ -49,6 +45,7 @@ def change_claim(api, name, namespace, claim):
 def report_phase(type, labels, namespace, status, **_):
     if type == 'DELETED' or 'phase' not in status:
         return
+    kubernetes.config.load_config()
     api = kubernetes.client.CustomObjectsApi()
     try:
         api.patch_namespaced_custom_object(

@@ -39,11 +39,11 @@ func TestChildren(t *testing.T) {
 	t.Parallel()
 	t.Run("go", func(t *testing.T) {
 		t.Parallel()
-		children(t, options{module: example(t, "02-children")})
+		children(t, options{module: example(t, "02-children")}).collected(t)
 	})
 	t.Run("rust", func(t *testing.T) {
 		t.Parallel()
-		children(t, options{module: built(t, "rust-02-children")})
+		children(t, options{module: built(t, "rust-02-children")}).collected(t)
 	})
 	t.Run("javascript", func(t *testing.T) {
 		t.Parallel()
@@ -64,7 +64,8 @@ func TestChildren(t *testing.T) {
 
 const childrenFolder = repository + "/examples/02-children/"
 
-func children(t *testing.T, o options) {
+// children runs the example: children are created, adopted, watched, and changed.
+func children(t *testing.T, o options) space {
 	t.Helper()
 	s := newSpace(t)
 	for _, file := range []string{"crd.yaml", "obj.yaml"} {
@@ -102,7 +103,12 @@ func children(t *testing.T, o options) {
 	s.until(t, "the child has the label", func() bool { return s.child(t, "scratch").GetLabels()["application"] == "other" })
 	s.patchOf(t, volumes, "scratch", `{"spec": {"size": "2Gi"}}`)
 	r.says(t, "scratch", "failed permanently: the claim cannot be changed: ")
+	return s
+}
 
+// collected deletes the owners, and waits until their children are deleted, too.
+func (s space) collected(t *testing.T) {
+	t.Helper()
 	for _, name := range []string{"scratch", "orphan"} {
 		if err := s.client(volumes).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)

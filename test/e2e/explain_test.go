@@ -45,6 +45,11 @@ func TestExplain(t *testing.T) {
 	if after := s.get(t, "obj").GetResourceVersion(); after != before {
 		t.Errorf("the object has changed: %s after %s", after, before)
 	}
+	folder := repository + "/examples/01-minimal/"
+	done = kopf(t, nil, "explain", "-f", folder+"obj.yaml", "--crd", folder+"crd.yaml", "--module", module, "--config", "handlers=create")
+	if done.code != 0 || !strings.Contains(done.stdout, "create_fn   create   due") || strings.Contains(done.stdout, "Note:") {
+		t.Errorf("of a file: exit code %d: %s%s", done.code, done.stdout, done.stderr)
+	}
 	for object, want := range map[string]string{
 		"kex/absent": `no such object: kopfexamples.v1.kopf.dev "absent" in the namespace ` + s.namespace,
 		"absent/obj": `no such object: the cluster has no resource "absent"`,
