@@ -112,8 +112,8 @@ type Options struct {
 
 	// DryRun is called for each request that the operator would send to change something, one at
 	// a time. None is sent: the patches of objects are kept in memory, and requests of guests to
-	// Kubernetes are dry runs of the API server. The operator ignores its peers, and serves no
-	// webhooks. Nil: no dry run.
+	// Kubernetes are dry runs of the API server. The operator ignores its peers and replicas, and
+	// serves no webhooks. Nil: no dry run.
 	//
 	// See docs/development.md.
 	DryRun func(dryrun.Request)

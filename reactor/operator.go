@@ -109,7 +109,8 @@ type Options struct {
 	Access sharing.Access
 
 	// DryRun wraps the transports of the operator, so that nothing is written: see
-	// clients.Options.Wrap. The operator then stands alone, and serves no webhooks. Nil: no dry run.
+	// clients.Options.Wrap. The operator then ignores peers and replicas, and serves no webhooks.
+	// Nil: no dry run.
 	DryRun func(http.RoundTripper) http.RoundTripper
 
 	// Once ends the operator when all objects that exist at its start are handled. Run then

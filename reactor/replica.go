@@ -42,9 +42,10 @@ type replica struct {
 	log      zerolog.Logger
 }
 
-// newReplica makes the replica of an operator; nil without a Lease.
+// newReplica makes the replica of an operator; nil without a Lease, and in a dry run, which
+// works next to the leader.
 func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*replica, error) {
-	if op.Lease == nil {
+	if op.Lease == nil || op.DryRun != nil {
 		return nil, nil
 	}
 	client := clients.New(op.vault, op.requestOptions, func(string) {}) // renewals wait for no other request

@@ -35,9 +35,9 @@ func (o *runOptions) checkDryRun(log zerolog.Logger) error {
 	}
 	log = log.With().Str("logger", dryRunLogger).Logger()
 	log.Info().Msg("This is a dry run: nothing in the cluster is changed.")
-	for _, name := range []string{"peering", "priority", "dev", "admission-server", "admission-managed"} {
+	for _, name := range []string{"peering", "priority", "replicas", "admission-server", "admission-managed"} {
 		if o.flags.Changed(name) {
-			log.Info().Msg(fmt.Sprintf("--%s has no effect on others in a dry run: peers are ignored, and webhooks are not served.", name))
+			log.Info().Msg(fmt.Sprintf("--%s has no effect in a dry run: peers and replicas are ignored, and webhooks are not served.", name))
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestDryRun(t *testing.T) {
 	s := newSpace(t)
 	s.create(t, "obj", "{do: temporary, seconds: 1, times: 1}")
 	before := s.text(t, "obj")
-	p := s.spawn(t, "--dry-run", "-o", "json", "--config", "handlers=create update delete")
+	p := s.spawn(t, "--dry-run", "-o", "json", "--config", "handlers=create update delete", "--replicas", "leader", "--lease", "dry")
 	p.says(t, "Creation is processed: 1 succeeded; 0 failed.")
 	if after := s.text(t, "obj"); after != before {
 		t.Errorf("the object has changed:\n%s\n%s", before, after)
