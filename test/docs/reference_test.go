@@ -26,7 +26,6 @@ var update = flag.Bool("update", false, "rewrite the help texts in docs/cli.md")
 // commands are all commands of the program, as their help is called.
 var commands = []string{"kopf", "kopf run", "kopf serve", "kopf freeze", "kopf resume", "kopf inspect", "kopf manifest", "kopf crd", "kopf invoke", "kopf test", "kopf replay", "kopf annotate", "kopf push", "kopf pull", "kopf ls", "kopf rm", "kopf save", "kopf load", "kopf sign", "kopf verify", "kopf get", "kopf describe", "kopf explain", "kopf logs", "kopf retry", "kopf version"}
 
-
 // helpOf matches the help text of a command in docs/cli.md: a fenced block after
 // a comment with the command.
 func helpOf(command string) *regexp.Regexp {
