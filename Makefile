@@ -15,7 +15,7 @@ GUESTS     := $(CACHE)/guests
 ENGINES    := bin/engines
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/bench/peers/controller-runtime
+MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/chart scripts/release test/bench/peers/controller-runtime
 
 # The guest of the conformance cases, by its language.
 GUEST ?= go
@@ -202,6 +202,41 @@ browser: ## Test the status page in a headless Chromium, which it installs; PICT
 bench-oci: devcluster registry guest-bench ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
 	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
+##@ Releasing
+
+# VERSION=0.1.0. KEY=FILE signs the checksums. DIRTY=1 releases files that are not committed, to try something.
+# PLATFORMS=linux/amd64,linux/arm64: some of them.
+RELEASE = GOWORK=off go run -C scripts/release . $(1) -root $(CURDIR) -out $(CURDIR)/dist -work $(CURDIR)/$(CACHE)/release -version '$(VERSION)' $(if $(DIRTY),-dirty) $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
+
+.PHONY: image
+image: ## Build the image of kopf without a container engine: dist/VERSION/image; VERSION=0.1.0
+	@$(call RELEASE,check)
+	@$(MAKE) --no-print-directory engines
+	@$(call RELEASE,image) -engines $(CURDIR)/$(ENGINES)
+
+.PHONY: release
+release: ## Build all files of a release: dist/VERSION; VERSION=0.1.0, KEY=cosign.key
+	@$(call RELEASE,check)
+	@$(MAKE) --no-print-directory engines
+	@$(call RELEASE,build) -engines $(CURDIR)/$(ENGINES) $(if $(KEY),-key '$(abspath $(KEY))')
+	@scripts/crates.sh $(CACHE)/release/source dist/$(VERSION:v%=%)
+
+.PHONY: tags
+tags: ## Make the commit and the tags of a release, and print how to push them; VERSION=0.1.0
+	@$(call RELEASE,tags)
+
+.PHONY: push
+push: ## Push the image and the chart of `make release`; VERSION=0.1.0, REGISTRY=ghcr.io/me
+	@$(call RELEASE,push) -to '$(REGISTRY)' | tee dist/$(VERSION:v%=%)/pushed.txt
+
+.PHONY: sign
+sign: $(CACHE)/bin/cosign-$(COSIGN_VERSION) ## Sign what was pushed, and the checksums, with the identity of a workflow (without a key); VERSION=0.1.0
+	@scripts/sign-release.sh $< dist/$(VERSION:v%=%)
+
+.PHONY: publish
+publish: ## Push the tags of `make tags`, and make a release on the forge with the files of dist; VERSION=0.1.0
+	@scripts/publish.sh '$(VERSION:v%=%)'
+
 ##@ Before a pull request
 
 .PHONY: check
@@ -218,9 +253,9 @@ tidy: ## Check that go.mod and go.sum of all modules are complete
 
 .PHONY: cross
 cross: guests ## Build the host for all systems that it is released for
-	@for os in linux darwin; do for arch in amd64 arm64; do \
-		echo "building for $$os/$$arch"; (cd cmd/kopf && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch GOWORK=off go build -o /dev/null .) || exit 1; \
-	done; done
+	@for at in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
+		echo "building for $$at"; (cd cmd/kopf && CGO_ENABLED=0 GOOS=$${at%/*} GOARCH=$${at#*/} GOWORK=off go build -o /dev/null .) || exit 1; \
+	done
 	cd cmd/kopf && CGO_ENABLED=0 GOWORK=off go build -tags nosigstore -o /dev/null .
 
 .PHONY: vet

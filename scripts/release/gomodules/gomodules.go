@@ -78,6 +78,9 @@ func prepare(root, folder string, v version.Version, sums map[string]string) err
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
+		if strings.Contains(string(existing), added) {
+			added = "" // this is the commit of a release
+		}
 		if err := os.WriteFile(filepath.Join(at, "go.sum"), append(existing, added...), 0o644); err != nil {
 			return err
 		}

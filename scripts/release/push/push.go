@@ -34,8 +34,11 @@ const (
 )
 
 // Release pushes the image and the chart of a release below a prefix, such as ghcr.io/me, and returns their names with
-// digests: PREFIX/kopf and PREFIX/charts/kopf. Credentials are those of Docker.
+// digests: PREFIX/kopf and PREFIX/charts/kopf. Credentials are $REGISTRY_USER and $REGISTRY_PASSWORD, or those of Docker.
 func Release(ctx context.Context, folder, prefix string, v version.Version) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(folder, "image", spec.ImageLayoutFile)); err != nil {
+		return nil, fmt.Errorf("there is no image in %s: run make release VERSION=%s: %w", folder, v, err)
+	}
 	images, err := oci.New(filepath.Join(folder, "image"))
 	if err != nil {
 		return nil, fmt.Errorf("the image: %w", err)
@@ -64,11 +67,11 @@ func push(ctx context.Context, from oras.ReadOnlyTarget, tag, repository string)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", repository, err)
 	}
-	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	credential, err := credentialOf(to.Reference.Registry)
 	if err != nil {
 		return "", err
 	}
-	to.Client = &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(store)}
+	to.Client = &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credential}
 	host, _, err := net.SplitHostPort(to.Reference.Registry)
 	to.PlainHTTP = err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 	root, err := oras.Copy(ctx, from, tag, to, tag, oras.DefaultCopyOptions)
@@ -76,6 +79,17 @@ func push(ctx context.Context, from oras.ReadOnlyTarget, tag, repository string)
 		return "", fmt.Errorf("%s:%s: %w", repository, tag, err)
 	}
 	return repository + ":" + tag + "@" + root.Digest.String(), nil
+}
+
+func credentialOf(registry string) (auth.CredentialFunc, error) {
+	if password := os.Getenv("REGISTRY_PASSWORD"); password != "" {
+		return auth.StaticCredential(registry, auth.Credential{Username: os.Getenv("REGISTRY_USER"), Password: password}), nil
+	}
+	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return credentials.Credential(store), nil
 }
 
 // packed makes an artifact of a packed chart.
