@@ -110,6 +110,8 @@ func TestManifestsThatCannotBe(t *testing.T) {
 		"no configuration":  {[]string{"-A", admission, "--crd", repository + "/examples/17-admission/crd.yaml"}, "--admission-managed"},
 		"a file in a pod":   {[]string{"-A", minimal, "--crd", repository + "/examples/01-minimal/crd.yaml", "--image", "kopf"}, "kopf push"},
 		"both":              {[]string{"-A", minimal, "--hosted", "--image", "kopf"}, "not both"},
+		"values of a file":  {[]string{"-A", minimal, "--crd", repository + "/examples/01-minimal/crd.yaml", "--values"}, "kopf push"},
+		"values of a host":  {[]string{"-A", minimal, "--hosted", "--values"}, "leave out --image and --hosted"},
 		"a bad name":        {[]string{"-A", minimal, "--name", "My_Operator", "--crd", repository + "/examples/01-minimal/crd.yaml"}, `the name "My_Operator"`},
 	} {
 		t.Run(name, func(t *testing.T) {
