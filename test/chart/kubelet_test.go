@@ -64,28 +64,28 @@ func (k *kubelet) run(t *testing.T, pod *unstructured.Unstructured) *process {
 	container := field(t, pod.Object, "spec.containers").([]any)[0].(map[string]any)
 	p := &process{output: &lockedBuffer{}, exited: make(chan struct{}), ports: map[string]string{}, rootfs: filepath.Join(t.TempDir(), "root"), cache: t.TempDir()}
 	config := unpack(t, k.layout, p.rootfs)
-	secrets := k.credentials(t, pod)
 	mounts := [][2]string{{p.rootfs, p.rootfs}}
-	for _, mount := range container["volumeMounts"].([]any) {
-		at := mount.(map[string]any)["mountPath"].(string)
-		source := t.TempDir()
-		switch at {
-		case account:
-			source = secrets
-		case image.Cache:
-			source = p.cache
-		}
-		if at != account {
-			chmod(t, source, 0o777) // as the kubelet does with an emptyDir
-		}
+	mount := func(source, at string) {
 		if err := os.MkdirAll(filepath.Join(p.rootfs, at), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		mounts = append(mounts, [2]string{source, filepath.Join(p.rootfs, at)})
 	}
+	mount(k.credentials(t, pod), account)
+	for _, item := range container["volumeMounts"].([]any) {
+		at, source := item.(map[string]any)["mountPath"].(string), t.TempDir()
+		if at == account {
+			continue // the API server has added it
+		}
+		if at == image.Cache {
+			source = p.cache
+		}
+		chmod(t, source, 0o777) // as the kubelet does with an emptyDir
+		mount(source, at)
+	}
 	arguments := p.arguments(t, container)
-	p.cmd = exec.Command("unshare", append([]string{"--mount", "sh", "-euc", script(mounts, p.rootfs), "sh"}, append(config.Config.Entrypoint, arguments...)...)...)
-	p.cmd.Env = append(append(config.Config.Env, environment(container, pod)...), k.address(t)...)
+	p.cmd = exec.Command("unshare", slices.Concat([]string{"--mount", "sh", "-euc", script(mounts, p.rootfs), "sh"},
+		config.Config.Env, environment(container, pod), k.address(t), confinement(p.rootfs), config.Config.Entrypoint, arguments)...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -101,8 +101,7 @@ func (k *kubelet) run(t *testing.T, pod *unstructured.Unstructured) *process {
 	return p
 }
 
-// script mounts the volumes, makes the root file system read-only, and becomes the user of the image. Its arguments are
-// the command.
+// script mounts the volumes, makes the root file system read-only, and runs its arguments: variables, and a command.
 func script(mounts [][2]string, rootfs string) string {
 	var lines []string
 	for _, m := range mounts {
@@ -111,8 +110,18 @@ func script(mounts [][2]string, rootfs string) string {
 	return strings.Join(append(lines,
 		fmt.Sprintf("mkdir -p %q/proc; mount -t proc proc %[1]q/proc", rootfs),
 		fmt.Sprintf("mount -o remount,ro,bind %q", rootfs),
-		fmt.Sprintf(`exec /usr/bin/setpriv --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid /usr/sbin/chroot --userspec=%d:%[1]d --groups=%[1]d %q "$@"`, image.User, rootfs),
+		`exec /usr/bin/env -i "$@"`,
 	), "\n")
+}
+
+// confinement is the command that enters the root file system, as the user of the image and without capabilities. Those
+// that it needs itself end with the change of the user.
+func confinement(rootfs string) []string {
+	user := fmt.Sprint(image.User)
+	return []string{
+		"/usr/bin/setpriv", "--no-new-privs", "--bounding-set=-all,+sys_chroot,+setuid,+setgid",
+		"/usr/sbin/chroot", "--userspec=" + user + ":" + user, "--groups=" + user, rootfs,
+	}
 }
 
 // arguments are those of the container, with free ports of this machine.
@@ -134,7 +143,7 @@ func (p *process) arguments(t *testing.T, container map[string]any) []string {
 		}
 		p.ports[port.(map[string]any)["name"].(string)] = free
 		for i, argument := range all {
-			all[i] = strings.ReplaceAll(argument, "0.0.0.0:"+number, "127.0.0.1:"+free)
+			all[i] = strings.ReplaceAll(argument, "0.0.0.0:"+number, "0.0.0.0:"+free)
 		}
 	}
 	return slices.DeleteFunc(all, func(argument string) bool { return argument == "--listen=127.0.0.1:8080" }) // without a free port
