@@ -202,6 +202,10 @@ browser: ## Test the status page in a headless Chromium, which it installs; PICT
 bench-oci: devcluster registry guest-bench ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
 	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
+.PHONY: docs
+docs: ## Build the manual as a site that needs no network: .cache/site
+	@scripts/docs.sh
+
 ##@ Releasing
 
 # VERSION=0.1.0. KEY=FILE signs the checksums. DIRTY=1 releases files that are not committed, to try something.
