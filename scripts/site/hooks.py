@@ -11,7 +11,7 @@ OUTSIDE = re.compile(r"\]\((?:\.\./)+([^)\s]+)\)|\]\((advisories/[^)\s]*|snippet
 
 def on_page_markdown(markdown, *, page, config, files):
     """Lets links that leave the folder, such as ../CHANGELOG.md, lead to the repository on the forge."""
-    root = config.repo_url.rstrip("/") + "/blob/main/"
+    root = config.extra["repository"] + "/blob/main/"
 
     def replaced(match):
         inside = match.group(2)

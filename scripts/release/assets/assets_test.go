@@ -27,6 +27,7 @@ import (
 	"github.com/kopf-wasm/kopf/scripts/release/assets"
 	"github.com/kopf-wasm/kopf/scripts/release/programs"
 	"github.com/kopf-wasm/kopf/scripts/release/tree"
+	"github.com/kopf-wasm/kopf/scripts/release/treetest"
 )
 
 const v = "0.9.0-test"
@@ -37,7 +38,8 @@ var here = programs.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
 // program from a proxy, and the program knows its version.
 func TestEqualReleasesHaveEqualBytes(t *testing.T) {
 	key, public := keyPair(t)
-	one, two := made(t, key), made(t, key)
+	from := treetest.Clone(t, "../../..")
+	one, two := made(t, from, key), made(t, from, key)
 	for name, text := range one {
 		if name != assets.Checksums+".sig" && !bytes.Equal(text, two[name]) { // signatures are random
 			t.Errorf("%s differs", name)
@@ -59,16 +61,8 @@ func TestEqualReleasesHaveEqualBytes(t *testing.T) {
 }
 
 // made makes a release for this platform, without engines, and returns its files.
-func made(t *testing.T, key *signatures.PrivateKey) map[string][]byte {
+func made(t *testing.T, from *tree.Tree, key *signatures.PrivateKey) map[string][]byte {
 	t.Helper()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, err := tree.Open(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := filepath.Join(t.TempDir(), "dist")
 	o := assets.Options{Version: v, Folder: folder, Work: t.TempDir(), Platforms: []programs.Platform{here}, Key: key}
 	if err := assets.Make(t.Context(), from, o); err != nil {

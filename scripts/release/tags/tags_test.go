@@ -11,7 +11,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/scripts/release/gomodules"
 	"github.com/kopf-wasm/kopf/scripts/release/tags"
-	"github.com/kopf-wasm/kopf/scripts/release/tree"
+	"github.com/kopf-wasm/kopf/scripts/release/treetest"
 	"github.com/kopf-wasm/kopf/scripts/release/version"
 )
 
@@ -21,7 +21,7 @@ const v = version.Version("0.9.0-test")
 // the checksums in the go.sum files are right for users.
 func TestTagsGiveTheModulesOfTheRelease(t *testing.T) {
 	work := t.TempDir()
-	clone := cloned(t)
+	clone := treetest.Clone(t, "../../..")
 	made, err := tags.Make(t.Context(), clone, v, work)
 	if err != nil {
 		t.Fatal(err)
@@ -39,34 +39,6 @@ func TestTagsGiveTheModulesOfTheRelease(t *testing.T) {
 	if _, err := tags.Make(t.Context(), clone, v, work); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second release of one version: %v", err)
 	}
-}
-
-// cloned commits the files of this checkout to a repository of their own.
-func cloned(t *testing.T) *tree.Tree {
-	t.Helper()
-	from, err := tree.Open(t.Context(), "../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	if err := from.Stage(folder, "0.1.0"); err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range map[string]string{
-		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com", "GIT_CONFIG_GLOBAL": os.DevNull,
-	} {
-		t.Setenv(key, value)
-	}
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"commit", "--quiet", "--message", "all"}} {
-		if _, err := tree.Git(t.Context(), folder, nil, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	clone, err := tree.Open(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clone
 }
 
 // sum is the checksum of a module from a proxy; the repository on the forge is a folder.
