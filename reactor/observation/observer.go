@@ -325,10 +325,20 @@ type namespaceSink struct {
 	listed   bool
 }
 
-// Listed serves all listed namespaces.
+// Listed serves all listed namespaces. The first time, it warns of those that do not exist, as an
+// operator that handles nothing would be all that a wrong name causes.
 func (s *namespaceSink) Listed() {
+	again := s.listed
 	s.listed = true
 	s.serve()
+	if again {
+		return
+	}
+	for _, name := range s.observer.Namespaces.Exact() {
+		if !s.names[name] {
+			s.observer.Log.Warn().Msg(fmt.Sprintf("There is no namespace %s: it is served as soon as it is created.", name))
+		}
+	}
 }
 
 func (s *namespaceSink) serve() {

@@ -2,8 +2,11 @@ package observation
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -60,5 +63,19 @@ func TestChangesAreFollowed(t *testing.T) {
 	goroutines.Wait()
 	if len(sink.changed) > 0 || taken == 0 || running == 0 || running > changes || sink.following {
 		t.Errorf("%d goroutines took %d changes; one remains: %t", running, taken, len(sink.changed) > 0)
+	}
+}
+
+// A namespace that does not exist is named once, because an operator that handles nothing would
+// be all that a wrong name causes.
+func TestMissingNamespacesAreNamedOnce(t *testing.T) {
+	var log strings.Builder
+	o := &Observer{Namespaces: selectors.ParseNamespaces([]string{"there", "wrong", "team-*"}), Orchestrator: newTestOrchestrator(&streams{}), Log: zerolog.New(&log)}
+	sink := &namespaceSink{observer: o, ctx: t.Context(), names: map[string]bool{}}
+	sink.Event(watching.Event{Type: watching.Listed, Meta: watching.Meta{Name: "there"}, Object: []byte("{}")})
+	sink.Listed()
+	sink.Listed() // after the connection broke
+	if got := log.String(); strings.Count(got, "There is no namespace") != 1 || !strings.Contains(got, "There is no namespace wrong: it is served as soon as it is created.") {
+		t.Errorf("it logged %s", got)
 	}
 }
