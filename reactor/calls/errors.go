@@ -21,9 +21,10 @@ func invalid(format string, args ...any) error {
 	return &refusal{abi.CallInvalid, "invalid call: " + fmt.Sprintf(format, args...)}
 }
 
-// permanent are the codes for which a retry cannot succeed.
+// permanent are the codes for which a retry cannot succeed. A grant is not among them: the next
+// start of the operator may have it.
 var permanent = map[string]bool{
-	abi.CallNotGranted: true, abi.CallInvalid: true, abi.CallReadOnly: true, abi.CallTooLarge: true, abi.CallNotReady: true,
+	abi.CallInvalid: true, abi.CallReadOnly: true, abi.CallTooLarge: true, abi.CallNotReady: true,
 }
 
 // wireError converts an error into the form that the guest gets.
@@ -32,6 +33,8 @@ func wireError(ctx context.Context, err error) *abi.Error {
 	switch {
 	case errors.As(err, &refused) && permanent[refused.code]:
 		return &abi.Error{Kind: abi.ErrorPermanent, Type: refused.code, Message: refused.message}
+	case refused != nil && refused.code == abi.CallNotGranted: // whether the handler is cancelled or not
+		return &abi.Error{Kind: abi.ErrorArbitrary, Type: refused.code, Message: refused.message}
 	case ctx.Err() != nil:
 		return &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallCancelled, Message: "the request was abandoned: the handler is cancelled"}
 	case refused != nil:

@@ -159,8 +159,8 @@ const (
 )
 
 // RequestError is a request without an answer. Returned from a handler, it is a
-// permanent error where another attempt would not help: if it is not granted, or
-// malformed.
+// permanent error where another attempt would not help, as if it is malformed. One that is not
+// granted is tried again: the operator may be started with the grant.
 type RequestError struct {
 	Code    string // one of the constants Request…
 	Message string

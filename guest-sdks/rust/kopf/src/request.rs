@@ -167,7 +167,7 @@ impl Response {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The administrator has not granted it; the message says how to grant it. Permanent.
+    /// The administrator has not granted it; the message says how to grant it.
     NotGranted(String),
     /// No request can be made of it. Permanent.
     Invalid(String),
@@ -210,7 +210,7 @@ impl RequestError {
 
     pub(crate) fn is_permanent(&self) -> bool {
         use RequestError::*;
-        matches!(self, NotGranted(_) | Invalid(_) | ReadOnly(_) | TooLarge(_) | NotReady(_))
+        matches!(self, Invalid(_) | ReadOnly(_) | TooLarge(_) | NotReady(_))
     }
 
     fn parts(&self) -> (&'static str, &str) {
