@@ -33,6 +33,7 @@ help: ## List these targets
 .PHONY: kopf
 kopf: # without C, so that the process that compiles modules is confined: see docs/sandbox.md
 	@mkdir -p bin
+	@[ -x bin/kopf ] || echo "building bin/kopf (first time: one or two minutes)..." >&2
 	cd cmd/kopf && GOWORK=off CGO_ENABLED=0 go build -trimpath -o $(CURDIR)/bin/kopf .
 
 .PHONY: build
@@ -121,7 +122,7 @@ guest-plugins:
 ##@ Using
 
 .PHONY: demo
-demo: kopf devcluster guest-examples ## Run an example operator on a throw-away cluster
+demo: kopf guest-example-01-minimal devcluster ## Run an example operator on a throw-away cluster
 	@scripts/demo.sh
 
 .PHONY: cluster

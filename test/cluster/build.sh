@@ -22,11 +22,28 @@ if [ -x "$out" ] && [ "$(cat "$out.hash" 2>/dev/null || true)" = "$hash" ]; then
 	exit 0
 fi
 
-echo "building the embedded control plane (first time: 3-5 minutes)..." >&2
+echo "building the embedded control plane, a real kube-apiserver with etcd (first time: 3-5 minutes)..." >&2
 start=$(date +%s)
-trap 'rm -f "$out.$$"' EXIT
-# Outside of any workspace: the replacements of this module are its own.
-GOWORK=off go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.$$" .
+trap 'rm -f "$out.$$" "$out.$$.failed"' EXIT
+export GOWORK=off # outside of any workspace: the replacements of this module are its own
+echo "  downloading its sources..." >&2
+go mod download
+
+# Names of compiled packages become a progress; everything else is a message of the compiler.
+total=$(go list -deps . | wc -l)
+progress() {
+	awk -v total="$total" '
+		/^[A-Za-z0-9][A-Za-z0-9_.~\/-]*$/ {
+			if (++n % 100 == 0) { printf "  compiled %d of %d packages\n", n, total; fflush() }
+			if ($0 ~ /test\/cluster$/) { print "  linking (half a minute)..."; fflush() }
+			next
+		}
+		{ print; fflush() }'
+}
+{
+	go build -v -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$out.$$" . 2>&1 || : >"$out.$$.failed"
+} | progress >&2
+[ ! -e "$out.$$.failed" ]
 mv "$out.$$" "$out" # a running cluster keeps the old file
 echo "$hash" > "$out.hash"
 echo "built $out in $(($(date +%s) - start)) s" >&2
