@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -25,28 +27,40 @@ func Kubeconfig(context.Context) (*credentials.Info, error) {
 	if _, err := os.Stat(clientcmd.RecommendedHomeFile); err != nil && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return nil, nil
 	}
-	return connect(rules)
+	return connect(rules, "")
+}
+
+// KubeconfigContext logs in with a context of $KUBECONFIG or ~/.kube/config that need not be the
+// current one.
+func KubeconfigContext(name string) Login {
+	return func(context.Context) (*credentials.Info, error) {
+		return connect(clientcmd.NewDefaultClientConfigLoadingRules(), name)
+	}
 }
 
 // KubeconfigAt logs in with the current context of one file.
 func KubeconfigAt(path string) func(context.Context) (*credentials.Info, error) {
 	return func(context.Context) (*credentials.Info, error) {
-		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
+		return connect(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, "")
 	}
 }
 
-func connect(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) {
-	connection, err := load(rules)
+// connect uses the current context unless one is named.
+func connect(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials.Info, error) {
+	connection, err := load(rules, named)
 	if err != nil {
 		return nil, fmt.Errorf("no credentials: %w", err)
 	}
 	return connection, nil
 }
 
-func load(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) {
+func load(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials.Info, error) {
 	raw, err := rules.Load()
 	if err != nil {
 		return nil, err
+	}
+	if err := choose(raw, named); err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	if err := complete(raw); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
@@ -65,6 +79,18 @@ func load(rules *clientcmd.ClientConfigLoadingRules) (*credentials.Info, error) 
 	}
 	config.QPS = -1 // the limits of the operator apply instead
 	return &credentials.Info{Config: config, DefaultNamespace: namespace, Priority: priorityOfKubeconfig}, nil
+}
+
+// choose makes the named context the current one.
+func choose(raw *clientcmdapi.Config, named string) error {
+	if named == "" || clientcmdapi.IsConfigEmpty(raw) {
+		return nil
+	}
+	if _, ok := raw.Contexts[named]; !ok {
+		return fmt.Errorf("there is no context %q: it has %s", named, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+	}
+	raw.CurrentContext = named
+	return nil
 }
 
 // complete reports what a kubeconfig lacks. Without this check, client-go returns a vague

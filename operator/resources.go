@@ -19,7 +19,12 @@ var errNoCluster = errors.New("there is no cluster: no kubeconfig, and no servic
 //
 // Errors: there are no credentials, or the API server does not answer. Resources of groups that do not answer are absent.
 func Resources(ctx context.Context, log zerolog.Logger) ([]selectors.Resource, error) {
-	own, err := credentials.FromHost(ctx, logins(nil), log)
+	return ResourcesAs(ctx, nil, log)
+}
+
+// ResourcesAs returns the resources of the cluster of a login. Without a login, it is Resources.
+func ResourcesAs(ctx context.Context, login Login, log zerolog.Logger) ([]selectors.Resource, error) {
+	own, err := credentials.FromHost(ctx, logins(login), log)
 	if err != nil {
 		return nil, fmt.Errorf("login: %w", err)
 	}

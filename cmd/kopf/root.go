@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/declaration"
 	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
 
 // exitCode is the exit code of the process.
@@ -29,6 +30,7 @@ const (
 	exitSigned exitCode = 3   // the required signatures are missing
 	exitRights exitCode = 4   // a module differs from its declaration, or wants more rights than it may have
 	exitFailed exitCode = 5   // an invoked handler, a scenario or a replay has failed
+	exitTools  exitCode = 6   // a tool that compiles operators is missing
 	exitStuck  exitCode = 124 // the graceful exit took longer than process.ultimate_exiting_timeout
 	exitForced exitCode = 130 // a second signal during the graceful exit
 )
@@ -62,6 +64,8 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 		return exitSigned
 	case errors.Is(err, declaration.ErrMismatch):
 		return exitRights
+	case errors.As(err, new(*toolchains.MissingError)):
+		return exitTools
 	}
 	return exitError
 }
@@ -91,6 +95,7 @@ run in a sandbox.`,
 		return root
 	}
 	root.AddCommand(
+		newNewCmd(stdout), newBuildCmd(stdout, stderr), newDevCmd(stdout, stderr), newDoctorCmd(stdout, stderr),
 		newServeCmd(stdout, stderr), newFreezeCmd(stderr, operator.Announce), newResumeCmd(stderr, operator.Announce),
 		newInspectCmd(stdout, stderr), newManifestCmd(stdout, stderr), newCRDCmd(stdout), newInvokeCmd(stdout, stderr), newTestCmd(stdout, stderr), newReplayCmd(stdout, stderr), newAnnotateCmd(stderr), newPushCmd(stdout, stderr), newPullCmd(stdout, stderr), newLsCmd(stdout), newRmCmd(stdout), newSaveCmd(stderr), newLoadCmd(stdout, stderr),
 		newSignCmd(os.Stdin, stdout, stderr), newVerifyCmd(stdout, stderr),

@@ -58,8 +58,11 @@ type runOptions struct {
 	logOptions
 	registryOptions
 	verificationOptions
+	clusterOptions
 
 	flags *pflag.FlagSet // to know which ones are set
+
+	develop func(context.Context, operator.Options, zerolog.Logger) error // runs the operator of kopf dev
 }
 
 func newRunCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -90,6 +93,7 @@ breakpoints: see "kopf.Main" and "run_natively" of the SDKs.`,
 		},
 	}
 	o.addFlags(cmd)
+	group(cmd, runGroups)
 	return cmd
 }
 
@@ -114,7 +118,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	o.addEngineFlag(flags)
 	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
 	o.grantOptions.addFlags(flags)
 	o.recording.addFlags(flags)
 	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
@@ -127,6 +131,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
+	o.clusterOptions.addFlags(flags)
 }
 
 // addConfigFlags adds the flags for the configuration of the guests.
@@ -185,6 +190,10 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	login, err := o.login()
+	if err != nil {
+		return err
+	}
 	settings, err := operator.ReadSettings(o.settingsFiles, o.set)
 	if err != nil {
 		return usageError{fmt.Errorf("settings: %w", err)}
@@ -206,10 +215,13 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replica, Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
-		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once,
+		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
 		Host: limited.Host, Limits: limited.Limits, DryRun: o.dryRunner(stdout, log),
 	}
 	work := func(ctx context.Context) error {
+		if o.develop != nil {
+			return o.develop(ctx, options, log)
+		}
 		if o.follow > 0 {
 			return o.runFollowing(ctx, options, stderr, log)
 		}

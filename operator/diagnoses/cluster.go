@@ -32,9 +32,12 @@ const (
 // maxVersion bounds the answer about the version, in bytes.
 const maxVersion = 64 << 10
 
-// Cluster asks the cluster of the current context, or that of the pod, for its version and its
-// time. The credentials are nil if it did not answer.
-func Cluster(ctx context.Context) ([]Finding, *credentials.Info) {
+// Cluster asks a cluster for its version and its time. Without a login, it is that of the current
+// context, or that of the pod. The credentials are nil if it did not answer.
+func Cluster(ctx context.Context, login operator.Login) ([]Finding, *credentials.Info) {
+	if login == nil {
+		login = ownLogin
+	}
 	info, err := login(ctx)
 	switch {
 	case err != nil:
@@ -51,8 +54,8 @@ func Cluster(ctx context.Context) ([]Finding, *credentials.Info) {
 	return []Finding{fine("cluster", "server", "%s, Kubernetes %s", info.Config.Host, version), clock(difference)}, info
 }
 
-// login prefers the service account of a pod, as kopf run does.
-func login(ctx context.Context) (*credentials.Info, error) {
+// ownLogin prefers the service account of a pod, as kopf run does.
+func ownLogin(ctx context.Context) (*credentials.Info, error) {
 	info, err := operator.ServiceAccount(ctx)
 	if info != nil || err != nil {
 		return info, err

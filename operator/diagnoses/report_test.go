@@ -63,7 +63,7 @@ func expect(t *testing.T, found []Finding, about, name string, level Level, text
 
 func TestClusterAnswersWithItsVersion(t *testing.T) {
 	kubernetes(t, 0, true)
-	found, account := Cluster(t.Context())
+	found, account := Cluster(t.Context(), nil)
 	expect(t, found, "cluster", "server", OK, "Kubernetes v1.36.3")
 	expect(t, found, "clock", "difference", OK, "to the API server")
 	if account == nil {
@@ -74,14 +74,14 @@ func TestClusterAnswersWithItsVersion(t *testing.T) {
 func TestClocksThatDifferAreFound(t *testing.T) {
 	for difference, level := range map[time.Duration]Level{time.Minute: Warning, -time.Minute: Warning, -time.Hour: Problem} {
 		kubernetes(t, difference, true)
-		found, _ := Cluster(t.Context())
+		found, _ := Cluster(t.Context(), nil)
 		expect(t, found, "clock", "difference", level, "synchronize both clocks")
 	}
 }
 
 func TestClustersThatDoNotAnswerAreProblems(t *testing.T) {
 	configure(t, "http://127.0.0.1:1")
-	found, account := Cluster(t.Context())
+	found, account := Cluster(t.Context(), nil)
 	expect(t, found, "cluster", "server", Problem, "http://127.0.0.1:1 does not answer")
 	if account != nil {
 		t.Error("the credentials are used")
@@ -90,13 +90,13 @@ func TestClustersThatDoNotAnswerAreProblems(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	defer other.Close()
 	configure(t, other.URL)
-	found, _ = Cluster(t.Context())
+	found, _ = Cluster(t.Context(), nil)
 	expect(t, found, "cluster", "server", Problem, "it is no API server")
 
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you", http.StatusUnauthorized) }))
 	defer refusing.Close()
 	configure(t, refusing.URL)
-	found, _ = Cluster(t.Context())
+	found, _ = Cluster(t.Context(), nil)
 	expect(t, found, "cluster", "server", Problem, "401 Unauthorized: who are you")
 }
 
@@ -106,7 +106,7 @@ func TestNoClusterIsAWarning(t *testing.T) {
 	}
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	found, _ := Cluster(t.Context())
+	found, _ := Cluster(t.Context(), nil)
 	expect(t, found, "cluster", "login", Warning, "there is no kubeconfig")
 }
 
@@ -117,7 +117,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 	}
 	for allowed, want := range map[bool]string{true: "all that the operator needs", false: "the account lacks list, watch customresourcedefinitions.apiextensions.k8s.io in the whole cluster"} {
 		kubernetes(t, 0, allowed)
-		_, account := Cluster(t.Context())
+		_, account := Cluster(t.Context(), nil)
 		level := Problem
 		if allowed {
 			level = OK

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kopf-wasm/kopf/operator"
+)
+
+// clusterOptions are the flags that choose a cluster, as those of kubectl do.
+type clusterOptions struct {
+	kubeconfig string
+	context    string
+}
+
+func (o *clusterOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` (default $KUBECONFIG, or ~/.kube/config, or the service account of a pod)")
+	flags.StringVar(&o.context, "context", "", "the `name` of a context in the kubeconfig (default its current context)")
+}
+
+// login returns the login with the chosen context; nil: that of the current context, or of a pod.
+// The kubeconfig holds for this process, and for what it starts.
+func (o *clusterOptions) login() (operator.Login, error) {
+	if o.kubeconfig != "" {
+		if _, err := os.Stat(o.kubeconfig); err != nil {
+			return nil, err
+		}
+		if err := os.Setenv("KUBECONFIG", o.kubeconfig); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case o.context != "" || o.kubeconfig != "":
+		return operator.KubeconfigContext(o.context), nil
+	}
+	return nil, nil
+}
