@@ -1,8 +1,7 @@
-// Command walkthrough is the operator of the walkthrough: memberships that begin
-// when they are paid.
-package main
+// [operator]
 
-// [imports]
+// Command memberships begins memberships when they are paid, and renews them.
+package main
 
 import (
 	"time"
@@ -10,19 +9,11 @@ import (
 	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
 )
 
-// [/imports]
-
-// [register]
-
 func init() {
 	kopf.OnCreate("memberships", begin, kopf.Timeout(24*time.Hour))
 	kopf.OnField("memberships", renew, kopf.Field("spec.days"))
 	kopf.OnDelete("memberships", end)
 }
-
-// [/register]
-
-// [spec]
 
 // MembershipSpec is what people write.
 type MembershipSpec struct {
@@ -31,10 +22,7 @@ type MembershipSpec struct {
 	Paid   bool   `json:"paid"`
 }
 
-// [/spec]
-
-// [begin]
-
+// begin is called for each new membership.
 func begin(c *kopf.Change) (any, error) {
 	spec, err := kopf.Decode[MembershipSpec](c.Spec)
 	if err != nil {
@@ -59,10 +47,7 @@ func expiry(c *kopf.Change, days int) string {
 	return created.AddDate(0, 0, days).Format(time.DateOnly)
 }
 
-// [/begin]
-
-// [renew]
-
+// renew is called when the days change.
 func renew(c *kopf.Change) (any, error) {
 	if c.Reason != kopf.ReasonUpdate { // field handlers are called for creations too
 		return nil, nil
@@ -72,15 +57,12 @@ func renew(c *kopf.Change) (any, error) {
 	return nil, nil
 }
 
-// [/renew]
-
-// [end]
-
+// end is called when a membership is deleted.
 func end(c *kopf.Change) (any, error) {
 	c.Log.Info("goodbye", "member", c.Spec.Get("member"))
 	return nil, nil
 }
 
-// [/end]
-
 func main() {}
+
+// [/operator]
