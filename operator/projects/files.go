@@ -12,8 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
 
-// templates has a folder for each language. In it, "all" is for all templates, and the others are
-// named as their templates. The files of "common" are for all languages.
+// templates has a folder for each language, and "common" for all of them. In it, "all" is for all
+// templates, and the others are named as their templates.
 //
 //go:embed templates
 var templates embed.FS
@@ -40,14 +40,15 @@ var summaries = map[Template]string{
 	Webhook:  "it checks and completes greetings before they are stored.",
 }
 
-// sources are the files of an operator and of its tests.
+// sources are the files of an operator and of the tests of its functions. Languages without a way to
+// test functions have scenarios only.
 var sources = map[toolchains.Language][2]string{
 	toolchains.Go:             {"main.go", "main_test.go"},
 	toolchains.Rust:           {"src/lib.rs", "src/lib.rs"},
 	toolchains.JavaScript:     {"operator.js", "operator.test.js"},
 	toolchains.Python:         {"handlers.py", "test_handlers.py"},
-	toolchains.AssemblyScript: {"main.ts", "handlers.json"},
-	toolchains.C:              {"main.c", "handlers.json"},
+	toolchains.AssemblyScript: {"main.ts", ""},
+	toolchains.C:              {"main.c", ""},
 }
 
 func (p *Project) facts() facts {
@@ -74,10 +75,10 @@ func (p *Project) facts() facts {
 func (p *Project) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	about := p.facts()
-	for _, part := range []string{"common", string(p.Language) + "/all", string(p.Language) + "/" + string(p.Template)} {
+	for _, part := range []string{"common/all", "common/" + string(p.Template), string(p.Language) + "/all", string(p.Language) + "/" + string(p.Template)} {
 		root := "templates/" + part
 		if _, err := fs.Stat(templates, root); err != nil {
-			continue // scripts need nothing for all templates
+			continue // not each language has files for all templates, nor each template for all languages
 		}
 		err := fs.WalkDir(templates, root, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {

@@ -86,8 +86,20 @@ func authored(t *testing.T, language, folder string) (module, by string) {
 	return module, by
 }
 
+// scenarios runs those of a new operator.
+func scenarios(t *testing.T, folder, by string) {
+	t.Helper()
+	args := []string{"test", folder}
+	if by != "" {
+		args = append(args, "--engine", by, "--limit", "RegisterTimeout=1m")
+	}
+	if text, err := command(t, nil, args...).CombinedOutput(); err != nil || !strings.Contains(string(text), ", 0 failed") {
+		t.Errorf("kopf test: %v\n%s", err, text)
+	}
+}
+
 // TestNewOperators: an operator of `kopf new` in each language is built by `kopf build`, and
-// handles an object. Plugins also make requests, by their own helpers.
+// passes its scenarios and handles an object. Plugins also make requests, by their own helpers.
 func TestNewOperators(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ language, template string }{
@@ -103,6 +115,7 @@ func TestNewOperators(t *testing.T) {
 			watch(t, repository+"/guest-sdks/go", repository+"/guest-sdks/rust", repository+"/abi")
 			folder := project(t, c.language, c.template)
 			module, by := authored(t, c.language, folder)
+			scenarios(t, folder, by)
 			s := newSpace(t)
 			for _, file := range []string{"crd.yaml", "obj.yaml"} {
 				text, err := os.ReadFile(filepath.Join(folder, file))
