@@ -97,7 +97,7 @@ func (op *Operator) assemble() error {
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.webhooks(op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Watches: o.Watches, Access: o.Access, DryRun: wrap,
-		Log: o.Log, RefKey: o.RefKey, Ready: op.started,
+		Log: o.Log, RefKey: o.RefKey, Ready: op.started, Refused: op.refusal(),
 	})
 	if err == nil && o.Counts != nil {
 		o.Counts(op.reactor.Counts)

@@ -129,6 +129,10 @@ type Options struct {
 	Log    zerolog.Logger
 	RefKey string // the log field that holds the reference of the object; default: "object"
 
+	// Refused is called once, when the API server has refused a request of the operator for the
+	// first time. It may be nil.
+	Refused func(ctx context.Context, client *clients.Client)
+
 	// Ready is called once, after the startup handlers, when the operator begins to observe
 	// the cluster. It may be nil.
 	Ready func()
@@ -378,6 +382,19 @@ func (op *Operator) serve(ctx context.Context) error {
 	return op.observe(ctx, observer, hooks)
 }
 
+// awaitRefusal calls Refused.
+func (op *Operator) awaitRefusal(ctx context.Context) error {
+	if op.Refused == nil {
+		return nil
+	}
+	select {
+	case <-op.client.Refusal():
+		op.Refused(ctx, op.client)
+	case <-ctx.Done():
+	}
+	return nil
+}
+
 // newObserver makes the observer of the cluster.
 func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger, patterns []string) *observation.Observer {
 	return &observation.Observer{
@@ -400,7 +417,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
 	pausing := func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) }
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.lead, op.untilCompleted} {
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.lead, op.untilCompleted, op.awaitRefusal} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)

@@ -83,6 +83,7 @@ type Client struct {
 	requests *rate.Limiter        // limits all requests
 	delayed  atomic.Uint64
 	refused  atomic.Uint64 // responses with the status 403
+	refusal  chan struct{} // closed at the first of them
 
 	patches, events, others class
 
@@ -94,7 +95,7 @@ type Client struct {
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
 	limits := options().Limits
 	return &Client{
-		vault: vault, options: options, log: log,
+		vault: vault, options: options, log: log, refusal: make(chan struct{}),
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
 		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), &atomic.Uint64{}, isUnrefused},
@@ -296,7 +297,9 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 	if rsp.StatusCode >= http.StatusBadRequest {
 		defer rsp.Body.Close()
 		if rsp.StatusCode == http.StatusForbidden {
-			c.refused.Add(1)
+			if c.refused.Add(1) == 1 {
+				close(c.refusal)
+			}
 		}
 		return nil, nil, readError(rsp)
 	}

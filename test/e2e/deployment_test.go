@@ -122,3 +122,20 @@ func TestManifestsThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingRights: after the first refusal, one line says all rights that the account lacks.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+	h := &hosting{space: newSpace(t)}
+	h.account(t, "weak", "kopfexamples", "list")
+	p := h.operate(t, []string{h.kubeconfig(t, "weak")}, "run", "--standalone", "-n", h.namespace, example(t, "01-minimal"))
+	p.says(t, "The account of the operator lacks rights: ")
+	p.signal(t, syscall.SIGTERM)
+	if code := p.exits(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	lines := p.stderr.With("lacks rights")
+	if len(lines) != 1 || !strings.Contains(lines[0], "get, patch, watch kopfexamples.kopf.dev in the namespace "+h.namespace+";") {
+		t.Errorf("it says %q", lines)
+	}
+}
