@@ -44,6 +44,7 @@ engines: ## Build the engines that run scripts: bin/engines (some minutes at the
 	@scripts/engine.sh $(ENGINES)/javascript.wasm engines/javascript
 	@scripts/python-engine.sh $(ENGINES)/python.wasm
 	@mkdir -p $(ENGINES) && cp guest-sdks/javascript/kopf.d.ts $(ENGINES)/kopf.d.ts
+	@mkdir -p $(ENGINES)/stubs/kopf && cp engines/python/lib/kopf/*.pyi engines/python/lib/kopf/py.typed $(ENGINES)/stubs/kopf/
 
 .PHONY: typescript
 typescript: # The compiler that checks the types of scripts

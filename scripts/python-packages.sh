@@ -1,8 +1,7 @@
 #!/bin/sh
-# Prints a folder with packages of Python in plain Python, as tests pack them with operators:
+# Prints a folder with packages of Python, which tests pack with operators by --packages:
 # python-packages.sh REQUIREMENTS
-# The folder is kept by the hash of the list. Native parts of packages are left out: those of
-# the lists do without them.
+# The list names all packages with their versions. The folder is kept by the hash of the list.
 set -eu
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/python-packages
@@ -22,7 +21,6 @@ work=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 $python -m venv "$work/venv" >&2
 "$work/venv/bin/python3" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --target "$work/packages" -r "$1" >&2
-find "$work/packages" -name '*.so' -delete
 rm -rf "$work/packages/bin" "${cache:?}/$key"
 mv "$work/packages" "$cache/$key"
 touch "$cache/$key.done"

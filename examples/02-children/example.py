@@ -1,55 +1,46 @@
-"""The operator for Kopf, with the official client of Kubernetes. It runs here, too."""
+"""Gives each EphemeralVolumeClaim a PersistentVolumeClaim, and shows in its status what becomes of it."""
 
 import kopf
-import kubernetes
+import pykube
 
 CLAIM_OF = 'ephemeralvolumeclaims.example.com/claim-of'  # a label
 
 
-# It can be repeated: the claim is created, adopted if it exists already, or changed. The
-# cluster deletes it with its owner.
+class EphemeralVolumeClaim(pykube.objects.NamespacedAPIObject):
+    version = 'example.com/v1'
+    endpoint = 'ephemeralvolumeclaims'
+    kind = 'EphemeralVolumeClaim'
+
+
 @kopf.on.create('ephemeralvolumeclaims', id='applyClaim')
 @kopf.on.update('ephemeralvolumeclaims', id='applyClaim')
-def apply_claim(spec, name, namespace, labels, **_):
+def apply_claim(spec, name, labels, **_):
+    """It can be repeated: the claim is created, or changed if it exists. The cluster deletes it with its owner."""
     if not spec.get('size'):
         raise kopf.PermanentError("a volume needs a size")
     claim = {
-        'apiVersion': 'v1',
-        'kind': 'PersistentVolumeClaim',
+        'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim',
         'metadata': {'name': name, 'labels': {**labels, CLAIM_OF: name}},
         'spec': {'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': spec['size']}}},
     }
     kopf.adopt(claim)
-    kubernetes.config.load_config()
-    api = kubernetes.client.CoreV1Api()
-    try:
-        api.create_namespaced_persistent_volume_claim(namespace, claim)
-    except kubernetes.client.ApiException as error:
-        if error.status != 409:
-            raise
-        change_claim(api, name, namespace, claim)
-    return {'claim': name}
+    found = pykube.PersistentVolumeClaim(client(), claim)
+    if found.exists():
+        found.patch({'metadata': claim['metadata']})
+    else:
+        found.create()
+    return {'claim': found.name}
 
 
-def change_claim(api, name, namespace, claim):
-    try:
-        api.patch_namespaced_persistent_volume_claim(name, namespace, claim)
-    except kubernetes.client.ApiException as error:
-        if error.status != 422:
-            raise
-        raise kopf.PermanentError(f"the claim cannot be changed: {error.body}")
-
-
-# It is called when a claim changes, and when the operator starts.
-@kopf.on.event('persistentvolumeclaims', labels={CLAIM_OF: kopf.PRESENT})
-def report_phase(type, labels, namespace, status, **_):
-    if type == 'DELETED' or 'phase' not in status:
+@kopf.on.event('persistentvolumeclaims', id='reportPhase', labels={CLAIM_OF: kopf.PRESENT})
+def report_phase(type, labels, status, namespace, **_):
+    """It is called when a claim changes, or comes into sight at the start."""
+    if type == 'DELETED' or not status.get('phase'):
         return
-    kubernetes.config.load_config()
-    api = kubernetes.client.CustomObjectsApi()
-    try:
-        api.patch_namespaced_custom_object(
-            'example.com', 'v1', namespace, 'ephemeralvolumeclaims', labels[CLAIM_OF], {'status': {'phase': status['phase']}})
-    except kubernetes.client.ApiException as error:
-        if error.status != 404:  # its claim follows it
-            raise
+    owner = EphemeralVolumeClaim.objects(client(), namespace=namespace).get_or_none(name=labels[CLAIM_OF])
+    if owner is not None:  # otherwise the claim will follow it
+        owner.patch({'status': {'phase': status['phase']}})
+
+
+def client():
+    return pykube.HTTPClient(pykube.KubeConfig.from_env())

@@ -1,7 +1,5 @@
-// Gives each EphemeralVolumeClaim a PersistentVolumeClaim, and shows in its status what becomes
-// of it.
-
-const CLAIM_OF = "ephemeralvolumeclaims.example.com/claim-of"; // a label
+// Gives each EphemeralVolumeClaim a PersistentVolumeClaim, and shows in its status what
+// becomes of it.
 
 kopf.operator({ name: "volumes", version: "1.0" });
 kopf.wants({
@@ -11,37 +9,36 @@ kopf.wants({
   ],
 });
 
-// It can be repeated: the claim is created, adopted if it exists already, or changed. The
-// cluster deletes it with its owner.
-/** @param {kopf.Change} kwargs */
+const claimOf = "ephemeralvolumeclaims.example.com/claim-of"; // a label
+
+/**
+ * It can be repeated: the claim is created, adopted if it is there already, or changed. The
+ * cluster deletes it with its owner.
+ * @param {kopf.Change} kwargs
+ */
 async function applyClaim({ spec, name, namespace, labels }) {
   if (!spec.size) throw new kopf.PermanentError("a volume needs a size");
   const claim = {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name, labels: { ...labels, [CLAIM_OF]: name } },
+    metadata: { name, labels: { ...labels, [claimOf]: name } },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: spec.size } } },
   };
   kopf.adopt(claim);
-  try {
-    await kopf.kubernetes.apply(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}`, claim);
-  } catch (error) {
-    if (!(error instanceof kopf.APIError) || ![409, 422].includes(error.status)) throw error;
-    throw new kopf.PermanentError(`the claim cannot be changed: ${error.message}`);
-  }
-  return { claim: name };
+  const applied = await kopf.kubernetes.apply(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${name}`, claim);
+  return { claim: applied.metadata.name };
 }
 
 kopf.on.create("ephemeralvolumeclaims", applyClaim);
 kopf.on.update("ephemeralvolumeclaims", applyClaim);
 
-// It is called when a claim changes, and when the operator starts.
-kopf.on.event("persistentvolumeclaims", { labels: { [CLAIM_OF]: kopf.PRESENT } }, async function reportPhase({ type, labels, namespace, status }) {
-  if (type === "DELETED" || !status.phase) return;
-  const owner = `/apis/example.com/v1/namespaces/${namespace}/ephemeralvolumeclaims/${labels[CLAIM_OF]}`;
+// Called when a claim changes, or comes into sight at the start.
+kopf.on.event("persistentvolumeclaims", { labels: { [claimOf]: kopf.PRESENT } }, async function reportPhase({ type, labels, status, namespace }) {
+  if (type === "DELETED" || !status?.phase) return;
+  const path = `/apis/example.com/v1/namespaces/${namespace}/ephemeralvolumeclaims/${labels[claimOf]}`;
   try {
-    await kopf.kubernetes.patch(owner, { status: { phase: status.phase } });
+    await kopf.kubernetes.patch(path, { status: { phase: status.phase } });
   } catch (error) {
-    if (!(error instanceof kopf.APIError) || error.status !== 404) throw error; // its claim follows it
+    if (!(error instanceof kopf.APIError) || error.status !== 404) throw error; // it is gone, and the claim will follow
   }
 });

@@ -54,12 +54,6 @@ func TestChildren(t *testing.T) {
 		t.Parallel()
 		children(t, byPython(options{}, pythonEngine(t), childrenFolder+"operator.py"))
 	})
-	t.Run("kopf", func(t *testing.T) { // the operator for Kopf, with the official client
-		t.Parallel()
-		o := byPython(options{}, pythonEngine(t), packed(t, "cluster", childrenFolder+"example.py"))
-		o.calls = allowing(t, "create,patch:persistentvolumeclaims", "patch:ephemeralvolumeclaims.example.com")
-		children(t, o)
-	})
 }
 
 const childrenFolder = repository + "/examples/02-children/"

@@ -37,20 +37,24 @@ func (m exampleModule) options() options {
 	}}
 }
 
-// exampleIn returns an example in Go or in Python.
+// exampleIn returns an example in Go, Python or JavaScript.
 func exampleIn(t *testing.T, name, language string) exampleModule {
 	t.Helper()
-	if language == "go" {
+	switch language {
+	case "go":
 		return exampleModule{path: example(t, name)}
+	case "javascript":
+		by := engine(t)
+		return exampleModule{path: repository + "/examples/" + name + "/operator.js", by: by, flags: []string{"--engine", by}}
 	}
 	by := pythonEngine(t)
 	return exampleModule{path: repository + "/examples/" + name + "/example.py", by: by, flags: []string{"--engine", by, "--limit", "RegisterTimeout=1m"}}
 }
 
-// inLanguages runs a test of an example in Go and in Python.
+// inLanguages runs a test of an example in each of its languages.
 func inLanguages(t *testing.T, test func(t *testing.T, language string)) {
 	t.Helper()
-	for _, language := range []string{"go", "python"} {
+	for _, language := range []string{"go", "python", "javascript"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			test(t, language)

@@ -10,19 +10,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/operator/packages"
 )
 
 // clients are the operators that use client libraries.
 const clients = repository + "/test/guests/python/clients/"
 
-// withPackages returns an operator of clients as one script with its packages.
-func withPackages(t *testing.T, name string) string {
-	t.Helper()
-	return packed(t, name, clients+name+".py")
-}
-
-// packed returns a script with the packages of a list of clients as one script.
-func packed(t *testing.T, name, script string) string {
+// withPackages returns options for an operator of clients with its packages.
+func withPackages(t *testing.T, o options, name string) options {
 	t.Helper()
 	list, err := filepath.Abs(clients + name + ".txt")
 	if err != nil {
@@ -33,12 +30,17 @@ func packed(t *testing.T, name, script string) string {
 	if err != nil {
 		t.Fatalf("the packages of %s are not installed: %v", name, err)
 	}
-	out := filepath.Join(t.TempDir(), name+".py")
-	pack := exec.Command("/usr/bin/python3.11", repository+"/test/guests/python/packed.py", strings.TrimSpace(string(folder)), script, out)
-	if text, err := pack.CombinedOutput(); err != nil {
-		t.Fatalf("packing %s: %v\n%s", name, err, text)
+	dir, err := compiled()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	o = byPython(o, pythonEngine(t), clients+name+".py")
+	choose := o.change
+	o.change = func(o *operator.Options) {
+		choose(o)
+		o.Python.Packages = &packages.Packer{From: strings.TrimSpace(string(folder)), CacheDir: dir + "-packages"}
+	}
+	return o
 }
 
 // uses lets an operator use a client, and returns what it got.
@@ -58,13 +60,12 @@ func (s space) uses(t *testing.T, name, by, url string) any {
 // else; the error of a request without a grant names the grant.
 func TestClientLibraries(t *testing.T) {
 	t.Parallel()
-	by, script := pythonEngine(t), withPackages(t, "web")
 	server := httptest.NewServer(webHandler())
 	t.Cleanup(server.Close)
 	ungranted := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request that is not granted arrived") }))
 	t.Cleanup(ungranted.Close)
 	s := newSpace(t)
-	op := s.start(t, byPython(options{calls: allowing(t, server.URL, "create,get,list,patch,delete:configmaps")}, by, script))
+	op := s.start(t, withPackages(t, options{calls: allowing(t, server.URL, "create,get,list,patch,delete:configmaps")}, "web"))
 	for by, want := range map[string]any{
 		"async_deadline": "GET /echo",
 		"by_urllib":      "POST /echo application/x-www-form-urlencoded by urllib",
@@ -97,9 +98,8 @@ func TestClientLibraries(t *testing.T) {
 // TestKubernetesClient: the official client reaches what is granted, and nothing else.
 func TestKubernetesClient(t *testing.T) {
 	t.Parallel()
-	by, script := pythonEngine(t), withPackages(t, "cluster")
 	s := newSpace(t)
-	op := s.start(t, byPython(options{calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, by, script))
+	op := s.start(t, withPackages(t, options{calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, "cluster"))
 	want := []any{"Pending", []any{[]any{"claim", map[string]any{"a": "b"}}}, int64(http.StatusNotFound), "Not Found"}
 	if diff := cmp.Diff(want, s.uses(t, "claims", "claims", "")); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +22,15 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/test/clustertest"
 )
 
 const (
 	root      = "../.."
 	recorder  = root + "/test/conformance/recorder/interp.py"
 	guestCode = root + "/test/conformance/guests/go"
+
+	patience = 2 * time.Minute // of conditions
 )
 
 // call is one call of a handler, by one of the operators.
@@ -79,18 +84,50 @@ func (j *journal) count(words string) int {
 	return strings.Count(j.text.String(), words)
 }
 
-// setup is one operator for both: the interpreter of conformance cases, in Python
-// and as a guest.
+// setup is one operator for both: a script of the reference, and what stands for it here.
 type setup struct {
 	calls      *calls
 	log        journal
+	cluster    *clustertest.ControlPlane
 	kubeconfig string
 	namespace  string
-	caseFile   string
 	reference  string // the command
-	module     string
 
-	priorities map[string]int // of both in the peering object "default"; nil: they do not look for each other
+	script      string                  // that the reference runs
+	environment []string                // of the reference
+	here        func(*operator.Options) // chooses the modules here
+
+	peering    string         // the name of their peering object; empty: they do not look for each other
+	priorities map[string]int // of both in the peering object
+}
+
+// newSetup prepares a namespace for both. The caller chooses what they run.
+func newSetup(t *testing.T) *setup {
+	t.Helper()
+	s := &setup{calls: &calls{}, reference: reference(t), cluster: clustertest.Cluster(t)}
+	s.kubeconfig, s.namespace = s.cluster.Kubeconfig(), s.cluster.Namespace(t)
+	crds, err := os.ReadFile(root + "/test/conformance/crds/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cluster.Apply(t, string(crds))
+	return s
+}
+
+// newInterpreter makes both run the interpreter of conformance cases, in Python and as a guest.
+func newInterpreter(t *testing.T) *setup {
+	t.Helper()
+	s := newSetup(t)
+	module, caseFile := buildGuest(t), filepath.Join(t.TempDir(), "case.json")
+	if err := os.WriteFile(caseFile, []byte(definition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.script, s.environment = absolute(t, recorder), []string{"KOPF_CASE_JSON=" + caseFile, "KOPF_CASE_OPERATOR=main"}
+	s.here = func(o *operator.Options) {
+		o.Modules = []string{module}
+		o.Host.Config = map[string]string{"KOPF_CASE_JSON_TEXT": definition, "KOPF_CASE_OPERATOR": "main"}
+	}
+	return s
 }
 
 // start runs one of the operators; the returned function stops it.
@@ -99,21 +136,17 @@ func (s *setup) start(t *testing.T, by string) (stop func()) {
 	if by == "reference" {
 		return s.startReference(t)
 	}
-	return s.startGuest(t)
+	return s.startHere(t, by)
 }
 
 func (s *setup) startReference(t *testing.T) (stop func()) {
 	t.Helper()
-	script, err := filepath.Abs(recorder)
-	if err != nil {
-		t.Fatal(err)
-	}
 	peering := []string{"--standalone"}
-	if s.priorities != nil {
-		peering = []string{"--peering", "default", "--priority", strconv.Itoa(s.priorities["reference"])}
+	if s.peering != "" {
+		peering = []string{"--peering", s.peering, "--priority", strconv.Itoa(s.priorities["reference"])}
 	}
-	cmd := exec.Command(s.reference, append([]string{"run", script, "-n", s.namespace}, peering...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "KOPF_CASE_JSON="+s.caseFile, "KOPF_CASE_OPERATOR=main", "PYTHONUNBUFFERED=1")
+	cmd := exec.Command(s.reference, append([]string{"run", s.script, "-n", s.namespace}, peering...)...)
+	cmd.Env = append(append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1"), s.environment...)
 	var log strings.Builder
 	cmd.Stderr = io.MultiWriter(&log, &s.log)
 	output, err := cmd.StdoutPipe()
@@ -125,44 +158,66 @@ func (s *setup) startReference(t *testing.T) (stop func()) {
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { s.calls.read("reference", output) })
-	return func() {
+	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have failed already: see below
 		reading.Wait()
 		if err := cmd.Wait(); t.Failed() || err != nil {
 			t.Logf("the reference ended with %v:\n%s", err, log.String())
 		}
-	}
+	})
+	t.Cleanup(stop) // of tests that have failed
+	return stop
 }
 
-func (s *setup) startGuest(t *testing.T) (stop func()) {
+// startHere runs the operator of this project. Python imports its packages at the start, which
+// takes long on a busy machine.
+func (s *setup) startHere(t *testing.T, by string) (stop func()) {
 	t.Helper()
-	text, err := os.ReadFile(s.caseFile)
+	output, input := io.Pipe()
+	go s.calls.read(by, output) // Ends when the pipe is closed below.
+	o := operator.Options{
+		AllowOverlap: true, // they stand for several processes
+		Namespaces:   []string{s.namespace}, Log: zerolog.New(io.MultiWriter(zerolog.NewTestWriter(t), &s.log)).Level(zerolog.InfoLevel),
+		Login: operator.KubeconfigAt(s.kubeconfig), Peering: operator.Peering{Standalone: new(true)},
+		Host: host.Options{Stdout: input, RegisterTimeout: patience, ComputeLimit: patience},
+	}
+	if s.peering != "" {
+		o.Peering = operator.Peering{Name: s.peering, Priority: new(s.priorities[by])}
+	}
+	s.here(&o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- operator.Run(ctx, o) }() // Waited for by stop.
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the operator here: %v", err)
+		}
+		input.Close()
+	})
+	t.Cleanup(stop) // of tests that have failed
+	return stop
+}
+
+// pythonEngine returns the engine of Python, or skips the test: never in CI.
+func pythonEngine(t *testing.T) string {
+	t.Helper()
+	engine := absolute(t, root+"/bin/engines/python.wasm")
+	if _, err := os.Stat(engine); errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skip("SKIPPED: no engine of Python: `make engines` builds it, or says what is missing")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	found, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	peering := operator.Peering{Standalone: new(true)}
-	if s.priorities != nil {
-		peering = operator.Peering{Name: "default", Priority: new(s.priorities["guest"])}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	output, input := io.Pipe()
-	go s.calls.read("guest", output) // Ends when the pipe is closed below.
-	done := make(chan error, 1)
-	go func() { // Waited for by stop.
-		done <- operator.Run(ctx, operator.Options{
-			AllowOverlap: true, // they stand for several processes
-			Modules:      []string{s.module}, Namespaces: []string{s.namespace}, Log: zerolog.New(io.MultiWriter(zerolog.NewTestWriter(t), &s.log)).Level(zerolog.InfoLevel),
-			Login: operator.KubeconfigAt(s.kubeconfig), Peering: peering,
-			Host: host.Options{Stdout: input, Config: map[string]string{"KOPF_CASE_JSON_TEXT": string(text), "KOPF_CASE_OPERATOR": "main"}},
-		})
-	}()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the guest's operator: %v", err)
-		}
-		input.Close()
-	}
+	return found
 }
 
 // buildGuest compiles the interpreter.
@@ -196,7 +251,7 @@ func reference(t *testing.T) string {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if check() {
 			return
 		}

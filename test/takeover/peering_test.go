@@ -3,11 +3,9 @@ package takeover_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -21,9 +19,9 @@ metadata: {name: default}
 // Side by side, the operator with the lower priority pauses while the other one
 // runs, whichever of them it is.
 func TestPausingForEachOther(t *testing.T) {
-	s, cluster := newSetup(t)
-	cluster.ApplyIn(t, s.namespace, peeringObject)
-	peerings := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
+	s := newStory(t, newInterpreter(t))
+	s.cluster.ApplyIn(t, s.namespace, peeringObject)
+	peerings := s.cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
 	peers := func(count int) {
 		t.Helper()
 		eventually(t, fmt.Sprintf("%d peers", count), func() bool {
@@ -35,17 +33,14 @@ func TestPausingForEachOther(t *testing.T) {
 			return len(status) == count
 		})
 	}
-	var want []call
 	handled := func(by, name string) {
 		t.Helper()
-		cluster.ApplyIn(t, s.namespace, strings.NewReplacer("NAME", name, "EASE", "easy").Replace(object))
-		expected := call{by, "create_fn", name, 0}
-		want = append(want, expected)
-		eventually(t, name+" to be handled by "+by, func() bool { return slices.Contains(s.calls.all(), expected) })
+		s.create(t, name, "{easy: true}")
+		s.expect(t, by, "create_fn", name, 0)
 	}
 	for turn, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
 		low, high := pair[0], pair[1]
-		s.priorities = map[string]int{low: 1, high: 2}
+		s.peering, s.priorities = "default", map[string]int{low: 1, high: 2}
 		stopLow := s.start(t, low)
 		handled(low, low+"-alone")
 		stopHigh := s.start(t, high)
@@ -59,9 +54,7 @@ func TestPausingForEachOther(t *testing.T) {
 		stopLow()
 		peers(0)
 	}
-	if diff := cmp.Diff(sorted(want), sorted(s.calls.all())); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	s.compare(t, sorted)
 }
 
 // When the peering object is deleted, the operator that pauses stays paused, and the other
@@ -71,14 +64,14 @@ func TestPeeringObjectDeletedInPause(t *testing.T) {
 	for _, pair := range [][2]string{{"guest", "reference"}, {"reference", "guest"}} {
 		low, high := pair[0], pair[1]
 		t.Run(low+" pauses", func(t *testing.T) {
-			s, cluster := newSetup(t)
-			cluster.ApplyIn(t, s.namespace, peeringObject)
-			peerings := cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
-			s.priorities = map[string]int{low: 1, high: 2}
+			s := newStory(t, newInterpreter(t))
+			s.cluster.ApplyIn(t, s.namespace, peeringObject)
+			peerings := s.cluster.Resource(t, schema.GroupVersionKind{Group: "kopf.dev", Version: "v1", Kind: "KopfPeering"}, s.namespace)
+			s.peering, s.priorities = "default", map[string]int{low: 1, high: 2}
 			handled := func(by, name string) {
 				t.Helper()
-				cluster.ApplyIn(t, s.namespace, strings.NewReplacer("NAME", name, "EASE", "easy").Replace(object))
-				eventually(t, name+" to be handled by "+by, func() bool { return slices.Contains(s.calls.all(), call{by, "create_fn", name, 0}) })
+				s.create(t, name, "{easy: true}")
+				s.expect(t, by, "create_fn", name, 0)
 			}
 			stopLow := s.start(t, low)
 			handled(low, "alone")
@@ -94,7 +87,7 @@ func TestPeeringObjectDeletedInPause(t *testing.T) {
 				t.Errorf("%s works, too, while the peering object is deleted", low)
 			}
 			stopHigh()
-			cluster.ApplyIn(t, s.namespace, peeringObject)
+			s.cluster.ApplyIn(t, s.namespace, peeringObject)
 			handled(low, "again")
 			stopLow()
 		})

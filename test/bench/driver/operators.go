@@ -17,6 +17,9 @@ const (
 	reference = "reference"
 )
 
+// referenceOperator is the operator of the reference, which this project runs, too.
+const referenceOperator = "test/bench/peers/kopf/operator.py"
+
 // program is an operator to be measured: it serves the KopfExamples of the namespace
 // default, connects by KUBECONFIG, and ends at SIGTERM.
 type program struct {
@@ -38,8 +41,13 @@ var programs = []program{
 	hosted("kopf-rust", ".cache/guests/bench-rust.wasm"),
 	hosted("kopf-go", ".cache/guests/bench-go.wasm"),
 	{
+		Name: "kopf-python", Needs: "bin/engines/python.wasm", Events: true, // the file of the reference
+		Command: []string{"bin/kopf", "run", "--standalone", "-n", "default", referenceOperator},
+		Posting: []string{"--config", "BENCH_POSTING=on"},
+	},
+	{
 		Name: reference, Events: true,
-		Command: []string{".cache/reference/bin/kopf", "run", "--standalone", "-n", "default", "test/bench/peers/kopf/operator.py"},
+		Command: []string{".cache/reference/bin/kopf", "run", "--standalone", "-n", "default", referenceOperator},
 	},
 }
 

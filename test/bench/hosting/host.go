@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -31,6 +34,10 @@ type setup struct {
 	Case       string
 	Count      int
 	Shared     bool
+
+	// Command runs one operator in a process of its own; NAMESPACE in it is that of the operator.
+	// Empty: the operators are modules in the measured process.
+	Command []string
 }
 
 // sample is what the measured process says about itself.
@@ -42,6 +49,7 @@ type sample struct {
 	Shared     int     // watches of the hub
 	Computing  float64 // seconds of the last operator
 	ImagesMiB  float64 // memory of files without a name, which PSS has only in part
+	Children   []int   // the processes of operators
 }
 
 // hosting is the measured process.
@@ -52,6 +60,7 @@ type hosting struct {
 	last    *operator.Operator
 	watches *operator.Watches
 	running sync.WaitGroup
+	pids    []int // of operators in processes of their own
 }
 
 // runHost runs operators until standard input ends, and answers a line of JSON for each
@@ -63,8 +72,10 @@ func runHost(ctx context.Context, text string) error {
 		return err
 	}
 	var err error
-	if h.base, err = os.ReadFile(h.Module); err != nil {
-		return err
+	if len(h.Command) == 0 {
+		if h.base, err = os.ReadFile(h.Module); err != nil {
+			return err
+		}
 	}
 	if h.Case == caseFair {
 		if h.spinner, err = os.ReadFile(h.Spinner); err != nil {
@@ -82,11 +93,11 @@ func runHost(ctx context.Context, text string) error {
 	}
 	var ready []<-chan struct{}
 	for i := range h.Count {
-		op, err := h.start(ctx, i, log)
+		channel, err := h.start(ctx, i, log)
 		if err != nil {
 			return err
 		}
-		ready = append(ready, op.Ready())
+		ready = append(ready, channel)
 	}
 	for _, channel := range ready {
 		<-channel
@@ -97,11 +108,11 @@ func runHost(ctx context.Context, text string) error {
 		began := time.Now()
 		switch command, path, _ := strings.Cut(lines.Text(), " "); command {
 		case "more":
-			op, err := h.start(ctx, h.Count, log)
+			channel, err := h.start(ctx, h.Count, log)
 			if err != nil {
 				return err
 			}
-			<-op.Ready()
+			<-channel
 		case "profile":
 			if err := profile(path); err != nil {
 				return err
@@ -130,8 +141,36 @@ func profile(path string) error {
 	return nil
 }
 
+// spawn runs one operator in a process of its own. It cannot be seen to be ready.
+func (h *hosting) spawn(ctx context.Context, i int) (ready <-chan struct{}, err error) {
+	args := slices.Clone(h.Command)
+	for n := range args {
+		args[n] = strings.ReplaceAll(args[n], "NAMESPACE", namespaceOf(h.Case, i))
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+h.Kubeconfig)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = patience
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	h.pids = append(h.pids, cmd.Process.Pid)
+	h.running.Go(func() {
+		if err := cmd.Wait(); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "operator", i, err)
+			os.Exit(1)
+		}
+	})
+	closed := make(chan struct{})
+	close(closed)
+	return closed, nil
+}
+
 // start loads and runs one operator.
-func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (*operator.Operator, error) {
+func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (ready <-chan struct{}, err error) {
+	if len(h.Command) > 0 {
+		return h.spawn(ctx, i)
+	}
 	o := operator.Options{
 		Modules: []string{fmt.Sprint(i)}, Name: fmt.Sprint(i), Namespaces: []string{namespaceOf(h.Case, i)},
 		Open: func(context.Context, string) (string, []byte, error) {
@@ -154,14 +193,14 @@ func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (*operat
 			os.Exit(1)
 		}
 	})
-	return op, nil
+	return op.Ready(), nil
 }
 
 // say prints a sample.
 func (h *hosting) say(took time.Duration) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	s := sample{ImagesMiB: images(), Seconds: took.Seconds(), Goroutines: runtime.NumGoroutine(), HeapMiB: float64(memory.HeapAlloc) / (1 << 20), Sockets: sockets()}
+	s := sample{Children: h.pids, ImagesMiB: images(), Seconds: took.Seconds(), Goroutines: runtime.NumGoroutine(), HeapMiB: float64(memory.HeapAlloc) / (1 << 20), Sockets: sockets()}
 	if h.watches != nil {
 		s.Shared = h.watches.Watches()
 	}

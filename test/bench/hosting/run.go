@@ -119,10 +119,15 @@ type process struct {
 	lines *bufio.Scanner
 }
 
+// commands run operators that are no modules.
+var commands = map[string][]string{
+	"reference": {".cache/reference/bin/kopf", "run", "--standalone", "--quiet", "-n", "NAMESPACE", "test/bench/peers/kopf/operator.py"},
+}
+
 func (c *cluster) launch(o options, f figures) (*process, error) {
 	text, err := json.Marshal(setup{
 		Kubeconfig: c.Kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Spinner: ".cache/guests/hostile-go.wasm", Cache: filepath.Join(o.folder, "hosting-code"),
-		Case: f.Case, Count: f.Count, Shared: f.Watching == "shared",
+		Case: f.Case, Count: f.Count, Shared: f.Watching == "shared", Command: commands[f.Guest],
 	})
 	if err != nil {
 		return nil, err
@@ -179,11 +184,14 @@ func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, b
 	}
 	f.Start = s.Seconds
 	time.Sleep(settling)
-	pid := p.cmd.Process.Pid
-	f.PSS, f.RSS = mebibytes(pid, "smaps_rollup", "Pss:"), mebibytes(pid, "status", "VmRSS:")
-	used := processTime(pid)
+	pids := s.Children
+	if len(pids) == 0 {
+		pids = []int{p.cmd.Process.Pid}
+	}
+	f.PSS, f.RSS = mebibytes(pids, "smaps_rollup", "Pss:"), mebibytes(pids, "status", "VmRSS:")
+	used := processTime(pids)
 	time.Sleep(idling)
-	f.CPU = 100 * float64(processTime(pid)-used) / float64(idling)
+	f.CPU = 100 * float64(processTime(pids)-used) / float64(idling)
 	if s, err = p.ask("figures"); err != nil {
 		return err
 	}
@@ -203,7 +211,7 @@ func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, b
 	}
 	f.More = 1000 * s.Seconds
 	time.Sleep(settling)
-	f.After = mebibytes(pid, "smaps_rollup", "Pss:")
+	f.After = mebibytes(append(pids, s.Children[min(len(pids), len(s.Children)):]...), "smaps_rollup", "Pss:")
 	_, err = p.ask("profile " + filepath.Join(o.folder, fmt.Sprintf("hosting-%s-%s-%d-%s", f.Guest, f.Case, f.Count, f.Watching)))
 	return err
 }
@@ -259,8 +267,15 @@ func (c *cluster) wakeOne(ctx context.Context, which string, i int) (float64, er
 	}
 }
 
-// mebibytes is the number of a line of a file in /proc; 0 if there is none.
-func mebibytes(pid int, file, key string) float64 {
+// mebibytes is the sum of the numbers of a line of a file in /proc; 0 if there is none.
+func mebibytes(pids []int, file, key string) (sum float64) {
+	for _, pid := range pids {
+		sum += mebibytesOf(pid, file, key)
+	}
+	return sum
+}
+
+func mebibytesOf(pid int, file, key string) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
 		return 0
@@ -275,11 +290,13 @@ func mebibytes(pid int, file, key string) float64 {
 	return 0
 }
 
-// processTime is the computing time of a process.
-func processTime(pid int) time.Duration {
-	var used unix.Timespec
-	if err := unix.ClockGettime(int32(^pid<<3|2), &used); err != nil {
-		return 0 // it has just ended
+// processTime is the computing time of processes.
+func processTime(pids []int) (sum time.Duration) {
+	for _, pid := range pids {
+		var used unix.Timespec
+		if err := unix.ClockGettime(int32(^pid<<3|2), &used); err == nil { // otherwise it has just ended
+			sum += time.Duration(used.Nano())
+		}
 	}
-	return time.Duration(used.Nano())
+	return sum
 }
