@@ -30,12 +30,15 @@ func main() {
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
 	flag.StringVar(&o.Cluster, "cluster", ".cache/bin/devcluster", "the program of the embedded cluster")
+	source := flag.String("plot", "", "draw the results.json of an earlier run, or the output of the benchmark of events, and measure nothing")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	err := o.check()
 	switch {
 	case err != nil:
+	case *source != "":
+		err = o.plot(*source)
 	case o.Only == admissionOnly:
 		err = admissions(ctx, o)
 	case o.Only == attacksOnly:

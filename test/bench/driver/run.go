@@ -52,6 +52,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range slices.Concat(loads, lives) {
+		if err := evict(p.Command[0]); err != nil {
+			return fmt.Errorf("%s: its program in the page cache: %w", p.Name, err)
+		}
+	}
 	c, err := o.startCluster(ctx)
 	if err != nil {
 		return err
@@ -63,8 +68,9 @@ func run(ctx context.Context, o options) error {
 	}
 	err = errors.Join(err, b.restartAll(ctx, loads))
 	if len(b.results) > 0 { // some are better than none
-		report{slices.Concat(loads, lives), b.results, o.Out}.print()
-		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results))
+		r := report{slices.Concat(loads, lives), b.results, o.Out}
+		r.print()
+		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results), o.savePlots(r.plots()))
 	}
 	return err
 }
