@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -113,7 +114,7 @@ func (h *Handler) Wait() { h.running.Wait() }
 // Handlers run in their own goroutine, because a response is complete only when this
 // function returns, and handlers may outlast the deadline.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := h.withDeadline(r.Context(), r.URL.Query().Get("timeout"))
+	ctx, cancel := h.withDeadline(r.Context(), timeoutOf(r.URL))
 	defer cancel()
 	lane, answerTo := &h.reviews, h.answer
 	if r.URL.Path == "/"+conversionID {
@@ -129,6 +130,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		weight = lane.slots.weight(len(text))
 	}
 	h.write(w, r, h.handle(ctx, r, lane.slots, weight, body, func() answer { return answerTo(ctx, r, text) }))
+}
+
+// timeoutOf returns the timeout in the query of a URL: API servers ask with nothing but ?timeout=10s.
+func timeoutOf(u *url.URL) string {
+	if only, ok := strings.CutPrefix(u.RawQuery, "timeout="); ok && !strings.ContainsAny(only, "&;+%") {
+		return only
+	}
+	return u.Query().Get("timeout")
 }
 
 // handle waits for slots and for an answer, until the deadline of the request.

@@ -24,6 +24,10 @@ type Request struct {
 // permanent one, then a temporary one, then any other. As in the reference, the answer holds
 // the patch even if the request is denied.
 func Respond(request Request, failures []*abi.Error, warnings []string, patch []patches.Operation) ([]byte, error) {
+	request.APIVersion, request.Kind = cmp.Or(request.APIVersion, "admission.k8s.io/v1"), cmp.Or(request.Kind, "AdmissionReview")
+	if len(failures)+len(warnings)+len(patch) == 0 {
+		return allowed(request), nil
+	}
 	response := dicts.Members{{Key: "allowed", Value: len(failures) == 0}}
 	if len(patch) > 0 {
 		encoded, err := json.Marshal(patch)
@@ -45,10 +49,21 @@ func Respond(request Request, failures []*abi.Error, warnings []string, patch []
 		response = append(response, dicts.Member{Key: "warnings", Value: list})
 	}
 	return dicts.Encode(dicts.Members{
-		{Key: "apiVersion", Value: cmp.Or(request.APIVersion, "admission.k8s.io/v1")},
-		{Key: "kind", Value: cmp.Or(request.Kind, "AdmissionReview")},
+		{Key: "apiVersion", Value: request.APIVersion},
+		{Key: "kind", Value: request.Kind},
 		{Key: "response", Value: response},
 	}), nil
+}
+
+// allowed is the commonest answer: that of a request which is allowed as it is. It has the text that
+// Respond encodes.
+func allowed(request Request) []byte {
+	const rest = `{"apiVersion":"","kind":"","response":{"allowed":true,"uid":""}}`
+	out := make([]byte, 0, len(rest)+len(request.APIVersion)+len(request.Kind)+len(request.UID))
+	out = dicts.AppendString(append(out, `{"apiVersion":`...), request.APIVersion)
+	out = dicts.AppendString(append(out, `,"kind":`...), request.Kind)
+	out = dicts.AppendString(append(out, `,"response":{"allowed":true,"uid":`...), request.UID)
+	return append(out, "}}"...)
 }
 
 func rank(kind abi.ErrorKind) int {

@@ -31,3 +31,20 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowed: a request that is allowed as it is has the answer of every other one, without the
+// parts of failures, warnings and patches.
+func TestAllowed(t *testing.T) {
+	for _, tt := range []struct {
+		request webhooks.Request
+		want    string
+	}{
+		{webhooks.Request{UID: "u"}, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":"u"}}`},
+		{webhooks.Request{APIVersion: "v", Kind: "k"}, `{"apiVersion":"v","kind":"k","response":{"allowed":true,"uid":""}}`},
+		{webhooks.Request{UID: "\"ä\n"}, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true,"uid":"\"\u00e4\n"}}`},
+	} {
+		if text, err := webhooks.Respond(tt.request, nil, nil, nil); err != nil || string(text) != tt.want {
+			t.Errorf("%+v: %s, %v; want %s", tt.request, text, err, tt.want)
+		}
+	}
+}

@@ -83,6 +83,9 @@ func appendComma(out []byte, index int) []byte {
 	return out
 }
 
+// AppendString is Append for a text.
+func AppendString(out []byte, text string) []byte { return appendString(out, text) }
+
 func appendString(out []byte, text string) []byte {
 	out = append(out, '"')
 	start := 0 // of the part that is copied unchanged

@@ -30,14 +30,22 @@ type Patch struct {
 
 // Charge counts results and declarations of handlers, in bytes, until the cycle ends.
 func (p *Patch) Charge(account *accounts.Account, returned, declared int) error {
-	if p.returned == nil {
-		p.returned = accounts.NewLease(account, accounts.Patches, p)
-		p.declared = accounts.NewLease(account, accounts.Children, p)
-	}
-	if err := p.returned.Grow(returned); err != nil {
+	if err := p.charge(&p.returned, account, accounts.Patches, returned); err != nil {
 		return err
 	}
-	return p.declared.Grow(declared)
+	return p.charge(&p.declared, account, accounts.Children, declared)
+}
+
+// charge counts bytes with a lease, which it makes for the first ones: most handlers of reviews
+// return nothing, and declare nothing.
+func (p *Patch) charge(lease **accounts.Lease, account *accounts.Account, kind accounts.Kind, bytes int) error {
+	if bytes == 0 {
+		return nil
+	}
+	if *lease == nil {
+		*lease = accounts.NewLease(account, kind, p)
+	}
+	return (*lease).Grow(bytes)
 }
 
 // Transformation edits bodies. It can run again with a newer body until it is released.
