@@ -133,6 +133,27 @@ func TestServedPythonPackages(t *testing.T) {
 	}
 }
 
+// TestServedPythonFolder: a directory has a script with modules and packages, and one that imports a package
+// which nothing packs: its error says what to do, and the other one works.
+func TestServedPythonFolder(t *testing.T) {
+	t.Parallel()
+	by := pythonEngine(t)
+	h := hosted(t, identity.Token)
+	files := map[string]string{"bad.py": "import kopf\nimport absent\n@kopf.on.create('kopfexamples')\ndef other_fn(**_): pass\n"}
+	for path, text := range packaged {
+		files[path] = text
+	}
+	for _, name := range []string{"op", "bad"} {
+		files[name+".yaml"] = fmt.Sprintf("{apiVersion: hosting.kopf.dev/v1alpha1, kind: WasmOperator, metadata: {name: %s, namespace: %s}, spec: {module: %[1]s.py, serviceAccountName: tenant}}", name, h.namespace)
+	}
+	folder := pythonFolder(t, files)
+	h.serve(t, folder, "--engine", by, "--packages", folder+"/wheels", "--limit", "RegisterTimeout=1m")
+	h.process.says(t, "bad.py:2: ModuleNotFoundError: No module named 'absent': the sandbox has Python's standard library, kopf, and the packages that are packed with the script")
+	if got := fmt.Sprint(h.handled(t, h.objectOf(t)).Object["status"]); got != "map[create_fn:map[text:hello, value!1.5]]" {
+		t.Errorf("the status is %s", got)
+	}
+}
+
 // TestPythonModules: -m imports a module of the current directory, and several scripts are
 // one operator.
 func TestPythonModules(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,4 +141,94 @@ func (h *hosting) forged(t *testing.T, endpoint, namespace string, want int) {
 	if lines := h.stderr.With(`"handler":"check"`, object); want != http.StatusOK && len(lines) > 0 {
 		t.Errorf("a handler was called: %v", lines)
 	}
+}
+
+// TestTenantsOfTheClusterReviewAndConvert: an operator with patterns of namespaces reviews their objects
+// while they have its name, and one of the whole cluster converts. The certificate is in a secret, so
+// a host that starts later has the same one.
+func TestTenantsOfTheClusterReviewAndConvert(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	group := h.namespace + ".example.com"
+	h.Apply(t, fmt.Sprintf(versionsDefinition, group))
+	h.unconverted(t, "widgets."+group)
+	h.ApplyIn(t, h.namespace, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: certificate}, rules: [{apiGroups: [''], resources: [secrets], verbs: [create, get, patch]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: certificate}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: certificate}, subjects: [{kind: ServiceAccount, name: host}]}`)
+	h.Apply(t, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reviews-%[1]s}, rules: [{apiGroups: [kopf.dev], resources: [kopfexamples], verbs: [validate, mutate]}, {apiGroups: [%[2]s], resources: ['*'], verbs: [get, list, watch]}, {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch, patch]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: reviews-%[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reviews-%[1]s}, subjects: [{kind: ServiceAccount, name: tenant, namespace: %[1]s}]}`, h.namespace, group))
+	dir := t.TempDir()
+	h.copied(t, version(t, "handlers=check,fill"), dir+"/reviews.wasm")
+	h.copied(t, guest(t, "admission"), dir+"/versions.wasm")
+	manifest := func(name, module, more string) {
+		t.Helper()
+		text := fmt.Sprintf("{apiVersion: hosting.kopf.dev/v1alpha1, kind: ClusterWasmOperator, metadata: {name: %s}, spec: {module: %s, serviceAccountName: tenant, serviceAccountNamespace: %s, %s}}", name, module, h.namespace, more)
+		if err := os.WriteFile(dir+"/"+name+".yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest("reviews-"+h.namespace, "reviews.wasm", fmt.Sprintf("scope: {namespaces: ['%s*']}", h.namespace))
+	manifest("versions-"+h.namespace, "versions.wasm", fmt.Sprintf("grants: {config: {group: %s, handlers: versions}}", group))
+	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "secret": {"namespace": %q, "name": "hooks"}}`, h.namespace)
+	h.serve(t, dir, "--admission-server", server)
+	h.space.eventually(t, func() error { return h.denies(t) })
+	first := h.convertsWith(t, group)
+	h.signal(t, syscall.SIGTERM)
+	h.exits(t)
+	h.serve(t, dir, "--admission-server", server)
+	h.space.eventually(t, func() error { return h.denies(t) })
+	if again := h.convertsWith(t, group); again != first {
+		t.Error("the host that has started later has another certificate")
+	}
+}
+
+// copied copies a module.
+func (h *hosting) copied(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// denies reports whether an operator reviews the objects of the namespace.
+func (h *hosting) denies(t *testing.T) error {
+	t.Helper()
+	_, err := h.client(examples).Create(t.Context(), reviewable("bad", "deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err == nil || !strings.Contains(err.Error(), "it wants to be denied") {
+		return fmt.Errorf("not denied by the handler: %w", err)
+	}
+	return nil
+}
+
+// convertsWith waits until objects are converted, and returns the authority of the server's certificate.
+func (h *hosting) convertsWith(t *testing.T, group string) (authority string) {
+	t.Helper()
+	v := versioned{widgets{&running{space: h.space}, group}}
+	h.space.eventually(t, func() error {
+		_ = v.in("v1").Delete(t.Context(), "w", metav1.DeleteOptions{}) // of an earlier attempt
+		if _, err := v.in("v1").Create(t.Context(), v.object("v1", "w", map[string]any{"size": int64(5)}), metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		got, err := v.in("v3").Get(t.Context(), "w", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if replicas, _, _ := unstructured.NestedInt64(got.Object, "spec", "scale", "replicas"); replicas != 5 {
+			return fmt.Errorf("read as %v", got.Object)
+		}
+		definition, err := h.Dynamic().Resource(definitionsResource).Get(t.Context(), "widgets."+group, metav1.GetOptions{})
+		if err == nil {
+			authority, _, err = unstructured.NestedString(definition.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle")
+		}
+		if err == nil && authority == "" {
+			err = fmt.Errorf("no authority: %v", definition.Object)
+		}
+		return err
+	})
+	return authority
 }
