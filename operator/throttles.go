@@ -35,8 +35,8 @@ func (op *Operator) Throttles() []Throttle {
 		{"EgressRate", counts.EgressDelayed, "requests of handlers that send many bytes wait, or fail"},
 		{"EventRate", counts.EventsDelayed, "Kubernetes events wait"},
 		{"LogLimit", uint64(op.options.Host.Output.Dropped()), "lines of output are dropped"},
-		{"ComputeRate", op.options.Host.Share.Delayed(), "handlers wait for computing time"},
 		{"ComputeLimit", uint64(stopped), "calls that compute for too long are stopped"},
+		{"ComputeRate", op.options.Host.Share.Delayed(), "handlers wait for computing time"},
 	} {
 		if t.Times > 0 {
 			all = append(all, t)
