@@ -78,7 +78,7 @@ func newScheduler(size int, now func() time.Time) *scheduler {
 // take waits for a core, also if the share has used up its rate: for what ends soon.
 func (s *Share) take() {
 	if granted := s.owner.ask(s); granted != nil {
-		s.owner.insist(s, granted)
+		_ = s.owner.insist(s, granted) // the caller waits in any case
 		<-granted
 	}
 }
