@@ -42,11 +42,11 @@ def act(spec, **kwargs):
 @kopf.daemon('kopfexamples', when=lambda spec, **_: spec['act'] == 'quick', cancellation_timeout=1)
 async def stubborn(logger, **_):
     logger.info("it begins")
-    while True:
-        try:
-            await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            pass
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        for _ in range(20):
+            await asyncio.sleep(0.1)
 `
 
 // TestPythonMistakes: handlers in Python that return or patch what is no JSON, change the spec,
