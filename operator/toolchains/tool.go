@@ -61,7 +61,7 @@ func (c command) failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &exit):
-		return fmt.Errorf("%w: %s ended with %s", ErrFailed, filepath.Base(c.name), exit)
+		return fmt.Errorf("%w: %s ended with %w", ErrFailed, filepath.Base(c.name), exit)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrFailed, filepath.Base(c.name), err)
 }
