@@ -18,7 +18,7 @@ type flagGroup struct {
 // runGroups are the groups of the flags of kopf run, which has too many for one list.
 var runGroups = []flagGroup{
 	{"What is served", []string{"namespace", "all-namespaces", "kubeconfig", "context", "standalone", "peering", "priority"}},
-	{"How it runs", []string{"dev", "once", "dry-run", "output", "replicas", "lease", "lease-duration", "follow", "record", "cluster"}},
+	{"How it runs", []string{"dev", "once", "dry-run", "output", "replicas", "lease", "lease-duration", "follow", "record", "record-limit", "cluster"}},
 	{"Configuration of the operator", []string{"config", "config-file", "env", "settings", "set", "module", "packages", "engine"}},
 	{"Grants and limits", []string{"allow-", "limit"}},
 	{"Admission", []string{"admission-"}},
