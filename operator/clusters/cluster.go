@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
@@ -85,7 +84,7 @@ func Start(ctx context.Context, messages io.Writer) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context, path string, messages io.Writer) error {
 	c.process = exec.Command(path, "run", "--dir", filepath.Join(c.folder, "data"), "--no-fsync", "--remove", "--until-stdin-closes") //nolint:noctx // Stop ends it in order
 	c.process.Stderr = messages
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the operator, which is stopped before its cluster
+	separate(c.process) // Ctrl-C is for the operator, which is stopped before its cluster
 	input, err := c.process.StdinPipe()
 	if err != nil {
 		return err

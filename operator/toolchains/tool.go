@@ -40,7 +40,12 @@ type command struct {
 func (c command) prepare(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.name, c.arguments...)
 	cmd.Dir, cmd.Env = c.folder, append(os.Environ(), c.variables...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil { // as on Windows
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
 	cmd.WaitDelay = grace
 	return cmd
 }
