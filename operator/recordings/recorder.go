@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 
 	"github.com/kopf-wasm/kopf/operator/crossings"
@@ -34,7 +35,10 @@ func NewRecorder(to io.Writer, h Header, limit int, secrets map[string]string) (
 		limit = DefaultLimit
 	}
 	r := &Recorder{redaction: newRedaction(secrets), limit: limit, out: bufio.NewWriter(to), begun: map[int]bool{0: true}}
-	h.Recording = Version
+	h.Recording, h.Config = Version, maps.Clone(h.Config)
+	for key, value := range h.Config {
+		h.Config[key] = r.redaction.replace(value, false)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r, r.write(h)
@@ -72,7 +76,7 @@ func (r *Recorder) see(c crossings.Crossing) {
 		return
 	}
 	r.messages++
-	_ = r.write(line{Call: c.Call, Guest: c.Guest, Kind: kind, Data: data}) // kept in err
+	_ = r.write(line{Call: c.Call, Guest: c.Guest, Kind: kind, Data: json.RawMessage(r.redaction.hide(string(data)))}) // kept in err
 	if kind == kindRelease {
 		delete(r.begun, c.Call)
 	}
@@ -82,9 +86,8 @@ func (r *Recorder) see(c crossings.Crossing) {
 func (r *Recorder) write(value any) error {
 	encoded, err := json.Marshal(value)
 	if err == nil {
-		text := r.redaction.hide(string(encoded)) + "\n"
-		r.size += len(text)
-		_, err = r.out.WriteString(text)
+		r.size += len(encoded) + 1
+		_, err = r.out.Write(append(encoded, '\n'))
 	}
 	if r.err == nil {
 		r.err = err

@@ -136,6 +136,23 @@ func TestRecordingsHaveNoSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsThatAreUsualWords leave the structure of a recording as it is, and renewed ones
+// are hidden, too.
+func TestSecretsThatAreUsualWords(t *testing.T) {
+	r := newRedaction(map[string]string{"WORD": "secret"})
+	r.add("token", "first-token")
+	r.add("token", "other-token")
+	line := `{"secret":{"a":"x secret y","b":["\\\"secret","first-token other-token"],"secret":1}}`
+	want := `{"secret":{"a":"x [redacted:WORD] y","b":["\\\"[redacted:WORD]","[redacted:token] [redacted:token#2]"],"secret":1}}`
+	if got := r.hide(line); got != want {
+		t.Errorf("hidden:\n%s, want\n%s", got, want)
+	}
+	back := newRedaction(map[string]string{"WORD": "secret", "token": "first-token", "token#2": "other-token"})
+	if got := back.restore(want); got != line {
+		t.Errorf("restored:\n%s, want\n%s", got, line)
+	}
+}
+
 func TestTheFirstDifferenceIsShown(t *testing.T) {
 	text := record(t, recordedGuest(nil), 2, 0)
 	tests := []struct {

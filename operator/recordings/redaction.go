@@ -14,7 +14,7 @@ import (
 )
 
 // leastSecret is the length of the shortest secret: shorter texts occur everywhere.
-const leastSecret = 4
+const leastSecret = 6
 
 // redaction replaces secrets by their names, or the other way round. It is safe for concurrent
 // use.
@@ -68,7 +68,7 @@ func escaped(value string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// add adds a secret, and reports whether it was unknown.
+// add adds a secret. A name that has another value already gets a number: tokens are renewed.
 func (r *redaction) add(name, value string) {
 	if len(value) < leastSecret {
 		return
@@ -81,8 +81,16 @@ func (r *redaction) add(name, value string) {
 		}
 		return c
 	}, name)
-	if r.secrets[name] != value {
-		r.secrets[name], r.replacer = value, nil
+	free := name
+	for number := 2; ; number++ {
+		switch known, taken := r.secrets[free]; {
+		case !taken:
+			r.secrets[free], r.replacer = value, nil
+			return
+		case known == value:
+			return
+		}
+		free = fmt.Sprintf("%s#%d", name, number)
 	}
 }
 
@@ -93,8 +101,40 @@ func (r *redaction) names() []string {
 	return slices.Sorted(maps.Keys(r.secrets))
 }
 
-// hide replaces the secrets by their names.
-func (r *redaction) hide(line string) string { return r.replace(line, false) }
+// hide replaces the secrets in the values of a document by their names. Keys stay: a secret may
+// be a usual word.
+func (r *redaction) hide(line string) string {
+	var out strings.Builder
+	for line != "" {
+		begin := strings.IndexByte(line, '"')
+		if begin < 0 {
+			break
+		}
+		end := begin + 1 + endOfString(line[begin+1:])
+		out.WriteString(line[:begin])
+		if text := line[begin:end]; strings.HasPrefix(line[end:], ":") {
+			out.WriteString(text)
+		} else {
+			out.WriteString(r.replace(text, false))
+		}
+		line = line[end:]
+	}
+	out.WriteString(line)
+	return out.String()
+}
+
+// endOfString returns the length of a JSON string from behind its first quote, with its last one.
+func endOfString(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
 
 // restore replaces the names by the secrets.
 func (r *redaction) restore(line string) string { return r.replace(line, true) }
