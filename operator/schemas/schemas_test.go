@@ -296,6 +296,7 @@ spec:
 // FuzzRust: any text gives types or an error, and ends.
 func FuzzRust(f *testing.F) {
 	f.Add(inRust)
+	f.Add("\xc3(") // no UTF-8
 	for i := range inRust {
 		f.Add(inRust[:i])
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // rustToken is a word, a literal, or one character of punctuation of a file in Rust.
@@ -42,6 +43,7 @@ func (s *rustScanner) add(t rustToken) {
 // next reads one token, or what is between tokens.
 func (s *rustScanner) next() error {
 	rest := s.text[s.at:]
+	first, size := utf8.DecodeRuneInString(rest)
 	switch c := rest[0]; {
 	case c == '\n':
 		s.line++
@@ -62,7 +64,7 @@ func (s *rustScanner) next() error {
 		return s.quoted()
 	case c == '\'':
 		s.apostrophe()
-	case isWord(rune(c)):
+	case isWord(first):
 		end := strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) })
 		if end < 0 {
 			end = len(rest)
@@ -70,8 +72,8 @@ func (s *rustScanner) next() error {
 		s.add(rustToken{text: rest[:end]})
 		s.at += end
 	default:
-		s.add(rustToken{text: rest[:1]})
-		s.at++
+		s.add(rustToken{text: rest[:size]})
+		s.at += size
 	}
 	return nil
 }
