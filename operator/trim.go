@@ -79,7 +79,7 @@ func (t *trimmer) add(op *Operator) {
 	if len(t.items) == 0 {
 		t.items, t.stop = map[*Operator]struct{}{}, make(chan struct{})
 		releasePages(op, resident.ReleaseCode) // of the load, before the watches need theirs
-		go t.run(t.stop) // It ends after the last operator.
+		go t.run(t.stop)                       // It ends after the last operator.
 	}
 	t.items[op], t.fresh = struct{}{}, append(t.fresh, op)
 }

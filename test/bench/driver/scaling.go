@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// measured matches a line of the benchmark of events:
-// BenchmarkEvent/objects=1000-2   2000   77827 ns/op   14865 B/op   186 allocs/op
+// measured matches a line of the benchmark of events, such as
+// "BenchmarkEvent/objects=1000-2   2000   77827 ns/op   14865 B/op   186 allocs/op".
 var measured = regexp.MustCompile(`(?m)^BenchmarkEvent/(\w+)=(\d+)\S*\s+\d+\s+.*?(\d+) B/op\s+(\d+) allocs/op`)
 
 // curve has a value for each number of things that there are beside the measured one.
