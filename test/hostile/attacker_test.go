@@ -23,6 +23,7 @@ type attack struct {
 
 	script string                          // of the operator, in JavaScript
 	module func() []byte                   // in place of a script
+	build  func(t *testing.T) []byte       // in place of both: it compiles the module
 	spec   func(a *attacker) string        // more of the spec of the declaration, after a comma
 	rules  string                          // more rights of the account: items of a list in YAML
 	object string                          // the spec of the objects; "" is {}
@@ -98,6 +99,9 @@ func (at *attack) attacks(t *testing.T, n *neighbour) {
 	module := at.module
 	if at.script != "" {
 		module = func() []byte { return a.script(t, at.script) }
+	}
+	if at.build != nil {
+		module = func() []byte { return at.build(t) }
 	}
 	if module != nil {
 		a.pack(t, a.tag(), module())

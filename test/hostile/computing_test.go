@@ -30,6 +30,10 @@ kopf.on.event("kopfexamples", spin); kopf.on.create("kopfexamples", { id: "fn", 
 kopf.timer("kopfexamples", { interval: 0.01, backoff: 1 }, spin); kopf.daemon("kopfexamples", { backoff: 1 }, spin);`,
 		count: 6, named: []sign{limit("ComputeLimit")}, held: condition(api.Throttled, "ComputeLimit", "calls that compute for too long are stopped"),
 	},
+	{
+		name: "computing for minutes", script: on(`for (;;) { await kopf.sleep(0); for (let n = 0; n < 1e6; n++); }`),
+		spec: limited("ComputeRate: 500ms"), count: 4, named: []sign{limit("ComputeRate")}, held: condition(api.Throttled, "ComputeRate", "handlers wait for computing time"),
+	},
 	{name: "waits of no time without an end", quick: true, script: on(`for (;;) await kopf.sleep(0);`), count: 10, named: []sign{usesMoreThanNeighbour}},
 	{name: "timers without pauses", script: `kopf.timer("kopfexamples", { interval: 0 }, () => {});`, count: 20, named: []sign{usesMoreThanNeighbour}},
 	{

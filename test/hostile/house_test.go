@@ -56,7 +56,7 @@ var flags = []string{
 	"--log-format", "json", "--listen", "127.0.0.1:0",
 	"--limit", "ComputeLimit=1s", "--limit", "MaxMemory=64Mi", "--limit", "RegisterTimeout=5s", "--limit", "LogLimit=100Ki",
 	"--limit", "MemoMemory=2Mi", "--limit", "IndexMemory=1Mi", "--limit", "BodyMemory=256Ki", "--limit", "MaxChildren=100", "--limit", "AnswerMemory=1Mi", "--limit", "PatchMemory=2Mi",
-	"--set", "process.ultimate_exiting_timeout=5",
+	"--set", "process.ultimate_exiting_timeout=5", "--admission-server", `{"type": "server", "addr": "127.0.0.1"}`,
 }
 
 // newHouse starts a host whose account may do nothing but host.
@@ -69,7 +69,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h.Apply(t, string(crds))
-	h.Apply(t, installation.Manifests(identity.Token, nil))
+	h.Apply(t, installation.Manifests(identity.Token, &installation.Admission{}))
 	h.own = h.Namespace(t)
 	h.ApplyIn(t, h.own, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: host}}")
 	h.Apply(t, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: kopf-serve}, subjects: [{kind: ServiceAccount, name: host, namespace: %[1]s}]}", h.own))

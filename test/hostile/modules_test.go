@@ -69,6 +69,7 @@ var modules = wave{"modules", []attack{
 		a.house.declare(t, a.namespace, operatorName, a.tag(), tenantName, "")
 	}, named: []sign{condition(api.Ready, "FetchFailed", "digest")}},
 	{name: "a tag that moves between two requests", act: movingTag},
+	signedTags,
 	{name: "a private module by its digest alone", act: privateModule, named: []sign{condition(api.Resolved, "PullDenied", "spec.pullSecrets")}},
 	{name: "a registry on the host's machine", act: func(t *testing.T, a *attacker) {
 		a.declareModule(t, "localhost:5000/some/operator:v1")

@@ -14,6 +14,7 @@ import (
 const neighbourScript = `
 kopf.operator({ name: "neighbour", version: "1.0" });
 kopf.index("kopfexamples", function names({ name, namespace }) { return { [name]: namespace }; });
+kopf.on.validate("kopfexamples", function check({ logger }) { logger.debug("reviewed"); });
 kopf.on.create("kopfexamples", function handle({ name, memo, logger }) {
   memo.set("secret", "of " + name);
   kopf.memo.set("secret", "of the neighbour");

@@ -141,6 +141,14 @@ return ends;`), count: 1, spec: machineByName, named: []sign{says("tried ")}, al
 		}, count: 5, named: []sign{limit("CallRate"), condition(api.Throttled, "CallRate", "requests of handlers wait")},
 	},
 	{
+		name: "a flood of bytes", quick: true, script: on(`
+const data = "x".repeat(100000);
+for (let i = 0; i < 300; i++) { try { await kopf.kubernetes.create("/api/v1/namespaces/" + k.namespace + "/configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { data } }); } catch {} }`), rules: watchConfigMaps,
+		spec: func(*attacker) string {
+			return `grants: {kubernetes: ["create:configmaps"]}, limits: {EgressRate: 200Ki, EgressBurst: 1Mi}`
+		}, count: 2, named: []sign{limit("EgressRate")}, held: condition(api.Throttled, "EgressRate", "requests of handlers that send many bytes wait, or fail"),
+	},
+	{
 		name: "a flood of answers at once", script: on(`await Promise.all(Array.from({ length: 500 }, () => kopf.kubernetes.get("/api/v1/namespaces/" + k.namespace + "/configmaps").catch(() => {})));`), rules: watchConfigMaps,
 		spec: func(*attacker) string { return `grants: {kubernetes: ["list:configmaps"]}` }, count: 2, also: func(t *testing.T, a *attacker) { a.ready(t) },
 	},
