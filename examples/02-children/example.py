@@ -25,10 +25,15 @@ def apply_claim(spec, name, labels, **_):
     }
     kopf.adopt(claim)
     found = pykube.PersistentVolumeClaim(client(), claim)
-    if found.exists():
-        found.patch({'metadata': claim['metadata']})
-    else:
-        found.create()
+    try:
+        if found.exists():
+            found.patch({'metadata': claim['metadata'], 'spec': claim['spec']})
+        else:
+            found.create()
+    except pykube.exceptions.HTTPError as error:
+        if error.code == 422:
+            raise kopf.PermanentError("the claim cannot be changed") from error
+        raise
     return {'claim': found.name}
 
 
