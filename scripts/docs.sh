@@ -20,7 +20,11 @@ if [ "$(cat "$venv/installed" 2>/dev/null || true)" != "$wanted" ]; then
 	"$venv/bin/python3" -m pip install --quiet --disable-pip-version-check --requirement scripts/site/requirements.txt
 	echo "$wanted" >"$venv/installed"
 fi
-NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --clean
+# Not with --quiet, which also hides warnings from the option strict.
+if ! NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --clean >"$venv/log" 2>&1; then
+	grep -v '^INFO' "$venv/log" >&2
+	exit 1
+fi
 if grep -rlE '<(script|link|img|iframe)[^>]* (src|href)="(https?:)?//' --include='*.html' .cache/site; then
 	echo "$0: these pages load files from other servers" >&2
 	exit 1

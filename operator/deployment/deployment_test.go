@@ -90,7 +90,7 @@ func TestManifests(t *testing.T) {
 		},
 		"values": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
-			o.Registrations[0].Capabilities, o.Wanted, o.Peering = capable, true, "op"
+			o.Registrations[0].Capabilities, o.Wanted, o.Peering, o.Replicas = capable, true, "op", 2
 			o.Admission, o.Namespaces = "op.example.com", []string{"ops", "shops"}
 			values, err := o.Values(module)
 			return []dicts.Object{values}, err

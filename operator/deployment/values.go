@@ -37,5 +37,5 @@ func (o *Operator) Values(modules []string) (dicts.Object, error) {
 		}
 	}
 	rules["namespaces"] = namespaced
-	return dicts.Object{"mode": "run", "fullnameOverride": o.Name, "operator": run, "rules": rules}, nil
+	return dicts.Object{"mode": "run", "fullnameOverride": o.Name, "replicas": max(o.Replicas, 1), "operator": run, "rules": rules}, nil
 }

@@ -26,7 +26,9 @@ func described(namespaces ...string) *deployment.Operator {
 // and the same pod, except for what the chart adds.
 func TestChartAndManifestsAgree(t *testing.T) {
 	modules := []string{"oci://example.com/mailer:v1"}
-	for name, o := range map[string]*deployment.Operator{"namespaces": described("shops", "others"), "cluster": described(), "patterns": described("shops", "prod-*")} {
+	replicas := described("shops")
+	replicas.Replicas = 3
+	for name, o := range map[string]*deployment.Operator{"namespaces": described("shops", "others"), "cluster": described(), "patterns": described("shops", "prod-*"), "replicas": replicas} {
 		t.Run(name, func(t *testing.T) {
 			given, err := o.Values(modules)
 			if err != nil {

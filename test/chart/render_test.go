@@ -145,6 +145,6 @@ metrics: {serviceMonitor: {enabled: true, labels: {a: b}, authorization: {creden
 `
 
 const (
-	everythingRun   = everything + "operator: {modules: ['oci://example.com/operator:v1'], namespaces: [a, 'b-*'], peering: p, allowWanted: true, admission: {name: a.example.com}}\nrules: {cluster: [{nonResourceURLs: [/x], verbs: [get]}], namespaces: {a: [{apiGroups: [''], resources: [pods], verbs: [list]}], b: [{apiGroups: [''], resources: [pods], verbs: [list]}]}}\n"
+	everythingRun   = everything + "replicas: 2\noperator: {modules: ['oci://example.com/operator:v1'], namespaces: [a, 'b-*'], peering: p, allowWanted: true, admission: {name: a.example.com}}\nrules: {cluster: [{nonResourceURLs: [/x], verbs: [get]}], namespaces: {a: [{apiGroups: [''], resources: [pods], verbs: [list]}], b: [{apiGroups: [''], resources: [pods], verbs: [list]}]}}\n"
 	everythingServe = everything + "mode: serve\nhost: {identity: impersonate, namespaces: [a], allowRegistries: [example.com], limits: {MaxMemory: 64Mi, LoopRate: 3}, admission: {enabled: true}}\n"
 )

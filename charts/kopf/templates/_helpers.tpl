@@ -75,9 +75,15 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 {{- if .Values.operator.allowWanted }}
 - --allow-wanted
 {{- end }}
+{{- $secret := "" }}
+{{- if gt (int .Values.replicas) 1 }}
+- --replicas=leader
+- {{ printf "--lease=%s/%s" .Release.Namespace $name | quote }}
+{{- $secret = printf ",\"secret\":{\"namespace\":%q,\"name\":\"%s-webhooks\"}" .Release.Namespace $name }}
+{{- end }}
 {{- with .Values.operator.admission.name }}
 - {{ printf "--admission-managed=%s" . | quote }}
-- {{ printf "--admission-server={\"type\":\"server\",\"port\":9443,\"service\":{\"namespace\":%q,\"name\":%q,\"port\":443}}" $.Release.Namespace $name | quote }}
+- {{ printf "--admission-server={\"type\":\"server\",\"port\":9443,\"service\":{\"namespace\":%q,\"name\":%q,\"port\":443}%s}" $.Release.Namespace $name $secret | quote }}
 {{- end }}
 - --liveness=http://0.0.0.0:8080/healthz
 - --listen=0.0.0.0:8081
