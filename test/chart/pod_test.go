@@ -49,7 +49,7 @@ func TestPodsOfTheImageHandleObjects(t *testing.T) {
 			namespace := cluster.Namespace(t)
 			p := k.run(t, admitted(t, cluster, namespace, make(t, namespace)))
 			handled(t, cluster, namespace, p)
-			confined(t, p)
+			confined(t, cluster, p)
 			if code := p.stop(t); code != 0 || strings.Contains(p.output.String(), "orbidden") {
 				t.Errorf("the exit code is %d", code)
 			}
@@ -72,13 +72,7 @@ func TestPodsOfHostsServeOperators(t *testing.T) {
 	cluster.Apply(t, kopf(t, "manifest", module, "-n", namespace, "--name", "minimal", "--crd", crd, "--hosted"))
 	handled(t, cluster, namespace, p)
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	answer, err := client.Get("https://127.0.0.1:" + p.ports["https"] + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("/readyz answers %s, %v", answer.Status, err)
-	}
+	answers(t, cluster, client, "https://127.0.0.1:"+p.ports["https"]+"/readyz")
 	if code := p.stop(t); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
@@ -129,7 +123,7 @@ func handled(t *testing.T, cluster *clustertest.ControlPlane, namespace string, 
 }
 
 // confined checks what the process may do, whether its probes answer, and that modules are compiled into the cache.
-func confined(t *testing.T, p *process) {
+func confined(t *testing.T, cluster *clustertest.ControlPlane, p *process) {
 	t.Helper()
 	status := string(readFile(t, fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))
 	for _, want := range []string{`Uid:\s65532\s65532`, `Gid:\s65532\s65532`, `NoNewPrivs:\s1`, `CapEff:\s0+\n`, `CapPrm:\s0+\n`} {
@@ -143,20 +137,31 @@ func confined(t *testing.T, p *process) {
 	if cached, err := filepath.Glob(p.cache + "/*"); err != nil || len(cached) == 0 {
 		t.Errorf("the cache is empty: %v", err)
 	}
-	client := http.Client{Timeout: patience}
+	client := &http.Client{Timeout: patience}
 	for port, path := range map[string]string{"probes": "/healthz", "metrics": "/readyz"} {
 		if p.ports[port] == "" {
 			continue // kopf manifest has no port for metrics
 		}
-		answer, err := client.Get("http://127.0.0.1:" + p.ports[port] + path)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
-			t.Errorf("%s answers %s, %v", path, answer.Status, err)
-		}
+		answers(t, cluster, client, "http://127.0.0.1:"+p.ports[port]+path)
 	}
+}
+
+// answers waits until a probe succeeds. An object can be handled before all streams are ready.
+func answers(t *testing.T, cluster *clustertest.ControlPlane, client *http.Client, url string) {
+	t.Helper()
+	cluster.Eventually(t, patience, func() error {
+		answer, err := client.Get(url)
+		if err != nil {
+			return err
+		}
+		if err := answer.Body.Close(); err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s answers %s", url, answer.Status)
+		}
+		return nil
+	})
 }
 
 // packed writes the image with the program of this checkout.
