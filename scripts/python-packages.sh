@@ -6,6 +6,9 @@ set -eu
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/python-packages
 key=$(sha256sum <"$1" | cut -c1-16)
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+flock 9 # tests call this at the same time
 if [ -f "$cache/$key.done" ]; then
 	echo "$cache/$key"
 	exit
@@ -16,7 +19,6 @@ if ! $python -c 'import ensurepip, venv' 2>/dev/null; then
 	scripts/apt.sh python3 python3-venv >&2
 fi
 echo "installing the packages of $1 into .cache/python-packages..." >&2
-mkdir -p "$cache"
 work=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 $python -m venv "$work/venv" >&2

@@ -5,6 +5,9 @@ set -eu
 cd "$(dirname "$0")/.."
 version=1.45.2
 venv=$PWD/.cache/reference
+mkdir -p .cache
+exec 9>.cache/reference.lock
+flock 9 # tests call this at the same time
 if ! "$venv/bin/kopf" --version 2>/dev/null | grep -qF "$version"; then
 	echo "installing the reference, Kopf $version, into .cache/reference..." >&2
 	rm -rf "$venv"
