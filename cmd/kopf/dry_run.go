@@ -24,6 +24,8 @@ func (o *runOptions) addDryRunFlags(cmd *cobra.Command) {
 // checkDryRun checks the flags of a dry run, and says which others have no effect.
 func (o *runOptions) checkDryRun(log zerolog.Logger) error {
 	switch {
+	case o.flags.Lookup("dry-run") == nil: // of another command
+		return nil
 	case !slices.Contains([]string{outputText, outputJSON}, o.output):
 		return usageError{fmt.Errorf("--output %q: want %s or %s", o.output, outputText, outputJSON)}
 	case !o.dryRun && o.flags.Changed("output"):

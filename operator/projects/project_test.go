@@ -150,7 +150,7 @@ func TestUnknownChoicesAreRefused(t *testing.T) {
 func TestProjectsAreBuilt(t *testing.T) {
 	everyProject(t, func(t *testing.T, language toolchains.Language, template Template) {
 		if language == toolchains.Rust || language == toolchains.AssemblyScript {
-			t.SkipNow()
+			return
 		}
 		p := written(t, language, template)
 		found, err := toolchains.Find(p.Folder)

@@ -135,7 +135,7 @@ func TestMissingRights(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	lines := p.stderr.With("lacks rights")
-	if len(lines) != 1 || !strings.Contains(lines[0], "get, patch, watch kopfexamples.kopf.dev in the namespace "+h.namespace+";") {
+	if len(lines) != 1 || !strings.Contains(lines[0], "get, patch, watch kopfexamples.kopf.dev in the namespace "+h.namespace) {
 		t.Errorf("it says %q", lines)
 	}
 }
