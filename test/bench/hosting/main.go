@@ -36,7 +36,7 @@ func main() {
 	o := options{}
 	counts := flag.String("counts", "1,20,100", "how many operators, comma-separated")
 	guests := flag.String("guests", "rust,go", "languages of the modules")
-	cases := flag.String("cases", caseOne+","+caseMany+","+caseFair, "what the operators are")
+	cases := flag.String("cases", caseOne+","+caseMany, "what the operators are")
 	shares := flag.String("watches", "own,shared", "how they watch")
 	flag.IntVar(&o.rounds, "rounds", 1, "how often each line is measured")
 	flag.StringVar(&o.folder, "folder", ".cache/bench", "where logs and results go")
