@@ -14,12 +14,13 @@ type Cluster struct {
 	mu       sync.Mutex // guards the fields below, and calls of report
 	overlays map[key]*overlay
 	feeds    map[*feed]place
+	untold   map[key][]byte // newest events of objects that no watch was open for
 }
 
 // New makes a cluster that is as the real one. It reports each request, one at a time. The
 // function must not make requests.
 func New(report func(Request)) *Cluster {
-	return &Cluster{report: report, overlays: map[key]*overlay{}, feeds: map[*feed]place{}}
+	return &Cluster{report: report, overlays: map[key]*overlay{}, feeds: map[*feed]place{}, untold: map[key][]byte{}}
 }
 
 // Report reports a request that does not go through the cluster.
@@ -164,11 +165,43 @@ func (c *Cluster) phantoms(p place) []dicts.Object {
 	return all
 }
 
-// tell adds an event to the watches of an object. The caller holds the lock.
+// tell adds an event to the watches of an object. While none is open, as between a listing and
+// its watch, the event waits for the next one. The caller holds the lock.
 func (c *Cluster) tell(k key, kind string, object dicts.Object) {
+	line := eventLine(kind, object)
+	delete(c.untold, k)
+	told := false
 	for f, p := range c.feeds {
 		if p.has(k) {
-			f.add(eventLine(kind, object))
+			f.add(line)
+			told = true
+		}
+	}
+	if !told {
+		c.untold[k] = line
+	}
+}
+
+// open adds a feed, with the events that have waited for it.
+func (c *Cluster) open(f *feed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.feeds[f] = f.place
+	for k, line := range c.untold {
+		if f.place.has(k) {
+			f.add(line)
+			delete(c.untold, k)
+		}
+	}
+}
+
+// lists drops the events that wait: a new listing shows their objects.
+func (c *Cluster) lists(p place) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.untold {
+		if p.has(k) {
+			delete(c.untold, k)
 		}
 	}
 }

@@ -224,6 +224,33 @@ func TestPatchesAreKeptAndNotSent(t *testing.T) {
 	}
 }
 
+// Objects may be handled between their listing and the watch that continues from it: the events
+// of that time are the first of the watch.
+func TestEventsWaitForTheWatch(t *testing.T) {
+	s := newScene(t, widget(1, "", `{"a":1}`))
+	s.patch(`{"spec":{"a":2}}`)
+	s.patch(`{"spec":{"a":3}}`)
+	next := s.watching()
+	kind, object := next()
+	if equal(t, "the first event", widget(1, "", `{"a":3}`), object); kind != "MODIFIED" {
+		t.Errorf("the first event is %s", kind)
+	}
+	s.patch(`{"spec":{"a":4}}`)
+	_, object = next()
+	equal(t, "the second event", widget(1, "", `{"a":4}`), object)
+}
+
+// A listing shows what has waited, so it is not an event any more.
+func TestListingsEndTheWait(t *testing.T) {
+	s := newScene(t, widget(1, "", `{"a":1}`))
+	s.patch(`{"spec":{"a":2}}`)
+	s.send("GET", "/apis/kopf.dev/v1/widgets", "", "")
+	next := s.watching()
+	s.patch(`{"spec":{"a":3}}`)
+	_, object := next()
+	equal(t, "the first event", widget(1, "", `{"a":3}`), object)
+}
+
 // A patch that changes nothing causes no event, as on a server.
 func TestPatchesWithoutAChangeCauseNoEvent(t *testing.T) {
 	s := newScene(t, widget(1, "", `{"a":1}`))

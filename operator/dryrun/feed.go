@@ -28,9 +28,7 @@ type feed struct {
 func (c *Cluster) newFeed(p place, real io.ReadCloser) *feed {
 	f := &feed{cluster: c, place: p, real: real}
 	f.ready = sync.NewCond(&f.mu)
-	c.mu.Lock()
-	c.feeds[f] = p
-	c.mu.Unlock()
+	c.open(f)
 	go f.follow() // It ends with the real watch, which Close closes.
 	return f
 }

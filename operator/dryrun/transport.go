@@ -33,6 +33,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	p, known := placeOf(req.URL.Path)
 	switch {
 	case req.Method == http.MethodGet:
+		if known && p.name == "" && !isWatch(req) {
+			t.cluster.lists(p)
+		}
 		return t.read(req, p, known)
 	case req.Method == http.MethodPost && strings.HasSuffix(p.plural, "reviews"):
 		return t.next.RoundTrip(req) // questions about rights, which the server does not keep
@@ -75,10 +78,10 @@ func (t *transport) read(req *http.Request, p place, known bool) (*http.Response
 		return answer(req, http.StatusOK, dicts.Encode(phantom)), nil
 	}
 	rsp, err := t.next.RoundTrip(req)
-	switch watch := req.URL.Query().Get("watch"); {
+	switch {
 	case err != nil || !known || rsp.StatusCode != http.StatusOK:
 		return rsp, err
-	case watch != "" && watch != "0" && watch != "false":
+	case isWatch(req):
 		rsp.Body = t.cluster.newFeed(p, rsp.Body)
 		return rsp, nil
 	case p.subresource != "" || !t.cluster.touches(p.collection):
@@ -104,6 +107,12 @@ func (t *transport) read(req *http.Request, p place, known bool) (*http.Response
 		return missing(req, p), nil
 	}
 	return answer(req, rsp.StatusCode, dicts.Encode(would)), nil
+}
+
+// isWatch reports whether a request opens a watch.
+func isWatch(req *http.Request) bool {
+	watch := req.URL.Query().Get("watch")
+	return watch != "" && watch != "0" && watch != "false"
 }
 
 // listing returns a page of a listing as it would be. The last page has the phantoms.
