@@ -15,5 +15,7 @@ rm -rf "$CARGO_TARGET_DIR/package"
 cd "$1/guest-sdks/rust"
 # The copy is no checkout of git.
 cargo publish --quiet --dry-run --allow-dirty --locked --package kopf-abi --package kopf-macros --package kopf </dev/null
+# The dry run keeps no packages.
+cargo package --quiet --no-verify --allow-dirty --locked --package kopf-abi --package kopf-macros --package kopf </dev/null
 mkdir -p "$out/crates"
 cp "$CARGO_TARGET_DIR"/package/*.crate "$out/crates"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Signs a release without a key, with the identity of the workflow that runs this: sign-release.sh COSIGN FOLDER
 # With $REGISTRY_USER and $REGISTRY_PASSWORD, it logs in to the registry. It signs what `make push` has pushed, which FOLDER/pushed.txt lists, and the checksums. It needs the network of
-# Sigstore, and a workflow with the permission `id-token: write`. To sign with a key, use KEY= of `make release` and
-# `kopf sign`.
+# Sigstore, and a workflow with the permission `id-token: write`. To sign with a key, use KEY= of `make release`
+# for the checksums, and `cosign sign --key` for the image: `kopf sign` signs operators only.
 set -eu
 if [ $# -ne 2 ]; then
 	echo "usage: $0 COSIGN FOLDER" >&2

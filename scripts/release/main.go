@@ -175,7 +175,7 @@ func (o *options) push(ctx context.Context, folder string, v version.Version, st
 	if o.to == "" {
 		return errors.New("the registry is missing: add REGISTRY=ghcr.io/me")
 	}
-	pushed, err := push.Release(ctx, folder, strings.TrimPrefix(o.to, "oci://"), v)
+	pushed, err := push.Release(ctx, o.root, folder, strings.TrimPrefix(o.to, "oci://"), v)
 	for _, name := range pushed {
 		fmt.Fprintln(stdout, name)
 	}

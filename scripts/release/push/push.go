@@ -33,9 +33,9 @@ const (
 	chartContent = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// Release pushes the image and the chart of a release below a prefix, such as ghcr.io/me, and returns their names with
+// Release pushes the image and the chart of a release of the repository at root below a prefix, such as ghcr.io/me, and returns their names with
 // digests: PREFIX/kopf and PREFIX/charts/kopf. Credentials are $REGISTRY_USER and $REGISTRY_PASSWORD, or those of Docker.
-func Release(ctx context.Context, folder, prefix string, v version.Version) ([]string, error) {
+func Release(ctx context.Context, root, folder, prefix string, v version.Version) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(folder, "image", spec.ImageLayoutFile)); err != nil {
 		return nil, fmt.Errorf("there is no image in %s: run make release VERSION=%s: %w", folder, v, err)
 	}
@@ -54,7 +54,7 @@ func Release(ctx context.Context, folder, prefix string, v version.Version) ([]s
 		}
 		pushed = append(pushed, name)
 	}
-	chart, err := packed(ctx, filepath.Join(folder, "kopf-"+string(v)+".tgz"), filepath.Join("charts", "kopf", "Chart.yaml"), v)
+	chart, err := packed(ctx, filepath.Join(folder, "kopf-"+string(v)+".tgz"), filepath.Join(root, "charts", "kopf", "Chart.yaml"), v)
 	if err != nil {
 		return nil, fmt.Errorf("the chart: %w", err)
 	}

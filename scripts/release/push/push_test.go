@@ -30,13 +30,12 @@ func TestReleasesAreInTheRegistry(t *testing.T) {
 	if err := archives.TarGzip(chart, []archives.Entry{{Path: "kopf/Chart.yaml", Content: []byte("name: kopf\n"), Mode: 0o644}}, o.Created); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir("../../..") // Chart.yaml is in the repository
 	registry := registrytest.Start(t, registrytest.Options{})
-	first, err := push.Release(t.Context(), folder, registry.Host+"/me", "0.1.0")
+	first, err := push.Release(t.Context(), "../../..", folder, registry.Host+"/me", "0.1.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := push.Release(t.Context(), folder, registry.Host+"/me", "0.1.0")
+	second, err := push.Release(t.Context(), "../../..", folder, registry.Host+"/me", "0.1.0")
 	if err != nil || strings.Join(first, " ") != strings.Join(second, " ") {
 		t.Errorf("the second time: %v, %v, %v", first, second, err)
 	}
