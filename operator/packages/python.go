@@ -28,7 +28,7 @@ var script string
 
 // Limits of the engine that compiles. A file is compiled as a whole, in one message.
 const (
-	compileTime    = time.Minute // of one file
+	compileTime    = time.Minute // of one file, and of the start of the engine
 	compileMemory  = 1 << 30     // of one instance, in bytes
 	compileMessage = 256 << 20   // in bytes
 )
@@ -133,7 +133,7 @@ func (c *python) load(ctx context.Context, texts map[string][]byte) (*host.Modul
 		return nil, err
 	}
 	return host.Load(ctx, "the engine that compiles packages", wasm, host.Options{
-		RetireCalls: 1, MaxIdle: 1, ComputeLimit: compileTime, MaxMemory: compileMemory, RetireMemory: compileMemory,
+		RetireCalls: 1, MaxIdle: 1, ComputeLimit: compileTime, RegisterTimeout: compileTime, MaxMemory: compileMemory, RetireMemory: compileMemory,
 		MessageLimit: compileMessage, MaxFiles: 1 << 30, Stdout: io.Discard, Stderr: io.Discard,
 	})
 }

@@ -144,7 +144,7 @@ func rustTypes(t *testing.T, module string) {
 		"lacking": "spec: missing field `size`",
 	} {
 		op.says(t, name, "error: Handler 'typed_fn' failed permanently: "+problem)
-		if found := op.log.With(name, "typed handler"); len(found) > 0 {
+		if found := op.log.With(`"name":"`+name+`"`, "typed handler"); len(found) > 0 {
 			t.Errorf("the handler ran for %s: %v", name, found)
 		}
 		if got := text(s.posted(t, name, 1)["DecodeError"][0], "message"); got != problem {

@@ -20,7 +20,7 @@ func TestGoTypes(t *testing.T) {
 		"other": "spec.size: want an integer, got a string",
 	} {
 		op.says(t, name, "error: Handler 'typed_fn' failed permanently: "+problem)
-		if found := op.log.With(name, "the typed handler runs"); len(found) > 0 {
+		if found := op.log.With(`"name":"`+name+`"`, "the typed handler runs"); len(found) > 0 {
 			t.Errorf("the handler ran for %s: %v", name, found)
 		}
 		if got := text(s.posted(t, name, 1)["DecodeError"][0], "message"); got != problem {
