@@ -197,13 +197,8 @@ func (t *target) put(body []byte) (dicts.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) error {
-		if err := sameVersion(o, wanted); err != nil {
-			return err
-		}
-		clear(o)
-		merge(o, wanted)
-		return nil
+	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) {
+		return merged(nil, wanted), sameVersion(o, wanted)
 	})
 }
 
@@ -222,7 +217,7 @@ func (t *target) patch(contentType string, body []byte) (dicts.Object, error) {
 		return nil, err
 	}
 	if operations, ok := change.([]any); ok {
-		return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) error { return operate(o, operations) })
+		return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) { return operated(o, operations) })
 	}
 	wanted, ok := change.(dicts.Object)
 	if !ok {
@@ -231,13 +226,17 @@ func (t *target) patch(contentType string, body []byte) (dicts.Object, error) {
 	if strings.HasPrefix(contentType, "application/apply-patch") && t.objects[t.key] == nil {
 		return t.create(t.resource, t.key, wanted, false)
 	}
-	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) error {
-		if err := sameVersion(o, wanted); err != nil {
-			return err
-		}
-		merge(o, wanted)
-		return nil
+	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) {
+		return merged(o, wanted), sameVersion(o, wanted)
 	})
+}
+
+func operated(object dicts.Object, operations []any) (dicts.Object, error) {
+	after, err := dicts.JSONPatch(object, operations)
+	if err != nil {
+		return nil, failf(http.StatusUnprocessableEntity, "Invalid", "%v", err)
+	}
+	return after, nil
 }
 
 func (t *target) selection(r *http.Request) (selection, error) {

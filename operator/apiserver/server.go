@@ -5,6 +5,7 @@ package apiserver
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -146,7 +147,7 @@ func (s *Server) Apply(object dicts.Object) error {
 	if s.objects[k] == nil {
 		return errorOf(s.create(r, k, dicts.CloneObject(object), true))
 	}
-	return errorOf(s.edit(r, k, "*", func(o dicts.Object) error { merge(o, object); return nil }))
+	return errorOf(s.edit(r, k, "*", func(o dicts.Object) (dicts.Object, error) { return merged(o, dicts.CloneObject(object)), nil }))
 }
 
 // errorOf drops the object: it is not the concern of the caller.
@@ -212,11 +213,7 @@ func (s *Server) Send(kind string, object dicts.Object) error {
 
 // complete returns an object with the identity of the existing one.
 func (s *Server) complete(k key, object dicts.Object) dicts.Object {
-	sent := dicts.CloneObject(s.objects[k])
-	if sent == nil {
-		sent = dicts.Object{}
-	}
-	merge(sent, object)
+	sent := merged(dicts.CloneObject(s.objects[k]), dicts.CloneObject(object))
 	metadata := metadataOf(sent)
 	metadata["resourceVersion"] = strconv.Itoa(s.version)
 	if k.namespace != "" {
@@ -233,6 +230,13 @@ func (s *Server) Disconnect() {
 		w.end(nil)
 	}
 	clear(s.watchers)
+}
+
+func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// merged returns an object after a merge patch. It may share values with both.
+func merged(object, patch dicts.Object) dicts.Object {
+	return dicts.MergePatch(object, patch).(dicts.Object) // a patch that is an object gives an object
 }
 
 func metadataOf(object dicts.Object) dicts.Object {
@@ -334,13 +338,13 @@ func (s *Server) collect(uid string) {
 
 // edit changes an object in place of a client. The subresource * may change everything. The
 // caller holds the lock.
-func (s *Server) edit(r selectors.Resource, k key, subresource string, change func(o dicts.Object) error) (dicts.Object, error) {
+func (s *Server) edit(r selectors.Resource, k key, subresource string, change func(o dicts.Object) (dicts.Object, error)) (dicts.Object, error) {
 	before := s.objects[k]
 	if before == nil {
 		return nil, failf(http.StatusNotFound, "NotFound", "%s %q not found", r.Plural, k.name)
 	}
-	after := dicts.CloneObject(before)
-	if err := change(after); err != nil {
+	after, err := change(dicts.CloneObject(before))
+	if err != nil {
 		return nil, err
 	}
 	protect(before, after, r, subresource)

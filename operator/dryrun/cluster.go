@@ -145,7 +145,7 @@ func (c *Cluster) happens(k key, kind string, real dicts.Object) (string, dicts.
 		return kind, would
 	}
 	if _, deleting := dicts.Lookup(would, "metadata", "deletionTimestamp"); !deleting {
-		metadata, _ := merged(would["metadata"], dicts.Object{"deletionTimestamp": time.Now().UTC().Format(time.RFC3339)}).(dicts.Object)
+		metadata, _ := dicts.MergePatch(would["metadata"], dicts.Object{"deletionTimestamp": time.Now().UTC().Format(time.RFC3339)}).(dicts.Object)
 		would = with(would, "metadata", metadata)
 	}
 	o.phantom = would

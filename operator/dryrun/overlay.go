@@ -30,7 +30,7 @@ func (o *overlay) over(real dicts.Object) dicts.Object {
 	if o == nil {
 		return real
 	}
-	object, _ := merged(real, o.merge).(dicts.Object)
+	object, _ := dicts.MergePatch(real, o.merge).(dicts.Object)
 	list := slices.DeleteFunc(finalizersOf(real), func(name string) bool { return slices.Contains(o.removed, name) })
 	for _, name := range o.added {
 		if !slices.Contains(list, name) {

@@ -176,13 +176,18 @@ func (t *transport) patch(req *http.Request, p place, body []byte) (*http.Respon
 // edited returns an object after a patch of the content type.
 func edited(object dicts.Object, contentType string, body []byte) (dicts.Object, error) {
 	if contentType == "application/json-patch+json" {
-		return operated(object, body)
+		patch, err := dicts.Decode(body)
+		if err != nil {
+			return nil, err
+		}
+		operations, _ := patch.([]any)
+		return dicts.JSONPatch(object, operations)
 	}
 	patch, err := dicts.DecodeObject(body)
 	if err != nil {
 		return nil, err
 	}
-	result, _ := merged(object, patch).(dicts.Object)
+	result, _ := dicts.MergePatch(object, patch).(dicts.Object)
 	return result, nil
 }
 

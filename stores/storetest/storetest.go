@@ -250,26 +250,7 @@ func noError(t *testing.T, err error) {
 // of the API.
 func merged(t *testing.T, obj stores.Object, patch *stores.Patch) stores.Object {
 	t.Helper()
-	result, err := dicts.DecodeObject(dicts.Encode(merge(obj, patch.Object())))
+	result, err := dicts.DecodeObject(dicts.Encode(dicts.MergePatch(obj, patch.Object())))
 	noError(t, err)
-	return result
-}
-
-func merge(target any, patch any) any {
-	changes, ok := patch.(stores.Object)
-	if !ok {
-		return patch
-	}
-	result, _ := dicts.Clone(target).(stores.Object)
-	if result == nil {
-		result = stores.Object{}
-	}
-	for key, value := range changes {
-		if value == nil {
-			delete(result, key)
-			continue
-		}
-		result[key] = merge(result[key], value)
-	}
 	return result
 }
