@@ -17,6 +17,7 @@ leave() {
 	for at in dev/shm dev/pts dev proc sys; do
 		mountpoint -q "$room/$at" && umount -l "$room/$at"
 	done
+	mountpoint -q "$room" && umount -l "$room"
 	return 0
 }
 trap leave EXIT
@@ -40,6 +41,8 @@ if [ -z "${KEEP:-}" ] || [ ! -d "$room/etc" ]; then
 	rm -f "$room"/etc/apt/sources.list.d/*disabled* "$room"/etc/apt/apt.conf.d/docker-*
 	git clone -q --no-hardlinks . "$room/root/kopf"
 fi
+# As on a machine, the root is a mount point: pods of the tests change how its mounts propagate.
+mountpoint -q "$room" || mount --bind "$room" "$room"
 for at in proc sys dev dev/pts dev/shm; do
 	mountpoint -q "$room/$at" || mount --bind "/$at" "$room/$at"
 done

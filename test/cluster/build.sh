@@ -14,6 +14,9 @@ cd "$(dirname "$0")"
 # refuse to start. It is that of k8s.io/kubernetes in go.mod.
 version=$(sed -n 's|^[[:space:]]*k8s.io/kubernetes \(v[^ ]*\)$|\1|p' go.mod)
 
+# As in the tests of this module: what they compile is the same, and most of the time goes into that.
+export CGO_ENABLED=0
+
 # Tests do not end up in the binary; the tool chain and this script do.
 sources=$(find . -name '*.go' ! -name '*_test.go' | LC_ALL=C sort)
 # shellcheck disable=SC2086 # no spaces in the names of the sources
