@@ -124,7 +124,7 @@ func TestChangedRates(t *testing.T) {
 }
 
 // TestGuestsWaitForTheirRate: a guest that spins is stopped by the end of its context while it waits, and
-// its neighbour goes on.
+// its neighbour continues.
 func TestGuestsWaitForTheirRate(t *testing.T) {
 	m := loadGo(t, Options{ComputeLimit: time.Hour, Share: NewShare(0, time.Second)})
 	share := m.options.Share

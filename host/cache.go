@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
@@ -57,19 +58,7 @@ func saveLoadable(file, machineCode string, saved []byte) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(file), "*.temp")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append([]byte(machineCode+"\n"+sum+"\n"), saved...))
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return atomicfile.Replace(file, 0o600, []byte(machineCode+"\n"+sum+"\n"), saved)
 }
 
 // errChanged says that files of the cache differ from what was written.

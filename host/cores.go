@@ -101,7 +101,7 @@ func (s *Share) enter(ctx context.Context) error {
 	return nil // the core was granted meanwhile
 }
 
-// again waits for a core for a call that goes on. After the end of the context, it waits as take,
+// again waits for a core for a call that continues after a wait. After the end of the context, it waits as take,
 // because the call has to end. The result says why it has waited until then; nil: for other calls.
 func (s *Share) again(ctx context.Context) *rateError {
 	granted := s.owner.ask(s)

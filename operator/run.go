@@ -218,6 +218,25 @@ func (op *Operator) Run(ctx context.Context) error {
 	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
 }
 
+// RunWith is Run with a companion. The companion begins when the operator has begun to serve, and its context ends with
+// the operator. RunWith waits for its end.
+func (op *Operator) RunWith(ctx context.Context, companion func(ctx context.Context)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var accompanied sync.WaitGroup
+	accompanied.Go(func() { // Waited for below.
+		select {
+		case <-op.Ready():
+			companion(ctx)
+		case <-ctx.Done():
+		}
+	})
+	err := op.Run(ctx)
+	cancel()
+	accompanied.Wait()
+	return err
+}
+
 // Ready returns a channel that is closed when the operator has begun to serve.
 func (op *Operator) Ready() <-chan struct{} { return op.ready }
 

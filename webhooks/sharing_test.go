@@ -156,24 +156,36 @@ func (*scopedOperator) Handlers() []reviews.Handler {
 	}}}
 }
 
+// serveScope serves the webhooks of an operator with a scope, in a bubble. They stop before their server does.
+func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhooks.Scope) (shared *webhooks.Shared, stop func()) {
+	t.Helper()
+	server := announced{make(chan webhooks.ClientConfig)}
+	shared = webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
+	ctx, cancel := context.WithCancel(t.Context())
+	reachable, end := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	all.Go(func() { _ = shared.Run(reachable) })
+	all.Go(func() {
+		w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: scope, Registrar: host, Log: zerolog.Nop()}
+		if err := w.Run(ctx, op); err != nil {
+			t.Error(err)
+		}
+	})
+	target := "https://host"
+	server.configs <- webhooks.ClientConfig{URL: &target}
+	return shared, func() {
+		cancel()
+		time.Sleep(time.Minute) // of the bubble
+		end()
+		all.Wait()
+	}
+}
+
 // TestAScopeLimitsWebhooks: in the configuration, and for requests that come in spite of it.
 func TestAScopeLimitsWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op, host := &scopedOperator{recorder: &recorder{}}, &recorder{}
-		server := announced{make(chan webhooks.ClientConfig)}
-		shared := webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
-		ctx, cancel := context.WithCancel(t.Context())
-		reachable, end := context.WithCancel(context.WithoutCancel(ctx))
-		var all sync.WaitGroup
-		all.Go(func() { _ = shared.Run(reachable) })
-		all.Go(func() {
-			w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: &webhooks.Scope{Namespaces: []string{"ns"}}, Registrar: host, Log: zerolog.Nop()}
-			if err := w.Run(ctx, op); err != nil {
-				t.Error(err)
-			}
-		})
-		target := "https://host"
-		server.configs <- webhooks.ClientConfig{URL: &target}
+		shared, stop := serveScope(t, op, host, &webhooks.Scope{Namespaces: []string{"ns"}})
 		synctest.Wait()
 		configured := strings.Join(host.patches(), "\n")
 		for _, text := range []string{
@@ -200,10 +212,7 @@ func TestAScopeLimitsWebhooks(t *testing.T) {
 				t.Errorf("%s: %d %s", body, w.Code, w.Body)
 			}
 		}
-		cancel()
-		time.Sleep(time.Minute) // of the bubble: the server goes after the webhooks
-		end()
-		all.Wait()
+		stop()
 	})
 }
 
@@ -243,20 +252,7 @@ func (p *territory) Follow(ctx context.Context, serve func([]string)) error {
 func TestConfigurationsFollowTheirTerritory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op, host, places := &scopedOperator{recorder: &recorder{}}, &recorder{}, &territory{changed: make(chan struct{}, 1)}
-		server := announced{make(chan webhooks.ClientConfig)}
-		shared := webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
-		ctx, cancel := context.WithCancel(t.Context())
-		reachable, end := context.WithCancel(context.WithoutCancel(ctx))
-		var all sync.WaitGroup
-		all.Go(func() { _ = shared.Run(reachable) })
-		all.Go(func() {
-			w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: &webhooks.Scope{Territory: places}, Registrar: host, Log: zerolog.Nop()}
-			if err := w.Run(ctx, op); err != nil {
-				t.Error(err)
-			}
-		})
-		target := "https://host"
-		server.configs <- webhooks.ClientConfig{URL: &target}
+		shared, stop := serveScope(t, op, host, &webhooks.Scope{Territory: places})
 		asked := func(namespace string) int {
 			body := strings.NewReplacer(`"operation"`, `"namespace":"`+namespace+`","operation"`).Replace(review)
 			w := httptest.NewRecorder()
@@ -287,10 +283,7 @@ func TestConfigurationsFollowTheirTerritory(t *testing.T) {
 		if a, b := asked("a"), asked("b"); a != 403 || b != 200 {
 			t.Errorf("a minute later: %d, %d", a, b)
 		}
-		cancel()
-		time.Sleep(time.Minute) // of the bubble: the server goes after the webhooks
-		end()
-		all.Wait()
+		stop()
 		if got := host.patches(); len(got) != 8 {
 			t.Errorf("configured %q", got)
 		}

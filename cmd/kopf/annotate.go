@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 )
 
 func newAnnotateCmd(stderr io.Writer) *cobra.Command {
-	o := &runOptions{}
+	o := &moduleOptions{}
 	var annotations []string
 	var output string
 	var dynamic bool
@@ -53,7 +54,7 @@ A script becomes one module with its engine.`,
 			if err != nil {
 				return err
 			}
-			return replaceFile(output, wasm)
+			return atomicfile.Replace(output, 0o644, wasm)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +67,7 @@ A script becomes one module with its engine.`,
 }
 
 // pack reads a module, or packs a script as a module, and sets the default output file.
-func (o *runOptions) pack(ctx context.Context, path string, output *string, stderr io.Writer) ([]byte, error) {
+func (o *moduleOptions) pack(ctx context.Context, path string, output *string, stderr io.Writer) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -82,21 +83,4 @@ func (o *runOptions) pack(ctx context.Context, path string, output *string, stde
 		*output = path
 	}
 	return wasm, nil
-}
-
-// replaceFile replaces a file atomically.
-func replaceFile(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".kopf-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(content)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/toolchains"
 )
 
 func newBuildCmd(stdout, stderr io.Writer) *cobra.Command {
-	o := &runOptions{}
+	o := &moduleOptions{}
 	var output string
 	cmd := &cobra.Command{
 		Use:   "build [FOLDER|OPERATOR.js|OPERATOR.py]",
@@ -69,7 +70,7 @@ func projectOf(args []string) (*toolchains.Project, error) {
 	return project, err
 }
 
-func (o *runOptions) build(ctx context.Context, project *toolchains.Project, output string, stdout, stderr io.Writer) error {
+func (o *moduleOptions) build(ctx context.Context, project *toolchains.Project, output string, stdout, stderr io.Writer) error {
 	config, err := o.guestConfig()
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (o *runOptions) build(ctx context.Context, project *toolchains.Project, out
 }
 
 // buildScript checks a script, and packs it with its engine if there is an output file.
-func (o *runOptions) buildScript(ctx context.Context, script, output string, config map[string]string, stdout, stderr io.Writer) error {
+func (o *moduleOptions) buildScript(ctx context.Context, script, output string, config map[string]string, stdout, stderr io.Writer) error {
 	if output == "" {
 		if err := o.checkBuilt(ctx, script, config, stdout, stderr); err != nil {
 			return err
@@ -104,14 +105,14 @@ func (o *runOptions) buildScript(ctx context.Context, script, output string, con
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(output, module); err != nil {
+	if err := atomicfile.Replace(output, 0o644, module); err != nil {
 		return err
 	}
 	return o.checkBuilt(ctx, output, config, stdout, stderr)
 }
 
 // checkBuilt loads an operator as kopf inspect does, and prints a line about it.
-func (o *runOptions) checkBuilt(ctx context.Context, path string, config map[string]string, stdout, stderr io.Writer) error {
+func (o *moduleOptions) checkBuilt(ctx context.Context, path string, config map[string]string, stdout, stderr io.Writer) error {
 	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, guestOptions(path, config, stderr))
 	if err != nil {
 		return err

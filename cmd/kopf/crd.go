@@ -4,19 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/schemas"
 )
 
 // crdOptions are the flags of `kopf crd`.
 type crdOptions struct {
 	schemas.Definition
-	resource, output string
+	resource string
+	output   outputFormat
 }
 
 func newCRDCmd(stdout io.Writer) *cobra.Command {
@@ -52,16 +51,13 @@ are required as serde requires them.`,
 	flags.StringVar(&o.Singular, "singular", "", "the singular `NAME` (default the kind in lower case)")
 	flags.StringArrayVar(&o.ShortNames, "short-name", nil, "a short `NAME` (repeatable)")
 	flags.BoolVar(&o.ClusterScoped, "cluster-scoped", false, "objects belong to no namespace")
-	flags.StringVarP(&o.output, "output", "o", outputYAML, "the `FORMAT`: yaml, or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputYAML, outputJSON}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	o.output.name = outputYAML
+	o.output.addFlag(cmd, "the `FORMAT`: yaml, or json", outputYAML, outputJSON)
 	return cmd
 }
 
 // check parses the name of the resource.
 func (o *crdOptions) check() error {
-	if !slices.Contains([]string{outputYAML, outputJSON}, o.output) {
-		return usageError{fmt.Errorf("--output %q: want %s or %s", o.output, outputYAML, outputJSON)}
-	}
 	named, err := schemas.ParseResource(o.resource)
 	if err != nil {
 		return usageError{fmt.Errorf("--resource %q: %w", o.resource, err)}
@@ -86,8 +82,5 @@ func (o *crdOptions) print(path string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if o.output == outputJSON {
-		return printJSON(stdout, definition)
-	}
-	return printYAML(stdout, []dicts.Object{definition})
+	return o.output.print(stdout, definition, nil)
 }

@@ -49,33 +49,12 @@ With --cluster, it runs an empty throw-away cluster, with the resource definitio
 			return o.developIn(contextOf(cmd), args, throwAway, stdout, stderr)
 		},
 	}
-	o.addDevFlags(cmd)
-	group(cmd, runGroups)
-	cmd.Flags().BoolVar(&throwAway, "cluster", false, "run on an empty cluster, which is removed at the end")
-	return cmd
-}
-
-// addDevFlags adds the flags of kopf run that matter in development.
-func (o *runOptions) addDevFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	o.flags = flags
+	o.addOperatorFlags(flags)
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable; default \"default\")")
-	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
-	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
-	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
-	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
-	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
-	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "the `DESTINATION` of the standard output of modules: stdout, or log (as records like those of standard error)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
-	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
-	o.grantOptions.addFlags(flags)
-	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
-	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
-	o.logOptions.addFlags(flags)
-	o.clusterOptions.addFlags(flags)
+	group(cmd, runGroups)
+	flags.BoolVar(&throwAway, "cluster", false, "run on an empty cluster, which is removed at the end")
+	return cmd
 }
 
 // developIn runs a session of development in a folder, on a cluster of its own if asked for.

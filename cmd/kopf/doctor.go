@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/operator"
@@ -21,7 +20,7 @@ import (
 
 func newDoctorCmd(stdout, stderr io.Writer) *cobra.Command {
 	o := &manifestOptions{}
-	var output string
+	var output outputFormat
 	cmd := &cobra.Command{
 		Use:   "doctor [FOLDER|OPERATOR.wasm|OPERATOR.js|OPERATOR.py|oci://REFERENCE]",
 		Short: "Check what this machine and the cluster lack",
@@ -43,9 +42,7 @@ not need.`,
 			case len(args) > 1:
 				return usageError{fmt.Errorf("unexpected argument %q: name one operator", args[1])}
 			case o.clusterwide && len(o.namespaces) > 0:
-				return usageError{errors.New("either --namespace or --all-namespaces can be used, not both")}
-			case output != "" && output != outputJSON && output != outputYAML:
-				return usageError{fmt.Errorf("--output %q: want %s or %s", output, outputJSON, outputYAML)}
+				return errBothScopes
 			}
 			if len(o.namespaces) == 0 && !o.clusterwide {
 				o.namespaces = []string{"default"}
@@ -54,7 +51,7 @@ not need.`,
 			if err != nil {
 				return err
 			}
-			if err := printDiagnoses(stdout, report, output); err != nil {
+			if err := output.print(stdout, report, func() error { return printDiagnoses(stdout, report) }); err != nil {
 				return err
 			}
 			switch n := report.Problems(); n {
@@ -72,8 +69,7 @@ not need.`,
 	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "the operator serves the whole cluster")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
 	flags.StringVar(&o.managed, "admission-managed", "", "the `NAME` of the operator's webhook configurations")
-	flags.StringVarP(&output, "output", "o", "", "the `FORMAT`: json or yaml (default a table)")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	output.addFlag(cmd, "the `FORMAT`: json or yaml (default a table)", outputJSON, outputYAML)
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	o.registryOptions.addFlags(flags)
@@ -153,18 +149,8 @@ func (o *manifestOptions) examineRegistry(ctx context.Context, name string, stde
 	return finding
 }
 
-// printDiagnoses prints a table, or data. Texts may come from servers.
-func printDiagnoses(to io.Writer, report *diagnoses.Report, output string) error {
-	switch output {
-	case outputJSON:
-		return printJSON(to, report)
-	case outputYAML:
-		text, err := yaml.Marshal(report)
-		if err == nil {
-			_, err = to.Write(text)
-		}
-		return err
-	}
+// printDiagnoses prints a table. Texts may come from servers.
+func printDiagnoses(to io.Writer, report *diagnoses.Report) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, f := range report.Findings {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.Level, f.About, cell(f.Name), cell(f.Text))

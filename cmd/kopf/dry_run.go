@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -17,8 +16,8 @@ import (
 func (o *runOptions) addDryRunFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.dryRun, "dry-run", false, "handle the objects of the cluster, show the requests that would change something, and send none")
-	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT` of the requests of --dry-run: text (log records), or json (lines on the standard output)")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	o.output.name = outputText
+	o.output.addFlag(cmd, "the `FORMAT` of the requests of --dry-run: text (log records), or json (lines on the standard output)", outputText, outputJSON)
 }
 
 // checkDryRun checks the flags of a dry run, and says which others have no effect.
@@ -26,13 +25,11 @@ func (o *runOptions) checkDryRun(log zerolog.Logger) error {
 	switch {
 	case o.flags.Lookup("dry-run") == nil: // of another command
 		return nil
-	case !slices.Contains([]string{outputText, outputJSON}, o.output):
-		return usageError{fmt.Errorf("--output %q: want %s or %s", o.output, outputText, outputJSON)}
 	case !o.dryRun && o.flags.Changed("output"):
 		return usageError{errors.New("--output belongs to --dry-run")}
 	case !o.dryRun:
 		return nil
-	case o.output == outputJSON && !o.flags.Changed("guest-output"):
+	case o.output.name == outputJSON && !o.flags.Changed("guest-output"):
 		o.guestOutput = outputLog // so that the standard output has nothing but the requests
 	}
 	log = log.With().Str("logger", dryRunLogger).Logger()
@@ -53,7 +50,7 @@ func (o *runOptions) dryRunner(stdout io.Writer, log zerolog.Logger) func(dryrun
 	switch {
 	case !o.dryRun:
 		return nil
-	case o.output == outputJSON:
+	case o.output.name == outputJSON:
 		return func(r dryrun.Request) {
 			if text, err := json.Marshal(r); err == nil { // it consists of texts and of valid JSON
 				_, _ = stdout.Write(append(legible.JSON(text), '\n')) // as with other output, a closed pipe is no error

@@ -23,10 +23,13 @@ import (
 
 // explainOptions are the flags of `kopf explain`.
 type explainOptions struct {
-	runOptions
+	moduleOptions
+	settingOptions
 	hostOptions
-	from, file, output string
-	definitions        []string
+	from, file  string
+	output      outputFormat
+	modules     []string
+	definitions []string // files
 }
 
 func newExplainCmd(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
@@ -65,24 +68,17 @@ func (o *explainOptions) addExplainFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.file, "filename", "f", "", "the `FILE` with the object, in YAML or JSON; - for the standard input. No cluster is asked")
 	flags.StringArrayVar(&o.definitions, "crd", nil, "a `FILE` with the CustomResourceDefinition of the object in --filename (repeatable)")
 	flags.StringVarP(&o.from, "namespace", "n", "", "the `namespace` of the object (default that of the context, or default)")
-	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT`: text, json, or yaml")
+	o.output.addDataFlag(cmd)
 	flags.StringVar(&o.url, "host", "", "the `URL` of a host that runs the operator, as kopf serve --listen serves it (default $KOPF_HOST; no host is asked without both)")
 	flags.StringVar(&o.authorities, "certificate-authority", "", "the `file` with the certificate authorities of the host, in PEM (default those of the system)")
-	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
-	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	o.addSettingFlags(flags)
+	o.addModuleFlags(flags)
 }
 
 // subject checks the arguments, and reads the file.
 func (o *explainOptions) subject(args []string, stdin io.Reader) (operator.Subject, error) {
 	var s operator.Subject
 	switch {
-	case !slices.Contains([]string{outputText, outputJSON, outputYAML}, o.output):
-		return s, usageError{fmt.Errorf("--output %q: want %s, %s or %s", o.output, outputText, outputJSON, outputYAML)}
 	case len(o.modules) == 0:
 		return s, usageError{errors.New("name the module of the operator: --module operator.wasm")}
 	case o.file == "" && len(o.definitions) > 0:
@@ -217,13 +213,7 @@ func (o *explainOptions) explain(ctx context.Context, subject operator.Subject, 
 		return err
 	}
 	o.askHost(ctx, result)
-	switch o.output {
-	case outputJSON:
-		return printJSON(stdout, result)
-	case outputYAML:
-		return printLegibleYAML(stdout, result)
-	}
-	return result.print(stdout)
+	return o.output.print(stdout, result, func() error { return result.print(stdout) })
 }
 
 // askHost adds what a host knows. A host that does not answer is noted: the rest is valid.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -72,18 +71,5 @@ func (o *runOptions) runFollowing(ctx context.Context, options operator.Options,
 		_, err := op.Reload(ctx)
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var following sync.WaitGroup
-	following.Go(func() { // Waited for below.
-		select {
-		case <-op.Ready():
-			f.Run(ctx)
-		case <-ctx.Done():
-		}
-	})
-	err = op.Run(ctx)
-	cancel()
-	following.Wait()
-	return err
+	return op.RunWith(ctx, f.Run)
 }

@@ -3,29 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/hosting/endpoints"
 	"github.com/kopf-wasm/kopf/hosting/facts"
-	"github.com/kopf-wasm/kopf/internal/legible"
-)
-
-// Values of --output.
-const (
-	outputText = "text"
-	outputWide = "wide"
-	outputJSON = "json"
-	outputYAML = "yaml"
 )
 
 func newGetCmd(stdout io.Writer) *cobra.Command {
 	o := &hostOptions{}
-	var output string
+	var output outputFormat
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "get [OPERATOR]",
@@ -43,23 +32,19 @@ Every flag can also be set by a variable: --output by KOPF_GET_OUTPUT.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
-			if !slices.Contains([]string{"", outputWide, outputJSON, outputYAML}, output) {
-				return usageError{fmt.Errorf("--output %q: want %s, %s or %s", output, outputWide, outputJSON, outputYAML)}
-			}
 			if all && o.namespace != "" {
-				return usageError{fmt.Errorf("either --namespace can be used, or --all-namespaces: not both")}
+				return errBothScopes
 			}
 			report, err := o.selected(cmd, args)
 			if err != nil {
 				return err
 			}
-			return printReport(stdout, report, output)
+			return output.print(stdout, report, func() error { return printReport(stdout, report, output.name == outputWide) })
 		},
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "the operators of all namespaces (the default)")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FORMAT`: wide, json, or yaml (default a table)")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputWide, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	output.addFlag(cmd, "the `FORMAT`: wide, json, or yaml (default a table)", outputWide, outputJSON, outputYAML)
 	return cmd
 }
 
@@ -80,44 +65,26 @@ func (o *hostOptions) selected(cmd *cobra.Command, args []string) (*facts.Report
 	return report, nil
 }
 
-// printReport writes a report in a format.
-func printReport(to io.Writer, report *facts.Report, format string) error {
-	switch format {
-	case outputJSON:
-		return printJSON(to, report)
-	case outputYAML:
-		return printLegibleYAML(to, report)
-	}
+// printReport writes a report as a table.
+func printReport(to io.Writer, report *facts.Report, wide bool) error {
 	if len(report.Operators) == 0 {
 		_, err := fmt.Fprintln(to, "The host has no operators.")
 		return err
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	fmt.Fprint(table, "OPERATOR\tDIGEST\tREADY\tOBJECTS\tCALLS\tERRORS\tMEMORY\tCPU")
-	if format == outputWide {
+	if wide {
 		fmt.Fprint(table, "\tREASON\tHANDLERS\tQUEUED\tRETRIES\tDAEMONS\tRESTARTS\tHOST MEMORY\tMODULE")
 	}
 	fmt.Fprintln(table)
 	for i := range report.Operators {
-		row(table, &report.Operators[i], format == outputWide)
+		row(table, &report.Operators[i], wide)
 	}
 	if err := table.Flush(); err != nil || report.Omitted == 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(to, "%d further operators are left out.\n", report.Omitted)
 	return err
-}
-
-// printLegibleYAML prints a value that holds texts of others.
-func printLegibleYAML(to io.Writer, value any) error {
-	text, err := yaml.Marshal(value)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(text)) {
-		fmt.Fprintln(to, legible.Line(strings.TrimSuffix(line, "\n")))
-	}
-	return nil
 }
 
 // row writes one operator.

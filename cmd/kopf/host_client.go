@@ -16,6 +16,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/client"
 	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -119,35 +120,11 @@ func similar(report *facts.Report, name string) []string {
 	var close []string
 	for i := range report.Operators {
 		f := &report.Operators[i]
-		if distance(f.Name, name) <= 2 || qualified && (distance(f.Name, last) <= 2 || distance(titleOf(f), name) <= 2) {
+		if spelling.Distance(f.Name, name) <= 2 || qualified && (spelling.Distance(f.Name, last) <= 2 || spelling.Distance(titleOf(f), name) <= 2) {
 			close = append(close, titleOf(f))
 		}
 	}
 	return close[:min(len(close), 3)]
-}
-
-// distance is the number of letters to change, to insert or to remove.
-func distance(a, b string) int {
-	const tooFar = 1 << 10
-	if len(a) > 253 || len(b) > 510 {
-		return tooFar
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // complete completes the names of operators, if the host answers in time.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,14 +17,13 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/host"
-	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/scripts"
 )
 
 func newInspectCmd(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
-	o := &runOptions{}
+	o := &moduleOptions{}
 	cmd := &cobra.Command{
 		Use:   "inspect OPERATOR.wasm|OPERATOR.js|OPERATOR.py|oci://REFERENCE",
 		Short: "Show what a module registers",
@@ -51,14 +49,11 @@ For an artifact, it shows the data of the registry, and runs no code.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print the registration as JSON")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
+	o.addModuleFlags(flags)
 	return cmd
 }
 
-func (o *runOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
+func (o *moduleOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
 	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, guestOptions(path, config, stderr))
 	if err != nil {
 		return err
@@ -82,20 +77,6 @@ func guestOptions(name string, config map[string]string, stderr io.Writer) host.
 			}
 		},
 	}
-}
-
-// printJSON prints indented JSON.
-func printJSON(to io.Writer, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	for line := range bytes.Lines(append(text, '\n')) {
-		if _, err := to.Write(append(legible.JSON(bytes.TrimSuffix(line, []byte("\n"))), '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func show(module *host.Module, path, engine string, stdout io.Writer) error {

@@ -40,7 +40,7 @@ type attachment struct {
 }
 
 // inspectArtifact shows an artifact. It reads the module, but does not run it.
-func (o *runOptions) inspectArtifact(ctx context.Context, name string, asJSON bool, stdout, stderr io.Writer) error {
+func (o *moduleOptions) inspectArtifact(ctx context.Context, name string, asJSON bool, stdout, stderr io.Writer) error {
 	finder, err := o.finder(stderr)
 	if err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/answers"
 	"github.com/kopf-wasm/kopf/operator/documents"
@@ -27,13 +27,15 @@ var errFailed = errors.New("failed")
 
 // invokeOptions are the flags of `kopf invoke`.
 type invokeOptions struct {
-	runOptions
+	moduleOptions
+	settingOptions
+	limitOptions
 	reason, operation string
 	old, answers      string
 	retry             int
 	params, memo      []string
 	timeout, lifetime time.Duration
-	output            string
+	output            outputFormat
 }
 
 func newInvokeCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -74,15 +76,11 @@ func (o *invokeOptions) addInvokeFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.answers, "answers", "", "answer requests of the handler from this YAML `FILE`")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "end a handler that has not ended after this `TIME`, without the time that it waits")
 	flags.DurationVar(&o.lifetime, "lifetime", time.Minute, "ask a daemon to stop after this simulated `TIME`")
-	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT`: text, json, or yaml")
-	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
-	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the module, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
-	for name, values := range map[string][]string{"output": {outputText, outputJSON, outputYAML}, "reason": reasons, "operation": {"CREATE", "UPDATE", "DELETE"}} {
+	o.output.addDataFlag(cmd)
+	o.addSettingFlags(flags)
+	o.addLimitFlag(flags)
+	o.addModuleFlags(flags)
+	for name, values := range map[string][]string{"reason": reasons, "operation": {"CREATE", "UPDATE", "DELETE"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
 	}
 }
@@ -103,18 +101,10 @@ func (o *invokeOptions) check(args []string) error {
 		return usageError{fmt.Errorf("--lifetime %v: want a time, like 1m", o.lifetime)}
 	}
 	if o.reason != "" && !slices.Contains(reasons, o.reason) {
-		return usageError{fmt.Errorf("--reason %q%s", o.reason, documents.Meant(o.reason, reasons))}
+		return usageError{fmt.Errorf("--reason %q%s", o.reason, spelling.Meant(o.reason, reasons))}
 	}
 	if o.operation != "" && !slices.Contains([]string{"CREATE", "UPDATE", "DELETE"}, o.operation) {
 		return usageError{fmt.Errorf("--operation %q: want CREATE, UPDATE or DELETE", o.operation)}
-	}
-	return checkOutput(o.output)
-}
-
-// checkOutput checks the format of results.
-func checkOutput(format string) error {
-	if !slices.Contains([]string{outputText, outputJSON, outputYAML}, format) {
-		return usageError{fmt.Errorf("--output %q: want %s, %s or %s", format, outputText, outputJSON, outputYAML)}
 	}
 	return nil
 }
@@ -141,7 +131,7 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 	if err != nil {
 		return err
 	}
-	if err := printResult(stdout, result, o.output); err != nil {
+	if err := o.output.print(stdout, result, func() error { return result.Print(stdout) }); err != nil {
 		return err
 	}
 	if result.Failed() {
@@ -151,7 +141,7 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 }
 
 // pythonSource is where modules come from, with the packages of scripts in Python.
-func (o *runOptions) pythonSource(stderr io.Writer, limits host.Options) operator.Source {
+func (o *moduleOptions) pythonSource(stderr io.Writer, limits host.Options) operator.Source {
 	source := o.source(stderr)
 	source.Python = o.python(func(text string) { fmt.Fprintln(stderr, text) })
 	source.Python.Packages.MaxSize = limits.MaxFiles
@@ -240,18 +230,4 @@ func keyValues(flag string, items []string) (map[string]any, error) {
 		values[key] = value
 	}
 	return values, nil
-}
-
-func printResult(to io.Writer, result *invocations.Result, format string) error {
-	switch format {
-	case outputJSON:
-		return printJSON(to, result)
-	case outputYAML:
-		text, err := yaml.Marshal(result)
-		if err == nil {
-			_, err = to.Write(text)
-		}
-		return err
-	}
-	return result.Print(to)
 }

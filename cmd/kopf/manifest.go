@@ -22,7 +22,13 @@ import (
 
 // manifestOptions are the flags of `kopf manifest`.
 type manifestOptions struct {
-	runOptions
+	moduleOptions
+	clusterOptions
+	namespaces  []string
+	clusterwide bool
+	peering     string
+	managed     string
+	wanted      bool
 	name, into  string
 	definitions []string
 	image       string
@@ -75,10 +81,7 @@ func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	flags.BoolVar(&o.wanted, "allow-wanted", false, "grant all requests that the operator declares; kopf inspect shows them")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
+	o.addModuleFlags(flags)
 }
 
 func (o *manifestOptions) check() error {

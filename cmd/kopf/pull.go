@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +37,7 @@ It is optional: kopf run pulls modules, too.`,
 				finder.Warn(err.Error() + "; without it, the artifact cannot be verified or saved offline")
 			}
 			if output != "" {
-				if err := replaceFile(output, found.Module); err != nil {
+				if err := atomicfile.Replace(output, 0o644, found.Module); err != nil {
 					return err
 				}
 			}

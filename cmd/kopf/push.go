@@ -15,7 +15,7 @@ import (
 )
 
 func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
-	o := &runOptions{}
+	o := &moduleOptions{}
 	var annotations, attach []string
 	cmd := &cobra.Command{
 		Use:   "push OPERATOR.wasm|OPERATOR.js|OPERATOR.py oci://REGISTRY/REPOSITORY:TAG",
@@ -71,7 +71,7 @@ A script is packed with its engine as one module.`,
 
 // declared returns the function that packs a module, or a script with its engine, and adds the
 // declaration.
-func (o *runOptions) declared(name string, config map[string]string, stderr io.Writer) modules.Prepare {
+func (o *moduleOptions) declared(name string, config map[string]string, stderr io.Writer) modules.Prepare {
 	return func(ctx context.Context, found *modules.Found) ([]byte, map[string]string, error) {
 		module, err := o.source(stderr).Pack(ctx, name, found.Module)
 		if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 	"github.com/kopf-wasm/kopf/internal/legible"
-	"github.com/kopf-wasm/kopf/operator"
 )
 
 // registryOptions are the registry flags that several commands share.
@@ -90,14 +89,6 @@ func (o *registryOptions) opener(v *verificationOptions, stderr io.Writer, log z
 			log.Info().Str("logger", "kopf.artifacts").Msg(fmt.Sprintf("Running %s.", found.Name))
 		}
 		return found.Name, found.Module, nil
-	}
-}
-
-// source returns the source of modules without verification.
-func (o *runOptions) source(stderr io.Writer) operator.Source {
-	return operator.Source{
-		Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine,
-		Python: o.python(func(text string) { fmt.Fprintln(stderr, text) }),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/recordings"
@@ -18,11 +17,12 @@ import (
 
 // replayOptions are the flags of `kopf replay`.
 type replayOptions struct {
-	runOptions
+	moduleOptions
+	limitOptions
 	replaced  []string // modules
 	secrets   string
 	truncated bool
-	output    string
+	output    outputFormat
 }
 
 func newReplayCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -43,9 +43,6 @@ The exit code is 5 if there is a difference.`,
 			if len(args) != 1 {
 				return usageError{errors.New("name one recording")}
 			}
-			if err := checkOutput(o.output); err != nil {
-				return err
-			}
 			return o.replay(contextOf(cmd), args[0], stdout, stderr)
 		},
 	}
@@ -53,13 +50,9 @@ The exit code is 5 if there is a difference.`,
 	flags.StringArrayVar(&o.replaced, "module", nil, "replay with this `MODULE` in place of the recorded ones (repeatable, in their order)")
 	flags.StringVar(&o.secrets, "secrets", "", "the values that the recording does not contain, by their names in a YAML `FILE`")
 	flags.BoolVar(&o.truncated, "truncated", false, "replay a truncated recording up to its last line")
-	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT`: text, json, or yaml")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	o.output.addDataFlag(cmd)
+	o.addLimitFlag(flags)
+	o.addModuleFlags(flags)
 	return cmd
 }
 
@@ -84,7 +77,7 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := printReplay(stdout, report, o.output); err != nil {
+	if err := o.output.print(stdout, report, func() error { return report.Print(stdout) }); err != nil {
 		return err
 	}
 	if report.Difference == nil {
@@ -165,18 +158,4 @@ func (o *replayOptions) missing(recording *recordings.File, config map[string]st
 		}
 	}
 	return missing
-}
-
-func printReplay(to io.Writer, report *recordings.Report, format string) error {
-	switch format {
-	case outputJSON:
-		return printJSON(to, report)
-	case outputYAML:
-		text, err := yaml.Marshal(report)
-		if err == nil {
-			_, err = to.Write(text)
-		}
-		return err
-	}
-	return report.Print(to)
 }

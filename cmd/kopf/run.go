@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,42 +20,34 @@ import (
 	"github.com/kopf-wasm/kopf/cmd/kopf/internal/collector"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/operator/packages"
 )
 
 // runOptions are the flags of `kopf run`.
 type runOptions struct {
-	modules       []string
-	namespaces    []string
-	clusterwide   bool
-	standalone    bool
-	peering       string
-	priority      int
-	replicas      string
-	replica       operator.Replicas
-	dev           bool
-	liveness      string
-	guestOutput   string
-	listen        string
-	once          bool
-	follow        time.Duration
-	engine        string
-	packages      string
-	config        []string
-	configFiles   []string
-	pythonModules []string
-	environment   []string
-	settingsFiles []string
-	set           []string
-	limits        []string
+	modules     []string
+	namespaces  []string
+	clusterwide bool
+	standalone  bool
+	peering     string
+	priority    int
+	replicas    string
+	replica     operator.Replicas
+	dev         bool
+	liveness    string
+	guestOutput string
+	listen      string
+	once        bool
+	follow      time.Duration
 	grantOptions
 	dryRun    bool
-	output    string
+	output    outputFormat
 	recording recordOptions
 	admission string
 	managed   string
 	logOptions
-	registryOptions
+	moduleOptions
+	settingOptions
+	limitOptions
 	verificationOptions
 	clusterOptions
 
@@ -99,63 +90,43 @@ breakpoints: see "kopf.Main" and "run_natively" of the SDKs.`,
 
 func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	o.flags = flags
+	o.addOperatorFlags(flags)
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
 	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "import this `MODULE` of Python from the current directory, like operator.handlers (repeatable)")
-	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
-	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
-	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
 	flags.StringVar(&o.replicas, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait)")
 	flags.StringVar(&o.replica.Lease, "lease", "", "the lease of the replicas: `[NAMESPACE/]NAME` (default the name of the operator, in the namespace of the pod)")
 	flags.DurationVar(&o.replica.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for a leader that is silent")
 	flags.BoolVar(&o.dev, "dev", false, "set the priority 666, so that other operators pause, and load changed files of modules while running")
-	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.BoolVar(&o.once, "once", false, "handle all existing objects, then exit: with 0 if every handler has succeeded")
-	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
-	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "the `DESTINATION` of the standard output of modules: stdout, or log (as records like those of standard error)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	flags.StringArrayVar(&o.settingsFiles, "settings", nil, "settings from a YAML or JSON `FILE` (repeatable)")
-	flags.StringArrayVar(&o.set, "set", nil, "a setting, which overrides files: `NAME=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
-	o.grantOptions.addFlags(flags)
 	o.recording.addFlags(flags)
-	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
-	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
 	o.addDryRunFlags(cmd)
-	o.logOptions.addFlags(flags)
 	o.registryOptions.addFlags(flags)
 	o.addPullFlag(flags)
 	flags.DurationVar(&o.follow, "follow", 0, "ask the registry every `TIME` whether the tags of modules have moved, and replace these modules")
 	flags.Lookup("follow").NoOptDefVal = "1m"
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
+}
+
+// addOperatorFlags adds the flags that kopf dev has, too.
+func (o *runOptions) addOperatorFlags(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.BoolVarP(&o.clusterwide, "all-namespaces", "A", false, "serve the whole cluster")
+	flags.BoolVar(&o.standalone, "standalone", false, "do not look for other operators")
+	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
+	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
+	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
+	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "the `DESTINATION` of the standard output of modules: stdout, or log (as records like those of standard error)")
+	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
+	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
+	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for its modules, or of the operator's requests, as in max-memory=64Mi: `NAME=VALUE` (repeatable)")
+	o.addConfigFlags(flags)
+	o.addEngineFlag(flags)
+	o.addSettingFlags(flags)
+	o.grantOptions.addFlags(flags)
+	o.logOptions.addFlags(flags)
 	o.clusterOptions.addFlags(flags)
-}
-
-// addConfigFlags adds the flags for the configuration of the guests.
-func (o *runOptions) addConfigFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.config, "config", nil, "configuration of the operator as `KEY=VALUE` (repeatable)")
-	flags.StringArrayVar(&o.configFiles, "config-file", nil, "configuration of the operator from the content of a file: `KEY=PATH` (repeatable)")
-	flags.StringArrayVar(&o.environment, "env", nil, "configuration of the operator from the environment variable `NAME` (repeatable)")
-}
-
-// addEngineFlag adds the flag for scripts.
-func (o *runOptions) addEngineFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.engine, "engine", "", "run scripts by this `MODULE`, a file or an artifact (default engines/javascript.wasm or engines/python.wasm in the directory of this program, or in kopf in the user's data directory)")
-	flags.StringVar(&o.packages, "packages", "", "pack these packages with scripts in Python: a `DIR` of wheels or of packages, a wheel, requirements.txt, or pyproject.toml")
-}
-
-// python says what scripts in Python import.
-func (o *runOptions) python(note func(text string)) operator.Python {
-	modules := map[string]string{}
-	for _, module := range o.pythonModules {
-		if path, err := operator.ModuleFile(".", module); err == nil {
-			modules[path] = module
-		}
-	}
-	return operator.Python{Packages: &packages.Packer{From: o.packages, Note: note}, Modules: modules}
 }
 
 // addPythonModules adds the files of -m to the modules.
@@ -308,37 +279,6 @@ func (o *runOptions) peers() operator.Peering {
 		p.Priority = new(devPriority)
 	}
 	return p
-}
-
-// guestConfig returns the configuration of the guests from all flags.
-func (o *runOptions) guestConfig() (map[string]string, error) {
-	config := map[string]string{}
-	for _, item := range o.config {
-		key, value, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--config %q: want KEY=VALUE", item)}
-		}
-		config[key] = value
-	}
-	for _, item := range o.configFiles {
-		key, path, ok := strings.Cut(item, "=")
-		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--config-file %q: want KEY=PATH", item)}
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("--config-file %q: %w", item, err)
-		}
-		config[key] = string(data)
-	}
-	for _, name := range o.environment {
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return nil, fmt.Errorf("--env %s: there is no such variable", name)
-		}
-		config[name] = value
-	}
-	return config, nil
 }
 
 // errForced ends the process without waiting for the graceful exit.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 )
 
 func newSaveCmd(stderr io.Writer) *cobra.Command {
@@ -41,7 +42,7 @@ tar of an OCI image layout, for machines without a registry. It pulls artifacts 
 			if err := finder.Save(cmd.Context(), &archive, refs); err != nil {
 				return err
 			}
-			return replaceFile(output, archive.Bytes())
+			return atomicfile.Replace(output, 0o644, archive.Bytes())
 		},
 	}
 	o.addFlags(cmd.Flags())

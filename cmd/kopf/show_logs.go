@@ -20,7 +20,7 @@ import (
 func newLogsCmd(stdout io.Writer) *cobra.Command {
 	o := &hostOptions{}
 	var follow bool
-	var output string
+	var output outputFormat
 	cmd := &cobra.Command{
 		Use:   "logs OPERATOR",
 		Short: "Show the newest log records of an operator of a serving host",
@@ -36,18 +36,14 @@ Every flag can also be set by a variable: --host by KOPF_LOGS_HOST.`,
 			if err := fromEnvironment(cmd); err != nil {
 				return err
 			}
-			if output != "" && output != outputJSON {
-				return usageError{fmt.Errorf("--output %q: want %s", output, outputJSON)}
-			}
 			ctx, stop := signal.NotifyContext(contextOf(cmd), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return o.logs(ctx, stdout, args, follow, output == outputJSON)
+			return o.logs(ctx, stdout, args, follow, output.name == outputJSON)
 		},
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show new records until the command is stopped")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FORMAT`: json (default lines of text)")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputJSON}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	output.addFlag(cmd, "the `FORMAT`: json (default lines of text)", outputJSON)
 	return cmd
 }
 

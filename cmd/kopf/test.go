@@ -14,7 +14,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/logs"
@@ -23,11 +22,12 @@ import (
 
 // testOptions are the flags of `kopf test`.
 type testOptions struct {
-	runOptions
+	moduleOptions
+	limitOptions
 	replaced []string // modules
 	pattern  string
 	junit    string
-	output   string
+	output   outputFormat
 	timeout  time.Duration
 	showLogs bool
 }
@@ -50,9 +50,6 @@ The exit code is 5 if a scenario has failed. See docs/testing.md for the format 
 			if o.timeout <= 0 {
 				return usageError{fmt.Errorf("--timeout %v: want a time, like 1m", o.timeout)}
 			}
-			if err := checkOutput(o.output); err != nil {
-				return err
-			}
 			return o.test(contextOf(cmd), args, stdout, stderr)
 		},
 	}
@@ -67,13 +64,9 @@ func (o *testOptions) addTestFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.junit, "junit", "", "write a report in the format of JUnit to this `FILE`")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "the real `TIME` that one scenario may take")
 	flags.BoolVar(&o.showLogs, "logs", false, "show the log of the operators")
-	flags.StringVarP(&o.output, "output", "o", outputText, "the `FORMAT`: text, json, or yaml")
-	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of the host for the modules, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
-	o.addConfigFlags(flags)
-	o.addEngineFlag(flags)
-	o.registryOptions.addFlags(flags)
-	o.addPullFlag(flags)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
+	o.output.addDataFlag(cmd)
+	o.addLimitFlag(flags)
+	o.addModuleFlags(flags)
 }
 
 // scenarioFiles is how the names of files with scenarios end.
@@ -170,7 +163,7 @@ func (o *testOptions) runAll(ctx context.Context, runner *scenarios.Runner, file
 			}
 			outcome := runner.Run(ctx, file, s, handlers)
 			all = append(all, outcome)
-			if o.output == outputText {
+			if o.output.name == outputText {
 				if err := outcome.Print(stdout); err != nil {
 					return nil, err
 				}
@@ -200,18 +193,10 @@ func (o *testOptions) report(all []*scenarios.Outcome, stdout io.Writer) error {
 			return err
 		}
 	}
-	var err error
-	switch o.output {
-	case outputJSON:
-		err = printJSON(stdout, forms)
-	case outputYAML:
-		var text []byte
-		if text, err = yaml.Marshal(forms); err == nil {
-			_, err = stdout.Write(text)
-		}
-	default:
-		_, err = fmt.Fprintf(stdout, "%d passed, %d failed\n", len(all)-failed, failed)
-	}
+	err := o.output.print(stdout, forms, func() error {
+		_, err := fmt.Fprintf(stdout, "%d passed, %d failed\n", len(all)-failed, failed)
+		return err
+	})
 	if err == nil && failed > 0 {
 		err = errFailed
 	}

@@ -41,7 +41,7 @@ func TestMistakesWithTools(t *testing.T) {
 		{"invoke foreign.wasm fn obj.yaml --retry -1", exitUsage, "--retry -1: want a number of attempts"},
 		{"invoke foreign.wasm fn obj.yaml --timeout 0", exitUsage, "--timeout 0s: want a time, like 10s"},
 		{"invoke foreign.wasm fn obj.yaml --settings settings.yaml", exitUsage, "settings.yaml: "},
-		{"invoke foreign.wasm fn obj.yaml -o xml", exitUsage, `--output "xml": want text, json or yaml`},
+		{"invoke foreign.wasm fn obj.yaml -o xml", exitUsage, `invalid argument "xml" for "-o, --output" flag: want text, json or yaml`},
 		{"test missing", exitError, "missing: no such file"},
 		{"test cache", exitError, "no such file"},
 		{"test x_test.yaml", exitError, `x_test.yaml:1:1: unknown key "scenaros": did you mean scenarios?`},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator/documents"
 )
 
@@ -66,7 +67,7 @@ func parse(n documents.Node) (*answer, error) {
 		return nil, request.Errorf("%q is not a request: write a method and a path, as in GET /api/v1/pods", text)
 	}
 	if method = strings.ToUpper(method); !slices.Contains(methods, method) {
-		return nil, request.Errorf("unknown method %q%s", method, documents.Meant(method, methods))
+		return nil, request.Errorf("unknown method %q%s", method, spelling.Meant(method, methods))
 	}
 	a := &answer{method: method, path: strings.TrimSpace(path), left: -1, response: abi.Response{Status: http.StatusOK}}
 	return a, a.parse(fields)
@@ -109,19 +110,11 @@ func (a *answer) parseHeaders(n documents.Node) error {
 	if !n.Exists() {
 		return nil
 	}
-	entries, err := n.Entries()
+	headers, err := n.Texts()
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		name, err := entry.Key.Text()
-		if err != nil {
-			return err
-		}
-		value, err := entry.Value.Text()
-		if err != nil {
-			return err
-		}
+	for name, value := range headers {
 		a.response.Headers[http.CanonicalHeaderKey(name)] = []string{value}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
 // Messages from the reactor to a guest. Each is followed by what the guest calls meanwhile,
@@ -124,3 +125,15 @@ type (
 		Early bool
 	}
 )
+
+// Decoded decodes JSON that a guest has sent, for people to read; nil for what is absent or invalid.
+func Decoded(raw []byte) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	value, err := dicts.Decode(raw)
+	if err != nil {
+		return nil
+	}
+	return value
+}

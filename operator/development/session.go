@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,20 +46,7 @@ func (s *Session) Run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var following sync.WaitGroup
-	following.Go(func() { // Waited for below.
-		select {
-		case <-op.Ready():
-			s.follow(ctx, op)
-		case <-ctx.Done():
-		}
-	})
-	err = op.Run(ctx)
-	cancel()
-	following.Wait()
-	return err
+	return op.RunWith(ctx, func(ctx context.Context) { s.follow(ctx, op) })
 }
 
 // start builds and loads the operator, as often as it takes.

@@ -1,41 +1,25 @@
 package development
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/operator/toolchains"
+	"github.com/kopf-wasm/kopf/test/lines"
 )
 
 // patience is how long anything may take on a busy machine.
 const patience = time.Minute
 
 // journal is a log that tests wait for.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
+type journal struct{ lines.Lines }
 
 // says waits until the log has a text so many times.
 func (j *journal) says(t *testing.T, text string, times int) {

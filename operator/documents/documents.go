@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 )
 
 // Error is a mistake in a file.
@@ -250,7 +251,7 @@ func (n Node) Fields(known ...string) (map[string]Node, error) {
 		key := Node{n.File, node.Content[i]}
 		name := key.node.Value
 		if !slices.Contains(known, name) {
-			return nil, key.Errorf("unknown key %q%s", name, Meant(name, known))
+			return nil, key.Errorf("unknown key %q%s", name, spelling.Meant(name, known))
 		}
 		if _, twice := fields[name]; twice {
 			return nil, key.Errorf("the key %q is set twice", name)
@@ -272,6 +273,25 @@ func (n Node) Entries() ([]Entry, error) {
 	var all []Entry
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		all = append(all, Entry{Node{n.File, node.Content[i]}, Node{n.File, node.Content[i+1]}})
+	}
+	return all, nil
+}
+
+// Texts returns a mapping of texts to texts.
+func (n Node) Texts() (map[string]string, error) {
+	entries, err := n.Entries()
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]string, len(entries))
+	for _, entry := range entries {
+		key, err := entry.Key.Text()
+		if err != nil {
+			return nil, err
+		}
+		if all[key], err = entry.Value.Text(); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }

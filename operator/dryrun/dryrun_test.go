@@ -212,7 +212,7 @@ func TestPatchesAreKeptAndNotSent(t *testing.T) {
 		func() (int, string) { return s.ask("GET", widgets+"/w", "") },
 	} {
 		_, text := by()
-		equal(t, "as it is read", want, text)
+		equal(t, "the object that is read", want, text)
 	}
 	_, list := s.send("GET", "/apis/kopf.dev/v1/widgets", "", "")
 	equal(t, "as it is listed", `{"metadata":{"resourceVersion":"9"},"items":[`+want+`]}`, list)

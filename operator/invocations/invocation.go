@@ -15,8 +15,8 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator/answers"
-	"github.com/kopf-wasm/kopf/operator/documents"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -246,7 +246,7 @@ func choose(r *registries.Registry, o *Options) (*registries.Handler, error) {
 
 // question is the part of documents.Meant that asks.
 func question(word string, candidates []string) string {
-	if text := documents.Meant(word, candidates); strings.HasSuffix(text, "?") {
+	if text := spelling.Meant(word, candidates); strings.HasSuffix(text, "?") {
 		return text
 	}
 	return ""

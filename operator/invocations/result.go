@@ -71,7 +71,7 @@ func (r *Result) take(done *handling.Outcome) {
 		if r.Settings == nil {
 			r.Settings = dicts.Object{}
 		}
-		r.Settings[name] = decoded(value)
+		r.Settings[name] = crossings.Decoded(value)
 	}
 	if failure := done.Failure; failure != nil {
 		r.Error = &Failure{Kind: string(failure.Kind), Type: failure.Type, Message: failure.Text(), Stack: failure.Stack, Code: failure.Code}
@@ -113,7 +113,7 @@ func (o *observer) see(c crossings.Crossing) {
 	case crossings.Log:
 		o.logs = append(o.logs, Log{LevelName(m.Level), m.Message})
 	case crossings.Event:
-		o.events = append(o.events, Event{Type: m.Event.Type, Reason: m.Event.Reason, Message: m.Event.Message, Object: decoded(m.Event.Object)})
+		o.events = append(o.events, Event{Type: m.Event.Type, Reason: m.Event.Reason, Message: m.Event.Message, Object: crossings.Decoded(m.Event.Object)})
 	case crossings.Request:
 		o.requests = append(o.requests, requestOf(m))
 	case crossings.MemoSet:
@@ -121,13 +121,13 @@ func (o *observer) see(c crossings.Crossing) {
 			if o.memo == nil {
 				o.memo = dicts.Object{}
 			}
-			o.memo[m.Key] = decoded(m.Value)
+			o.memo[m.Key] = crossings.Decoded(m.Value)
 		}
 	}
 }
 
 func requestOf(m crossings.Request) Request {
-	r := Request{Target: m.Call.Target, Method: m.Call.Method, Path: m.Call.Path, Body: decoded(m.Call.Body)}
+	r := Request{Target: m.Call.Target, Method: m.Call.Method, Path: m.Call.Path, Body: crossings.Decoded(m.Call.Body)}
 	if m.Answer.Response != nil {
 		r.Status = m.Answer.Response.Status
 	}
@@ -135,18 +135,6 @@ func requestOf(m crossings.Request) Request {
 		r.Error = m.Answer.Error.Message
 	}
 	return r
-}
-
-// decoded decodes JSON of a guest; nil for what is absent or invalid.
-func decoded(raw []byte) any {
-	if len(raw) == 0 {
-		return nil
-	}
-	value, err := dicts.Decode(raw)
-	if err != nil {
-		return nil
-	}
-	return value
 }
 
 func (o *observer) into(r *Result) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/host/files"
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
@@ -22,9 +23,6 @@ const (
 	maxBytes = 1 << 30             // of all entries
 	maxWrite = time.Hour           // since the last write to an unfinished entry: its process has ended
 )
-
-// unfinished is the ending of an entry that is being written.
-const unfinished = ".temp"
 
 // cacheDir creates the directory of packed packages; empty without a cache.
 func (p *Packer) cacheDir() (string, error) {
@@ -96,20 +94,8 @@ func readEntry(path string) (map[string][]byte, error) {
 
 // writeEntry writes an entry atomically.
 func writeEntry(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "*"+unfinished)
-	if err != nil {
-		return err
-	}
 	sum := sha256.Sum256(content)
-	_, err = temp.Write(append(sum[:], content...))
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return atomicfile.Replace(path, 0o600, sum[:], content)
 }
 
 // prune removes entries that were not used for long, unfinished ones, and, beyond an amount of
@@ -154,7 +140,7 @@ func prune(dir, newest string, limit int64) error {
 
 // lifetime is how long a file of the cache is kept after its last use.
 func lifetime(name string) time.Duration {
-	if strings.HasSuffix(name, unfinished) {
+	if strings.HasSuffix(name, atomicfile.Unfinished) {
 		return maxWrite
 	}
 	return maxAge

@@ -115,12 +115,12 @@ func (r *record) step(number int, s *abi.Step) {
 		r.sent(number, s.Call)
 	case s.Step == abi.StepDone && begun != nil:
 		begun.done, begun.failure = true, s.Error
-		begun.result, begun.patch = decoded(s.Result), decoded(s.Patch)
+		begun.result, begun.patch = crossings.Decoded(s.Result), crossings.Decoded(s.Patch)
 	}
 }
 
 func (r *record) sent(number int, c *abi.Call) *request {
-	sent := &request{method: c.Method, path: c.Path, body: decoded(c.Body)}
+	sent := &request{method: c.Method, path: c.Path, body: crossings.Decoded(c.Body)}
 	r.requests = append(r.requests, sent)
 	r.pending[number] = sent
 	return sent
@@ -135,17 +135,6 @@ func (r *record) answered(number int, m crossings.Request) {
 		sent.status = m.Answer.Response.Status
 	}
 	delete(r.pending, number)
-}
-
-func decoded(raw []byte) any {
-	if len(raw) == 0 {
-		return nil
-	}
-	value, err := dicts.Decode(raw)
-	if err != nil {
-		return nil
-	}
-	return value
 }
 
 // write takes a request to the API server.

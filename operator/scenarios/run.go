@@ -14,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/answers"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
@@ -276,7 +277,7 @@ func (r *run) problem(n documents.Node, err error) []Mismatch {
 // missing says that an object does not exist, and what else does.
 func (r *run) missing(n documents.Node, ref apiserver.Reference) []Mismatch {
 	if _, ok := r.server.Find(ref.Kind); !ok {
-		return mismatch(n, fmt.Sprintf("unknown kind %q%s", ref.Kind, documents.Meant(ref.Kind, r.server.Kinds())))
+		return mismatch(n, fmt.Sprintf("unknown kind %q%s", ref.Kind, spelling.Meant(ref.Kind, r.server.Kinds())))
 	}
 	lines := []string{"- exists", "+ absent"}
 	for _, name := range r.server.Names(ref.Kind) {
@@ -293,5 +294,5 @@ func (r *run) knows(handler string) bool {
 }
 
 func (r *run) unknown(n documents.Node, handler string) []Mismatch {
-	return mismatch(n, fmt.Sprintf("unknown handler %q%s", handler, documents.Meant(handler, r.handlers)))
+	return mismatch(n, fmt.Sprintf("unknown handler %q%s", handler, spelling.Meant(handler, r.handlers)))
 }

@@ -194,20 +194,9 @@ func (f *File) readConfig(n documents.Node) error {
 	if !n.Exists() {
 		return nil
 	}
-	entries, err := n.Entries()
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		key, err := entry.Key.Text()
-		if err != nil {
-			return err
-		}
-		if f.Config[key], err = entry.Value.Text(); err != nil {
-			return err
-		}
-	}
-	return nil
+	var err error
+	f.Config, err = n.Texts()
+	return err
 }
 
 func (f *File) readSettings(n documents.Node) error {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/operator/documents"
 )
@@ -173,7 +174,7 @@ func (f *File) readEvent(n documents.Node) (action, error) {
 			return nil, err
 		}
 		if kind != eventTypes[0] && kind != eventTypes[1] && kind != eventTypes[2] {
-			return nil, node.Errorf("unknown type of an event %q%s", kind, documents.Meant(kind, eventTypes))
+			return nil, node.Errorf("unknown type of an event %q%s", kind, spelling.Meant(kind, eventTypes))
 		}
 	}
 	return func(r *run) []Mismatch {

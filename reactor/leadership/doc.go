@@ -5,7 +5,7 @@
 //   - The leader acts only while it is certain that no other replica can be the leader: see
 //     Election.Hold. In client-go, a leader that was paused does not know.
 //   - A Lease that does not exist belongs to an unknown leader for the duration of the term. In
-//     client-go, a Lease that somebody deletes gives a second leader at once.
+//     client-go, a Lease that is deleted gives a second leader at once.
 //
 // docs/replicas.md has the assumptions and the argument.
 //

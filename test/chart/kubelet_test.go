@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/scripts/release/image"
 	"github.com/kopf-wasm/kopf/test/clustertest"
+	"github.com/kopf-wasm/kopf/test/lines"
 )
 
 // account is where pods have the credentials of their service account.
@@ -45,7 +45,7 @@ type kubelet struct {
 // process is a container.
 type process struct {
 	cmd    *exec.Cmd
-	output *lockedBuffer
+	output *lines.Lines
 	exited chan struct{} // closed when the process has ended
 	ports  map[string]string
 	rootfs string
@@ -62,7 +62,7 @@ func (k *kubelet) run(t *testing.T, pod *unstructured.Unstructured) *process {
 		t.Skip("SKIPPED: a root file system of its own needs root")
 	}
 	container := field(t, pod.Object, "spec.containers").([]any)[0].(map[string]any)
-	p := &process{output: &lockedBuffer{}, exited: make(chan struct{}), ports: map[string]string{}, rootfs: filepath.Join(t.TempDir(), "root"), cache: t.TempDir()}
+	p := &process{output: &lines.Lines{}, exited: make(chan struct{}), ports: map[string]string{}, rootfs: filepath.Join(t.TempDir(), "root"), cache: t.TempDir()}
 	config := unpack(t, k.layout, p.rootfs)
 	mounts := [][2]string{{p.rootfs, p.rootfs}}
 	mount := func(source, at string) {
@@ -288,22 +288,4 @@ func unpackEntry(r io.Reader, header *tar.Header, path string) error {
 		}
 	}
 	return errors.Join(os.Chmod(path, header.FileInfo().Mode()), os.Chown(path, header.Uid, header.Gid))
-}
-
-// lockedBuffer is the output of a process, which a test may read while the process runs.
-type lockedBuffer struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

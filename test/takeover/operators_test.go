@@ -23,6 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/test/clustertest"
+	"github.com/kopf-wasm/kopf/test/lines"
 )
 
 const (
@@ -65,29 +66,10 @@ func (c *calls) all() []call {
 	return append([]call(nil), c.list...)
 }
 
-// journal is what both operators log.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-// count is how often something was said.
-func (j *journal) count(words string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), words)
-}
-
 // setup is one operator for both: a script of the reference, and what stands for it here.
 type setup struct {
 	calls      *calls
-	log        journal
+	log        lines.Lines // of both
 	cluster    *clustertest.ControlPlane
 	kubeconfig string
 	namespace  string

@@ -45,7 +45,7 @@ func TestPausingForEachOther(t *testing.T) {
 		handled(low, low+"-alone")
 		stopHigh := s.start(t, high)
 		peers(2)
-		eventually(t, low+" to pause", func() bool { return s.log.count("Pausing operations in favour of") > turn })
+		eventually(t, low+" to pause", func() bool { return len(s.log.With("Pausing operations in favour of")) > turn })
 		handled(high, low+"-pauses")
 		time.Sleep(time.Second) // for calls that should not be there
 		stopHigh()
@@ -76,7 +76,7 @@ func TestPeeringObjectDeletedInPause(t *testing.T) {
 			stopLow := s.start(t, low)
 			handled(low, "alone")
 			stopHigh := s.start(t, high)
-			eventually(t, low+" to pause", func() bool { return s.log.count("Pausing operations in favour of") > 0 })
+			eventually(t, low+" to pause", func() bool { return len(s.log.With("Pausing operations in favour of")) > 0 })
 			if err := peerings.Delete(t.Context(), "default", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -121,7 +121,7 @@ func playFilters(t *testing.T, p *play) {
 	p.begin(t)
 	p.apply(t)
 	p.handled(t, `"field_equals`)
-	eventually(t, "the daemon to speak by "+p.by, func() bool { return p.log.count("the field still has its value") > 0 })
+	eventually(t, "the daemon to speak by "+p.by, func() bool { return len(p.log.With("the field still has its value")) > 0 })
 	p.patch(t, objectName, `{"spec":{"field":"changed"}}`)
 	p.handled(t, `"change_fits`)
 	eventually(t, "the end of the daemon by "+p.by, func() bool { return len(p.get(t, objectName).GetFinalizers()) == 0 })
@@ -136,7 +136,7 @@ func playEmbedded(t *testing.T, p *play) {
 func playDaemons(t *testing.T, p *play) {
 	p.begin(t)
 	p.apply(t)
-	eventually(t, "the daemon to speak by "+p.by, func() bool { return p.log.count("still there") > 0 })
+	eventually(t, "the daemon to speak by "+p.by, func() bool { return len(p.log.With("still there")) > 0 })
 }
 
 func playTimers(t *testing.T, p *play) {

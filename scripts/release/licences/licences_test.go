@@ -65,7 +65,7 @@ func TestCratesThatBuildOthersAreNotLinked(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/linked", "LICENSE-MIT", mit)
 	found, err := licences.Crates([]byte(`{"packages": [
-		{"id": "root", "name": "root", "version": "1.0.0", "manifest_path": "` + dir + `/root/Cargo.toml"},
+		{"id": "root", "name": "root", "version": "1.0.0", "manifest_path": "` + dir + `/top/Cargo.toml"},
 		{"id": "a", "name": "linked", "version": "1.0.0", "license": "MIT", "source": "registry", "manifest_path": "` + dir + `/linked/Cargo.toml"},
 		{"id": "b", "name": "builds", "version": "1.0.0", "license": "MIT", "source": "registry", "manifest_path": "` + dir + `/builds/Cargo.toml"}],
 		"resolve": {"root": "root", "nodes": [

@@ -1,4 +1,5 @@
-package documents
+// Package spelling compares words that people type with those that exist.
+package spelling
 
 import (
 	"slices"
@@ -13,7 +14,7 @@ func Meant(word string, candidates []string) string {
 	}
 	best, least := "", len(word)/2+2
 	for _, candidate := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
+		if d := Distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d
 		}
 	}
@@ -24,11 +25,12 @@ func Meant(word string, candidates []string) string {
 	return ": it must be one of " + strings.Join(slices.Compact(sorted), ", ")
 }
 
-// longest bounds the words that are compared, in bytes.
-const longest = 100
+// longest bounds how much of a word is compared, in bytes: more than a name in Kubernetes has with its namespace.
+const longest = 512
 
-// distance returns how many letters must be inserted, removed or replaced.
-func distance(a, b string) int {
+// Distance returns how many letters must be inserted, removed or replaced to turn one word into another (the Levenshtein
+// distance, in bytes). It compares the first 512 bytes.
+func Distance(a, b string) int {
 	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
 	row := make([]int, len(b)+1)
 	for j := range row {
