@@ -117,7 +117,7 @@ func TestMistakes(t *testing.T) {
 		{"crd main.go --resource volumes.v1.example.com -o xml", exitUsage, `invalid argument "xml" for "-o, --output" flag: want yaml or json`},
 		{"crd main.go --resource volumes.v1.example.com", exitError, "main.go: there are no types in it"},
 		{"crd missing.go --resource volumes.v1.example.com", exitError, "missing.go: no such file"},
-		{"crd op.py --resource volumes.v1.example.com", exitError, "op.py: types are read from files in Go (.go) and in Rust (.rs)"},
+		{"crd op.py --resource volumes.v1.example.com", exitError, "op.py: the spec of a handler in Python is a mapping without a type, as in Kopf: write the definition by hand, from crd.yaml of kopf new; types are read from files in Go (.go) and in Rust (.rs)"},
 		{"crd two.go --resource volumes.v1.example.com", exitUsage, "two.go: name the type of the spec: --spec TYPE, one of A, B"},
 		{"crd two.go --resource volumes.v1.example.com --spec C", exitError, "two.go: there is no type C, but A, B"},
 		{"rnu foreign.wasm", exitUsage, `unknown command "rnu": did you mean run`},

@@ -201,7 +201,10 @@ func TestTypesWithoutASchema(t *testing.T) {
 		{"a.go", "package a\ntype B struct{}", "there is no type A, but B"},
 		{"a.go", "package a\ntype", "expected"},
 		{"a.go", "package a", "there are no types in it"},
-		{"a.py", "class A: pass", "types are read from files in Go (.go) and in Rust (.rs)"},
+		{"a.py", "class A: pass", "a.py: the spec of a handler in Python is a mapping without a type, as in Kopf: write the definition by hand, from crd.yaml of kopf new; types are read from files in Go (.go) and in Rust (.rs)"},
+		{"a.mjs", "class A {}", "a.mjs: the spec of a handler in JavaScript has no type that exists at run time: write the definition by hand"},
+		{"a.d.ts", "interface A {}", "a.d.ts: types of TypeScript are not read: they have no form in which a schema is complete: write the definition by hand"},
+		{"a.zig", "", "a.zig: types are read from files in Go (.go) and in Rust (.rs)"},
 		{"a.rs", "struct A { b: Vec<A> }", "A.b[]: the type A contains itself"},
 		{"a.rs", "struct A { b: (u8, u8) }", "A.b: a tuple has no schema"},
 		{"a.rs", "struct A { b: Cell<u8> }", "A.b: the type Cell has parameters, and no schema"},
@@ -239,6 +242,19 @@ func TestTypesOfAFolder(t *testing.T) {
 	}
 	if _, err := Read(filepath.Join(dir, "absent.go")); err == nil {
 		t.Error("a file that does not exist has types")
+	}
+}
+
+func TestFoldersOfUntypedLanguagesSayWhatToWrite(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"README.md", "operator.py", "operator_test.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Read(dir)
+	if err == nil || !strings.HasPrefix(err.Error(), dir+": the spec of a handler in Python is a mapping") {
+		t.Errorf("error = %v", err)
 	}
 }
 

@@ -52,11 +52,7 @@ type field struct {
 	doc      string
 }
 
-// Errors of Read and of Schema.
-var (
-	errLanguage = errors.New("types are read from files in Go (.go) and in Rust (.rs)")
-	errNoTypes  = errors.New("there are no types in it")
-)
+var errNoTypes = errors.New("there are no types in it")
 
 // Read reads the types of a file, or of all files in a folder.
 //
@@ -67,7 +63,7 @@ func Read(path string) (*Types, error) {
 		return nil, err
 	} else if info.IsDir() {
 		if files, err = filesIn(path); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	t := &Types{shapes: map[string]*shape{}}
@@ -82,7 +78,7 @@ func Read(path string) (*Types, error) {
 		case ".rs":
 			err = t.readRust(string(text))
 		default:
-			err = errLanguage
+			err = languageError{endingOf(file)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -95,17 +91,27 @@ func Read(path string) (*Types, error) {
 }
 
 // filesIn lists the files of a folder that may have types.
+//
+// Errors: a folder with source of other languages only.
 func filesIn(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
 	var files []string
+	other := ""
 	for _, entry := range entries {
 		name := entry.Name()
-		if ext := filepath.Ext(name); (ext == ".go" || ext == ".rs") && !strings.HasSuffix(name, "_test.go") {
+		switch ending := endingOf(name); {
+		case entry.IsDir():
+		case (ending == ".go" || ending == ".rs") && !strings.HasSuffix(name, "_test.go"):
 			files = append(files, filepath.Join(folder, name))
+		case untyped[ending] != "" && other == "":
+			other = ending
 		}
+	}
+	if len(files) == 0 && other != "" {
+		return nil, languageError{other}
 	}
 	return files, nil
 }
