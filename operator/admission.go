@@ -43,9 +43,10 @@ type Tenancy struct {
 	// those with handlers for conversion. Nil: they are accepted.
 	Refuse, RefuseConversion error
 
-	// Scope, Registrar and Permit are as in webhooks.Webhooks.
+	// Scope, Registrar, Definer and Permit are as in webhooks.Webhooks.
 	Scope     *webhooks.Scope
 	Registrar webhooks.Cluster
+	Definer   webhooks.Cluster
 	Permit    func(ctx context.Context, handlers []reviews.Handler) error
 }
 
@@ -107,7 +108,7 @@ func (a Admission) webhooks(log zerolog.Logger, cert *certificate, needed bool) 
 		}
 		return &hooks{webhooks.Webhooks{
 			Server: server, Managed: s.Managed, Limits: a.Limits, Renewed: cert.renewed,
-			Scope: tenancy.Scope, Registrar: tenancy.Registrar, Permit: tenancy.Permit,
+			Scope: tenancy.Scope, Registrar: tenancy.Registrar, Definer: tenancy.Definer, Permit: tenancy.Permit,
 			Log: log.With().Str(loggers.Field, "kopf.admission").Logger(),
 		}}, nil
 	}

@@ -23,9 +23,11 @@ type Webhooks struct {
 	// Scope limits the webhooks. Nil: they are for the whole cluster.
 	Scope *Scope
 
-	// Registrar writes the configurations. If it is nil, the operator does. The operator
-	// defines conversions in any case.
+	// Registrar writes the configurations. If it is nil, the operator does.
 	Registrar Cluster
+
+	// Definer defines conversions. If it is nil, the operator does.
+	Definer Cluster
 
 	// Permit refuses handlers with an error, which ends Run. It is called before the
 	// configurations are written, and each minute. It may be nil.
@@ -59,6 +61,9 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 		operator = scoped{operator, m.reach}
 	}
 	m.operator, m.conversions = operator, conversions{operator, w.Log}
+	if w.Definer != nil {
+		m.conversions.cluster = w.Definer
+	}
 	if w.Managed != "" {
 		m.configurations = configurationsFor(w.Managed, registrar, w.Log)
 	}

@@ -61,7 +61,7 @@ func TestRecordedRunsAreReplayed(t *testing.T) {
 		"spec": dicts.Object{"do": "temporary", "seconds": 1, "times": 1, "field": "top-secret"},
 	}
 	cluster := apiserver.New([]apiserver.Resource{apiserver.Guessed(object)})
-	if err := cluster.Apply(object); err != nil {
+	if err := cluster.Apply(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	served(t, cluster)

@@ -135,11 +135,6 @@ func (t *target) serve(r *http.Request, body []byte) (*http.Response, error) {
 	case r.Method == http.MethodDelete && t.name == "":
 		return t.deleteAll(r)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if isTrue(r.URL.Query().Get("dryRun")) || r.URL.Query().Get("dryRun") == "All" {
-		defer t.rollback()()
-	}
 	code, object, err := t.one(r, body)
 	if err != nil {
 		return nil, err
@@ -150,56 +145,61 @@ func (t *target) serve(r *http.Request, body []byte) (*http.Response, error) {
 
 func isTrue(text string) bool { return text == "true" || text == "1" }
 
-// rollback returns a function that restores the present state.
-func (t *target) rollback() func() {
-	objects, history, version := map[key]dicts.Object{}, len(t.history), t.version
-	for k, object := range t.objects {
-		objects[k] = object
-	}
-	watchers := t.watchers
-	t.watchers = nil
-	return func() { t.objects, t.history, t.version, t.watchers = objects, t.history[:history], version, watchers }
-}
-
 // one serves a request about one object.
 func (t *target) one(r *http.Request, body []byte) (code int, object dicts.Object, err error) {
-	code = http.StatusOK
-	switch r.Method {
-	case http.MethodGet:
-		if object = t.objects[t.key]; object == nil {
+	if r.Method == http.MethodGet {
+		if object = t.existing(); object == nil {
 			err = failf(http.StatusNotFound, "NotFound", "%s %q not found", t.plural, t.name)
 		}
+		return http.StatusOK, object, err
+	}
+	w, err := t.write(r, body)
+	if err == nil {
+		object, err = t.do(r.Context(), w)
+	}
+	var failure *Error
+	if err != nil && r.Context().Err() == nil && !errors.As(err, &failure) {
+		err = failf(http.StatusBadRequest, "BadRequest", "%v", err)
+	}
+	if err == nil && w.operation == creating {
+		return http.StatusCreated, object, nil
+	}
+	return http.StatusOK, object, err
+}
+
+func (t *target) existing() dicts.Object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.objects[t.key]
+}
+
+// write is a request that may change an object.
+func (t *target) write(r *http.Request, body []byte) (*write, error) {
+	dryRun := r.URL.Query().Get("dryRun")
+	w := &write{operation: updating, resource: t.resource, key: t.key, subresource: t.subresource, user: t.Client, dryRun: isTrue(dryRun) || dryRun == "All"}
+	var err error
+	switch r.Method {
 	case http.MethodDelete:
-		object, err = t.delete(t.key)
+		w.operation = deleting
 	case http.MethodPost:
-		if object, err = dicts.DecodeObject(body); err == nil {
-			k := t.key
-			k.name = dicts.LookupString(object, "metadata", "name")
-			code = http.StatusCreated
-			object, err = t.create(t.resource, k, object, false)
+		w.operation = creating
+		if w.object, err = dicts.DecodeObject(body); err == nil {
+			w.key.name = dicts.LookupString(w.object, "metadata", "name")
 		}
 	case http.MethodPut:
-		object, err = t.put(body)
+		err = w.put(body)
 	case http.MethodPatch:
-		object, err = t.patch(r.Header.Get("Content-Type"), body)
+		err = t.patch(w, r.Header.Get("Content-Type"), body)
 	default:
 		err = failf(http.StatusMethodNotAllowed, "MethodNotAllowed", "%s is not supported", r.Method)
 	}
-	var failure *Error
-	if err != nil && !errors.As(err, &failure) {
-		err = failf(http.StatusBadRequest, "BadRequest", "%v", err)
-	}
-	return code, object, err
+	return w, err
 }
 
-func (t *target) put(body []byte) (dicts.Object, error) {
+func (w *write) put(body []byte) error {
 	wanted, err := dicts.DecodeObject(body)
-	if err != nil {
-		return nil, err
-	}
-	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) {
-		return merged(nil, wanted), sameVersion(o, wanted)
-	})
+	w.change = func(o dicts.Object) (dicts.Object, error) { return merged(nil, wanted), sameVersion(o, wanted) }
+	return err
 }
 
 // sameVersion is the optimistic lock: a version in a request must be the current one.
@@ -211,24 +211,27 @@ func sameVersion(object, wanted dicts.Object) error {
 	return nil
 }
 
-func (t *target) patch(contentType string, body []byte) (dicts.Object, error) {
+func (t *target) patch(w *write, contentType string, body []byte) error {
 	change, err := dicts.Decode(body)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if operations, ok := change.([]any); ok {
-		return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) { return operated(o, operations) })
+		w.change = func(o dicts.Object) (dicts.Object, error) { return operated(o, operations) }
+		return nil
 	}
 	wanted, ok := change.(dicts.Object)
 	if !ok {
-		return nil, failf(http.StatusBadRequest, "BadRequest", "the patch is no object")
+		return failf(http.StatusBadRequest, "BadRequest", "the patch is no object")
 	}
-	if strings.HasPrefix(contentType, "application/apply-patch") && t.objects[t.key] == nil {
-		return t.create(t.resource, t.key, wanted, false)
+	if strings.HasPrefix(contentType, "application/apply-patch") && t.existing() == nil {
+		w.operation, w.object = creating, wanted
+		return nil
 	}
-	return t.edit(t.resource, t.key, t.subresource, func(o dicts.Object) (dicts.Object, error) {
-		return merged(o, wanted), sameVersion(o, wanted)
-	})
+	w.change = func(o dicts.Object) (dicts.Object, error) {
+		return merged(o, dicts.CloneObject(wanted)), sameVersion(o, wanted)
+	}
+	return nil
 }
 
 func operated(object dicts.Object, operations []any) (dicts.Object, error) {
@@ -279,14 +282,21 @@ func (t *target) deleteAll(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	for _, k := range t.sorted(t.group, t.plural, q.namespace) {
-		if q.fits(k, t.objects[k]) {
-			_, _ = t.delete(k) // it exists
+	for _, k := range t.fitting(q) {
+		_, err := t.do(r.Context(), &write{operation: deleting, resource: t.resource, key: k, user: t.Client})
+		var failure *Error
+		if err != nil && (!errors.As(err, &failure) || failure.Code != http.StatusNotFound) {
+			return nil, err
 		}
 	}
-	t.mu.Unlock()
 	return t.list(q), nil
+}
+
+// fitting returns the keys of the objects that a request is about.
+func (t *target) fitting(q selection) []key {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.DeleteFunc(t.sorted(t.group, t.plural, q.namespace), func(k key) bool { return !q.fits(k, t.objects[k]) })
 }
 
 // watch streams the changes after a version.

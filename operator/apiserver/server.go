@@ -1,6 +1,6 @@
 // Package apiserver is a small API server in memory, for operators on a simulated clock. It
 // keeps objects, versions, finalizers, owners and watches as the real one does. It has no
-// schemas, no defaults, no rights and no webhooks.
+// schemas, no defaults and no rights.
 package apiserver
 
 import (
@@ -9,14 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator/apiserver/admission"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -26,6 +25,12 @@ type Server struct {
 	// Seen is called with each request that is no reading, after it was answered. Nil: nothing
 	// is called.
 	Seen func(w Write)
+
+	// Webhooks are asked before objects are stored. Nil: there are none.
+	Webhooks *admission.Webhooks
+
+	// Client is the userInfo of requests over HTTP, for webhooks. Nil: unknown.
+	Client dicts.Object
 
 	resources []selectors.Resource
 
@@ -135,24 +140,6 @@ func (s *Server) keyOf(object dicts.Object) (selectors.Resource, key, error) {
 	return r, k, nil
 }
 
-// Apply creates an object, or merges it into the existing one. Unlike clients, it may also set
-// the status.
-func (s *Server) Apply(object dicts.Object) error {
-	r, k, err := s.keyOf(object)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.objects[k] == nil {
-		return errorOf(s.create(r, k, dicts.CloneObject(object), true))
-	}
-	return errorOf(s.edit(r, k, "*", func(o dicts.Object) (dicts.Object, error) { return merged(o, dicts.CloneObject(object)), nil }))
-}
-
-// errorOf drops the object: it is not the concern of the caller.
-func errorOf(_ dicts.Object, err error) error { return err }
-
 // Reference names an object.
 type Reference struct{ Kind, Namespace, Name string }
 
@@ -190,14 +177,6 @@ func (s *Server) Names(kind string) []string {
 	return names
 }
 
-// Delete deletes an object as a user does: its finalizers may keep it.
-func (s *Server) Delete(ref Reference) error {
-	k, _ := s.refKey(ref)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errorOf(s.delete(k))
-}
-
 // Send sends a watch event to all watches, and changes no object.
 func (s *Server) Send(kind string, object dicts.Object) error {
 	_, k, err := s.keyOf(object)
@@ -207,12 +186,12 @@ func (s *Server) Send(kind string, object dicts.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
-	s.notify(change{s.version, kind, k, s.complete(k, object)})
+	s.notify(change{s.version, kind, k, s.identified(k, object)})
 	return nil
 }
 
-// complete returns an object with the identity of the existing one.
-func (s *Server) complete(k key, object dicts.Object) dicts.Object {
+// identified returns an object with the identity of the existing one.
+func (s *Server) identified(k key, object dicts.Object) dicts.Object {
 	sent := merged(dicts.CloneObject(s.objects[k]), dicts.CloneObject(object))
 	metadata := metadataOf(sent)
 	metadata["resourceVersion"] = strconv.Itoa(s.version)
@@ -255,37 +234,10 @@ func (s *Server) ensureNamespace(name string) {
 	}
 	r, _ := s.byKind("v1", "Namespace")
 	object := dicts.Object{"apiVersion": "v1", "kind": "Namespace", "metadata": dicts.Object{"name": name}, "status": dicts.Object{"phase": "Active"}}
-	_, _ = s.create(r, k, object, true) // it does not exist yet
-}
-
-// create adds an object. The caller holds the lock.
-func (s *Server) create(r selectors.Resource, k key, object dicts.Object, withStatus bool) (dicts.Object, error) {
-	metadata := metadataOf(object)
-	s.uids++
-	if k.name == "" {
-		prefix := dicts.LookupString(object, "metadata", "generateName")
-		if prefix == "" {
-			return nil, failf(http.StatusUnprocessableEntity, "Invalid", "%s: metadata.name is required", r.Kind)
-		}
-		k.name = fmt.Sprintf("%s%05d", prefix, s.uids)
-	}
-	if s.objects[k] != nil {
-		return nil, failf(http.StatusConflict, "AlreadyExists", "%s %q already exists", r.Plural, k.name)
-	}
-	s.ensureNamespace(k.namespace)
-	metadata["name"] = k.name
-	if k.namespace != "" {
-		metadata["namespace"] = k.namespace
-	}
-	metadata["uid"] = cmp.Or(dicts.LookupString(object, "metadata", "uid"), fmt.Sprintf("00000000-0000-4000-8000-%012d", s.uids))
-	metadata["creationTimestamp"] = cmp.Or(dicts.LookupString(object, "metadata", "creationTimestamp"), time.Now().UTC().Format(time.RFC3339))
-	metadata["generation"] = number(1)
-	object["apiVersion"], object["kind"] = r.APIVersion(), r.Kind
-	if !withStatus && hasStatus(r) {
-		delete(object, "status")
-	}
-	s.store("ADDED", k, object)
-	return object, nil
+	w := &write{operation: creating, resource: r, key: k, subresource: everything, object: object}
+	_ = s.beginCreation(w) // it does not exist yet
+	w.complete()
+	s.commit(w)
 }
 
 func hasStatus(r selectors.Resource) bool { return slices.Contains(r.Subresources, "status") }
@@ -331,36 +283,9 @@ func (s *Server) collect(uid string) {
 		list, _ := owners.([]any)
 		owned := slices.ContainsFunc(list, func(o any) bool { return dicts.LookupString(o, "uid") == uid })
 		if owned && len(list) == 1 {
-			_, _ = s.delete(k) // it exists
+			s.remove(k)
 		}
 	}
-}
-
-// edit changes an object in place of a client. The subresource * may change everything. The
-// caller holds the lock.
-func (s *Server) edit(r selectors.Resource, k key, subresource string, change func(o dicts.Object) (dicts.Object, error)) (dicts.Object, error) {
-	before := s.objects[k]
-	if before == nil {
-		return nil, failf(http.StatusNotFound, "NotFound", "%s %q not found", r.Plural, k.name)
-	}
-	after, err := change(dicts.CloneObject(before))
-	if err != nil {
-		return nil, err
-	}
-	protect(before, after, r, subresource)
-	if dicts.Equal(before, after) {
-		return before, nil
-	}
-	metadata := metadataOf(after)
-	if !dicts.Equal(content(before), content(after)) {
-		metadata["generation"] = number(int(generation(before)) + 1)
-	}
-	if metadata["deletionTimestamp"] != nil && len(finalizers(after)) == 0 {
-		s.store("DELETED", k, after)
-		return after, nil
-	}
-	s.store("MODIFIED", k, after)
-	return after, nil
 }
 
 // protect restores what a client cannot change.
@@ -409,27 +334,6 @@ func finalizers(object dicts.Object) []any {
 	value, _ := dicts.Lookup(object, "metadata", "finalizers")
 	list, _ := value.([]any)
 	return list
-}
-
-// delete marks an object with finalizers as being deleted, and removes any other one. The
-// caller holds the lock.
-func (s *Server) delete(k key) (dicts.Object, error) {
-	before := s.objects[k]
-	if before == nil {
-		return nil, failf(http.StatusNotFound, "NotFound", "%s %q not found", k.plural, k.name)
-	}
-	after := dicts.CloneObject(before)
-	if len(finalizers(before)) == 0 {
-		s.store("DELETED", k, after)
-		return after, nil
-	}
-	metadata := metadataOf(after)
-	if metadata["deletionTimestamp"] != nil {
-		return before, nil
-	}
-	metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"] = time.Now().UTC().Format(time.RFC3339), number(0)
-	s.store("MODIFIED", k, after)
-	return after, nil
 }
 
 // sorted are the keys of the objects of a resource in a namespace; * and empty: of all.

@@ -119,7 +119,7 @@ func TestChildrenGoWithTheirOwner(t *testing.T) {
 	if names := s.Names("cm"); len(names) != 1 || !strings.HasPrefix(names[0], "default/c-") {
 		t.Errorf("config maps: %v", names)
 	}
-	if err := s.Delete(Reference{Kind: "KopfExample", Name: "a"}); err != nil {
+	if err := s.Delete(t.Context(), Reference{Kind: "KopfExample", Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if names := s.Names("ConfigMap"); len(names) != 0 {

@@ -219,6 +219,16 @@ func (n Node) Int() (int, error) {
 	return number, nil
 }
 
+// Bool returns the node as a boolean.
+func (n Node) Bool() (bool, error) {
+	value, err := n.Value()
+	is, ok := value.(bool)
+	if err == nil && !ok {
+		err = n.Errorf("%s where true or false is expected", n.kind())
+	}
+	return is, err
+}
+
 // Items returns the items of a list. One value that is not a list counts as a list of it.
 func (n Node) Items() []Node {
 	node := n.resolved()

@@ -41,7 +41,7 @@ func recordOperator(t *testing.T, module string) string {
 	t.Helper()
 	object := dicts.Object{"apiVersion": "kopf.dev/v1", "kind": "KopfExample", "metadata": dicts.Object{"name": "a"}, "spec": dicts.Object{"field": "value"}}
 	server := apiserver.New([]apiserver.Resource{apiserver.Guessed(object)})
-	if err := server.Apply(object); err != nil {
+	if err := server.Apply(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	s := settings.Default()
@@ -64,7 +64,7 @@ func recordOperator(t *testing.T, module string) string {
 		_, timed := dicts.Lookup(server.Get(ref), "status", "timer_fn")
 		return created && timed
 	})
-	if err := server.Delete(ref); err != nil {
+	if err := server.Delete(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	until(ctx, t, func() bool { return server.Get(ref) == nil })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/answers"
@@ -139,6 +140,7 @@ type run struct {
 	ctx    context.Context // of the scenario
 	time   *simulation.Time
 	server *apiserver.Server
+	doors  *doors
 	border *crossings.Border
 	stop   context.CancelFunc // of the operator
 	ended  chan error         // of the operator
@@ -149,7 +151,8 @@ func (r *run) whole(ctx context.Context, t *simulation.Time) {
 	defer r.finished.Store(true)
 	began := time.Now()
 	r.ctx, r.time, r.server = ctx, t, r.file.server()
-	r.server.Seen = r.record.write
+	r.doors = newDoors()
+	r.server.Seen, r.server.Webhooks, r.server.Client = r.record.write, r.doors.registered, account
 	given, err := answers.Parse(r.scenario.answers)
 	if err == nil {
 		r.border = &crossings.Border{See: r.record.see, Answer: answering(given)}
@@ -181,7 +184,7 @@ func answering(given *answers.Answers) func(call *abi.Call) *abi.Answer {
 
 func (r *run) prepare() error {
 	for _, object := range r.scenario.objects {
-		if err := r.server.Apply(object); err != nil {
+		if err := r.server.Apply(r.ctx, object); err != nil {
 			return err
 		}
 	}
@@ -194,7 +197,7 @@ func (r *run) start(ctx context.Context) error {
 	o := operator.Options{
 		Modules: r.modules(r.file), Guests: r.Guests, Open: r.Source.Open, Engine: r.Source.Engine, Python: r.Source.Python, Host: r.options(r.file, r.time.Real),
 		Namespaces: r.file.Namespaces, Settings: r.file.settings.Clone(), Calls: operator.Calls{Grants: operator.Grants{Kubernetes: r.file.Allow}}, GrantWanted: true, AllowOverlap: true, Simulated: true,
-		Identity: "kopf-test", Admission: operator.Admission{Custom: unreached{}}, Wrap: func(g guests.Guest) guests.Guest { return loggedIn{r.border.Guest(g)} }, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
+		Identity: "kopf-test", Admission: r.doors.admission(), Wrap: func(g guests.Guest) guests.Guest { return loggedIn{r.border.Guest(g)} }, Login: r.login, Log: r.Log, Ready: func() { close(ready) },
 	}
 	op, err := operator.New(ctx, o)
 	if err != nil {
@@ -211,6 +214,12 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.settle()
 	return nil
+}
+
+// account is the user that the operator is for the API server.
+var account = dicts.Object{
+	"username": "system:serviceaccount:default:kopf-test",
+	"groups":   []any{"system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"},
 }
 
 func (r *run) login(context.Context) (*credentials.Info, error) {

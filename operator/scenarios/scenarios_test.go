@@ -279,7 +279,7 @@ func TestLoginHandlersDoNotLeadOutOfTheSimulation(t *testing.T) {
 // TestOperatorsWithAdmissionHandlersStart: their other handlers are tested.
 func TestOperatorsWithAdmissionHandlersStart(t *testing.T) {
 	guest := &guesttest.Guest{Handlers: []abi.Handler{guesttest.Declared(abi.KindValidate, "check", ""), guesttest.Declared(abi.KindCreate, "create_fn", "")}}
-	shows(t, "ok   op_test.yaml: start (1 calls, 2s in 0s)\n", results(t, guest, "scenarios:\n- {name: start, steps: [apply: "+object+", expect: {calls: [create_fn]}]}\n"))
+	shows(t, "ok   op_test.yaml: start (3 calls, 3s in 0s)\n", results(t, guest, "scenarios:\n- {name: start, steps: [apply: "+object+", expect: {calls: [check, create_fn, check]}]}\n"))
 }
 
 // TestSubHandlersAreCallsOfTheirOwn shows their ids, and that settings of the file apply.

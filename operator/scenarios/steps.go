@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -19,32 +20,46 @@ func (f *File) readSteps(n documents.Node) ([]step, error) {
 	}
 	var steps []step
 	for _, item := range items {
-		fields, err := item.Fields(stepNames...)
+		one, err := f.readItem(item)
 		if err != nil {
 			return nil, err
 		}
-		if len(fields) != 1 {
-			return nil, item.Errorf("a step with %d actions: write each as an item of its own", len(fields))
-		}
-		for name, node := range fields {
-			do, err := f.readStep(name, node)
-			if err != nil {
-				return nil, err
-			}
-			steps = append(steps, step{name, item, do})
-		}
+		steps = append(steps, one)
 	}
 	return steps, nil
 }
 
-func (f *File) readStep(name string, n documents.Node) (action, error) {
+// readItem reads one step: its action, and how its requests are sent.
+func (f *File) readItem(n documents.Node) (step, error) {
+	fields, err := n.Fields(slices.Concat(stepNames, mannerNames)...)
+	if err != nil {
+		return step{}, err
+	}
+	var names []string
+	for _, name := range stepNames {
+		if _, ok := fields[name]; ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) != 1 {
+		return step{}, n.Errorf("a step with %d actions: write each as an item of its own", len(names))
+	}
+	m, err := readManner(names[0], fields)
+	if err != nil {
+		return step{}, err
+	}
+	do, err := f.readStep(names[0], fields[names[0]], m)
+	return step{names[0], n, do}, err
+}
+
+func (f *File) readStep(name string, n documents.Node, m *manner) (action, error) {
 	switch name {
 	case "apply":
-		return f.readApply(n)
+		return f.readApply(n, m)
 	case "change":
-		return f.readChange(n)
+		return f.readChange(n, m)
 	case "delete":
-		return f.readDelete(n)
+		return f.readDelete(n, m)
 	case "event":
 		return f.readEvent(n)
 	case "advance":
@@ -59,21 +74,26 @@ func (f *File) readStep(name string, n documents.Node) (action, error) {
 	}
 }
 
-func (f *File) readApply(n documents.Node) (action, error) {
+func (f *File) readApply(n documents.Node, m *manner) (action, error) {
 	objects, err := f.objects(n)
+	if err == nil {
+		err = m.check(len(objects))
+	}
 	return func(r *run) []Mismatch {
+		var misses []Mismatch
 		for _, object := range objects {
-			if err := r.server.Apply(object); err != nil {
-				return r.problem(n, err)
+			answer, err := r.server.ApplyAs(r.ctx, object, m.user)
+			if misses = m.compare(r, n, answer, err); len(misses) > 0 {
+				break
 			}
 		}
-		r.settle()
-		return nil
+		r.settle() // also after a mismatch: the number of calls must not depend on the speed
+		return misses
 	}, err
 }
 
 // readChange reads an object of which only the changed fields are given.
-func (f *File) readChange(n documents.Node) (action, error) {
+func (*File) readChange(n documents.Node, m *manner) (action, error) {
 	change, err := n.Object()
 	if err != nil {
 		return nil, err
@@ -91,11 +111,10 @@ func (f *File) readChange(n documents.Node) (action, error) {
 		}
 		whole := dicts.CloneObject(change)
 		whole["apiVersion"], whole["kind"] = existing["apiVersion"], existing["kind"]
-		if err := r.server.Apply(whole); err != nil {
-			return r.problem(n, err)
-		}
+		answer, err := r.server.ApplyAs(r.ctx, whole, m.user)
+		misses := m.compare(r, n, answer, err)
 		r.settle()
-		return nil
+		return misses
 	}, nil
 }
 
@@ -129,7 +148,7 @@ func reference(n documents.Node) (ref apiserver.Reference, err error) {
 	return ref, nil
 }
 
-func (f *File) readDelete(n documents.Node) (action, error) {
+func (*File) readDelete(n documents.Node, m *manner) (action, error) {
 	var refs []apiserver.Reference
 	for _, item := range n.Items() {
 		ref, err := reference(item)
@@ -139,17 +158,19 @@ func (f *File) readDelete(n documents.Node) (action, error) {
 		refs = append(refs, ref)
 	}
 	return func(r *run) []Mismatch {
+		var misses []Mismatch
 		for _, ref := range refs {
 			if r.server.Get(ref) == nil {
 				return r.missing(n, ref)
 			}
-			if err := r.server.Delete(ref); err != nil {
-				return r.problem(n, err)
+			answer, err := r.server.DeleteAs(r.ctx, ref, m.user)
+			if misses = m.compare(r, n, answer, err); len(misses) > 0 {
+				break
 			}
 		}
-		r.settle()
-		return nil
-	}, nil
+		r.settle() // also after a mismatch: the number of calls must not depend on the speed
+		return misses
+	}, m.check(len(refs))
 }
 
 // eventTypes are the types of watch events.
