@@ -25,6 +25,32 @@ func (h *Host) Facts() []facts.Operator {
 	return found
 }
 
+// Object returns what an operator does for the object with a uid. An operator that does not run
+// knows no object.
+//
+// Errors: ErrUnknown.
+func (h *Host) Object(key Key, uid string) (*facts.Object, error) {
+	t, err := h.find(key)
+	if err != nil {
+		return nil, err
+	}
+	o := &facts.Object{Daemons: []string{}}
+	run := t.present.Load()
+	if run == nil {
+		return o, nil
+	}
+	state := run.op.Object(uid)
+	o.Known, o.Waiting, o.Working, o.Sleeps = state.Known, state.Queue.Waiting, state.Queue.Working, string(state.Queue.Why)
+	if !state.Queue.Until.IsZero() {
+		until := state.Queue.Until.UTC()
+		o.Until = &until
+	}
+	for _, id := range state.Daemons[:min(len(state.Daemons), facts.MaxDaemons)] {
+		o.Daemons = append(o.Daemons, line(id))
+	}
+	return o, nil
+}
+
 func (t *tenant) facts() facts.Operator {
 	f := facts.Operator{Kind: t.key.Kind, Namespace: t.key.Namespace, Name: t.key.Name, Limits: []facts.Limit{}, Errors: t.lastErrors()}
 	t.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,6 +137,22 @@ func TestFactsOfOperatorsThatDoNotRun(t *testing.T) {
 		}
 		if f.Ready || f.Started != nil || f.Reason != "FetchFailed" {
 			t.Errorf("facts %+v", f)
+		}
+	})
+}
+
+func TestObjectsAreThoseOfTheRunningOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		x.declared("a", 1, nil)
+		x.has("a", api.Ready, api.True, "Serving", "")
+		got, err := x.Object(key("a"), "known")
+		until := time.Unix(1, 0).UTC()
+		if want := (&facts.Object{Known: true, Waiting: 2, Working: true, Sleeps: "throttled", Until: &until, Daemons: []string{"watch"}}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		if _, err := x.Object(key("b"), "known"); !errors.Is(err, ErrUnknown) {
+			t.Errorf("an operator that is not declared: %v", err)
 		}
 	})
 }

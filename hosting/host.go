@@ -15,6 +15,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/internal/slots"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -76,6 +77,7 @@ type instance interface {
 	Facts() operator.Facts
 	Throttles() []operator.Throttle
 	Usage() operator.Usage
+	Object(uid string) reactor.ObjectState
 }
 
 // Host runs the declared operators.

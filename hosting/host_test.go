@@ -20,7 +20,9 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
 )
 
 // fake is an operator of a test. It is ready at once, and ends when it is stopped.
@@ -66,6 +68,10 @@ func (f *fake) Problems() []string {
 		return *p
 	}
 	return nil
+}
+
+func (f *fake) Object(uid string) reactor.ObjectState {
+	return reactor.ObjectState{Known: uid == "known", Queue: queueing.State{Waiting: 2, Working: true, Why: queueing.Throttled, Until: time.Unix(1, 0)}, Daemons: []string{"watch"}}
 }
 
 func (f *fake) Throttles() []operator.Throttle {

@@ -14,6 +14,9 @@ type Usage struct {
 	Modules map[string]host.Usage // of the modules that serve now, by name, since each was loaded
 }
 
+// Object returns what the operator does for an object now. It can be called at any time.
+func (op *Operator) Object(uid string) reactor.ObjectState { return op.reactor.Object(uid) }
+
 // Memory is the memory of the instances of an operator, those of replaced modules included.
 type Memory struct {
 	Used    int64 // in bytes; shared pages count for each instance

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loops"
+	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/streams"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -14,6 +15,26 @@ func (op *Operator) Streams() []watching.State { return op.streams.States() }
 
 // Handled returns how many events of objects the operator has begun to handle so far.
 func (op *Operator) Handled() uint64 { return op.served.Handled.Load() }
+
+// ObjectState is what an operator does for one object now.
+type ObjectState struct {
+	Known   bool           // the object is remembered
+	Queue   queueing.State // of its stream
+	Daemons []string       // ids of its running daemons and timers
+}
+
+// Object returns what the operator does for an object with a uid. The cost does not depend on the
+// number of objects.
+func (op *Operator) Object(uid string) ObjectState {
+	var state ObjectState
+	state.Daemons, state.Known = op.memories.Daemons(uid)
+	op.served.Each(func(s *streams.Stream) {
+		if found := s.State(uid); found != (queueing.State{}) {
+			state.Queue, state.Known = found, true
+		}
+	})
+	return state
+}
 
 // Loops returns the objects with which the operator triggers itself more often than
 // Options.LoopRate allows.

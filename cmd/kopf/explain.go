@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/hosting/client"
 	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 	"github.com/kopf-wasm/kopf/operator"
@@ -43,7 +44,7 @@ filters that exclude it, the stored progress, the finalizers, and what blocks a 
 
 It decides by the code of kopf run, and changes nothing. Startup handlers and filters that are
 functions run in their sandbox, without requests. With --host or $KOPF_HOST, it also asks a
-serving host how the operator does.`,
+serving host how the operator does, and what it does for the object now.`,
 		Example: `  kopf explain kopfexamples/kopf-example-1 -n default --module operator.wasm
   kopf explain pod/web-0 -n shop --module operator.py -o json
   kopf explain -f obj.yaml --crd crd.yaml --module operator.wasm`,
@@ -178,8 +179,17 @@ func definitionsOf(paths []string) ([]deployment.Resource, error) {
 type explained struct {
 	Modules []explainedModule `json:"modules"`
 	*explanation.Explanation
-	Hosted []facts.Operator `json:"hosted,omitempty"` // operators of the host with the same module
+	Hosted []hostedOperator `json:"hosted,omitempty"` // operators of the host with the same module
 }
+
+// hostedOperator is an operator of a host, with what it does for the object now.
+type hostedOperator struct {
+	facts.Operator
+	Object *facts.Object `json:"object,omitempty"` // nil: unknown
+}
+
+// maxAsked bounds the operators of a host that are asked about the object.
+const maxAsked = 20
 
 type explainedModule struct {
 	Name   string `json:"name"`
@@ -221,17 +231,33 @@ func (o *explainOptions) askHost(ctx context.Context, result *explained) {
 	if o.url == "" && os.Getenv("KOPF_HOST") == "" {
 		return
 	}
-	_, report, err := o.hostOptions.report(ctx)
+	c, report, err := o.hostOptions.report(ctx)
 	if err != nil {
 		result.Notes = append(result.Notes, fmt.Sprintf("The host is unknown: %v", err))
 		return
 	}
 	for _, f := range report.Operators {
 		if slices.ContainsFunc(result.Modules, func(m explainedModule) bool { return m.Digest == f.Module.Digest }) {
-			result.Hosted = append(result.Hosted, f)
+			result.Hosted = append(result.Hosted, hostedOperator{Operator: f})
 		}
 	}
 	if len(result.Hosted) == 0 {
 		result.Notes = append(result.Notes, "The host runs no operator with this module: the digests of its modules differ")
+	}
+	result.askAbout(ctx, c)
+}
+
+// askAbout asks the operators of the host about the object. An object of a file may have no uid.
+func (e *explained) askAbout(ctx context.Context, c *client.Client) {
+	if e.Object.UID == "" {
+		return
+	}
+	for i := range e.Hosted[:min(len(e.Hosted), maxAsked)] {
+		found, err := c.Object(ctx, &e.Hosted[i].Operator, e.Object.UID)
+		if err != nil {
+			e.Notes = append(e.Notes, fmt.Sprintf("What %s does for the object is unknown: %v", titleOf(&e.Hosted[i].Operator), err))
+			return // the next one would say the same
+		}
+		e.Hosted[i].Object = found
 	}
 }

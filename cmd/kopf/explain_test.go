@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +38,10 @@ func TestExplanationAsText(t *testing.T) {
 			Peers:      []explanation.Peer{{Object: "kopfpeerings.kopf.dev ns/default", Identity: "me", Priority: 5, LastSeen: at, Dead: true}},
 			Notes:      []string{"it is unknown"},
 		},
-		Hosted: []facts.Operator{{Namespace: "ns", Name: "op", Ready: true, Errors: []facts.Error{{Message: "old"}, {Message: "new"}}}},
+		Hosted: []hostedOperator{
+			{Operator: facts.Operator{Namespace: "ns", Name: "op", Ready: true, Errors: []facts.Error{{Message: "old"}, {Message: "new"}}}, Object: &facts.Object{Known: true, Working: true, Waiting: 2, Sleeps: "retry", Until: &at, Daemons: []string{"watch", "x\ny"}}},
+			{Operator: facts.Operator{Namespace: "ns", Name: "old"}},
+		},
 	}
 	var text bytes.Buffer
 	if err := e.print(&text); err != nil {
@@ -73,10 +80,61 @@ me     5          2026-01-01T12:00:00Z (dead)   kopfpeerings.kopf.dev ns/default
 
 HOSTED   READY   PAUSED   LAST ERROR
 ns/op    true    false    new
+ns/old   false   false    -
+
+NOW     STATE                                                   WAITING EVENTS   DAEMONS AND TIMERS
+ns/op   waits for the next attempt until 2026-01-01T12:00:00Z   2                watch, x\ny
 
 Note: it is unknown.
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatOperatorsDoForAnObject(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		object facts.Object
+		want   string
+	}{
+		{facts.Object{}, "the object is not in memory"},
+		{facts.Object{Known: true}, "is idle"},
+		{facts.Object{Known: true, Waiting: 1}, "waits for a worker"},
+		{facts.Object{Known: true, Working: true}, "is handled"},
+		{facts.Object{Known: true, Sleeps: "throttled", Until: &at}, "is throttled after an unexpected error until 2026-01-01T12:00:00Z"},
+		{facts.Object{Known: true, Sleeps: "newer"}, "waits: newer"},
+	} {
+		if got := doing(&tt.object); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.object, got, tt.want)
+		}
+	}
+}
+
+// TestHostsAreAskedAboutTheObject: a host that does not know the path is noted, and the rest is valid.
+func TestHostsAreAskedAboutTheObject(t *testing.T) {
+	_, url := serving(t)
+	o := &explainOptions{}
+	o.url = url
+	e := &explained{
+		Modules:     []explainedModule{{Digest: "sha256:0123456789abcdef0123"}},
+		Explanation: &explanation.Explanation{Object: explanation.Object{UID: "u"}},
+	}
+	o.askHost(t.Context(), e)
+	if len(e.Hosted) != 1 || e.Hosted[0].Object == nil || !cmp.Equal(e.Hosted[0].Object.Daemons, []string{"watch of u"}) || len(e.Notes) > 0 {
+		t.Errorf("hosted: %+v, notes: %v", e.Hosted, e.Notes)
+	}
+	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/statusz" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"schema":"`+facts.Schema+`","operators":[{"kind":"WasmOperator","namespace":"a","name":"b","module":{"digest":"sha256:0123456789abcdef0123"}}]}`)
+	}))
+	defer older.Close()
+	e.Hosted, o.url = nil, older.URL
+	o.askHost(t.Context(), e)
+	if len(e.Hosted) != 1 || e.Hosted[0].Object != nil || len(e.Notes) != 1 || !strings.HasPrefix(e.Notes[0], "What a/b does for the object is unknown: ") {
+		t.Errorf("hosted: %+v, notes: %v", e.Hosted, e.Notes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/explanation"
 )
@@ -162,17 +163,61 @@ func (e *explained) printOthers(to io.Writer) {
 		fmt.Fprintln(to, "\nHOSTED\tREADY\tPAUSED\tLAST ERROR")
 	}
 	for i := range e.Hosted {
-		f := &e.Hosted[i]
+		f := &e.Hosted[i].Operator
 		last := ""
 		if len(f.Errors) > 0 {
 			last = f.Errors[len(f.Errors)-1].Message
 		}
 		fmt.Fprintf(to, "%s\t%t\t%t\t%s\n", cell(titleOf(f)), f.Ready, f.Work.Paused, cell(cmp.Or(last, "-")))
 	}
+	e.printNow(to)
 	for i, note := range e.Notes {
 		if i == 0 {
 			fmt.Fprintln(to)
 		}
 		fmt.Fprintf(to, "Note: %s.\n", cell(strings.TrimSuffix(note, ".")))
 	}
+}
+
+// printNow writes what the operators of a host do for the object now.
+func (e *explained) printNow(to io.Writer) {
+	begun := false
+	for i := range e.Hosted {
+		h := &e.Hosted[i]
+		if h.Object == nil {
+			continue
+		}
+		if !begun {
+			fmt.Fprintln(to, "\nNOW\tSTATE\tWAITING EVENTS\tDAEMONS AND TIMERS")
+			begun = true
+		}
+		fmt.Fprintf(to, "%s\t%s\t%d\t%s\n", cell(titleOf(&h.Operator)), cell(doing(h.Object)), h.Object.Waiting, cell(orDash(strings.Join(h.Object.Daemons, ", "))))
+	}
+}
+
+// pauses are what the handling of an object waits for, by facts.Object.Sleeps.
+var pauses = map[string]string{
+	"retry":     "waits for the next attempt",
+	"throttled": "is throttled after an unexpected error",
+	"loop":      "is slowed down, because its own patches call its handlers",
+	"patch":     "waits for the event of its own patch",
+}
+
+// doing describes what an operator does for an object.
+func doing(o *facts.Object) string {
+	switch {
+	case !o.Known:
+		return "the object is not in memory"
+	case o.Sleeps != "":
+		text := cmp.Or(pauses[o.Sleeps], "waits: "+o.Sleeps)
+		if o.Until != nil {
+			text += " until " + shownTime(*o.Until)
+		}
+		return text
+	case o.Working:
+		return "is handled"
+	case o.Waiting > 0:
+		return "waits for a worker"
+	}
+	return "is idle"
 }

@@ -51,6 +51,10 @@ func (h *hostOfTest) Retry(key hosting.Key) error {
 	return nil
 }
 
+func (*hostOfTest) Object(_ hosting.Key, uid string) (*facts.Object, error) {
+	return &facts.Object{Known: true, Daemons: []string{"watch of " + uid}}, nil
+}
+
 func (*hostOfTest) IsRunning() bool { return true }
 
 // atHost runs a command line against a host.

@@ -130,6 +130,23 @@ func (c *Client) Logs(ctx context.Context, of *facts.Operator, follow bool, each
 	return nil
 }
 
+// maxFound bounds the answer about an object, in bytes.
+const maxFound = 1 << 20
+
+// Object returns what an operator does for the object with a uid.
+func (c *Client) Object(ctx context.Context, of *facts.Operator, uid string) (*facts.Object, error) {
+	answer, err := c.ask(ctx, http.MethodGet, pathOf(of)+"/object?uid="+url.QueryEscape(uid))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	found := &facts.Object{}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxFound)).Decode(found); err != nil {
+		return nil, fmt.Errorf("%s: the answer does not describe an object: %w", c.base, err)
+	}
+	return found, nil
+}
+
 // Retry makes the host try a failed operator again.
 func (c *Client) Retry(ctx context.Context, of *facts.Operator) error {
 	answer, err := c.ask(ctx, http.MethodPost, pathOf(of)+"/retry")

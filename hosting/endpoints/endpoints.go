@@ -24,6 +24,7 @@ type Source interface {
 	Facts() []facts.Operator
 	Journal(key hosting.Key) (*journals.Journal, error)
 	Retry(key hosting.Key) error
+	Object(key hosting.Key, uid string) (*facts.Object, error)
 	IsRunning() bool
 }
 
@@ -70,6 +71,7 @@ func (e *Endpoints) Handler(access *Access) http.Handler {
 		path := "/" + kind.kind.Plural() + kind.path
 		guarded.HandleFunc("GET "+path+"/logs", of(kind.kind, e.logs))
 		guarded.HandleFunc("POST "+path+"/retry", of(kind.kind, e.retry))
+		guarded.HandleFunc("GET "+path+"/object", of(kind.kind, e.object))
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { probe(w, true) })
@@ -139,6 +141,28 @@ func (e *Endpoints) retry(w http.ResponseWriter, _ *http.Request, key hosting.Ke
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// maxUID bounds the uid of an object in a request: uids of the API server have 36 bytes.
+const maxUID = 128
+
+var errNoUID = errors.New("name one object by its uid: ?uid=UID")
+
+// object says what an operator does for one object. The uid is in the query, so that one decision
+// about access is for all objects of an operator.
+func (e *Endpoints) object(w http.ResponseWriter, r *http.Request, key hosting.Key) {
+	uid := r.URL.Query().Get("uid")
+	if uid == "" || len(uid) > maxUID {
+		refuse(w, http.StatusBadRequest, errNoUID)
+		return
+	}
+	found, err := e.source.Object(key, uid)
+	if err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(found) // the client may have disconnected
 }
 
 func statusOf(err error) int {

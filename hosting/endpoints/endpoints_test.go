@@ -56,6 +56,11 @@ func (s *source) Retry(key hosting.Key) error {
 	return err
 }
 
+func (s *source) Object(key hosting.Key, uid string) (*facts.Object, error) {
+	_, err := s.Journal(key)
+	return &facts.Object{Known: uid == "u", Daemons: []string{}}, err
+}
+
 func (s *source) IsRunning() bool { return !s.stopped }
 
 var mailer = hosting.Key{Kind: api.Namespaced, Namespace: "team", Name: "mailer"}
@@ -349,5 +354,25 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 	if answer, _ := ask(t, e.Handler(nil), "GET", "/wasmoperators/team/mailer/logs"); answer.StatusCode != http.StatusOK {
 		t.Errorf("without following: %d", answer.StatusCode)
+	}
+}
+
+func TestObjectsAreNamedByTheirUID(t *testing.T) {
+	h := New(newSource(), "v1").Handler(nil)
+	for _, tt := range []struct {
+		path string
+		code int
+		want string
+	}{
+		{"/wasmoperators/team/mailer/object?uid=u", http.StatusOK, `{"known":true,"waiting":0,"working":false,"daemons":[]}` + "\n"},
+		{"/wasmoperators/team/mailer/object?uid=v", http.StatusOK, `{"known":false,"waiting":0,"working":false,"daemons":[]}` + "\n"},
+		{"/wasmoperators/team/mailer/object", http.StatusBadRequest, "name one object by its uid: ?uid=UID\n"},
+		{"/wasmoperators/team/mailer/object?uid=" + strings.Repeat("u", 129), http.StatusBadRequest, "name one object by its uid: ?uid=UID\n"},
+		{"/clusterwasmoperators/mailer/object?uid=u", http.StatusNotFound, ""},
+	} {
+		rsp, text := ask(t, h, "GET", tt.path)
+		if rsp.StatusCode != tt.code || tt.want != "" && text != tt.want {
+			t.Errorf("%.60s: %d %s", tt.path, rsp.StatusCode, text)
+		}
 	}
 }

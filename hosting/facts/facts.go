@@ -106,6 +106,19 @@ type Limit struct {
 	Hits  int64  `json:"hits"`            // how often the limit has refused, delayed or dropped something
 }
 
+// MaxDaemons bounds the daemons and timers of an Object.
+const MaxDaemons = 50
+
+// Object is what an operator does for one object now.
+type Object struct {
+	Known   bool       `json:"known"`            // the operator remembers the object
+	Waiting int        `json:"waiting"`          // events of the object that wait
+	Working bool       `json:"working"`          // an event of the object is handled
+	Sleeps  string     `json:"sleeps,omitempty"` // what the handling waits for: retry, throttled, loop or patch; empty: for nothing
+	Until   *time.Time `json:"until,omitempty"`  // when it continues, unless an event arrives before
+	Daemons []string   `json:"daemons"`          // ids of running daemons and timers, at most MaxDaemons
+}
+
 // Error is an error in the log of an operator.
 type Error struct {
 	Time    time.Time `json:"time"`

@@ -141,5 +141,14 @@ func (m *Memory) ended(d *daemon, guarded bool) {
 	}
 }
 
+// IDs returns the ids of the running daemons and timers, in their order.
+func (m *Memory) IDs() []string {
+	var ids []string
+	for _, d := range m.all() {
+		ids = append(ids, d.handler.ID)
+	}
+	return ids
+}
+
 // Running is how many daemons and timers of the object run.
 func (m *Memory) Running() int { return len(m.all()) }

@@ -64,7 +64,7 @@ func (c *cycle) Wait(ctx context.Context) {
 // It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
 	c.release()
-	if c.queue.Sleep(ctx, time.Until(c.memory.throttler.until)) > 0 {
+	if c.queue.SleepFor(ctx, time.Until(c.memory.throttler.until), queueing.Throttled) > 0 {
 		return false
 	}
 	c.memory.throttler.end(c.Log)
@@ -79,7 +79,7 @@ func (c *cycle) slowDown(ctx context.Context, pause time.Duration) {
 	if loop, first := c.p.Loops.Report(c.memory.chain, object, time.Now()); first {
 		c.Log.Warn(fmt.Sprintf("The operator triggers itself: %s. It is slowed down.", loop))
 	}
-	c.queue.Sleep(ctx, pause)
+	c.queue.SleepFor(ctx, pause, queueing.Looping)
 	c.memory.chain.Paused()
 }
 
@@ -180,7 +180,7 @@ func (c *cycle) decide(ctx context.Context, clean bool) (plan, error) {
 // may be delayed for long. It returns false if nothing remains to do.
 func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 	c.starts.Free()
-	if c.queue.Sleep(ctx, time.Until(c.it.ConsistentAt)) > 0 {
+	if c.queue.SleepFor(ctx, time.Until(c.it.ConsistentAt), queueing.Catching) > 0 {
 		return false, nil
 	}
 	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.decode)
@@ -256,7 +256,7 @@ func (c *cycle) sleep(ctx context.Context, delay time.Duration) (left time.Durat
 	}
 	c.release()
 	defer c.p.Generation.Services.Tally.Delay()()
-	return c.queue.Sleep(ctx, min(delay, longestSleep))
+	return c.queue.SleepFor(ctx, min(delay, longestSleep), queueing.Retrying)
 }
 
 // touch makes a change without a meaning, to get an event of the object.

@@ -86,6 +86,18 @@ func (m *Memories) Count() int {
 	return len(m.items)
 }
 
+// Daemons returns the ids of the running daemons and timers of an object, and whether the object
+// is remembered.
+func (m *Memories) Daemons(key string) (ids []string, known bool) {
+	m.mu.Lock()
+	item, known := m.items[key]
+	m.mu.Unlock()
+	if known {
+		ids = item.Background.IDs()
+	}
+	return ids, known
+}
+
 // forget removes and returns the memory of an object that is gone; nil if there is none.
 func (m *Memories) forget(key string) *memory {
 	m.mu.Lock()

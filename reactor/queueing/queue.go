@@ -19,6 +19,8 @@ type Queue struct {
 	nudged  bool          // the next sleep ends at once
 	hasSlot bool          // its worker waits for nothing
 	place   *place        // of its worker; set before the worker exists, then by the worker alone
+	why     Why           // what its worker waits for; empty: it does not sleep
+	until   time.Time     // when the sleep ends
 }
 
 // vanished reports whether the deletion of an object needs no handling: its creation still

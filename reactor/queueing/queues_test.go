@@ -412,3 +412,37 @@ func TestWorkersOfObjectsBySettings(t *testing.T) {
 		qs.Drain(cancel, time.Second)
 	})
 }
+
+func TestTheStateOfAnObjectSaysWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{work: func(ctx context.Context, it Item, q *Queue) string {
+			if it.Meta.ResourceVersion == "1" {
+				q.SleepFor(ctx, time.Minute, Retrying)
+				time.Sleep(time.Second) // it computes
+			}
+			return ""
+		}}
+		qs := testQueues(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := event("a", 1, watching.Added)
+		key, begin := first.Meta.Key(), time.Now()
+		if got := qs.State(key); got != (State{}) {
+			t.Errorf("before the first event: %+v", got)
+		}
+		qs.Put(ctx, first)
+		synctest.Wait()
+		if got, want := qs.State(key), (State{Working: true, Why: Retrying, Until: begin.Add(time.Minute)}); got != want {
+			t.Errorf("while it sleeps: %+v, want %+v", got, want)
+		}
+		qs.Put(ctx, event("a", 2, watching.Modified)) // ends the sleep
+		synctest.Wait()
+		if got, want := qs.State(key), (State{Working: true, Waiting: 1}); got != want {
+			t.Errorf("after the sleep: %+v, want %+v", got, want)
+		}
+		time.Sleep(2 * time.Second)
+		if got := qs.State(key); got != (State{}) {
+			t.Errorf("at the end: %+v", got)
+		}
+		qs.Drain(cancel, time.Second)
+	})
+}

@@ -232,6 +232,9 @@ func (s *Stream) sink(gate *indexing.Gate) *queueSink {
 // Load returns how many events wait, and how many objects have a worker.
 func (s *Stream) Load() (waiting, working int) { return s.queues.Load() }
 
+// State returns what the stream does for an object.
+func (s *Stream) State(key string) queueing.State { return s.queues.State(key) }
+
 // process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
 	s.host.Served.Handled.Add(1)
