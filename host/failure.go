@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/frames"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
@@ -16,7 +17,7 @@ func (c *call) Fail(cause error) error {
 	e, _ := c.failure(cause)
 	var p *guests.Panic
 	if errors.As(cause, &p) { // the guest continues
-		e.Message, e.Stack, e.Err = p.Message, p.Stack, ErrTrap
+		e.Message, e.Stack, e.Err = p.Message, c.in.m.shown(p.Stack), ErrTrap
 		return e
 	}
 	return c.end(e, "")
@@ -35,6 +36,7 @@ func (c *call) trapped(err error) error {
 		if words := c.ownWords(); words != "" {
 			e.Message = words
 		}
+		c.nameExhaustion(e, text)
 	}
 	return c.end(e, traceOf(text))
 }
@@ -55,12 +57,21 @@ func (c *call) failure(cause error) (e *GuestError, stopped bool) {
 
 // end marks the instance as dead.
 func (c *call) end(e *GuestError, trace string) error {
-	e.Stack = joinStacks(functions.Text(c.stderr), trace)
+	e.Stack = c.in.m.shown(joinStacks(functions.Text(c.stderr), trace))
 	c.in.dead = e
 	if c.owner != nil {
 		c.in.m.pool.blame(c.in, c.owner)
 	}
 	return e
+}
+
+// shown is a stack as people read it: with names of the source, and without most frames of SDKs.
+func (m *Module) shown(stack string) string {
+	stack = frames.Demangle(stack)
+	if m.options.FullStacks {
+		return stack
+	}
+	return frames.Fold(stack)
 }
 
 // lost is the error of a call on a dead instance.

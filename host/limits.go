@@ -137,6 +137,10 @@ type Options struct {
 	// size of the module in bytes. Nil: nothing is called.
 	Compiling func(size int)
 
+	// FullStacks shows all frames in the stacks of errors. False: neighbouring frames of SDKs and
+	// runtimes are one line, which counts them.
+	FullStacks bool
+
 	// Held bounds the memory that an operator uses in the host for its handlers. Package
 	// operator enforces it, not this package.
 	Held HeldLimits

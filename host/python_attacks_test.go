@@ -111,7 +111,7 @@ func TestPythonAttacks(t *testing.T) {
 		{"recursion", "recursion"},
 		{"nested_repr", "recursion"},
 		{"deep_expression", ""},
-		{"bytes_bomb", "Memory"},
+		{"bytes_bomb", "MemoryError: out of memory: the instance uses "},
 		{"int_bomb", ""},
 		{"forever", "computed too long"},
 		{"regex", "computed too long"},

@@ -83,6 +83,10 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	if err != nil {
 		return nil, c.Fail(err)
 	}
+	if step.Error != nil {
+		c.nameCaught(step.Error)
+		step.Error.Stack = t.in.m.shown(step.Error.Stack)
+	}
 	t.waits = step.Step != abi.StepDone
 	if t.in.rests(step) {
 		t.in.fold()
@@ -176,6 +180,7 @@ func (t *Task) Transform(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, c.Fail(err)
 	}
 	if result.Error != nil {
+		result.Error.Stack = t.in.m.shown(result.Error.Stack)
 		return nil, &HandlerError{Module: t.in.m.name, Guest: *result.Error}
 	}
 	return result.Body, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -201,5 +202,24 @@ func TestHostile(t *testing.T) {
 				t.Errorf("the next call: %+v, %v", step, err)
 			}
 		})
+	}
+}
+
+// TestMemoryExhaustionIsNamed: the guest only traps, in a function that says why. Names are those
+// of the source.
+func TestMemoryExhaustionIsNamed(t *testing.T) {
+	m := loadWith(t, host.Options{MaxMemory: 32 << 20})
+	_, _, err := create(t, m, &env{}, 0, `{"fail":"grow"}`)
+	var failure *host.GuestError
+	if !errors.As(err, &failure) || !errors.Is(err, host.ErrMemory) {
+		t.Fatalf("error = %v", err)
+	}
+	if want := "out of memory: the instance uses "; !strings.HasPrefix(failure.Message, want) {
+		t.Errorf("message = %s, want %s…", failure.Message, want)
+	}
+	for _, want := range []string{"… ", " frames of the SDK\n", ".rust_minimal::handlers::create_fn("} {
+		if !strings.Contains(failure.Stack, want) {
+			t.Errorf("no %q in the stack:\n%s", want, failure.Stack)
+		}
 	}
 }
