@@ -43,23 +43,31 @@ func run(args []string, stdout, stderr io.Writer) exitCode {
 	root := newRootCmd(args, stdout, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
-	var usage usageError
+	code := codeOf(err)
+	switch code {
+	case exitOK, exitForced, exitFailed: // the command has printed what has failed
+	case exitUsage:
+		fmt.Fprintf(stderr, "Error: %s\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", legible.Lines(err.Error()))
+	case exitError, exitSigned, exitRights, exitTools, exitStuck:
+		fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
+	}
+	return code
+}
+
+// codeOf returns the exit code of an error. Not in the table is SIGABRT (134), by which package
+// watchdog and crashes of the program end the process.
+func codeOf(err error) exitCode {
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errForced):
 		return exitForced
 	case errors.Is(err, errFailed):
-		return exitFailed // the command has printed what
+		return exitFailed
 	case errors.Is(err, operator.ErrExitTimeout):
-		fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
 		return exitStuck
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "Error: %s\nTry 'kopf --help' or 'kopf COMMAND --help'.\n", legible.Lines(err.Error()))
+	case errors.As(err, new(usageError)):
 		return exitUsage
-	}
-	fmt.Fprintf(stderr, "Error: %s\n", legible.Lines(err.Error()))
-	switch {
 	case errors.Is(err, signatures.ErrUnverified), errors.Is(err, modules.ErrFile):
 		return exitSigned
 	case errors.Is(err, declaration.ErrMismatch):

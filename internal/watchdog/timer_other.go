@@ -16,3 +16,5 @@ func newTimer() (*timer, error) { return nil, errors.ErrUnsupported }
 func (*timer) wind(time.Duration) error { return errors.ErrUnsupported }
 
 func (*timer) stop() {}
+
+func noCore() {}

@@ -5,8 +5,8 @@
 // # How
 //
 // A goroutine arms a timer of the system once per second. If the goroutine does not run, the
-// timer expires, and the system sends SIGABRT. The Go runtime then prints all stacks and
-// exits with code 2. The timer counts computing time of the process, so it does not expire
+// timer expires, and the system sends SIGABRT. The Go runtime then prints all stacks, and
+// aborts: for a shell, the exit code is 134. The timer counts computing time of the process, so it does not expire
 // in a process that is paused or starved.
 package watchdog
 
@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 )
 
@@ -34,6 +35,8 @@ func run(ctx context.Context, limit time.Duration) error {
 	if !supported {
 		return nil
 	}
+	noCore()
+	debug.SetTraceback("crash") // abort in place of the exit code 2, which is that of wrong command lines
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	t, err := newTimer()
