@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (c *call) nameExhaustion(e *GuestError, text string) {
 // nameCaught says that memory is the reason of an error that a script has caught, if it is.
 func (c *call) nameCaught(e *abi.Error) {
 	if part, ok := caught[e.Type]; ok && e.Kind == abi.ErrorArbitrary && strings.Contains(e.Message, part) {
-		e.Message = c.exhaustion(e.Message)
+		e.Message = c.exhaustion(cmp.Or(e.Message, e.Type))
 	}
 }
 

@@ -154,6 +154,7 @@ func (s Source) read(ctx context.Context, name string, o host.Options) (*opened,
 	if s.log != nil {
 		recordOutput(*s.log, label, &src.options)
 		announceCompiling(*s.log, label, &src.options)
+		src.options.FullStacks = src.options.FullStacks || s.log.GetLevel() <= zerolog.DebugLevel
 	}
 	if manifests.Is(name) && !isModule(data) {
 		src.text = sha256.Sum256(data)

@@ -46,8 +46,9 @@ type Options struct {
 	// about the address of a proxy. Nil refuses none.
 	Control func(host string, address netip.Addr) error
 
-	// Progress is called with the transferred and the total bytes of a module; may be nil.
-	Progress func(done, total int64)
+	// Progress is called with the name of an artifact, and the transferred and the total bytes of
+	// its module; may be nil.
+	Progress func(name string, done, total int64)
 
 	// UserAgent identifies this program to registries. Default: "kopf".
 	UserAgent string

@@ -125,7 +125,11 @@ func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
 
 // Layer fetches and checks the module. It resumes a broken transfer.
 func (c *Client) Layer(ctx context.Context, m *Manifest) ([]byte, error) {
-	module, err := c.blob(ctx, m.Reference, m.Module, c.options.Progress)
+	var progress func(done, total int64)
+	if show := c.options.Progress; show != nil {
+		progress = func(done, total int64) { show(m.Reference.short(), done, total) }
+	}
+	module, err := c.blob(ctx, m.Reference, m.Module, progress)
 	if err != nil {
 		return nil, explained(m.Reference, err)
 	}

@@ -27,7 +27,7 @@ func (c *Client) Push(ctx context.Context, r Reference, p *layout.Packed) (strin
 	}
 	blobs := []layout.Descriptor{layout.Describe(layout.MediaConfig, p.Config), layout.Describe(layout.MediaModule, p.Module)}
 	for i, content := range [][]byte{p.Config, p.Module} {
-		if err := c.send(ctx, repo, blobs[i], content); err != nil {
+		if err := c.send(ctx, repo, r.short(), blobs[i], content); err != nil {
 			return "", explained(r, err)
 		}
 	}
@@ -39,14 +39,14 @@ func (c *Client) Push(ctx context.Context, r Reference, p *layout.Packed) (strin
 }
 
 // send pushes a blob that the registry does not have.
-func (c *Client) send(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content []byte) error {
+func (c *Client) send(ctx context.Context, repo *remote.Repository, name string, d layout.Descriptor, content []byte) error {
 	if there, err := repo.Blobs().Exists(ctx, described(d)); err != nil || there {
 		return err
 	}
 	var from io.Reader = bytes.NewReader(content) // can be rewound for a retry
 	if c.options.Progress != nil && d.MediaType == layout.MediaModule {
-		c.options.Progress(0, d.Size)
-		defer c.options.Progress(d.Size, d.Size)
+		c.options.Progress(name, 0, d.Size)
+		defer c.options.Progress(name, d.Size, d.Size)
 	}
 	return repo.Blobs().Push(ctx, described(d), from)
 }

@@ -78,6 +78,20 @@ func (r Reference) Name() string {
 	return text
 }
 
+// shortDigest is the length of a digest in messages about progress: sha256: and 12 digits.
+const shortDigest = len("sha256:") + 12
+
+// short is the name for messages about progress: with the tag, or else with the beginning of the digest.
+func (r Reference) short() string {
+	if r.Tag == "" && len(r.Digest) > shortDigest {
+		r.Digest = r.Digest[:shortDigest]
+	}
+	if r.Tag != "" {
+		r.Digest = ""
+	}
+	return r.Name()
+}
+
 // At returns a reference to a digest of the same repository, without the tag.
 func (r Reference) At(digest string) Reference {
 	return Reference{Registry: r.Registry, Repository: r.Repository, Digest: digest}

@@ -91,7 +91,7 @@ func (c *Client) Put(ctx context.Context, r Reference, manifest []byte, parts ma
 		return explained(r, err)
 	}
 	for _, digest := range slices.Sorted(maps.Keys(parts)) {
-		if err := c.send(ctx, repo, layout.Describe("", parts[digest]), parts[digest]); err != nil {
+		if err := c.send(ctx, repo, r.short(), layout.Describe("", parts[digest]), parts[digest]); err != nil {
 			return explained(r, err)
 		}
 	}

@@ -50,7 +50,7 @@ A script becomes one module with its engine.`,
 				return err
 			}
 			wasm, err = host.Declare(cmd.Context(), filepath.Base(args[0]), wasm,
-				guestOptions(args[0], config, stderr), dynamic, extra)
+				o.guestOptions(args[0], config, stderr), dynamic, extra)
 			if err != nil {
 				return err
 			}
@@ -60,6 +60,7 @@ A script becomes one module with its engine.`,
 	flags := cmd.Flags()
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
+	o.addQuietFlag(flags)
 	flags.StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	flags.BoolVar(&dynamic, "dynamic", false, "the registration depends on the configuration: declare the one with the most rights")
 	flags.StringVarP(&output, "output", "o", "", "write to this `file` instead of the input file")

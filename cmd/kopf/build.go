@@ -55,6 +55,7 @@ If a tool is missing, build says how to get it, and exits with 6.`,
 	flags.StringVarP(&output, "output", "o", "", "write the module to this `FILE` (default NAME.wasm in the folder, as the folder is named)")
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
+	o.addQuietFlag(flags)
 	return cmd
 }
 
@@ -113,7 +114,7 @@ func (o *moduleOptions) buildScript(ctx context.Context, script, output string, 
 
 // checkBuilt loads an operator as kopf inspect does, and prints a line about it.
 func (o *moduleOptions) checkBuilt(ctx context.Context, path string, config map[string]string, stdout, stderr io.Writer) error {
-	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, guestOptions(path, config, stderr))
+	loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, o.guestOptions(path, config, stderr))
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func (o *explainOptions) explain(ctx context.Context, subject operator.Subject, 
 	result := &explained{}
 	var modules []*host.Module
 	for _, name := range o.modules {
-		loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, guestOptions(name, config, stderr))
+		loaded, err := operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr))
 		if err != nil {
 			return err
 		}

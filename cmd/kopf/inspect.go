@@ -54,7 +54,7 @@ For an artifact, it shows the data of the registry, and runs no code.`,
 }
 
 func (o *moduleOptions) inspect(ctx context.Context, path string, config map[string]string, asJSON bool, stdout, stderr io.Writer) error {
-	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, guestOptions(path, config, stderr))
+	modules, err := operator.LoadFrom(ctx, o.source(stderr), []string{path}, o.guestOptions(path, config, stderr))
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,12 @@ func (o *moduleOptions) inspect(ctx context.Context, path string, config map[str
 
 // guestOptions are the options of a module that is loaded to be looked at. Everything that it
 // prints goes to the standard error.
-func guestOptions(name string, config map[string]string, stderr io.Writer) host.Options {
+func (o *registryOptions) guestOptions(name string, config map[string]string, stderr io.Writer) host.Options {
 	return host.Options{
 		Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr,
 		Compiling: func(size int) {
 			if size >= operator.LongCompilation {
-				fmt.Fprintln(stderr, operator.CompilingText(filepath.Base(name)))
+				fmt.Fprintln(o.notes(stderr), operator.CompilingText(filepath.Base(name)))
 			}
 		},
 	}

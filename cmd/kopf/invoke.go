@@ -36,6 +36,7 @@ type invokeOptions struct {
 	params, memo      []string
 	timeout, lifetime time.Duration
 	output            outputFormat
+	fullStacks        bool
 }
 
 func newInvokeCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -75,6 +76,7 @@ func (o *invokeOptions) addInvokeFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.memo, "memo", nil, "a value of the memo of the object, in YAML: `KEY=VALUE` (repeatable)")
 	flags.StringVar(&o.answers, "answers", "", "answer requests of the handler from this YAML `FILE`")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "end a handler that has not ended after this `TIME`, without the time that it waits")
+	flags.BoolVar(&o.fullStacks, "full-stacks", false, "show frames of SDKs in the stack of an error, too")
 	flags.DurationVar(&o.lifetime, "lifetime", time.Minute, "ask a daemon to stop after this simulated `TIME`")
 	o.output.addDataFlag(cmd)
 	o.addSettingFlags(flags)
@@ -118,7 +120,8 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 	if err != nil {
 		return err
 	}
-	limited := operator.Options{Host: guestOptions(args[0], config, stderr)}
+	limited := operator.Options{Host: o.guestOptions(args[0], config, stderr)}
+	limited.Host.FullStacks = o.fullStacks
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 // pythonSource is where modules come from, with the packages of scripts in Python.
 func (o *moduleOptions) pythonSource(stderr io.Writer, limits host.Options) operator.Source {
 	source := o.source(stderr)
-	source.Python = o.python(func(text string) { fmt.Fprintln(stderr, text) })
+	source.Python = o.python(func(text string) { fmt.Fprintln(o.notes(stderr), text) })
 	source.Python.Packages.MaxSize = limits.MaxFiles
 	return source
 }

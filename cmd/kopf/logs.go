@@ -20,6 +20,7 @@ type logOptions struct {
 	logRefKey      string
 	logPrefix      bool
 	noLogPrefix    bool
+	fullStacks     bool
 }
 
 func (o *logOptions) addFlags(flags *pflag.FlagSet) {
@@ -31,6 +32,14 @@ func (o *logOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.logPrefix, "log-prefix", false, "put the object's name before messages (default in plain and full)")
 	flags.BoolVar(&o.noLogPrefix, "no-log-prefix", false, "do not put the object's name before messages")
 }
+
+// addStacksFlag adds --full-stacks to a command that runs operators.
+func (o *logOptions) addStacksFlag(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.fullStacks, "full-stacks", false, fullStacksUsage)
+}
+
+// fullStacksUsage is the help of --full-stacks.
+const fullStacksUsage = "show frames of SDKs in the stacks of errors, too, as --debug does"
 
 func (o *logOptions) logger(stderr io.Writer) (zerolog.Logger, error) {
 	writer, level, err := o.writer(stderr)

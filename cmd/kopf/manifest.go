@@ -160,7 +160,7 @@ func (o *manifestOptions) registrations(ctx context.Context, modules []string, s
 	var all []*abi.Registration
 	for _, name := range modules {
 		var loaded []*host.Module
-		if loaded, err = operator.LoadFrom(ctx, o.source(stderr), []string{name}, guestOptions(name, config, stderr)); err != nil {
+		if loaded, err = operator.LoadFrom(ctx, o.source(stderr), []string{name}, o.guestOptions(name, config, stderr)); err != nil {
 			return nil, err
 		}
 		all = append(all, loaded[0].Registration())

@@ -23,6 +23,7 @@ type moduleOptions struct {
 
 // addModuleFlags adds all of them but -m.
 func (o *moduleOptions) addModuleFlags(flags *pflag.FlagSet) {
+	o.addQuietFlag(flags)
 	o.addConfigFlags(flags)
 	o.addEngineFlag(flags)
 	o.registryOptions.addFlags(flags)
@@ -57,7 +58,7 @@ func (o *moduleOptions) python(note func(text string)) operator.Python {
 func (o *moduleOptions) source(stderr io.Writer) operator.Source {
 	return operator.Source{
 		Open: o.opener(&verificationOptions{}, stderr, zerolog.Nop()), Engine: o.engine,
-		Python: o.python(func(text string) { fmt.Fprintln(stderr, text) }),
+		Python: o.python(func(text string) { fmt.Fprintln(o.notes(stderr), text) }),
 	}
 }
 

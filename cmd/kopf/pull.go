@@ -46,6 +46,7 @@ It is optional: kopf run pulls modules, too.`,
 		},
 	}
 	o.addFlags(cmd.Flags())
+	o.addQuietFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the module to this `file`, too")
 	return cmd
 }

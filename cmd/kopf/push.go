@@ -63,6 +63,7 @@ A script is packed with its engine as one module.`,
 	}
 	o.addConfigFlags(cmd.Flags())
 	o.addEngineFlag(cmd.Flags())
+	o.addQuietFlag(cmd.Flags())
 	o.registryOptions.addFlags(cmd.Flags())
 	cmd.Flags().StringArrayVarP(&annotations, "annotation", "a", nil, "an annotation of the manifest as `KEY=VALUE` (repeatable)")
 	cmd.Flags().StringArrayVar(&attach, "attach", nil, "a `file` that refers to the artifact: an SBOM (SPDX, CycloneDX), or a provenance (in-toto) (repeatable)")
@@ -77,7 +78,7 @@ func (o *moduleOptions) declared(name string, config map[string]string, stderr i
 		if err != nil {
 			return nil, nil, err
 		}
-		module, d, err := host.Declared(ctx, found.Name, module, guestOptions(found.Name, config, stderr))
+		module, d, err := host.Declared(ctx, found.Name, module, o.guestOptions(found.Name, config, stderr))
 		if err != nil {
 			return nil, nil, err
 		}

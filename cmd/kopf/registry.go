@@ -21,6 +21,8 @@ type registryOptions struct {
 	sources string
 	auth    string
 	pull    string
+	silent  bool // no progress is shown
+	lines   bool // progress is shown in pipes, too: nothing else is written there
 }
 
 func (o *registryOptions) addFlags(flags *pflag.FlagSet) {
@@ -40,13 +42,35 @@ func (o *registryOptions) checkPull() error {
 	return usageError{fmt.Errorf("--pull %q: want always, missing, or never", o.pull)}
 }
 
+// addQuietFlag adds --quiet to a command that is no operator.
+func (o *registryOptions) addQuietFlag(flags *pflag.FlagSet) {
+	flags.BoolVarP(&o.silent, "quiet", "q", false, "show no progress of downloads, uploads and compilations")
+	o.lines = true
+}
+
+// progress returns what shows transfers; nil: nothing does.
+func (o *registryOptions) progress(stderr io.Writer) func(name string, done, total int64) {
+	if o.silent {
+		return nil
+	}
+	return progress(stderr, o.lines)
+}
+
+// notes is where messages about work that takes time are written.
+func (o *registryOptions) notes(stderr io.Writer) io.Writer {
+	if o.silent {
+		return io.Discard
+	}
+	return stderr
+}
+
 // client creates a client without connecting.
 func (o *registryOptions) client(stderr io.Writer) (*oci.Client, error) {
 	from, err := sources.Read(o.sources)
 	if err != nil {
 		return nil, fmt.Errorf("sources: %w", err)
 	}
-	return oci.New(oci.Options{Sources: from, ConfigFile: o.auth, UserAgent: "kopf/" + version(), Progress: progress(stderr)}), nil
+	return oci.New(oci.Options{Sources: from, ConfigFile: o.auth, UserAgent: "kopf/" + version(), Progress: o.progress(stderr)}), nil
 }
 
 // finder finds modules by name. Without a cache directory, it stores nothing.

@@ -65,7 +65,7 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	limited := operator.Options{Host: guestOptions(path, config, stderr)}
+	limited := operator.Options{Host: o.guestOptions(path, config, stderr)}
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}

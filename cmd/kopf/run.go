@@ -126,6 +126,7 @@ func (o *runOptions) addOperatorFlags(flags *pflag.FlagSet) {
 	o.addSettingFlags(flags)
 	o.grantOptions.addFlags(flags)
 	o.logOptions.addFlags(flags)
+	o.addStacksFlag(flags)
 	o.clusterOptions.addFlags(flags)
 }
 
@@ -143,6 +144,7 @@ func (o *runOptions) addPythonModules() error {
 
 // run starts the operator and waits for its end.
 func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	o.silent = o.quiet
 	log, err := o.logger(stderr)
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{fmt.Errorf("settings: %w", err)}
 	}
-	limited := operator.Options{Host: host.Options{Config: config, HostName: "kopf " + version()}}
+	limited := operator.Options{Host: host.Options{Config: config, HostName: "kopf " + version(), FullStacks: o.fullStacks}}
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ tar of an OCI image layout, for machines without a registry. It pulls artifacts 
 		},
 	}
 	o.addFlags(cmd.Flags())
+	o.addQuietFlag(cmd.Flags())
 	o.addPullFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the archive to this `file` (required)")
 	return cmd

@@ -95,6 +95,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	o.listen.addFlags(flags)
 	o.scripted.addFlags(flags)
 	o.logOptions.addFlags(flags)
+	o.addStacksFlag(flags)
 	o.registryOptions.addFlags(flags)
 	o.addVerifyFlag(flags)
 	o.verificationOptions.addFlags(flags)
@@ -159,12 +160,13 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	case o.dryRun:
 		return o.check(stdout)
 	}
+	o.silent = o.quiet
 	output, level, err := o.writer(stderr)
 	if err != nil {
 		return err
 	}
 	log := zerolog.New(output).Level(level)
-	base := operator.Options{Host: host.Options{HostName: "kopf " + version()}}
+	base := operator.Options{Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
 	if err := setLimits(&base, o.limits); err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (o *testOptions) runner(stderr io.Writer) (*scenarios.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited := operator.Options{Host: guestOptions("the module", nil, io.Discard)}
+	limited := operator.Options{Host: o.guestOptions("the module", nil, io.Discard)}
 	if o.showLogs {
 		limited.Host.Stdout, limited.Host.Stderr = stderr, stderr
 	}
