@@ -17,6 +17,9 @@ ENGINES    := bin/engines
 # Modules of this repository: the root, and the nested ones.
 MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/chart scripts/release test/bench/peers/controller-runtime
 
+# Those whose programs and tests compile for macOS and Windows. The others start clusters, or need root file systems.
+PORTABLE := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/extism test/registry scripts/release
+
 # The guest of the conformance cases, by its language.
 GUEST ?= go
 JOBS  ?= 16
@@ -167,6 +170,13 @@ conformance_flags = --jobs $(JOBS) $(ONLY) $(AREA:%=--area %) \
 conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the recorded cases; CASES=dir, ONLY="prefix...", AREA=, ALL=1, GUEST=go|tinygo|rust|javascript|python|extism
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
+# Versions of the API server: that of test/cluster, and others, which are built in the same way.
+KUBERNETES_VERSIONS ?= v1.37.2 v1.36.3 v1.35.4 v1.34.4
+
+.PHONY: matrix
+matrix: ## Run the tests of what depends on the API server on several versions of Kubernetes (minutes for each at the first time)
+	@scripts/matrix.sh $(KUBERNETES_VERSIONS)
+
 .PHONY: faults
 faults: build devcluster ## Break connections, servers and operators, at length; the tests have a short form of it
 	KOPF_FAULTS=full KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 60m -v -run '^TestFaults' ./test/e2e
@@ -232,12 +242,12 @@ tags: ## Make the commit and the tags of a release, and print how to push them; 
 	@$(call RELEASE,tags)
 
 .PHONY: push
-push: ## Push the image and the chart of `make release`; VERSION=0.1.0, REGISTRY=ghcr.io/me
+push: ## Push the image, the chart and the engines of `make release`; VERSION=0.1.0, REGISTRY=ghcr.io/me
 	@$(call RELEASE,push) -to '$(REGISTRY)' | tee dist/$(VERSION:v%=%)/pushed.txt
 
 .PHONY: sign
-sign: $(CACHE)/bin/cosign-$(COSIGN_VERSION) ## Sign what was pushed, and the checksums, with the identity of a workflow (without a key); VERSION=0.1.0
-	@scripts/sign-release.sh $< dist/$(VERSION:v%=%)
+sign: $(if $(KEY),kopf,$(CACHE)/bin/cosign-$(COSIGN_VERSION)) ## Sign what was pushed: with KEY=cosign.key, or, and the checksums, with the identity of a workflow; VERSION=0.1.0
+	@scripts/sign-release.sh $(if $(KEY),bin/kopf,$<) dist/$(VERSION:v%=%) $(if $(KEY),'$(abspath $(KEY))')
 
 .PHONY: publish
 publish: ## Push the tags of `make tags`, and make a release on the forge with the files of dist; VERSION=0.1.0
@@ -258,11 +268,12 @@ tidy: ## Check that go.mod and go.sum of all modules are complete
 	@for m in $(MODULES); do echo "tidy $$m"; (cd $$m && GOWORK=off go mod tidy -diff) || exit 1; done
 
 .PHONY: cross
-cross: guests ## Build the host for all systems that it is released for
+cross: guests ## Build the host for all systems that it is released for, and check that tests compile for macOS and Windows
 	@for at in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do \
 		echo "building for $$at"; (cd cmd/kopf && CGO_ENABLED=0 GOOS=$${at%/*} GOARCH=$${at#*/} GOWORK=off go build -o /dev/null .) || exit 1; \
 	done
 	cd cmd/kopf && CGO_ENABLED=0 GOWORK=off go build -tags nosigstore -o /dev/null .
+	@scripts/cross-vet.sh $(PORTABLE)
 
 .PHONY: vet
 vet: ## Run go vet in all modules

@@ -35,6 +35,9 @@ var (
 
 	// ErrLayout says that an artifact does not hold a module.
 	ErrLayout = layout.ErrLayout
+
+	// ErrImage says that content is neither a manifest nor an index of manifests.
+	ErrImage = layout.ErrImage
 )
 
 // maxExplained bounds what an error quotes from a registry, in bytes.
@@ -58,7 +61,7 @@ func explained(r Reference, err error) error {
 func reason(r Reference, err error) error {
 	var response *errcode.ErrorResponse
 	switch {
-	case errors.Is(err, ErrLayout), errors.Is(err, ErrTampered), errors.Is(err, ErrMissing):
+	case errors.Is(err, ErrLayout), errors.Is(err, ErrImage), errors.Is(err, ErrTampered), errors.Is(err, ErrMissing):
 		return fmt.Errorf("%s: %w", r, err)
 	case errors.As(err, &response):
 		return fmt.Errorf("%s: %w", r, answered(r, response))

@@ -89,29 +89,38 @@ func (c *Client) Resolve(ctx context.Context, r Reference) (string, error) {
 	return "", explained(r, fmt.Errorf("%w: its digest is %q, not one of sha256", ErrLayout, found.Digest))
 }
 
-// fetchManifest fetches a manifest. It computes the digest, and does not trust that of the
-// registry.
+// fetchManifest fetches a manifest of a module or of an attachment.
 func fetchManifest(ctx context.Context, repo *remote.Repository, r Reference) ([]byte, *layout.Manifest, error) {
-	described, body, err := repo.Manifests().FetchReference(ctx, r.wanted())
+	mediaType, raw, err := fetchRaw(ctx, repo, r)
 	if err != nil {
 		return nil, nil, err
 	}
+	parsed, err := layout.ReadManifest(mediaType, raw)
+	return raw, parsed, err
+}
+
+// fetchRaw fetches a manifest or an index, and the type that the registry gives it. It computes
+// the digest, and does not trust that of the registry.
+func fetchRaw(ctx context.Context, repo *remote.Repository, r Reference) (mediaType string, raw []byte, err error) {
+	described, body, err := repo.Manifests().FetchReference(ctx, r.wanted())
+	if err != nil {
+		return "", nil, err
+	}
 	defer body.Close()
-	raw, err := io.ReadAll(io.LimitReader(body, layout.MaxManifest+1))
+	raw, err = io.ReadAll(io.LimitReader(body, layout.MaxManifest+1))
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return "", nil, err
 	case len(raw) > layout.MaxManifest:
-		return nil, nil, fmt.Errorf("%w: its manifest is larger than %d bytes", ErrLayout, layout.MaxManifest)
+		return "", nil, fmt.Errorf("%w: its manifest is larger than %d bytes", ErrLayout, layout.MaxManifest)
 	}
 	if want := described.Digest.String(); layout.Digest(raw) != want {
-		return nil, nil, fmt.Errorf("%w: the manifest should be %s and is %s", ErrTampered, want, layout.Digest(raw))
+		return "", nil, fmt.Errorf("%w: the manifest should be %s and is %s", ErrTampered, want, layout.Digest(raw))
 	}
 	if r.Digest != "" && layout.Digest(raw) != r.Digest {
-		return nil, nil, fmt.Errorf("%w: the manifest is %s", ErrTampered, layout.Digest(raw))
+		return "", nil, fmt.Errorf("%w: the manifest is %s", ErrTampered, layout.Digest(raw))
 	}
-	parsed, err := layout.ReadManifest(described.MediaType, raw)
-	return raw, parsed, err
+	return described.MediaType, raw, nil
 }
 
 // Config fetches and checks the config of a module's artifact.

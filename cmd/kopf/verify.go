@@ -13,7 +13,7 @@ func newVerifyCmd(stdout, stderr io.Writer) *cobra.Command {
 	registry, o := &registryOptions{}, &verificationOptions{}
 	cmd := &cobra.Command{
 		Use:   "verify oci://REFERENCE",
-		Short: "Check the signatures of an artifact",
+		Short: "Check the signatures of an artifact or an image",
 		Long: `Verify finds the digest of a reference, and checks its signatures: by keys, by certificates,
 or as kopf/verification.yml requires. It prints the reference with the digest: run this one.
 The exit code is 3 if a required signature is missing.`,

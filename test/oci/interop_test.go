@@ -68,6 +68,26 @@ func TestInteropCosign(t *testing.T) {
 	}
 }
 
+// Images for several architectures: cosign verifies what kopf signs, and the other way around, by the index and by the
+// manifest of each architecture.
+func TestInteropCosignOfImages(t *testing.T) {
+	b := newBench(t)
+	b.env = append(b.env, "COSIGN_PASSWORD=secret")
+	r := registrytest.Start(t, registrytest.Options{})
+	b.cosign("generate-key-pair")
+	ours := image(t, r.Host, "ours", "v1")
+	b.must("sign", "oci://"+r.Host+"/ours:v1", "--key", "cosign.key", "--recursive")
+	theirs := image(t, r.Host, "theirs", "v1")
+	b.cosign("sign", "--yes", "--recursive", "--key", "cosign.key", "--tlog-upload=false", "--allow-insecure-registry", r.Host+"/theirs@"+theirs[0])
+	for i := range ours {
+		said := b.cosign("verify", "--key", "cosign.pub", "--insecure-ignore-tlog=true", "--allow-insecure-registry", r.Host+"/ours@"+ours[i])
+		if !strings.Contains(said, "signatures were verified against the specified public key") {
+			t.Errorf("cosign says:\n%s", said)
+		}
+		b.must("verify", "oci://"+r.Host+"/theirs@"+theirs[i], "-k", "cosign.pub")
+	}
+}
+
 // skopeo copies our artifacts, and what it has copied runs.
 func TestInteropSkopeo(t *testing.T) {
 	b := newBench(t)
