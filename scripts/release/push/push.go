@@ -1,13 +1,15 @@
-// Package push puts the image and the chart of a release into a registry.
+// Package push puts the image, the chart and the engines of a release into a registry.
 package push
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	spec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -33,8 +35,8 @@ const (
 	chartContent = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// Release pushes the image and the chart of a release of the repository at root below a prefix, such as ghcr.io/me, and returns their names with
-// digests: PREFIX/kopf and PREFIX/charts/kopf. Credentials are $REGISTRY_USER and $REGISTRY_PASSWORD, or those of Docker.
+// Release pushes the image, the chart and the engines of a release of the repository at root below a prefix, such as
+// ghcr.io/me, and returns their names with digests: PREFIX/kopf, PREFIX/charts/kopf and PREFIX/engines/LANGUAGE. Credentials are $REGISTRY_USER and $REGISTRY_PASSWORD, or those of Docker.
 func Release(ctx context.Context, root, folder, prefix string, v version.Version) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(folder, "image", spec.ImageLayoutFile)); err != nil {
 		return nil, fmt.Errorf("there is no image in %s: run make release VERSION=%s: %w", folder, v, err)
@@ -59,7 +61,28 @@ func Release(ctx context.Context, root, folder, prefix string, v version.Version
 		return nil, fmt.Errorf("the chart: %w", err)
 	}
 	name, err := push(ctx, chart, string(v), prefix+"/charts/kopf")
-	return append(pushed, name), err
+	if err != nil {
+		return nil, err
+	}
+	more, err := pushEngines(ctx, filepath.Join(folder, "kopf_"+string(v)+"_engines.tar.gz"), prefix, v)
+	return append(append(pushed, name), more...), err
+}
+
+// pushEngines pushes the engines of an archive, sorted by their language.
+func pushEngines(ctx context.Context, archive, prefix string, v version.Version) ([]string, error) {
+	stores, err := engines(ctx, archive, v)
+	if err != nil {
+		return nil, err
+	}
+	var pushed []string
+	for _, language := range slices.Sorted(maps.Keys(stores)) {
+		name, err := push(ctx, stores[language], string(v), prefix+"/engines/"+language)
+		if err != nil {
+			return nil, err
+		}
+		pushed = append(pushed, name)
+	}
+	return pushed, nil
 }
 
 func push(ctx context.Context, from oras.ReadOnlyTarget, tag, repository string) (string, error) {
