@@ -39,7 +39,9 @@ const patience = time.Minute
 // network of this machine, so the ports of the pod are replaced by free ones.
 type kubelet struct {
 	cluster *clustertest.ControlPlane
-	layout  string // the image
+	layout  string            // the image
+	tag     string            // of the image in the layout
+	volumes map[string]string // folders of this machine by the path in the container; empty ones by default
 }
 
 // process is a container.
@@ -63,7 +65,7 @@ func (k *kubelet) run(t *testing.T, pod *unstructured.Unstructured) *process {
 	}
 	container := field(t, pod.Object, "spec.containers").([]any)[0].(map[string]any)
 	p := &process{output: &lines.Lines{}, exited: make(chan struct{}), ports: map[string]string{}, rootfs: filepath.Join(t.TempDir(), "root"), cache: t.TempDir()}
-	config := unpack(t, k.layout, p.rootfs)
+	config := unpack(t, k.layout, k.tag, p.rootfs)
 	mounts := [][2]string{{p.rootfs, p.rootfs}}
 	mount := func(source, at string) {
 		if err := os.MkdirAll(filepath.Join(p.rootfs, at), 0o755); err != nil {
@@ -79,6 +81,9 @@ func (k *kubelet) run(t *testing.T, pod *unstructured.Unstructured) *process {
 		}
 		if at == image.Cache {
 			source = p.cache
+		}
+		if given, ok := k.volumes[at]; ok {
+			source = given
 		}
 		chmod(t, source, 0o777) // as the kubelet does with an emptyDir
 		mount(source, at)
@@ -217,13 +222,17 @@ func (p *process) stop(t *testing.T) int {
 }
 
 // unpack unpacks the image of this architecture, and returns its configuration.
-func unpack(t *testing.T, layout, to string) spec.Image {
+func unpack(t *testing.T, layout, tag, to string) spec.Image {
 	t.Helper()
 	var tagged, index spec.Index
 	var manifest spec.Manifest
 	var config spec.Image
 	read(t, filepath.Join(layout, spec.ImageIndexFile), &tagged)
-	read(t, blob(layout, tagged.Manifests[0]), &index)
+	found := slices.IndexFunc(tagged.Manifests, func(d spec.Descriptor) bool { return d.Annotations[spec.AnnotationRefName] == tag })
+	if found < 0 {
+		t.Fatalf("the image has no tag %s", tag)
+	}
+	read(t, blob(layout, tagged.Manifests[found]), &index)
 	at := slices.IndexFunc(index.Manifests, func(d spec.Descriptor) bool { return d.Platform.Architecture == runtime.GOARCH })
 	read(t, blob(layout, index.Manifests[at]), &manifest)
 	read(t, blob(layout, manifest.Config), &config)

@@ -31,7 +31,7 @@ func TestPodsOfTheImageHandleObjects(t *testing.T) {
 	module := pushed(t)
 	crd := root + "/examples/01-minimal/crd.yaml"
 	cluster.Apply(t, string(readFile(t, crd)))
-	k := &kubelet{cluster: cluster, layout: packed(t)}
+	k := &kubelet{cluster: cluster, layout: packed(t, nil), tag: imageVersion}
 	for name, make := range map[string]func(t *testing.T, namespace string) []*unstructured.Unstructured{
 		"chart": func(t *testing.T, namespace string) []*unstructured.Unstructured {
 			given := kopf(t, "manifest", module, "-n", namespace, "--name", "minimal", "--crd", crd, "--values")
@@ -67,7 +67,7 @@ func TestPodsOfHostsServeOperators(t *testing.T) {
 	crd := root + "/examples/01-minimal/crd.yaml"
 	cluster.Apply(t, string(readFile(t, crd)))
 	given := serveValues + values(fmt.Sprintf("host: {namespaces: [%s], allowRegistries: ['%s']}\n", namespace, registry))
-	k := &kubelet{cluster: cluster, layout: packed(t)}
+	k := &kubelet{cluster: cluster, layout: packed(t, nil), tag: imageVersion}
 	p := k.run(t, admitted(t, cluster, namespace, rendered(t, "host-"+namespace, namespace, given)))
 	cluster.Apply(t, kopf(t, "manifest", module, "-n", namespace, "--name", "minimal", "--crd", crd, "--hosted"))
 	handled(t, cluster, namespace, p)
@@ -164,11 +164,14 @@ func answers(t *testing.T, cluster *clustertest.ControlPlane, client *http.Clien
 	})
 }
 
-// packed writes the image with the program of this checkout.
-func packed(t *testing.T) string {
+// imageVersion is the version of the image of packed.
+const imageVersion = "0.1.0"
+
+// packed writes the image with the program of this checkout, and its variant if there are engines.
+func packed(t *testing.T, engines map[string][]byte) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "image")
-	err := image.Write(folder, image.Options{Version: "0.1.0", Created: time.Unix(0, 0), Programs: map[string][]byte{runtime.GOARCH: readFile(t, program(t))}})
+	err := image.Write(folder, image.Options{Version: imageVersion, Created: time.Unix(0, 0), Programs: map[string][]byte{runtime.GOARCH: readFile(t, program(t))}, Engines: engines})
 	if err != nil {
 		t.Fatal(err)
 	}
