@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,11 +26,11 @@ func usage(t testing.TB) (allocated uint64, computed time.Duration) {
 	t.Helper()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	computed, err := computing()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return m.TotalAlloc, time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return m.TotalAlloc, computed
 }
 
 // bounded fails if parsing or preparing a module takes too much. It returns the error of the module.
