@@ -3,6 +3,8 @@ package clustertest
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -30,6 +33,42 @@ func gone(t *testing.T, client dynamic.ResourceInterface, name string) error {
 		return err
 	}
 	return fmt.Errorf("%s is still there", name)
+}
+
+// TestClusterHasItsVersion: the API server is that of test/cluster, or that of $KOPF_KUBERNETES, which `make matrix` sets.
+func TestClusterHasItsVersion(t *testing.T) {
+	want := os.Getenv("KOPF_KUBERNETES")
+	if want == "" {
+		if os.Getenv(kubeconfigVar) != "" {
+			t.Skip("the cluster is not the embedded one")
+		}
+		want = embeddedVersion(t)
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(Cluster(t).RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.GitVersion != want {
+		t.Errorf("the API server is of Kubernetes %s, not %s", got.GitVersion, want)
+	}
+}
+
+// embeddedVersion is the version of Kubernetes in the go.mod of test/cluster.
+func embeddedVersion(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../cluster/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^\tk8s\.io/kubernetes (v\S+)$`).FindSubmatch(text)
+	if version == nil {
+		t.Fatal("test/cluster/go.mod requires no k8s.io/kubernetes")
+	}
+	return string(version[1])
 }
 
 func TestNamespacesGoAway(t *testing.T) {
