@@ -218,6 +218,11 @@ bench-oci: devcluster registry guest-bench ## Measure starts from a file and fro
 docs: ## Build the manual as a site that needs no network: .cache/site
 	@scripts/docs.sh
 
+.PHONY: docs-check
+docs-check: docs ## Check the site in a headless Chromium, which it installs: phones, contrast, links, search; PAGES=daemons PICTURES=dir
+	@command -v chromium >/dev/null || scripts/apt.sh chromium
+	@go test ./test/site -tags browser -count 1 -timeout 30m -args -pages "$(PAGES)" -pictures "$(PICTURES)"
+
 ##@ Releasing
 
 # VERSION=0.1.0. KEY=FILE signs the checksums. DIRTY=1 releases files that are not committed, to try something.

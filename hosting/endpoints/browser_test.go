@@ -3,14 +3,12 @@
 package endpoints
 
 import (
-	"bufio"
-	"encoding/json"
+	"bytes"
 	"flag"
 	"fmt"
 	"image/png"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/test/browsertest"
 )
 
 var pictures = flag.String("pictures", "", "the folder for pictures of the page; empty: none")
@@ -25,166 +24,19 @@ var pictures = flag.String("pictures", "", "the folder for pictures of the page;
 // maxPicture bounds a picture for the manual, in bytes.
 const maxPicture = 150 << 10
 
-// browser is a headless Chromium, which is driven by the pipes of its DevTools protocol.
-type browser struct {
-	t       *testing.T
-	to      *os.File
-	from    *bufio.Reader
-	number  int
-	session string
-	loads   int // pages that have been loaded
-}
-
-// browse starts a browser with an empty page.
-func browse(t *testing.T) *browser {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "--no-first-run", "--hide-scrollbars", "about:blank")
-	cmd.ExtraFiles = []*os.File{theirs, ours} // the descriptors 3 and 4
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	theirs.Close()
-	ours.Close()
-	watchdog := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
-	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
-	t.Cleanup(func() {
-		b.session = ""
-		b.call("Browser.close", nil, nil)
-		to.Close()
-		_ = cmd.Wait() // it was killed, if the test has failed
-		watchdog.Stop()
-		from.Close()
-	})
-	var target struct{ TargetID string }
-	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
-	b.call("Page.enable", nil, nil)
-	b.call("Log.enable", nil, nil)
-	return b
-}
-
-// message is an answer, or an event.
-type message struct {
-	ID     int
-	Method string
-	Params json.RawMessage
-	Result json.RawMessage
-	Error  *struct{ Message string }
-}
-
-func (b *browser) next() message {
-	b.t.Helper()
-	text, err := b.from.ReadBytes(0)
-	if err != nil {
-		b.t.Fatalf("the browser has ended: %v", err)
-	}
-	var m message
-	if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
-		b.t.Fatal(err)
-	}
-	if m.Method == "Log.entryAdded" {
-		b.t.Errorf("the browser complains: %s", m.Params)
-	}
-	if m.Method == "Page.loadEventFired" {
-		b.loads++
-	}
-	return m
-}
-
-// loaded waits until a page is loaded by what a function does.
-func (b *browser) loaded(by func()) {
-	b.t.Helper()
-	before := b.loads
-	for by(); b.loads == before; {
-		b.next()
-	}
-}
-
-// call makes a call of the protocol.
-func (b *browser) call(method string, params map[string]any, result any) {
-	b.t.Helper()
-	b.number++
-	request := map[string]any{"id": b.number, "method": method}
-	if params != nil {
-		request["params"] = params
-	}
-	if b.session != "" {
-		request["sessionId"] = b.session
-	}
-	text, err := json.Marshal(request)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if _, err := b.to.Write(append(text, 0)); err != nil {
-		b.t.Fatal(err)
-	}
-	for {
-		m := b.next()
-		if m.ID != b.number {
-			continue
-		}
-		if m.Error != nil {
-			b.t.Fatalf("%s: %s", method, m.Error.Message)
-		}
-		if result != nil {
-			if err := json.Unmarshal(m.Result, result); err != nil {
-				b.t.Fatal(err)
-			}
-		}
-		return
-	}
-}
-
-// open shows a page on a screen, in a color scheme.
-func (b *browser) open(url string, width int, scheme string) {
-	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	b.loaded(func() { b.call("Page.navigate", map[string]any{"url": url}, nil) })
-}
-
-// evaluate returns the value of an expression in the page.
-func (b *browser) evaluate(expression string) any {
-	b.t.Helper()
-	var answer struct {
-		Result           struct{ Value any }
-		ExceptionDetails any
-	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer)
-	if answer.ExceptionDetails != nil {
-		b.t.Fatalf("%s: %v", expression, answer.ExceptionDetails)
-	}
-	return answer.Result.Value
-}
-
 // picture takes a picture, and keeps it for the manual if pictures are wanted.
-func (b *browser) picture(name string) {
-	b.t.Helper()
-	var shot struct{ Data []byte }
-	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
-	if len(shot.Data) > maxPicture {
-		b.t.Errorf("%s has %d bytes", name, len(shot.Data))
+func picture(t *testing.T, b *browsertest.Browser, name string) {
+	t.Helper()
+	data := b.Picture()
+	if len(data) > maxPicture {
+		t.Errorf("%s has %d bytes", name, len(data))
 	}
-	if image, err := png.DecodeConfig(strings.NewReader(string(shot.Data))); err != nil || image.Width == 0 {
-		b.t.Errorf("%s: %v", name, err)
+	if image, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || image.Width == 0 {
+		t.Errorf("%s: %v", name, err)
 	}
 	if *pictures != "" {
-		if err := os.WriteFile(filepath.Join(*pictures, name), shot.Data, 0o644); err != nil { //nolint:gosec // a picture for everybody
-			b.t.Fatal(err)
+		if err := os.WriteFile(filepath.Join(*pictures, name), data, 0o644); err != nil { //nolint:gosec // a picture for everybody
+			t.Fatal(err)
 		}
 	}
 }
@@ -221,31 +73,34 @@ func TestPageInBrowser(t *testing.T) {
 			e := New(s, "v1.0.0")
 			server := httptest.NewServer(e.Handler(nil))
 			defer server.Close()
-			b := browse(t)
+			b := browsertest.Start(t, 2*time.Minute)
 			for _, scheme := range []string{"light", "dark"} {
-				b.open(server.URL+"/statusz?format=html", 390, scheme)
-				b.evaluate("document.querySelector('article.attention details').open = true")
-				if width := b.evaluate("document.documentElement.scrollWidth").(float64); width > 390 {
+				b.Open(server.URL+"/statusz?format=html", 390, scheme)
+				b.Evaluate("document.querySelector('article.attention details').open = true", nil)
+				var width, size float64
+				if b.Evaluate("document.documentElement.scrollWidth", &width); width > 390 {
 					t.Errorf("%s: the page is %v wide on a screen of 390", scheme, width)
 				}
-				if size := b.evaluate("parseFloat(getComputedStyle(document.body).fontSize)").(float64); size < 14 {
+				if b.Evaluate("parseFloat(getComputedStyle(document.body).fontSize)", &size); size < 14 {
 					t.Errorf("the text is %v high", size)
 				}
-				background := b.evaluate("getComputedStyle(document.body).backgroundColor")
+				var background string
+				b.Evaluate("getComputedStyle(document.body).backgroundColor", &background)
 				if want := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]; background != want {
 					t.Errorf("%s: the background is %v", scheme, background)
 				}
 				if name == "shown" {
-					b.picture("statusz-" + scheme + ".png")
+					picture(t, b, "statusz-"+scheme+".png")
 				}
 			}
-			if found := b.evaluate("document.scripts.length"); found != 0.0 {
-				t.Errorf("the page has %v scripts", found)
+			var scripts, found int
+			if b.Evaluate("document.scripts.length", &scripts); scripts != 0 {
+				t.Errorf("the page has %v scripts", scripts)
 			}
-			b.loaded(func() {
-				b.evaluate("document.querySelector('input[type=search]').value = 'mailer'; setTimeout(() => document.querySelector('form').submit())")
+			b.Loaded(func() {
+				b.Evaluate("document.querySelector('input[type=search]').value = 'mailer'; setTimeout(() => document.querySelector('form').submit())", nil)
 			})
-			if found := b.evaluate("document.querySelectorAll('article').length"); found != 1.0 {
+			if b.Evaluate("document.querySelectorAll('article').length", &found); found != 1 {
 				t.Errorf("the search has found %v operators", found)
 			}
 		})

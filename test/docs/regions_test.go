@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// marker opens or closes a region of a source file: // [name] and // [/name].
-var marker = regexp.MustCompile(`^\s*// \[(/?)([a-z-]+)\]$`)
+// marker opens or closes a region of a source file: // [name] and // [/name], in Python # [name].
+var marker = regexp.MustCompile(`^\s*(?://|#) \[(/?)([a-z-]+)\]$`)
 
 // errRegion is a region that is opened or closed wrongly.
 var errRegion = errors.New("broken region")
@@ -44,7 +45,7 @@ func regions(source string) (map[string]string, error) {
 // outdented takes off what all lines are indented by, and the empty lines around them.
 func outdented(lines []string) string {
 	text := strings.Trim(strings.Join(lines, "\n"), "\n") + "\n"
-	for _, indent := range []string{"\t", "    "} { // of Go and of Rust
+	for _, indent := range []string{"\t", "  "} { // of Go, and of the others
 		for strings.HasPrefix(text, indent) {
 			shorter := ""
 			for line := range strings.Lines(text) {
@@ -70,6 +71,7 @@ func TestRegions(t *testing.T) {
 		{"of the file", "x\n// [a]\n\nfunc f() {\n\tg()\n}\n\n// [/a]\ny\n", map[string]string{"a": "func f() {\n\tg()\n}\n"}, false},
 		{"in a function", "\t// [a-b]\n\tif x {\n\t\ty()\n\n\t}\n\t// [/a-b]\n", map[string]string{"a-b": "if x {\n\ty()\n\n}\n"}, false},
 		{"not closed", "// [a]\nx\n", nil, true},
+		{"in Python", "def f():\n    # [a]\n    x()\n    # [/a]\n", map[string]string{"a": "x()\n"}, false},
 		{"nested", "// [a]\n// [b]\nx\n// [/b]\n// [/a]\n", nil, true},
 		{"twice", "// [a]\nx\n// [/a]\n// [a]\ny\n// [/a]\n", nil, true},
 		{"closed only", "// [/a]\n", nil, true},
@@ -87,12 +89,26 @@ func TestRegions(t *testing.T) {
 // region is a part of a compiled file.
 type region struct{ path, name, text string }
 
+// topic is what a region is about: regions of equal topics show the same in several languages. It
+// is the name of the file and that of the region, as in daemons/sleep.
+func (r region) topic() string {
+	file := strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
+	if filepath.Ext(r.path) == ".go" {
+		file = filepath.Base(filepath.Dir(r.path))
+	}
+	return file + "/" + r.name
+}
+
 // compiled are the regions of all files that snippets may be cut from.
 func compiled(t *testing.T) []region {
 	t.Helper()
 	var all []region
 	for _, folder := range []string{"docs/snippets", "test/docs"} {
-		for _, path := range append(files(t, folder, ".go"), files(t, folder, ".rs")...) {
+		var paths []string
+		for _, suffix := range []string{".go", ".rs", ".py", ".js"} {
+			paths = append(paths, files(t, folder, suffix)...)
+		}
+		for _, path := range paths {
 			if path == "test/docs/regions_test.go" {
 				continue // it has markers in texts
 			}

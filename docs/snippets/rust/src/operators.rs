@@ -1,30 +1,4 @@
-//! Operators as a whole.
-
-// [startup]
-
-use kopf::{Activity, Lifecycle};
-
-#[kopf::startup]
-fn configure(a: Activity) {
-    a.settings.set("persistence.finalizer", "example.com/finalizer");
-    if let Some(level) = kopf::config("LEVEL") {
-        a.settings.set("posting.level", level);
-    }
-}
-
-#[kopf::cleanup]
-async fn farewell(a: Activity) {
-    kopf::info!(a, "good bye");
-}
-
-kopf::operator! {
-    name: "demo",
-    version: "1.0",
-    lifecycle: Lifecycle::OneByOne,
-    handlers: [configure, farewell],
-}
-
-// [/startup]
+//! Tests of operators.
 
 #[cfg(test)]
 mod tests {

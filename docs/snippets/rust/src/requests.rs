@@ -32,7 +32,7 @@ async fn create(c: Change) -> kopf::Result<Value> {
 
 // [/client]
 
-// [typed]
+// [list]
 
 #[derive(serde::Deserialize)]
 struct Pod {
@@ -53,7 +53,7 @@ async fn busy(c: &Change) -> Result<Vec<String>, ApiError> {
     Ok(names)
 }
 
-// [/typed]
+// [/list]
 
 // [errors]
 

@@ -1,4 +1,4 @@
-//! What handlers are for.
+//! How handlers select resources.
 
 use kopf::{EVERYTHING, Event, Handler, Operator, Selector};
 
@@ -8,23 +8,36 @@ use kopf::{EVERYTHING, Event, Handler, Operator, Selector};
 #[kopf::event("KopfExample")] // the singular name, or a short name
 #[kopf::event("kopfexamples.kopf.dev")] // with the group
 #[kopf::event("kopfexamples.v1.kopf.dev")] // with the version and the group
-fn named(e: Event) {
-    kopf::info!(e, "seen");
-}
+fn named(_: Event) {}
 
-#[kopf::event("kopf.dev", "v1", "kopfexamples")] // or in parts
+// [/names]
+
+// [parts]
+
+#[kopf::event("kopf.dev", "v1", "kopfexamples")]
 #[kopf::event("kopf.dev/v1", "kopfexamples")]
 #[kopf::event("kopf.dev", "kopfexamples")]
 #[kopf::event("", "v1", "pods")] // the core API
-#[kopf::event(group = "kopf.dev", kind = "KopfExample")] // or by what the name is
-#[kopf::event(category = "all")]
-#[kopf::event(EVERYTHING)] // or all of them
-#[kopf::event("kopf.dev", EVERYTHING)]
-fn in_parts(e: Event) {
-    kopf::info!(e, "seen");
-}
+#[kopf::event("v1", "pods")] // the same
+fn in_parts(_: Event) {}
 
-// [/names]
+// [/parts]
+
+// [selector]
+
+#[kopf::event(group = "kopf.dev", kind = "KopfExample")]
+#[kopf::event(category = "all")]
+fn selected(_: Event) {}
+
+// [/selector]
+
+// [everything]
+
+#[kopf::event(EVERYTHING)]
+#[kopf::event("kopf.dev", EVERYTHING)]
+fn seen(_: Event) {}
+
+// [/everything]
 
 // [function]
 
