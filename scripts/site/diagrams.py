@@ -46,9 +46,9 @@ class Diagram:
         for i, line in enumerate(lines):
             self.text(x + width / 2, round(top + 18 * i, 1), line, "strong" if i == 0 else "quiet")
 
-    def zone(self, x, y, width, height, name):
-        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="10" class="zone"/>')
-        self.text(x + 14, y + 22, name, "quiet", "start")
+    def zone(self, x, y, width, height, name, kind="zone", indent=14):
+        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="10" class="{kind}"/>')
+        self.text(x + indent, y + 22, name, "quiet", "start")
 
     def arrow(self, *points, label="", at=None, anchor="start"):
         """A line through points, with a head at the last one."""
@@ -84,7 +84,7 @@ def architecture():
     d.box(60, 236, 290, ["queues", "one for each object, and a worker"])
     d.box(60, 322, 290, ["processing", "what has happened? which handlers?"])
     d.box(60, 426, 290, ["host", "limits of time, memory and requests"])
-    d.zone(60, 494, 420, 86, "sandbox: WebAssembly")
+    d.zone(60, 494, 420, 86, "sandbox: WebAssembly", "paper", 160)
     d.box(80, 524, 120, ["instance"], 40, "mark")
     d.box(212, 524, 120, ["instance"], 40, "mark")
     d.box(344, 524, 120, ["instance"], 40, "mark")
@@ -94,7 +94,7 @@ def architecture():
     d.arrow((160, 374), (160, 426), label="a call", at=(110, 404))
     d.arrow((250, 426), (250, 374), label="outcome, patch", at=(260, 404))
     d.arrow((205, 478), (205, 524))
-    d.arrow((350, 348), (420, 348), (420, 66), label="one patch", at=(412, 250), anchor="end")
+    d.arrow((350, 348), (420, 348), (420, 66), label="one patch", at=(428, 250))
     return d
 
 
@@ -109,21 +109,20 @@ def cycle():
     d.box(60, 272, 300, ["which handlers?", "the cause, filters, stored progress"])
     d.box(60, 358, 300, ["call a handler that is due", "in an instance of the module"], kind="mark")
     d.box(60, 444, 300, ["one patch of the object", "results, patches, progress"])
-    d.box(60, 546, 140, ["not finished", "the next handler,", "or wait for a retry"])
-    d.box(220, 546, 140, ["finished", "store the state,", "remove the progress"])
+    d.box(48, 546, 152, ["not finished", "the next handler,", "or wait for a retry"])
+    d.box(216, 546, 152, ["finished", "store the state,", "remove the progress"])
     for y in (66, 152, 238, 324, 410):
         d.arrow((210, y), (210, y + 34))
     d.arrow((130, 496), (130, 546))
     d.arrow((290, 496), (290, 546))
-    d.arrow((60, 581), (28, 581), (28, 40), (60, 40))
+    d.arrow((48, 581), (24, 581), (24, 40), (60, 40))
     d.text(372, 206, "no state: created", "quiet", "start")
     d.text(372, 224, "a difference: updated", "quiet", "start")
     d.text(372, 242, "being deleted", "quiet", "start")
     d.text(372, 372, "succeeded: its result", "quiet", "start")
     d.text(372, 390, "failed for now: retry", "quiet", "start")
     d.text(372, 408, "failed for good", "quiet", "start")
-    d.arrow((360, 298), (440, 298), (440, 660), label="", at=None)
-    d.text(432, 320, "none: ignored", "quiet", "end")
+    d.text(372, 303, "none: ignored", "quiet", "start")
     d.arrow((290, 616), (290, 660))
     d.text(290, 678, "until the next change", "quiet")
     return d
@@ -156,14 +155,14 @@ def replicas():
     d.box(40, 48, 190, ["operator A", "priority 100: works"], kind="mark")
     d.box(290, 48, 190, ["operator B", "priority 0: pauses"])
     d.box(150, 178, 220, ["KopfPeering “default”", "records of A and B,", "each with a lifetime"])
-    d.arrow((135, 100), (135, 205), (150, 205), label="renews its record", at=(30, 150))
+    d.arrow((135, 100), (135, 205), (150, 205), label="renews", at=(76, 150))
     d.arrow((385, 100), (385, 205), (370, 205), label="sees A", at=(395, 150))
     d.zone(14, 286, 492, 258, "replicas: one operator, several pods")
     d.box(40, 320, 190, ["replica 1", "leads: handles objects"], kind="mark")
     d.box(290, 320, 190, ["replica 2", "waits, with full indices"])
     d.box(170, 392 + 52, 180, ["Lease", "the holder,", "15 seconds"])
     d.arrow((135, 372), (135, 474), (170, 474), label="renews", at=(76, 424))
-    d.arrow((385, 372), (385, 474), (350, 474), label="looks every 0.5 s", at=(395, 424))
+    d.arrow((385, 372), (385, 474), (350, 474), label="checks it", at=(395, 424))
     d.text(260, 534, "both answer webhooks and probes", "quiet")
     return d
 
@@ -179,7 +178,7 @@ def shipping():
     d.arrow((141, 100), (141, 138))
     d.arrow((379, 100), (379, 138))
     d.box(115, 244, 290, ["an OCI registry", "the artifact and its signature"])
-    d.arrow((260, 190), (260, 244), label="", at=None)
+    d.arrow((260, 190), (260, 244))
     d.zone(14, 330, 492, 246, "the host: kopf run, kopf serve")
     d.box(115, 364, 290, ["verify", "the signature is of this digest"])
     d.box(115, 436, 290, ["grant", "declared rights within the granted ones"])
