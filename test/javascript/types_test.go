@@ -108,7 +108,11 @@ func TestExamplesFitTheTypes(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	for _, script := range scripts {
+	snippets, err := filepath.Glob(filepath.Join(root, "docs", "snippets", "javascript", "*.js"))
+	if err != nil || len(snippets) == 0 {
+		t.Fatalf("no snippets of the manual: %v", err)
+	}
+	for _, script := range append(scripts, snippets...) {
 		if !strings.Contains(string(output), strings.TrimPrefix(script, root)) {
 			t.Errorf("examples/jsconfig.json does not include %s", script)
 		}
