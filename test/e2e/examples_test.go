@@ -43,6 +43,8 @@ func exampleIn(t *testing.T, name, language string) exampleModule {
 	switch language {
 	case "go":
 		return exampleModule{path: example(t, name)}
+	case "rust":
+		return exampleModule{path: built(t, "rust-"+name)}
 	case "javascript":
 		by := engine(t)
 		return exampleModule{path: repository + "/examples/" + name + "/operator.js", by: by, flags: []string{"--engine", by}}
@@ -51,10 +53,11 @@ func exampleIn(t *testing.T, name, language string) exampleModule {
 	return exampleModule{path: repository + "/examples/" + name + "/example.py", by: by, flags: []string{"--engine", by, "--limit", "RegisterTimeout=1m"}}
 }
 
-// inLanguages runs a test of an example in each of its languages.
-func inLanguages(t *testing.T, test func(t *testing.T, language string)) {
+// inLanguages runs a test of an example in languages that most examples have, and in more. The
+// examples in Rust that leave objects are run by test/takeover.
+func inLanguages(t *testing.T, test func(t *testing.T, language string), more ...string) {
 	t.Helper()
-	for _, language := range []string{"go", "python", "javascript"} {
+	for _, language := range append([]string{"go", "python", "javascript"}, more...) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			test(t, language)
@@ -67,7 +70,7 @@ func TestExampleOfHooks(t *testing.T) {
 	inLanguages(t, func(t *testing.T, language string) {
 		module := exampleIn(t, "13-hooks", language)
 		exampleOfHooks(t, append(module.flags, module.path)...)
-	})
+	}, "rust")
 }
 
 func exampleOfHooks(t *testing.T, args ...string) {
@@ -156,7 +159,7 @@ func exampleOfIndexing(t *testing.T, module exampleModule) {
 
 func TestExampleOfMemos(t *testing.T) {
 	t.Parallel()
-	inLanguages(t, func(t *testing.T, language string) { exampleOfMemos(t, exampleIn(t, "19-memos", language)) })
+	inLanguages(t, func(t *testing.T, language string) { exampleOfMemos(t, exampleIn(t, "19-memos", language)) }, "rust")
 }
 
 func exampleOfMemos(t *testing.T, module exampleModule) {
