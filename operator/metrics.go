@@ -40,6 +40,9 @@ var (
 	indexed        = described("index_entries", "Pairs of objects and keys in all indices.")
 	paused         = described("paused", "1 if other operators or replicas make this one pause, else 0.")
 	leads          = described("leader", "1 if the operator is the leader of its replicas, else 0. Absent without replicas.")
+	members        = described("replicas", "Replicas that share the objects. Absent if they do not share them.")
+	shareObjects   = described("replica_objects", "Objects that belong to this replica.")
+	shareMoves     = described("replica_moved_objects_total", "Objects that this replica has taken over, or given to others.", "direction")
 	dropped        = described("events_dropped_total", "Kubernetes events that were dropped, since too many were pending.")
 	delayed        = described("requests_delayed_total", "Requests to Kubernetes that waited, since the operator makes too many.")
 	egressDelayed  = described("egress_delayed_total", "Requests of handlers that waited or were refused, since they send more bytes than EgressRate.")
@@ -73,6 +76,12 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, paused, prometheus.GaugeValue, number(counts.Paused))
 	if leading, shared := counts.Leads, counts.Shared; shared {
 		send(ch, leads, prometheus.GaugeValue, number(leading))
+	}
+	if share := counts.Share; share != nil {
+		send(ch, members, prometheus.GaugeValue, float64(share.Members))
+		send(ch, shareObjects, prometheus.GaugeValue, float64(share.Objects))
+		send(ch, shareMoves, prometheus.CounterValue, float64(share.Gained), "in")
+		send(ch, shareMoves, prometheus.CounterValue, float64(share.Lost), "out")
 	}
 	send(ch, dropped, prometheus.CounterValue, float64(counts.EventsDropped))
 	send(ch, delayed, prometheus.CounterValue, float64(counts.RequestsDelayed))

@@ -13,12 +13,17 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
-// Replicas make the operator one of several that run the same modules. One of them is the leader, which handles the
-// objects; the others wait, with full indices and open connections. All serve admission handlers.
+// Replicas make the operator one of several that run the same modules, with a leader or with shares. All of them have full
+// indices, and serve admission handlers. Without either mode, the other fields have no effect.
 //
 // See docs/replicas.md.
 type Replicas struct {
-	Leader   bool          // elect a leader; otherwise the other fields have no effect
+	// Leader elects a leader, which handles all objects. The others wait.
+	Leader bool
+
+	// Shared divides the objects: each belongs to one replica. The operator takes part in no peering.
+	Shared bool
+
 	Lease    string        // the Lease as NAME or NAMESPACE/NAME; empty: the name of the operator, in the namespace of the pod
 	Duration time.Duration // how long the others wait for a leader that is silent; 0: 15 seconds; at least 2 seconds
 }
@@ -36,8 +41,13 @@ var ErrReplicas = errors.New("replicas")
 //
 // Errors: ErrReplicas.
 func (o *Options) lease(registered string) (*reactor.Lease, error) {
-	if !o.Replicas.Leader {
+	switch {
+	case !o.Replicas.any():
 		return nil, nil
+	case o.Replicas.Leader && o.Replicas.Shared:
+		return nil, fmt.Errorf("%w: either a leader handles all objects, or the replicas share them", ErrReplicas)
+	case o.Replicas.Shared && (o.Peering.Name != "" || o.Peering.Priority != nil):
+		return nil, fmt.Errorf("%w: replicas that share the objects take part in no peering", ErrReplicas)
 	}
 	if o.Once {
 		return nil, fmt.Errorf("%w: an operator that handles all objects once has no replicas", ErrReplicas)
@@ -66,13 +76,15 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 	if err := apipath.CheckName(name); err != nil {
 		return nil, fmt.Errorf("%w: the lease: %w", ErrReplicas, err)
 	}
-	return &reactor.Lease{Namespace: namespace, Name: name, Terms: terms}, nil
+	return &reactor.Lease{Namespace: namespace, Name: name, Terms: terms, Shared: o.Replicas.Shared}, nil
 }
+
+func (r Replicas) any() bool { return r.Leader || r.Shared }
 
 // check refuses servers of webhooks whose certificates differ between the replicas: the last one that writes the
 // configurations of webhooks would cut off the others.
 func (r Replicas) check(s settings.Admission) error {
-	if !r.Leader || s.Managed == "" {
+	if !r.any() || s.Managed == "" {
 		return nil
 	}
 	var server struct {

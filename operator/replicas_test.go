@@ -24,6 +24,11 @@ func TestLeaseOfReplicas(t *testing.T) {
 		"a name only, with its slash": {Options{Replicas: Replicas{Leader: true, Lease: "/x"}}, "op", "", ""},
 		"too many parts":              {Options{Replicas: Replicas{Leader: true, Lease: "a/b/c"}}, "op", "", ""},
 		"a short duration":            {Options{Replicas: Replicas{Leader: true, Duration: time.Second}}, "op", "", ""},
+		"shares":                      {Options{Replicas: Replicas{Shared: true}}, "op", "", "op"},
+		"both modes":                  {Options{Replicas: Replicas{Leader: true, Shared: true}}, "op", "", ""},
+		"shares in a peering":         {Options{Replicas: Replicas{Shared: true}, Peering: Peering{Name: "x"}}, "op", "", ""},
+		"shares with a priority":      {Options{Replicas: Replicas{Shared: true}, Peering: Peering{Priority: new(5)}}, "op", "", ""},
+		"shares, once":                {Options{Replicas: Replicas{Shared: true}, Once: true}, "op", "", ""},
 		"once":                        {Options{Replicas: Replicas{Leader: true}, Once: true}, "op", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,6 +44,9 @@ func TestLeaseOfReplicas(t *testing.T) {
 				t.Errorf("got %+v, %v", lease, err)
 			}
 		})
+	}
+	if lease, err := (&Options{Replicas: Replicas{Shared: true}}).lease("op"); err != nil || !lease.Shared {
+		t.Errorf("with shares: %+v, %v", lease, err)
 	}
 	if lease, err := (&Options{}).lease("op"); lease != nil || err != nil {
 		t.Errorf("without replicas: %+v, %v", lease, err)

@@ -61,6 +61,7 @@ type Counts struct {
 	EgressDelayed   uint64 // the same for Options.Calls.Egress, and those that it has refused
 	Paused          bool   // paused by other operators, or while another replica is the leader
 	Shared, Leads   bool   // it has replicas, and is their leader
+	Share           *Share // of the objects that the replicas share; nil: they do not share them
 	Ready           bool   // it serves or pauses, and does not exit yet
 }
 
@@ -69,6 +70,7 @@ func (op *Operator) Counts() Counts {
 	counts := Counts{Objects: op.memories.Count(), Daemons: op.runnables.Count(), Indexed: op.generations.Present().Services.Indices.Len(), Paused: op.pauses.IsOn(), Ready: op.serving.Load()}
 	counts.Calls = op.tally.Counts()
 	_, counts.Leads, counts.Shared = op.Leader()
+	counts.Share = op.share()
 	op.served.Each(func(s *streams.Stream) {
 		queued, working := s.Load()
 		counts.Queued, counts.Working = counts.Queued+queued, counts.Working+working

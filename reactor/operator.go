@@ -279,7 +279,7 @@ func (op *Operator) startup(ctx context.Context) error {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg(strings.ToUpper(warning[:1]) + warning[1:] + ".")
 	}
 	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
-	if op.DryRun != nil {
+	if op.DryRun != nil || op.shares() { // peers pause each other, and know nothing of shares
 		op.Settings.Peering.Standalone = true
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,6 +16,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/membership"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/streams"
 )
@@ -32,15 +35,32 @@ type Lease struct {
 	Namespace string // empty: the default namespace of the credentials, which is that of the pod; else "default"
 	Name      string
 	Terms     leadership.Terms
+
+	// Shared divides the objects between the replicas. The leader then only decides who is a member, and runs the background
+	// handlers. See package membership.
+	Shared bool
+}
+
+// part is what a replica does among the others. Run takes part until the context ends, and calls lead when the replica becomes the
+// leader.
+type part interface {
+	patching.Guard
+	Run(ctx context.Context, lead func()) error
+	Release(ctx context.Context) error
+	Standing() (leader string, leads bool)
 }
 
 // replica is what an operator with replicas knows of the leader. A nil replica is an operator without others: it
 // always leads.
 type replica struct {
-	election *leadership.Election
-	led      chan struct{} // closed when it is the leader
-	log      zerolog.Logger
+	part
+	member *membership.Member // nil: only the leader handles objects
+	led    chan struct{}      // closed when it is the leader
+	log    zerolog.Logger
 }
+
+// shares reports whether the operator shares its objects with other replicas.
+func (op *Operator) shares() bool { return op.Lease != nil && op.Lease.Shared && op.DryRun == nil }
 
 // newReplica makes the replica of an operator; nil without a Lease, and in a dry run, which
 // works next to the leader.
@@ -49,16 +69,27 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, nil
 	}
 	client := clients.New(op.vault, op.requestOptions, func(string) {}) // renewals wait for no other request
-	store, err := leadership.In(client, cmp.Or(op.Lease.Namespace, info.DefaultNamespace, "default"), op.Lease.Name)
+	namespace := cmp.Or(op.Lease.Namespace, info.DefaultNamespace, "default")
+	log = log.With().Str(loggers.Field, "kopf.replicas").Logger()
+	number := rand.Text()[:8]
+	identity, says := op.identity()+"_"+number, func(text string) { log.Info().Msg(text) }
+	r := &replica{led: make(chan struct{}), log: log}
+	if op.Lease.Shared {
+		leases, err := membership.In(client, namespace, op.Lease.Name)
+		if err != nil {
+			return nil, fmt.Errorf("the lease of the replicas: %w", err)
+		}
+		r.member = membership.New(membership.Options{Member: strings.ToLower(number), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
+		r.part = r.member
+		return r, nil
+	}
+	store, err := leadership.In(client, namespace, op.Lease.Name, nil)
 	if err != nil {
 		return nil, fmt.Errorf("the lease of the replicas: %w", err)
 	}
-	log = log.With().Str(loggers.Field, "kopf.replicas").Logger()
 	op.pauses.Set(pauses.Reason{Standby: true}, true)
-	return &replica{
-		election: &leadership.Election{Store: store, Identity: op.identity() + "_" + rand.Text()[:8], Terms: op.Lease.Terms, Log: func(text string) { log.Info().Msg(text) }},
-		led:      make(chan struct{}), log: log,
-	}, nil
+	r.part = &leadership.Election{Store: store, Identity: identity, Terms: op.Lease.Terms, Log: says}
+	return r, nil
 }
 
 // lead takes part in the election until the context ends, and lets the operator work when it is the leader.
@@ -69,7 +100,7 @@ func (op *Operator) lead(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	err := r.election.Run(ctx, func() {
+	err := r.Run(ctx, func() {
 		close(r.led)
 		op.pauses.Set(pauses.Reason{Standby: true}, false)
 		e := op.generations.Hold()
@@ -128,7 +159,18 @@ func (r *replica) leader() *streams.Leader {
 	if r == nil {
 		return nil
 	}
-	return &streams.Leader{Guard: r.election, Led: r.led}
+	if r.member != nil {
+		return &streams.Leader{Guard: r.part}
+	}
+	return &streams.Leader{Guard: r.part, Led: r.led}
+}
+
+// holdings are the objects that belong to the replica; nil if all do.
+func (r *replica) holdings() *membership.Holdings {
+	if r == nil || r.member == nil {
+		return nil
+	}
+	return r.member.Holdings
 }
 
 // release lets another replica be the leader at once.
@@ -138,7 +180,7 @@ func (r *replica) release(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
-	if err := r.election.Release(ctx); err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err := r.Release(ctx); err != nil && !errors.Is(err, ErrLeaseLost) {
 		r.log.Warn().Err(err).Msg("The lease could not be released: another replica leads when it has expired.")
 	}
 }
@@ -146,9 +188,26 @@ func (r *replica) release(ctx context.Context) {
 // Leader returns the identity of the leader of the replicas as it was last seen, and whether the operator is the
 // leader. Shared is false if the operator has no replicas.
 func (op *Operator) Leader() (identity string, leads, shared bool) {
-	if op.Lease == nil || !op.serving.Load() {
+	if op.Lease == nil || op.DryRun != nil || !op.serving.Load() {
 		return "", false, op.Lease != nil
 	}
-	identity, leads = op.replica.election.Standing()
+	identity, leads = op.replica.Standing()
 	return identity, leads, true
+}
+
+// Share is what a replica has of the objects that the replicas share.
+type Share struct {
+	Members int // replicas that share the objects
+	Objects int // that this replica handles
+	membership.Moves
+}
+
+// share returns the share of the operator; nil if it does not share its objects.
+func (op *Operator) share() *Share {
+	if !op.shares() || !op.serving.Load() {
+		return nil
+	}
+	member := op.replica.member
+	held, moves := member.Holdings.Count()
+	return &Share{Members: member.Members(), Objects: held, Moves: moves}
 }

@@ -141,7 +141,7 @@ var reactorRooms = []string{
 	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
-	"clients", "leadership", "calls", "discovery", "posting", "watching", "sharing",
+	"clients", "leadership", "membership", "calls", "discovery", "posting", "watching", "sharing",
 	// handlers
 	"loggers", "events", "guests", "registries", "reactortest", "patching", "handling", "generations", "activities", "daemons",
 	// the way of an event

@@ -34,6 +34,7 @@ type manifestOptions struct {
 	image       string
 	hosted      bool
 	pods        int
+	shared      bool
 	values      bool
 }
 
@@ -76,6 +77,7 @@ func (o *manifestOptions) addManifestFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.definitions, "crd", nil, "a `FILE` with CustomResourceDefinitions of the handlers' resources (repeatable)")
 	flags.StringVar(&o.image, "image", "", "print a Deployment with this `IMAGE`, whose entry point is the program kopf")
 	flags.IntVar(&o.pods, "replicas", 1, "how many `PODS` run; one of them is the leader: see docs/replicas.md")
+	flags.BoolVar(&o.shared, "shared", false, "let the pods of --replicas share the objects, instead of electing a leader")
 	flags.BoolVar(&o.hosted, "hosted", false, "print a WasmOperator or a ClusterWasmOperator")
 	flags.BoolVar(&o.values, "values", false, "print the values of the Helm chart instead of manifests")
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects (default none: the operator stands alone)")
@@ -92,6 +94,10 @@ func (o *manifestOptions) check() error {
 		return usageError{errors.New("say where the operator serves: --namespace NAMESPACE, or --all-namespaces")}
 	case o.pods < 1:
 		return usageError{fmt.Errorf("--replicas %d: at least one pod runs", o.pods)}
+	case o.shared && o.pods == 1:
+		return usageError{errors.New("--shared is for several pods: add --replicas PODS")}
+	case o.shared && o.peering != "":
+		return usageError{errors.New("either --shared or --peering can be used, not both: replicas that share the objects take part in no peering")}
 	case o.hosted && o.pods > 1:
 		return usageError{errors.New("either --replicas or --hosted can be used, not both: the host runs the operator")}
 	case o.hosted && o.image != "":
@@ -113,7 +119,7 @@ func (o *manifestOptions) print(ctx context.Context, modules []string, stdout, s
 	}
 	op := &deployment.Operator{
 		Name: o.nameOf(modules[0], registrations[0]), Namespace: cmp.Or(o.into, deployment.Home(o.namespaces)), Namespaces: o.namespaces,
-		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Hosted: o.hosted,
+		Registrations: registrations, Resources: resources, Wanted: o.wanted, Peering: o.peering, Admission: o.managed, Replicas: o.pods, Shared: o.shared, Hosted: o.hosted,
 	}
 	objects, err := o.objects(op, modules)
 	var problems deployment.Problems

@@ -94,9 +94,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
 	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "import this `MODULE` of Python from the current directory, like operator.handlers (repeatable)")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.StringVar(&o.replicas, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait)")
+	flags.StringVar(&o.replicas, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait) or shared (each object belongs to one of them)")
 	flags.StringVar(&o.replica.Lease, "lease", "", "the lease of the replicas: `[NAMESPACE/]NAME` (default the name of the operator, in the namespace of the pod)")
-	flags.DurationVar(&o.replica.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for a leader that is silent")
+	flags.DurationVar(&o.replica.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for one that is silent")
 	flags.BoolVar(&o.dev, "dev", false, "set the priority 666, so that other operators pause, and load changed files of modules while running")
 	flags.BoolVar(&o.once, "once", false, "handle all existing objects, then exit: with 0 if every handler has succeeded")
 	o.recording.addFlags(flags)
@@ -244,13 +244,15 @@ func (o *runOptions) check(log zerolog.Logger) error {
 func (o *runOptions) checkReplicas() error {
 	switch {
 	case o.replicas == "" && (o.flags.Changed("lease") || o.flags.Changed("lease-duration")):
-		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader")}
-	case o.replicas != "" && o.replicas != "leader":
-		return usageError{fmt.Errorf("--replicas %q: want leader", o.replicas)}
+		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader or --replicas shared")}
+	case o.replicas != "" && o.replicas != "leader" && o.replicas != "shared":
+		return usageError{fmt.Errorf("--replicas %q: want leader or shared", o.replicas)}
+	case o.replicas == "shared" && (o.peering != "" || o.flags.Changed("priority") || o.dev):
+		return usageError{errors.New("--replicas shared: leave out --peering, --priority and --dev: replicas that share the objects take part in no peering")}
 	case o.replicas != "" && o.once:
 		return usageError{errors.New("either --replicas or --once can be used, not both: an operator that ends has no replicas")}
 	}
-	o.replica.Leader = o.replicas != ""
+	o.replica.Leader, o.replica.Shared = o.replicas == "leader", o.replicas == "shared"
 	return nil
 }
 

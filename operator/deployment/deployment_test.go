@@ -83,6 +83,16 @@ func TestManifests(t *testing.T) {
 			workload, err := o.Deployment("example.com/kopf:v1", module)
 			return append(rights, workload...), err
 		},
+		"shared": func() ([]dicts.Object, error) {
+			o := operator(handler(abi.KindCreate, "shops"))
+			o.Namespaces, o.Replicas, o.Shared = []string{"shops"}, 3, true
+			rights, err := o.Rights()
+			if err != nil {
+				return nil, err
+			}
+			workload, err := o.Deployment("example.com/kopf:v1", module)
+			return append(rights, workload...), err
+		},
 		"deployment": func() ([]dicts.Object, error) {
 			o := operator(handler(abi.KindCreate, "shops"), handler(abi.KindMutate, "shops"))
 			o.Admission, o.Namespaces = "op.example.com", []string{"ops"}

@@ -38,7 +38,8 @@ type Operator struct {
 	Wanted    bool   // whether requests that the modules declare are granted
 	Peering   string // the name of the peering objects; empty: the operator stands alone
 	Admission string // the name of the webhook configurations that the operator keeps
-	Replicas  int    // how many pods elect a leader; 0 or 1: there is one pod
+	Replicas  int    // how many pods run; 0 or 1: there is one pod
+	Shared    bool   // whether the pods share the objects; otherwise they elect a leader
 	Hosted    bool   // whether `kopf serve` runs the operator; it keeps the configurations of webhooks itself
 }
 

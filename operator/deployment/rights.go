@@ -144,16 +144,21 @@ func (o *Operator) addPeering(all rights) {
 	all.add(places, rule{"kopf.dev", []string{plural}, nil, []string{"list", "watch", "get", "patch"}})
 }
 
-// addReplicas adds what elects the leader, and what the replicas share. No rule can name an object that is to be created.
+// addReplicas adds what elects the leader, and what the replicas share. No rule can name an object that is to be created, and the
+// names of members are random.
 func (o *Operator) addReplicas(all rights, admission bool) {
 	if o.Replicas <= 1 {
 		return
 	}
 	own := []string{o.Namespace}
-	all.add(own,
-		rule{"coordination.k8s.io", []string{"leases"}, nil, []string{"create"}},
-		rule{"coordination.k8s.io", []string{"leases"}, []string{o.Name}, []string{"get", "update"}},
-	)
+	if o.Shared {
+		all.add(own, rule{"coordination.k8s.io", []string{"leases"}, nil, []string{"get", "list", "create", "update", "delete"}})
+	} else {
+		all.add(own,
+			rule{"coordination.k8s.io", []string{"leases"}, nil, []string{"create"}},
+			rule{"coordination.k8s.io", []string{"leases"}, []string{o.Name}, []string{"get", "update"}},
+		)
+	}
 	if admission {
 		all.add(own,
 			rule{"", []string{"secrets"}, nil, []string{"create"}},

@@ -37,5 +37,9 @@ func (o *Operator) Values(modules []string) (dicts.Object, error) {
 		}
 	}
 	rules["namespaces"] = namespaced
-	return dicts.Object{"mode": "run", "fullnameOverride": o.Name, "replicas": max(o.Replicas, 1), "operator": run, "rules": rules}, nil
+	values := dicts.Object{"mode": "run", "fullnameOverride": o.Name, "replicas": max(o.Replicas, 1), "operator": run, "rules": rules}
+	if o.Shared {
+		values["shared"] = true
+	}
+	return values, nil
 }

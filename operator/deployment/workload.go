@@ -101,7 +101,11 @@ func (o *Operator) flags() []string {
 		flags = append(flags, "--allow-wanted")
 	}
 	if o.Replicas > 1 {
-		flags = append(flags, "--replicas=leader", "--lease="+o.Namespace+"/"+o.Name)
+		mode := "leader"
+		if o.Shared {
+			mode = "shared"
+		}
+		flags = append(flags, "--replicas="+mode, "--lease="+o.Namespace+"/"+o.Name)
 	}
 	if o.Admission != "" {
 		secret := ""

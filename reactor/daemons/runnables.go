@@ -217,6 +217,15 @@ func (r *Runnables) Retire(generation uint32) {
 	stopping.Wait()
 }
 
+// Retire stops the daemons and timers of one object as the exit of the operator does, and waits for their end.
+func (m *Memory) Retire() {
+	var stopping sync.WaitGroup
+	for _, d := range m.all() {
+		stopping.Go(d.retire)
+	}
+	stopping.Wait()
+}
+
 // retire stops a daemon as the exit of the operator does. A timer that is in its handler
 // may finish.
 func (d *daemon) retire() {

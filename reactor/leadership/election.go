@@ -35,6 +35,21 @@ type Election struct {
 	Terms    Terms
 	Log      func(text string) // what happens, in sentences
 
+	// Own means that the Lease is of this process alone: its name is new, so that no former
+	// holder can exist.
+	Own bool
+
+	// Note returns what the leader notes on the Lease, from what is noted there. Nil: nothing
+	// changes.
+	Note func(stored string) string
+
+	// Noted gets the note of the Lease whenever it was read or written. It must not block. If it is
+	// nil, a Lease with a note belongs to replicas that share the objects, and is never free.
+	Noted func(note string)
+
+	// Wake makes the leader renew the Lease at once. It may be nil.
+	Wake <-chan struct{}
+
 	seen  sight                    // what is known of the Lease; only Run uses it
 	until atomic.Pointer[moment]   // the begin of the last successful renewal; nil: not the leader
 	state atomic.Pointer[standing] // for Standing
@@ -89,7 +104,7 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 		}
 	}
 	lead()
-	for pause := e.Terms.Retry; backoffs.Pause(ctx, pause) == nil; {
+	for pause := e.Terms.Retry; e.pause(ctx, pause) == nil; {
 		var err error
 		if pause, err = e.renew(ctx); err != nil {
 			e.until.Store(nil)
@@ -97,6 +112,18 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 		}
 	}
 	return nil
+}
+
+// pause waits for the next renewal.
+func (e *Election) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.Wake:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // Release gives the Lease up, so that another replica can be the leader at once. All that this replica
@@ -126,7 +153,7 @@ func (e *Election) campaign(ctx context.Context) bool {
 		return false
 	}
 	begun := time.Now()
-	written, err := e.Store.Write(ctx, lease.takenBy(e.Identity, e.Terms, begun))
+	written, err := e.Store.Write(ctx, e.noted(lease.takenBy(e.Identity, e.Terms, begun)))
 	if err != nil {
 		if !errors.Is(err, ErrConflict) { // otherwise another replica was faster
 			e.trouble(ctx, "taken", err)
@@ -134,7 +161,9 @@ func (e *Election) campaign(ctx context.Context) bool {
 		return false
 	}
 	e.hold(begun, written)
-	e.Log(fmt.Sprintf("This replica is the leader now: %s.", e.Identity))
+	if !e.Own {
+		e.Log(fmt.Sprintf("This replica is the leader now: %s.", e.Identity))
+	}
 	return true
 }
 
@@ -146,7 +175,11 @@ func (e *Election) look(lease Lease) {
 	before, first := e.seen.lease, e.seen.at.IsZero()
 	e.seen = sight{lease, time.Now()}
 	e.state.Store(&standing{leader: lease.Holder})
+	e.tell(lease)
 	switch {
+	case e.Own:
+	case e.isForeign():
+		e.Log("The lease is of replicas that share the objects. This replica waits until the lease is deleted.")
 	case lease.Version == "":
 		e.Log(fmt.Sprintf("The lease does not exist. It is made in %v, because there may be a leader whose lease was deleted.", e.Terms.Duration))
 	case lease.Holder != "" && lease.Holder != e.Identity && (first || before.Holder != lease.Holder):
@@ -156,7 +189,31 @@ func (e *Election) look(lease Lease) {
 
 // free reports whether there is certainly no other leader.
 func (e *Election) free() bool {
+	if e.isForeign() {
+		return false
+	}
+	if e.Own && e.seen.lease.Version == "" {
+		return true
+	}
 	return e.seen.lease.Holder == e.Identity || waited(e.seen.at) >= e.seen.lease.claim(e.Terms)
+}
+
+// isForeign reports whether the Lease belongs to replicas of the other mode.
+func (e *Election) isForeign() bool { return e.Noted == nil && !e.Own && e.seen.lease.Note != "" }
+
+// noted returns the Lease with the note of the leader.
+func (e *Election) noted(lease Lease) Lease {
+	if e.Note != nil {
+		lease.Note = e.Note(lease.Note)
+	}
+	return lease
+}
+
+// tell passes on the note of a Lease that exists.
+func (e *Election) tell(lease Lease) {
+	if e.Noted != nil && lease.Version != "" {
+		e.Noted(lease.Note)
+	}
 }
 
 // renew renews the Lease of the leader. It returns the time until the next renewal.
@@ -170,7 +227,7 @@ func (e *Election) renew(ctx context.Context) (time.Duration, error) {
 	trying, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	begun := time.Now()
-	written, err := e.Store.Write(trying, e.seen.lease.renewed(e.Identity, e.Terms, begun))
+	written, err := e.Store.Write(trying, e.noted(e.seen.lease.renewed(e.Identity, e.Terms, begun)))
 	if errors.Is(err, ErrConflict) {
 		return e.Terms.Look, e.reclaim(trying)
 	}
@@ -206,6 +263,7 @@ func (e *Election) hold(begun time.Time, written Lease) {
 	e.seen = sight{written, time.Now()}
 	e.until.Store(&moment{begun})
 	e.state.Store(&standing{e.Identity, true})
+	e.tell(written)
 }
 
 func (e *Election) trouble(ctx context.Context, what string, err error) {

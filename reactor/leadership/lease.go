@@ -15,6 +15,9 @@ import (
 // microTime is the format of times in the specification of a Lease.
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
+// noteKey is the annotation with the note of the holder.
+const noteKey = "replicas.kopf.dev/note"
+
 // Lease is a state of the Lease.
 //
 // Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/
@@ -25,8 +28,15 @@ type Lease struct {
 	Acquired    string // a time, as the holder wrote it
 	Renewed     string // the same
 	Transitions int
+	Note        string // what the holder tells the others; empty: nothing
 
 	metadata map[string]any // of the object
+}
+
+// Name is the name of the object; empty if it does not exist.
+func (l Lease) Name() string {
+	name, _ := l.metadata["name"].(string)
+	return name
 }
 
 // claim is how long other replicas must not take a Lease after they have seen a state of it.
@@ -66,13 +76,14 @@ func (l Lease) released() Lease {
 type objects struct {
 	client    *clients.Client
 	name      string
-	all, path apipath.Path // of all leases of the namespace, and of this one
+	labels    map[string]any // of a Lease that is created
+	all, path apipath.Path   // of all leases of the namespace, and of this one
 }
 
-// In returns a Store of the Lease with a name in a namespace.
+// In returns a Store of the Lease with a name in a namespace. It creates the Lease with the labels.
 //
 // Errors: the namespace or the name is invalid.
-func In(client *clients.Client, namespace, name string) (Store, error) {
+func In(client *clients.Client, namespace, name string, labels map[string]any) (Store, error) {
 	target := apipath.Target{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Namespace: namespace}
 	all, err := apipath.Of(target)
 	if err != nil {
@@ -83,7 +94,7 @@ func In(client *clients.Client, namespace, name string) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &objects{client, name, all, path}, nil
+	return &objects{client, name, labels, all, path}, nil
 }
 
 // Read implements Store.
@@ -95,7 +106,7 @@ func (o *objects) Read(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	return parse(text)
+	return Parse(text)
 }
 
 // Write implements Store.
@@ -104,7 +115,7 @@ func (o *objects) Write(ctx context.Context, lease Lease) (Lease, error) {
 	if lease.Version == "" {
 		method, path = http.MethodPost, o.all
 	}
-	text, err := json.Marshal(lease.object(o.name))
+	text, err := json.Marshal(lease.object(o.name, o.labels))
 	if err != nil {
 		return Lease{}, err
 	}
@@ -115,7 +126,7 @@ func (o *objects) Write(ctx context.Context, lease Lease) (Lease, error) {
 	case err != nil:
 		return Lease{}, err
 	}
-	return parse(answer)
+	return Parse(answer)
 }
 
 // object is the object of the API. Its metadata stay as they were read.
@@ -134,10 +145,22 @@ type spec struct {
 	Transitions int    `json:"leaseTransitions"`
 }
 
-func (l Lease) object(name string) object {
+func (l Lease) object(name string, labels map[string]any) object {
 	metadata := maps.Clone(l.metadata)
 	if metadata == nil {
 		metadata = map[string]any{"name": name}
+		if len(labels) > 0 {
+			metadata["labels"] = labels
+		}
+	}
+	if known, _ := metadata["annotations"].(map[string]any); l.Note != "" {
+		annotations := map[string]any{noteKey: l.Note}
+		for key, value := range known {
+			if key != noteKey {
+				annotations[key] = value
+			}
+		}
+		metadata["annotations"] = annotations
 	}
 	if l.Version != "" {
 		metadata["resourceVersion"] = l.Version
@@ -145,7 +168,10 @@ func (l Lease) object(name string) object {
 	return object{"coordination.k8s.io/v1", "Lease", metadata, spec{l.Holder, l.Seconds, l.Acquired, l.Renewed, l.Transitions}}
 }
 
-func parse(text []byte) (Lease, error) {
+// Parse decodes the object of a Lease.
+//
+// Errors: the text is no such object, or has no version.
+func Parse(text []byte) (Lease, error) {
 	var o object
 	if err := json.Unmarshal(text, &o); err != nil {
 		return Lease{}, fmt.Errorf("the lease: %w", err)
@@ -154,6 +180,11 @@ func parse(text []byte) (Lease, error) {
 	if version == "" {
 		return Lease{}, fmt.Errorf("the lease has no resourceVersion: %.200s", text)
 	}
+	annotations, _ := o.Metadata["annotations"].(map[string]any)
+	note, _ := annotations[noteKey].(string)
 	s := o.Spec
-	return Lease{Version: version, Holder: s.Holder, Seconds: s.Seconds, Acquired: s.Acquired, Renewed: s.Renewed, Transitions: s.Transitions, metadata: o.Metadata}, nil
+	return Lease{
+		Version: version, Holder: s.Holder, Seconds: s.Seconds, Acquired: s.Acquired, Renewed: s.Renewed, Transitions: s.Transitions,
+		Note: note, metadata: o.Metadata,
+	}, nil
 }

@@ -81,6 +81,14 @@ func (p *Processor) Abandon(key string) {
 	p.Completion.Done(key)
 }
 
+// LetGo ends the work on an object that belongs to another replica from now on: it stops the daemons and timers of the object,
+// waits for their end, and forgets the object. Indices keep it. No other worker of the object may run.
+func (p *Processor) LetGo(key string) {
+	if item := p.Memories.forget(key); item != nil {
+		item.Background.Retire()
+	}
+}
+
 func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string, again bool) {
 	if p.Runnables.IsClosed() {
 		p.Generation.Release()

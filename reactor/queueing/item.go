@@ -26,6 +26,13 @@ type Item struct {
 	// Standby means that another replica handles the object: it is indexed only.
 	Standby bool
 
+	// Lost means that the object belongs to another replica from now on. The item has no body.
+	Lost bool
+
+	// Gained is the epoch in which the object was listed, because it may belong to this replica from
+	// now on; 0: this is another event. See package membership.
+	Gained uint64
+
 	// Again means that the handlers have changed, not the object.
 	Again bool
 

@@ -68,7 +68,7 @@ func (q *Queue) shed(it Item) bool {
 		return false
 	}
 	before := &q.pending[len(q.pending)-1]
-	if before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
+	if before.Lost || before.Type == watching.Deleted || !before.Bodiless && !it.Bodiless {
 		return false
 	}
 	q.owner.give(before)

@@ -11,10 +11,10 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// Leader is what streams need of the election of the leader among replicas.
+// Leader is what streams need of the election of the leader among replicas, or of the membership of replicas that share the objects.
 type Leader struct {
 	Guard patching.Guard
-	Led   <-chan struct{} // closed when this replica is the leader
+	Led   <-chan struct{} // closed when this replica is the leader; nil: the replicas share the objects
 }
 
 // entrance admits handlers of the leader only.
@@ -59,7 +59,7 @@ func (o *Host) guard() patching.Guard {
 // replica has seen before may be older than the patches of its predecessor.
 func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate) {
 	leader := s.host.Leader
-	if leader == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
+	if leader == nil || leader.Led == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
 		return
 	}
 	ctx, end := context.WithCancel(ctx)

@@ -21,6 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/loops"
+	"github.com/kopf-wasm/kopf/reactor/membership"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/processing"
@@ -45,6 +46,7 @@ type Host struct {
 	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
 	Loops       *loops.Limiter                               // nil: no limit
 	Leader      *Leader                                      // nil: there are no other replicas
+	Holdings    *membership.Holdings                         // nil: all objects belong to this replica
 	Claims      *claims.Claims                               // nil: no check for other operators
 	By          claims.Claimant
 	Log         zerolog.Logger
@@ -129,7 +131,9 @@ type Stream struct {
 	Processor atomic.Pointer[processing.Processor]
 	Born      atomic.Uint32 // number of the first generation plus 1; 0: the stream has not begun
 
-	listings sync.WaitGroup // repeated listings for Again
+	listings sync.WaitGroup // repeated listings for Again, and of the share
+
+	share *share // nil: all objects belong to this replica
 
 	claiming sync.Mutex // guards release
 	release  func()     // releases the claim
@@ -151,6 +155,7 @@ func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 	defer cancel()
 	s := &Stream{host: o, Dimension: d, queues: queueing.Of(o.Settings), working: working, reading: ctx}
 	s.queues.Process, s.queues.Account = s.process, o.Account
+	s.share = newShare(s)
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
 		Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
@@ -177,6 +182,7 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 			return
 		}
 		s.standBy(ctx, gate)
+		s.share.begin(ctx)
 		sink := s.sink(gate)
 		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 	})
@@ -188,6 +194,7 @@ func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog
 		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
 	s.abandon(lost)
+	s.share.end()
 }
 
 // lose queues the deletions of all known objects if their resource or their namespace is
@@ -238,6 +245,11 @@ func (s *Stream) State(key string) queueing.State { return s.queues.State(key) }
 // process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
 	s.host.Served.Handled.Add(1)
+	it, concerns := s.share.sort(ctx, it, q)
+	if !concerns {
+		it.Drop()
+		return ""
+	}
 	if it.Bodiless {
 		var known bool
 		if it, known = s.admit(ctx, it, q); !known {
@@ -246,9 +258,17 @@ func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queu
 		}
 		defer q.Give(&it)
 	}
-	for again := true; again; {
-		version, again = s.take(s.host.Generations.Hold()).Process(ctx, it, q)
+	if it, concerns = s.share.take(it); !concerns {
+		it.Drop()
+		return ""
 	}
+	for again := true; again; {
+		if version, again = s.take(s.host.Generations.Hold()).Process(ctx, it, q); again && s.share.isLosing(it) {
+			it.Drop()
+			break
+		}
+	}
+	s.share.handled(it)
 	return version
 }
 

@@ -21,34 +21,46 @@ const awaiting = 20 * time.Millisecond
 //     through the stream, after the call of Again.
 //   - Its events and those of the stream come one at a time.
 func (s *Stream) Again(ctx context.Context, sink Sink) error {
-	for !s.Health().Synced {
-		if err := backoffs.Pause(ctx, awaiting); err != nil {
-			return err
-		}
-	}
-	for pauses := (backoffs.Doubling{First: minBackoff, Most: maxBackoff}); ; {
-		err := s.again(ctx, sink)
-		if err == nil {
-			sink.Listed()
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		s.Log(30, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
-		if err := backoffs.Pause(ctx, pauses.Next()); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Stream) again(ctx context.Context, sink Sink) error {
-	_, err := s.pages(ctx, s.read, func() {}, func(event Event) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.known.has(event.Meta) {
+	_, err := s.Present(ctx, func(event Event, current bool) {
+		if current {
 			sink.Event(event)
 		}
 	})
+	if err == nil {
+		sink.Listed()
+	}
 	return err
+}
+
+// Present passes all objects that exist after it was called, as listed ones, while the watch continues, and returns the version
+// of the listing. It waits for the first listing of the stream, and repeats failed requests until the context ends.
+//
+// # Guarantees
+//
+//   - A state that is current is the last one that the stream has passed. Otherwise the stream will pass it, or has already
+//     passed a newer one or the deletion.
+//   - Its events and those of the stream come one at a time.
+func (s *Stream) Present(ctx context.Context, take func(event Event, current bool)) (version string, err error) {
+	for !s.Health().Synced {
+		if err := backoffs.Pause(ctx, awaiting); err != nil {
+			return "", err
+		}
+	}
+	for pauses := (backoffs.Doubling{First: minBackoff, Most: maxBackoff}); ; {
+		version, err := s.pages(ctx, s.read, func() {}, func(event Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			take(event, s.known.has(event.Meta))
+		})
+		if err == nil {
+			return version, nil
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		s.Log(30, fmt.Sprintf("The objects of %s cannot be listed again, which will be repeated: %v", s.Path, err))
+		if err := backoffs.Pause(ctx, pauses.Next()); err != nil {
+			return "", err
+		}
+	}
 }

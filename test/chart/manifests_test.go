@@ -28,7 +28,9 @@ func TestChartAndManifestsAgree(t *testing.T) {
 	modules := []string{"oci://example.com/mailer:v1"}
 	replicas := described("shops")
 	replicas.Replicas = 3
-	for name, o := range map[string]*deployment.Operator{"namespaces": described("shops", "others"), "cluster": described(), "patterns": described("shops", "prod-*"), "replicas": replicas} {
+	sharing := described("shops")
+	sharing.Replicas, sharing.Shared = 3, true
+	for name, o := range map[string]*deployment.Operator{"namespaces": described("shops", "others"), "cluster": described(), "patterns": described("shops", "prod-*"), "replicas": replicas, "shared": sharing} {
 		t.Run(name, func(t *testing.T) {
 			given, err := o.Values(modules)
 			if err != nil {

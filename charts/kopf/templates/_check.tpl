@@ -3,6 +3,7 @@
 {{- if eq .Values.mode "run" -}}
 {{- if not .Values.operator.modules }}{{ fail "operator.modules: name the module of the operator in a registry: oci://ghcr.io/me/operator:v1" }}{{ end -}}
 {{- if and .Values.operator.clusterwide .Values.operator.namespaces }}{{ fail "either operator.clusterwide or operator.namespaces can be set, not both" }}{{ end -}}
+{{- if and .Values.shared .Values.operator.peering }}{{ fail "either shared or operator.peering can be set, not both: replicas that share the objects take part in no peering" }}{{ end -}}
 {{- if and .Values.rbac.create (not .Values.rules.cluster) (not .Values.rules.namespaces) }}{{ fail "rules: the operator has no rights: print them by `kopf manifest MODULE --values`, or set rbac.create=false if its roles exist" }}{{ end -}}
 {{- else -}}
 {{- if gt (int .Values.replicas) 1 }}{{ fail "replicas is for mode=run: two hosts would run each operator twice" }}{{ end -}}

@@ -77,7 +77,7 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 {{- end }}
 {{- $secret := "" }}
 {{- if gt (int .Values.replicas) 1 }}
-- --replicas=leader
+- --replicas={{ ternary "shared" "leader" .Values.shared }}
 - {{ printf "--lease=%s/%s" .Release.Namespace $name | quote }}
 {{- $secret = printf ",\"secret\":{\"namespace\":%q,\"name\":\"%s-webhooks\"}" .Release.Namespace $name }}
 {{- end }}

@@ -1,0 +1,133 @@
+package membership
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// MaxMembers is how many members share the objects at most. Further replicas wait until a member ends.
+const MaxMembers = 64
+
+// Assignment says which members share the objects. The zero value is that before the first one.
+type Assignment struct {
+	Generation int64    `json:"generation"`
+	Members    []string `json:"members,omitempty"` // sorted
+
+	// Previous are the members of the generation before. Those that are not in Members have certainly
+	// ended. Empty: the previous owners of the objects are unknown, so that all members acknowledge first.
+	Previous []string `json:"previous,omitempty"`
+
+	// Unsettled are the members of which an acknowledgement is missing.
+	Unsettled []string `json:"unsettled,omitempty"`
+}
+
+// Parse decodes the note of a coordinator. An empty note is the zero value.
+//
+// Errors: the note is no assignment.
+func Parse(note string) (Assignment, error) {
+	var a Assignment
+	if note == "" {
+		return a, nil
+	}
+	if err := json.Unmarshal([]byte(note), &a); err != nil {
+		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w", err)
+	}
+	return a, nil
+}
+
+// String is the note of a coordinator.
+func (a Assignment) String() string {
+	text, _ := json.Marshal(a) // cannot fail: texts and a number
+	return string(text)
+}
+
+// Has reports whether a member is in the list.
+func (a Assignment) Has(member string) bool { return slices.Contains(a.Members, member) }
+
+// Owner returns the member to which the object with a key belongs; empty without members. The member must still wait while
+// the previous owner has not acknowledged.
+func (a Assignment) Owner(key string) string { return newOwners(a.Members).of(key) }
+
+// initial is the first assignment of a coordinator that does not know its predecessors.
+func initial(generation int64, members []string) Assignment {
+	members = limited(nil, members)
+	return Assignment{Generation: generation, Members: members, Unsettled: members}
+}
+
+// census is what a coordinator knows of the members.
+type census struct {
+	living       []string                  // those that renew their Leases
+	ended        func(member string) bool  // whether a member has certainly ended
+	acknowledged func(member string) int64 // the generation that a member has acknowledged
+}
+
+// next returns the assignment that follows; the same if nothing is to change.
+func (a Assignment) next(c census) Assignment {
+	settled := a
+	settled.Unsettled = nil
+	for _, member := range a.Unsettled {
+		if !c.ended(member) && c.acknowledged(member) < a.Generation {
+			settled.Unsettled = append(settled.Unsettled, member)
+		}
+	}
+	if len(settled.Unsettled) > 0 {
+		return settled
+	}
+	kept := slices.DeleteFunc(slices.Clone(a.Members), c.ended)
+	members := limited(kept, c.living)
+	if slices.Equal(members, a.Members) {
+		return settled
+	}
+	return Assignment{Generation: a.Generation + 1, Members: members, Previous: a.Members, Unsettled: kept}
+}
+
+// limited adds members to a list as far as there is room, and sorts it.
+func limited(kept, more []string) []string {
+	members := slices.Clone(kept)
+	for _, member := range slices.Sorted(slices.Values(more)) {
+		if len(members) < MaxMembers && !slices.Contains(members, member) {
+			members = append(members, member)
+		}
+	}
+	slices.Sort(members)
+	return members
+}
+
+// rights are what an assignment means for one member.
+type rights struct {
+	Assignment
+	member       string
+	now, earlier owners
+}
+
+func newRights(a Assignment, member string) rights {
+	return rights{a, member, newOwners(a.Members), newOwners(a.Previous)}
+}
+
+// may reports whether the member may begin to handle the object with a key, or continue.
+func (r rights) may(key string) bool {
+	if r.now.of(key) != r.member {
+		return false
+	}
+	if len(r.Previous) == 0 {
+		return len(r.Unsettled) == 0
+	}
+	before := r.earlier.of(key)
+	return before == r.member || !slices.Contains(r.Unsettled, before)
+}
+
+// grown reports whether the member may handle objects that it could not handle with its earlier rights. It may say so
+// without need, but never the other way round.
+func (r rights) grown(earlier rights) bool {
+	stays := slices.Contains(r.Previous, r.member)
+	switch {
+	case !r.Has(r.member), !stays && len(r.Unsettled) > 0 && len(r.Unsettled) >= len(r.Previous):
+		return false // nothing is granted yet
+	case r.Generation == earlier.Generation:
+		return !stays && len(r.Unsettled) != len(earlier.Unsettled) // only a member that is new takes objects from members that live
+	}
+	next := r.Generation == earlier.Generation+1 && len(earlier.Unsettled) == 0
+	left := slices.ContainsFunc(r.Previous, func(member string) bool { return !r.Has(member) })
+	return !next || !stays || left
+}

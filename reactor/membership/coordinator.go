@@ -1,0 +1,101 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/kopf-wasm/kopf/reactor/leadership"
+)
+
+// coordinate makes this member the coordinator. It continues with what is noted on the Lease of the election, which nobody
+// else can change any more.
+func (m *Member) coordinate() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.leads = true
+}
+
+// note returns what the coordinator notes on the Lease of the election.
+func (m *Member) note(stored string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.wanted != nil:
+		return m.wanted.String()
+	case m.leads: // if the Lease was deleted, it is noted again
+		return m.stored.String()
+	}
+	a, err := Parse(stored)
+	if err != nil {
+		a = Assignment{}
+	}
+	return a.String() // also the zero value: it keeps replicas of other modes from the Lease
+}
+
+// assign makes the next assignment if something has changed. It returns whether this member is the coordinator.
+func (m *Member) assign() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.leads {
+		return false
+	}
+	if m.wanted != nil && m.wanted.String() != m.stored.String() {
+		return true // it is not written yet
+	}
+	next := m.stored.next(census{m.sights.Living(), m.sights.Ended, m.acknowledged})
+	if m.stored.Generation == 0 {
+		if m.sights.Looked() < m.Terms.Duration {
+			return true // a former member may live whose Lease was not there
+		}
+		next = initial(m.unused(), append(m.sights.Living(), m.Member))
+	}
+	if next.String() != m.stored.String() {
+		m.wanted = &next
+		wake(m.news)
+	}
+	return true
+}
+
+// acknowledged returns the generation that a member has acknowledged.
+func (m *Member) acknowledged(member string) int64 { return acknowledgedOn(m.sights.Lease(member)) }
+
+func acknowledgedOn(lease leadership.Lease) int64 {
+	generation, err := strconv.ParseInt(lease.Note, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return generation
+}
+
+// unused returns a generation that is newer than all that any member can have seen: one of them may be noted on no Lease
+// yet. The caller holds the lock.
+func (m *Member) unused() int64 {
+	latest := m.adopted.Generation
+	for _, name := range m.sights.Names() {
+		latest = max(latest, m.acknowledged(name))
+	}
+	return latest + 2
+}
+
+// tidy deletes the Leases of members that have ended.
+func (m *Member) tidy(ctx context.Context) {
+	m.mu.Lock()
+	stored := m.stored
+	m.mu.Unlock()
+	if stored.Generation == 0 {
+		return
+	}
+	for _, name := range m.sights.Names() {
+		if stored.Has(name) || !m.sights.Ended(name) {
+			continue
+		}
+		if state := m.sights.Lease(name); state.Version != "" {
+			if err := m.Leases.Delete(ctx, name, state); err != nil && ctx.Err() == nil {
+				m.Log(fmt.Sprintf("The lease of a former member could not be deleted: %v", err))
+				continue
+			}
+		}
+		m.sights.Forget(name)
+	}
+}

@@ -1,0 +1,222 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/leadership"
+)
+
+// Leases are the Leases of the members.
+type Leases interface {
+	// Election is the Lease by which the members elect the coordinator.
+	Election() leadership.Store
+
+	// Of is the Lease of a member.
+	Of(member string) leadership.Store
+
+	// List returns the Leases of all members, by members.
+	List(ctx context.Context) (map[string]leadership.Lease, error)
+
+	// Delete deletes a state of the Lease of a member.
+	Delete(ctx context.Context, member string, state leadership.Lease) error
+}
+
+// Options describe a member.
+type Options struct {
+	Member   string // a part of the name of its Lease, which differs for each process
+	Identity string // for people; differs for each process
+	Leases   Leases
+	Terms    leadership.Terms
+	Log      func(text string) // what happens, in sentences
+}
+
+// Member is a replica that shares the objects with others.
+type Member struct {
+	Options
+	Holdings *Holdings
+
+	own, election *leadership.Election
+	ownNews, news chan struct{}      // make the elections write
+	sights        *leadership.Sights // only survey and what it calls use them
+
+	mu      sync.Mutex // guards the fields below
+	fail    context.CancelCauseFunc
+	out     bool // it was taken for ended
+	leads   bool
+	adopted Assignment  // the newest one that was seen
+	settled int64       // the generation that is acknowledged
+	stored  Assignment  // as it was last seen on the Lease of the election
+	wanted  *Assignment // what the coordinator writes; nil: nothing yet
+}
+
+// New makes a member. It starts nothing.
+func New(o Options) *Member {
+	m := &Member{Options: o, sights: leadership.NewSights(o.Terms), ownNews: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	m.Holdings = NewHoldings(o.Member, m.acknowledge)
+	m.own = &leadership.Election{
+		Store: o.Leases.Of(o.Member), Identity: o.Identity, Terms: o.Terms, Log: func(text string) { o.Log("The lease of this member: " + text) },
+		Own: true, Note: m.acknowledgement, Wake: m.ownNews,
+	}
+	m.election = &leadership.Election{
+		Store: o.Leases.Election(), Identity: o.Identity, Terms: o.Terms, Log: o.Log,
+		Note: m.note, Noted: m.noted, Wake: m.news,
+	}
+	return m
+}
+
+// Hold returns until when the objects that this member holds are certainly not handled by others.
+//
+// Errors: leadership.ErrLost.
+func (m *Member) Hold() (until time.Time, err error) {
+	m.mu.Lock()
+	out := m.out
+	m.mu.Unlock()
+	if out {
+		return time.Time{}, leadership.ErrLost
+	}
+	return m.own.Hold()
+}
+
+// Standing returns the identity of the coordinator as it was last seen, and whether it is this member.
+func (m *Member) Standing() (coordinator string, leads bool) { return m.election.Standing() }
+
+// Members returns how many members share the objects.
+func (m *Member) Members() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.adopted.Members)
+}
+
+// Run is a member until the context ends. It calls lead, which must not block, when it becomes the coordinator.
+//
+// Errors: leadership.ErrLost, if it cannot be a member any more. It returns nil when the context ends.
+func (m *Member) Run(ctx context.Context, lead func()) error {
+	own, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	m.mu.Lock()
+	m.fail = fail
+	m.mu.Unlock()
+	joined := make(chan struct{})
+	var parts sync.WaitGroup
+	for _, part := range []func() error{
+		func() error { return m.own.Run(own, func() { close(joined) }) },
+		func() error {
+			select {
+			case <-joined:
+			case <-own.Done():
+				return nil
+			}
+			return m.election.Run(own, func() { m.coordinate(); lead() })
+		},
+		func() error { m.survey(own); return nil },
+	} {
+		parts.Go(func() {
+			if err := part(); err != nil {
+				fail(err)
+			}
+		})
+	}
+	parts.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(own)
+}
+
+// Release gives up what this member has. All that it does as a member must have ended.
+func (m *Member) Release(ctx context.Context) error {
+	if err := m.own.Release(ctx); err != nil {
+		return err
+	}
+	return m.election.Release(ctx)
+}
+
+// acknowledge notes that nothing is left of what this member has lost in a generation.
+func (m *Member) acknowledge(generation int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if generation > m.settled {
+		m.settled = generation
+		wake(m.ownNews)
+	}
+}
+
+// acknowledgement is the note on the Lease of this member.
+func (m *Member) acknowledgement(string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strconv.FormatInt(m.settled, 10)
+}
+
+func wake(news chan struct{}) {
+	select {
+	case news <- struct{}{}:
+	default:
+	}
+}
+
+// noted takes what is noted on the Lease of the election.
+func (m *Member) noted(note string) {
+	next, err := Parse(note)
+	if err != nil {
+		return // the coordinator writes it again
+	}
+	m.mu.Lock()
+	m.stored = next
+	taken := m.take(next)
+	m.mu.Unlock()
+	if taken {
+		m.Holdings.Adopt(next)
+	}
+}
+
+// take compares an assignment with the adopted one, and returns whether it is newer. The caller holds the lock.
+func (m *Member) take(next Assignment) bool {
+	switch before := m.adopted; {
+	case m.out || next.Generation < before.Generation:
+		return false
+	case next.Generation == before.Generation:
+		if len(next.Unsettled) >= len(before.Unsettled) {
+			return false
+		}
+	case before.Has(m.Member) && (!next.Has(m.Member) || len(next.Previous) > 0 && next.Generation > before.Generation+1):
+		m.out = true
+		m.fail(fmt.Errorf("%w: the others took this member for ended", leadership.ErrLost))
+		return false
+	case next.Has(m.Member):
+		m.Log(fmt.Sprintf("%d members share the objects in generation %d: %s.", len(next.Members), next.Generation, strings.Join(next.Members, ", ")))
+	default:
+		m.Log(fmt.Sprintf("This replica (%s) waits to become a member.", m.Member))
+	}
+	m.adopted = next
+	return true
+}
+
+// survey looks at the Leases of all members until the context ends. The coordinator makes the assignments from them; another member
+// looks less often, so that it can be the coordinator at any time.
+func (m *Member) survey(ctx context.Context) {
+	for {
+		pause := m.Terms.Retry
+		begun := time.Now()
+		all, err := m.Leases.List(ctx)
+		switch {
+		case err == nil:
+			m.sights.Look(begun, all)
+			if m.assign() {
+				pause = m.Terms.Look
+				m.tidy(ctx)
+			}
+		case ctx.Err() == nil:
+			m.Log(fmt.Sprintf("The leases of the members could not be listed: %v", err))
+		}
+		if backoffs.Pause(ctx, pause) != nil {
+			return
+		}
+	}
+}

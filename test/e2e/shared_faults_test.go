@@ -1,0 +1,99 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// enlist starts a replica that shares the objects, and waits until it does.
+func (c *crew) enlist(t *testing.T) {
+	t.Helper()
+	p := newProxy(t, c.RESTConfig())
+	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "shared", "--lease", c.namespace+"/op", "--lease-duration", "3s")
+	one.says(t, "members share the objects")
+	c.all = append(c.all, &sailor{one, p})
+}
+
+// oldest returns the replica that lives longest: the coordinator, as long as only the oldest ones end.
+func (c *crew) oldest() *sailor {
+	for _, one := range c.all {
+		if one.living() {
+			return one
+		}
+	}
+	return nil
+}
+
+// TestFaultsOfReplicasThatShare: while replicas are killed, stopped, stand still, or lose the API server, and all Leases are
+// deleted, each object is handled, and none by two replicas at once.
+func TestFaultsOfReplicasThatShare(t *testing.T) {
+	t.Parallel()
+	if !full() {
+		t.Skip("it is for make faults")
+	}
+	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	for name, fault := range map[string]struct {
+		harm func(t *testing.T, c *crew, one *sailor)
+		mend func(t *testing.T, one *sailor) // after the others work on; nil: the replica stays
+	}{
+		"killed":   {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGKILL) }, func(*testing.T, *sailor) {}},
+		"stopped":  {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGTERM) }, func(*testing.T, *sailor) {}},
+		"standing": {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGSTOP) }, func(t *testing.T, s *sailor) { s.signal(t, syscall.SIGCONT) }},
+		"cut off":  {func(_ *testing.T, _ *crew, s *sailor) { s.proxy.inject(halfOpen) }, func(_ *testing.T, s *sailor) { s.proxy.inject(none) }},
+		"without leases": {func(t *testing.T, c *crew, _ *sailor) {
+			list, err := c.client(leases).List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, one := range list.Items {
+				if err := c.client(leases).Delete(t.Context(), one.GetName(), metav1.DeleteOptions{}); err != nil {
+					t.Log(err) // the coordinator tidies up
+				}
+			}
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &crew{space: newSpace(t)}
+			for range 3 {
+				c.enlist(t)
+			}
+			objects := 0
+			for round := range 20 {
+				one := c.oldest()
+				const batch = 20
+				for i := range batch {
+					c.create(t, fmt.Sprintf("obj-%d-%d", round, i), "{do: sleep, seconds: 0.3}")
+				}
+				objects += batch
+				began := time.Now()
+				fault.harm(t, c, one)
+				if fault.mend == nil {
+					time.Sleep(4 * time.Second) // longer than the lease
+				} else {
+					c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
+					t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
+					fault.mend(t, one)
+					one.exits(t)
+					c.enlist(t)
+				}
+				c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
+			}
+			c.checkSpans(t, objects)
+			working := 0
+			for _, one := range c.all {
+				if strings.Contains(one.stdout.String(), `"handler"`) {
+					working++
+				}
+			}
+			t.Logf("%d replicas have handled objects", working)
+		})
+	}
+}
