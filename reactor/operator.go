@@ -351,7 +351,12 @@ func (op *Operator) serve(ctx context.Context) error {
 	orchestrator := observation.NewOrchestrator()
 	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
 	orchestrator.Launched = op.completion.Begin
-	op.identity = sync.OnceValue(func() string { return cmp.Or(op.Identity, peering.Identity(ctx)) })
+	op.identity = sync.OnceValue(func() string {
+		if op.Identity != "" {
+			return op.Identity // without a look at the network
+		}
+		return peering.Identity(ctx)
+	})
 	op.leave = orchestrator.Leave
 	observer := op.newObserver(orchestrator, log, op.Namespaces)
 	op.served.Gone = observer.Gone
