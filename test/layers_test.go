@@ -79,6 +79,8 @@ var rooms = []room{
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
 	{folder: "reactor/peers", may: pureMay, never: pureNever},
 	{folder: "reactor/loops", may: pureMay, never: pureNever},
+	{folder: "reactor/meters", may: pureMay, never: pureNever},
+	{folder: "reactor/tracing", may: pureMay, never: pureNever},
 	{folder: "reactor/progression", may: pureMay, never: pureNever},
 	{folder: "reactor/rights", may: append([]string{"reactor/apipath"}, pureMay...), never: pureNever},
 	{folder: "reactor/reviews", may: append([]string{"reactor/patches", "reactor/selectors"}, pureMay...), never: pureNever},
@@ -138,7 +140,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 // CONTRIBUTING.md.
 var reactorRooms = []string{
 	// pure
-	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers",
+	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers", "tracing",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
 	"clients", "leadership", "membership", "calls", "discovery", "posting", "watching", "sharing",
