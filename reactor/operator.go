@@ -29,6 +29,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/peering"
@@ -38,6 +39,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/sharing"
 	"github.com/kopf-wasm/kopf/reactor/streams"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -129,6 +131,9 @@ type Options struct {
 	Log    zerolog.Logger
 	RefKey string // the log field that holds the reference of the object; default: "object"
 
+	// Tracer takes the spans of the operator. Nil: nothing is traced.
+	Tracer tracing.Tracer
+
 	// Refused is called once, when the API server has refused a request of the operator for the
 	// first time. It may be nil.
 	Refused func(ctx context.Context, client *clients.Client)
@@ -147,6 +152,7 @@ type Operator struct {
 	generations generations.Generations
 	account     *accounts.Account // nil in tests: no limits
 	tally       handling.Tally
+	meters      meters.Operator
 	memories    *processing.Memories
 	loops       *loops.Limiter // nil: no limit
 	vault       *credentials.Vault
@@ -303,7 +309,7 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
-	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally}, calls.New(op.limited(o), op.Namespaces, op.connected))
+	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally, Meters: &op.meters.Handlers, Tracer: op.Tracer}, calls.New(op.limited(o), op.Namespaces, op.connected))
 }
 
 // limited limits the requests of guests to the territory.
@@ -448,7 +454,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 
 func (op *Operator) requestOptions() clients.Options {
 	o := clients.OptionsOf(op.Settings.Networking)
-	o.Limits, o.UserAgent, o.Wrap = op.Limits, op.UserAgent, op.DryRun
+	o.Limits, o.UserAgent, o.Wrap, o.Meter, o.Tracer = op.Limits, op.UserAgent, op.DryRun, &op.meters.Requests, op.Tracer
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
 }

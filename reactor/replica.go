@@ -34,6 +34,7 @@ const releaseTimeout = 5 * time.Second
 type Lease struct {
 	Namespace string // empty: the default namespace of the credentials, which is that of the pod; else "default"
 	Name      string
+	Identity  string // of this replica: see ReplicaName; empty: that of the operator's identity
 	Terms     leadership.Terms
 
 	// Shared divides the objects between the replicas. The leader then only decides who is a member, and runs the background
@@ -62,23 +63,32 @@ type replica struct {
 // shares reports whether the operator shares its objects with other replicas.
 func (op *Operator) shares() bool { return op.Lease != nil && op.Lease.Shared && op.DryRun == nil }
 
+// ReplicaName returns a name for a replica of an operator with an identity. Each call returns another
+// name, because a pod can start an operator more than once.
+func ReplicaName(identity string) string { return identity + "_" + rand.Text()[:8] }
+
 // newReplica makes the replica of an operator; nil without a Lease, and in a dry run, which
 // works next to the leader.
 func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*replica, error) {
 	if op.Lease == nil || op.DryRun != nil {
 		return nil, nil
 	}
-	client := clients.New(op.vault, op.requestOptions, func(string) {}) // renewals wait for no other request
+	options := func() clients.Options {
+		o := op.requestOptions()
+		o.Tracer = nil // renewals are many, and all alike
+		return o
+	}
+	client := clients.New(op.vault, options, func(string) {}) // renewals wait for no other request
 	namespace := cmp.Or(op.Lease.Namespace, info.DefaultNamespace, "default")
 	log = log.With().Str(loggers.Field, "kopf.replicas").Logger()
-	number := rand.Text()[:8]
-	identity, says := op.identity()+"_"+number, func(text string) { log.Info().Msg(text) }
+	identity, says := cmp.Or(op.Lease.Identity, ReplicaName(op.identity())), func(text string) { log.Info().Msg(text) }
 	r := &replica{led: make(chan struct{}), log: log}
 	if op.Lease.Shared {
 		leases, err := membership.In(client, namespace, op.Lease.Name)
 		if err != nil {
 			return nil, fmt.Errorf("the lease of the replicas: %w", err)
 		}
+		number := identity[strings.LastIndex(identity, "_")+1:]
 		r.member = membership.New(membership.Options{Member: strings.ToLower(number), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
 		r.part = r.member
 		return r, nil

@@ -24,6 +24,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/meters"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // These are the content types of patches.
@@ -66,6 +68,12 @@ type Options struct {
 	// requests of guests have a transport of their own. Nil: nothing wraps it.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
+	// Meter counts the requests. New reads it once. Nil: nothing counts them.
+	Meter *meters.Requests
+
+	// Tracer takes a span for each request that is sent. New reads it once. Nil: none is made.
+	Tracer tracing.Tracer
+
 	hooks Hooks  // hooks of one request
 	into  []byte // memory for the answer of one request; nil: none
 }
@@ -81,6 +89,8 @@ type Client struct {
 	options  func() Options
 	log      func(message string) // logs retries and failures of attempts
 	requests *rate.Limiter        // limits all requests
+	meter    *meters.Requests     // nil: nothing counts requests
+	tracer   tracing.Tracer       // nil: no spans
 	delayed  atomic.Uint64
 	refused  atomic.Uint64 // responses with the status 403
 	refusal  chan struct{} // closed at the first of them
@@ -93,9 +103,10 @@ type Client struct {
 
 // New makes a client with the credentials of a vault. It sends no request.
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
-	limits := options().Limits
+	initial := options()
+	limits := initial.Limits
 	return &Client{
-		vault: vault, options: options, log: log, refusal: make(chan struct{}),
+		vault: vault, options: options, log: log, refusal: make(chan struct{}), meter: initial.Meter, tracer: initial.Tracer,
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
 		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), &atomic.Uint64{}, isUnrefused},

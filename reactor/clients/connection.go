@@ -243,7 +243,7 @@ func (c *Client) authenticated(ctx context.Context, d draft, item *credentials.I
 		if err != nil {
 			return nil, nil, err
 		}
-		rsp, err := conn.send(by, req)
+		rsp, err := c.measured(ctx, req, conn, by)
 		if err == nil && !conn.answered.Load() {
 			conn.answered.Store(true)
 		}

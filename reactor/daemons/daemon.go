@@ -61,6 +61,11 @@ type daemon struct {
 // object.
 func (d *daemon) debug(message string) { d.log.Local().Debug(d.handler.Title() + message) }
 
+// living counts the daemon as one that lives; -1 ends that.
+func (d *daemon) living(n int64) {
+	d.handler.Meter.For(string(d.handler.Spec.Kind)).Live(n)
+}
+
 func (d *daemon) isDone() bool {
 	select {
 	case <-d.done:

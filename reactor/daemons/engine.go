@@ -14,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // Engine starts and stops the daemons and timers of the objects of one resource.
@@ -109,7 +110,7 @@ func (e *Engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler) error {
 	m := a.Memory
 	own, s := a.Cause.Alone(), stoppers.New()
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	working, cancel := context.WithCancel(tracing.Apart(context.WithoutCancel(ctx)))
 	d := &daemon{
 		handler: h, stopper: s, done: make(chan struct{}), log: &own.Log,
 		instant: instantExit(e.Settings.Background), generation: e.Generation.ID(),

@@ -119,6 +119,7 @@ func (r *Runnables) add(d *daemon) bool {
 		return false
 	}
 	r.daemons[d] = struct{}{}
+	d.living(1)
 	r.tasks.Add(1) // wait waits for it; remove ends it.
 	return true
 }
@@ -128,6 +129,7 @@ func (r *Runnables) remove(d *daemon) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.daemons, d)
+	d.living(-1)
 	r.tasks.Done()
 }
 

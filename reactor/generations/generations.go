@@ -35,6 +35,7 @@ type Generation struct {
 // New makes a generation of handlers. The services get their own indices and caller.
 func New(number uint32, r *registries.Registry, of handling.Services, caller *calls.Caller) (*Generation, error) {
 	r = r.Clone()
+	r.Measure(of.Meters)
 	of.Indices, of.Caller = indexing.New(registries.IDs(r.Indexing), of.Account), caller
 	e := &Generation{
 		Number: number, Registry: r, Lifecycle: progression.ASAP, Services: &of, Indexed: indexing.NewGate(),

@@ -14,10 +14,12 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/indexing"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/memos"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // Services are what handlers of any kind may use of their operator. Each generation of
@@ -29,6 +31,8 @@ type Services struct {
 	Indices *indexing.Indices // nil: no indices exist
 	Caller  *calls.Caller     // nil: handlers cannot make requests
 	Tally   *Tally            // nil: nothing counts calls
+	Meters  *meters.Handlers  // nil: nothing measures calls
+	Tracer  tracing.Tracer    // nil: nothing is traced
 }
 
 // Object is what all causes of one object share in one cycle. Causes that belong to no

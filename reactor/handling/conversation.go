@@ -12,11 +12,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
@@ -79,12 +81,15 @@ type Conversation struct {
 	Execution *Execution
 	Handler   *registries.Handler
 	Cause     *Cause
-	Task      guests.Task // nil if the handler could not be started
-	declared  int         // number of sub-handlers so far
-	answered  int         // bytes of the current answer in the account
-	kept      bool        // the patch keeps the task, which has transformations left
-	cancelled bool        // the task was asked to end
-	underway  *underway   // the request whose answer the guest has not received; nil: none
+	Task      guests.Task    // nil if the handler could not be started
+	declared  int            // number of sub-handlers so far
+	answered  int            // bytes of the current answer in the account
+	kept      bool           // the patch keeps the task, which has transformations left
+	cancelled bool           // the task was asked to end
+	underway  *underway      // the request whose answer the guest has not received; nil: none
+	counted   *meters.Series // the call counts here until it is closed; nil: nowhere
+	began     time.Time
+	span      *tracing.Span // of the call; nil: it is not traced
 }
 
 // Open starts a handler. The caller must close the conversation, even after an error.
@@ -93,9 +98,11 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
 	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
-	talk := &Conversation{Execution: x, Handler: h, Cause: c}
+	talk := &Conversation{Execution: x, Handler: h, Cause: c, counted: c.meter(h), began: time.Now(), span: c.trace(ctx, h, state)}
+	talk.counted.Begin(state.Retries > 0)
 	task, step, err := h.Starter.Start(ctx, inv, c.Raw, e)
 	if err != nil {
+		talk.span.Fail(err.Error())
 		return talk, nil, &guestError{err}
 	}
 	talk.Task = task
@@ -104,6 +111,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 
 // Close releases the task, unless the patch keeps it.
 func (t *Conversation) Close(ctx context.Context) {
+	t.measured()
 	t.abandon()
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
@@ -138,6 +146,7 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 	t.Cause.Account.Give(accounts.Answers, t.answered)
 	t.answered = 0
 	if err != nil {
+		t.span.Fail(err.Error())
 		return nil, &guestError{err}
 	}
 	if !step.Continue {
@@ -160,14 +169,14 @@ func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 	case abi.StepWait:
 		return t.wait(ctx, step)
 	case abi.StepExecute:
-		err := t.runChildren(ctx, step.Children, step.Lifecycle)
+		err := t.runChildren(t.span.In(ctx), step.Children, step.Lifecycle)
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
 		if err := t.Execution.mayContinue(); err != nil {
 			return abi.Answer{}, err
 		}
 		t.Cause.wait(ctx)
-		return t.request(ctx, step)
+		return t.request(t.span.In(ctx), step)
 	}
 	return abi.Answer{}, &guestError{fmt.Errorf("%w: an unknown step %q", abi.ErrGuest, step.Step)}
 }

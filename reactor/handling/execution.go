@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/completion"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -151,12 +152,23 @@ func (x *Execution) Over(h *registries.Handler, c *Cause, state progression.Hand
 		return nil
 	}
 	c.Log.Error(failure)
+	c.meter(h).Exhaust()
 	x.Completion.Fail()
 	return &Outcome{final: true, Failed: true, Message: failure}
 }
 
-// Conclude returns the outcome of an attempt that has ended.
+// Conclude returns the outcome of an attempt that has ended, and counts it.
 func (x *Execution) Conclude(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, done *Ending, err error) (Outcome, error) {
+	result, err := x.conclude(ctx, h, c, state, done, err)
+	if err != nil {
+		c.meter(h).Conclude(meters.Cancelled)
+		return Outcome{}, err
+	}
+	c.meter(h).Conclude(result.meaning(done.error))
+	return result, nil
+}
+
+func (x *Execution) conclude(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState, done *Ending, err error) (Outcome, error) {
 	if ctx.Err() != nil || errors.Is(err, ErrCancelled) {
 		c.Log.Warn(h.Title() + " is cancelled. Will escalate.")
 		return Outcome{}, cmp.Or(ctx.Err(), ErrCancelled)

@@ -65,6 +65,7 @@ func (t *Conversation) declare(specs []abi.Handler) ([]*registries.Handler, erro
 		child := &registries.Handler{ID: ids.Generate("", &spec.ID, t.Handler.ID, ""), Spec: spec, Criteria: criteria}
 		child.Starter, child.Asker, child.Index, child.Depth = t.Task, t.Task, i, t.Handler.Depth+1
 		child.Fn = fmt.Sprintf("%s/%s", t.Handler.Fn, spec.Fn)
+		child.Meter = t.Handler.Meter.Children()
 		children[i] = child
 	}
 	return registries.Deduplicated(children), nil

@@ -18,6 +18,9 @@ import (
 // kopf.objects for lines about objects.
 const Field = "logger"
 
+// Replica is the field of log lines that holds the name of the replica, if the operator has several.
+const Replica = "replica"
+
 // Logger logs about one object. Its messages are Kopf's sentences, because people search
 // for them.
 //

@@ -100,6 +100,9 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 		p.Log.Error().Err(err).Str("uid", it.Meta.UID).Msg("an object cannot be decoded")
 		return "", false
 	}
+	span := c.Trace(ctx)
+	defer span.End()
+	ctx = span.In(ctx)
 	if c.memory.throttler.isOn() {
 		return "", c.throttled(ctx)
 	}
@@ -108,6 +111,9 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 		return "", true
 	}
 	version, err = c.run(ctx)
+	if err != nil {
+		span.Fail(err.Error())
+	}
 	if errors.Is(err, indexing.ErrReplaced) {
 		return "", true
 	}

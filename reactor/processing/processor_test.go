@@ -22,6 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/events"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -37,13 +38,18 @@ import (
 func newProcessor(registry *registries.Registry, server http.RoundTripper) *Processor {
 	config := settings.Default()
 	vault := credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}})
-	client := clients.New(vault, func() clients.Options { return clients.OptionsOf(config.Networking) }, func(string) {})
+	measured := &meters.Operator{}
+	client := clients.New(vault, func() clients.Options {
+		o := clients.OptionsOf(config.Networking)
+		o.Meter = &measured.Requests
+		return o
+	}, func(string) {})
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}
 	p := &Processor{
 		Resource: example, Settings: config, Memories: NewMemories(), Writer: &patching.Writer{Client: client}, Runnables: daemons.NewRunnables(),
 		Log: zerolog.New(io.Discard).Level(zerolog.InfoLevel),
 	}
-	e, err := generations.New(0, registry, handling.Services{Base: p.Memories.Base, Events: events.New(config)}, nil)
+	e, err := generations.New(0, registry, handling.Services{Base: p.Memories.Base, Events: events.New(config), Tally: &handling.Tally{}, Meters: &measured.Handlers}, nil)
 	if err != nil {
 		panic(err)
 	}

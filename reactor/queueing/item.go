@@ -36,8 +36,9 @@ type Item struct {
 	// Again means that the handlers have changed, not the object.
 	Again bool
 
-	charged  int  // bytes in the account while the item waits
-	Bodiless bool // the body must be read again, because the account has refused it
+	arrived  time.Time // when it began to wait, or the oldest change that it replaces
+	charged  int       // bytes in the account while the item waits
+	Bodiless bool      // the body must be read again, because the account has refused it
 }
 
 // itemCost is the approximate memory of an item in addition to its body, in bytes.

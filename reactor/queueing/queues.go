@@ -7,6 +7,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -37,6 +38,7 @@ const maxReady = 4 * maxSlots
 type Queues struct {
 	Process  func(ctx context.Context, item Item, q *Queue) (version string)
 	Account  *accounts.Account // for waiting bodies
+	Waits    *meters.Histogram // how long events wait for a worker; nil: nothing measures it
 	Idle     time.Duration     // how long a worker without objects waits before it ends
 	patience time.Duration     // how long a worker waits for a patched version
 	every    bool              // do not merge events, because each raw event counts
@@ -96,6 +98,7 @@ func (qs *Queues) Put(ctx context.Context, it Item) {
 		qs.remove(q)
 		return
 	}
+	it.arrived = time.Now()
 	q.add(it, qs.every)
 	qs.dispatch(ctx)
 }
@@ -214,6 +217,19 @@ func (qs *Queues) Load() (waiting, busy int) {
 		waiting += len(q.pending)
 	}
 	return waiting, qs.busy
+}
+
+// Oldest returns when the event began to wait that has waited longest; zero if none waits.
+func (qs *Queues) Oldest() time.Time {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	var oldest time.Time
+	for _, q := range qs.objects {
+		if len(q.pending) > 0 && (oldest.IsZero() || q.pending[0].arrived.Before(oldest)) {
+			oldest = q.pending[0].arrived
+		}
+	}
+	return oldest
 }
 
 // Taken returns how many objects have a worker that waits for nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
@@ -350,6 +351,39 @@ func TestLoadOfQueues(t *testing.T) {
 		time.Sleep(time.Minute)
 		if waiting, busy := qs.Load(); waiting != 0 || busy != 0 {
 			t.Errorf("at the end %d events wait and %d objects have workers", waiting, busy)
+		}
+		qs.Drain(cancel, time.Second)
+	})
+}
+
+// TestWaitsOfEvents: an event waits from its arrival to its worker. A change that replaces another
+// one has waited since the first.
+func TestWaitsOfEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		r.work = func(context.Context, Item, *Queue) string {
+			time.Sleep(10 * time.Second)
+			return ""
+		}
+		qs := New(1)
+		qs.Process, qs.Idle, qs.Waits = r.process, time.Second, &meters.Histogram{}
+		if !qs.Oldest().IsZero() {
+			t.Error("an event waits")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		begun := time.Now()
+		qs.Put(ctx, event("busy", 1, watching.Added))
+		synctest.Wait()
+		for version := range 3 {
+			qs.Put(ctx, event("waiting", version+1, watching.Modified))
+			time.Sleep(2 * time.Second)
+		}
+		if got := qs.Oldest(); !got.Equal(begun) {
+			t.Errorf("the oldest event waits since %v", got.Sub(begun))
+		}
+		time.Sleep(time.Minute)
+		if d := qs.Waits.Read(); !qs.Oldest().IsZero() || d.Count() != 2 || d.Seconds() != 10 {
+			t.Errorf("%d events have waited for %v seconds, and one waits since %v", d.Count(), d.Seconds(), qs.Oldest())
 		}
 		qs.Drain(cancel, time.Second)
 	})

@@ -99,6 +99,7 @@ func (qs *Queues) take(q *Queue) Item {
 	defer qs.mu.Unlock()
 	it := q.pending[0]
 	q.pending[0] = Item{} // frees the body
+	qs.Waits.Observe(time.Since(it.arrived))
 	if q.pending = q.pending[1:]; len(q.pending) == 0 {
 		q.pending = nil // frees the old array
 	}

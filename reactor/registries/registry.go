@@ -7,6 +7,7 @@ package registries
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/ids"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
@@ -30,11 +32,12 @@ type Handler struct {
 	Selector *selectors.Selector // nil for activities and children
 	Criteria filters.Criteria
 
-	Starter guests.Starter // the guest, or the task of the parent
-	Asker   guests.Asker   // answers its open filters
-	Fn      string         // identifies the function within the operator
-	Index   int            // position of the declaration
-	Depth   int            // number of parents
+	Starter guests.Starter  // the guest, or the task of the parent
+	Asker   guests.Asker    // answers its open filters
+	Fn      string          // identifies the function within the operator
+	Index   int             // position of the declaration
+	Depth   int             // number of parents
+	Meter   *meters.Handler // counts its calls; nil: nothing does
 
 	Reason            causes.Reason // empty: any
 	Initial           bool          // for resuming
@@ -90,14 +93,37 @@ func (r *Registry) Clone() *Registry {
 		return &Registry{}
 	}
 	own := *r
+	own.Activities = make(map[abi.Kind][]*Handler, len(r.Activities))
+	for kind, list := range r.Activities {
+		own.Activities[kind] = cloned(list)
+	}
 	for _, list := range []*[]*Handler{&own.watching, &own.Changing, &own.spawning, &own.Indexing, &own.Admission, &own.Converting} {
-		*list = slices.Clone(*list)
-		for i, h := range *list {
-			copied := *h
-			(*list)[i] = &copied
-		}
+		*list = cloned(*list)
 	}
 	return &own
+}
+
+// cloned returns copies of handlers.
+func cloned(handlers []*Handler) []*Handler {
+	copies := slices.Clone(handlers)
+	for i, h := range copies {
+		own := *h
+		copies[i] = &own
+	}
+	return copies
+}
+
+// Measure lets all handlers be counted. Their meters exist before the first call, so that the
+// first failure is a change of a metric.
+func (r *Registry) Measure(by *meters.Handlers) {
+	for _, h := range slices.Concat(r.ForObjects(), slices.Concat(slices.Collect(maps.Values(r.Activities))...)) {
+		h.Meter = by.Of(h.ID)
+		reason := h.Spec.Kind
+		if reason == abi.KindField {
+			reason = abi.KindUpdate // the most frequent one
+		}
+		h.Meter.For(string(reason))
+	}
 }
 
 // New collects the handlers of guests, in the order of the guests. It rejects unsupported

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/membership"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/processing"
@@ -45,6 +47,7 @@ type Host struct {
 	States      *watching.Set
 	Watches     func(d dimensions.Dimension) watching.Source // nil: each watch has a connection of its own
 	Loops       *loops.Limiter                               // nil: no limit
+	Waits       *meters.Histogram                            // how long events wait; nil: nothing measures it
 	Leader      *Leader                                      // nil: there are no other replicas
 	Holdings    *membership.Holdings                         // nil: all objects belong to this replica
 	Claims      *claims.Claims                               // nil: no check for other operators
@@ -154,7 +157,7 @@ func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	s := &Stream{host: o, Dimension: d, queues: queueing.Of(o.Settings), working: working, reading: ctx}
-	s.queues.Process, s.queues.Account = s.process, o.Account
+	s.queues.Process, s.queues.Account, s.queues.Waits = s.process, o.Account, o.Waits
 	s.share = newShare(s)
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
@@ -241,6 +244,9 @@ func (s *Stream) Load() (waiting, working int) { return s.queues.Load() }
 
 // State returns what the stream does for an object.
 func (s *Stream) State(key string) queueing.State { return s.queues.State(key) }
+
+// Oldest returns when the event began to wait that has waited longest; zero if none waits.
+func (s *Stream) Oldest() time.Time { return s.queues.Oldest() }
 
 // process handles an event with the current handlers.
 func (s *Stream) process(ctx context.Context, it queueing.Item, q *queueing.Queue) (version string) {
