@@ -6,21 +6,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/reactor/meters"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // metrics exports the state of an operator to Prometheus. The labels are names of resources,
-// namespaces and modules. Guests cannot create labels.
+// namespaces, modules and handlers. Guests cannot create labels after their registration.
 type metrics struct {
 	op      observed
 	modules func() []*host.Module
 	shared
 }
 
+// counted is a tracer that counts spans: see traces.Exporter.
+type counted interface{ Counts() (sent, dropped uint64) }
+
 // shared is what the modules of an operator share.
 type shared struct {
-	output *host.OutputBucket
-	share  *host.Share
+	output   *host.OutputBucket
+	share    *host.Share
+	memories *host.MemoryPool
+	tracer   tracing.Tracer
 }
 
 var _ prometheus.Collector = (*metrics)(nil)
@@ -59,6 +66,25 @@ var (
 	moduleCPU      = described("module_computing_seconds_total", "Time that the module has spent computing.", "module")
 	moduleMade     = described("module_instances_made_total", "Instances of the module that were made.", "module")
 	moduleLiving   = described("module_instances", "Instances of the module.", "module", "state")
+	moduleMemory   = described("module_memory_bytes", "Memory of the instances of the module. Shared pages count for each instance.", "module")
+	memoryUsed     = described("instance_memory_bytes", "Memory of the instances of all modules, those of replaced modules included.")
+	memoryLimit    = described("instance_memory_limit_bytes", "The limit of the memory of the instances of all modules.")
+	memoryRefused  = described("instance_memory_refusals_total", "How often an instance could not be made, or not grow, since the limit was reached.")
+	retrying       = described("pending_retries", "Objects that wait for the next attempt of a handler.")
+	queued         = described("queue_events", "Events that wait for a worker.", "resource", "namespace")
+	queueAge       = described("queue_oldest_event_age_seconds", "How long the oldest event has waited for a worker; 0: none waits.", "resource", "namespace")
+	queueWorking   = described("queue_working_objects", "Objects that are handled, including those that wait for a retry.", "resource", "namespace")
+	queueWait      = described("queue_wait_seconds", "How long events have waited for a worker.")
+	apiRequests    = described("api_requests_total", "Requests to Kubernetes, by the status of the response; none: no response came.", "method", "code")
+	apiTook        = described("api_request_duration_seconds", "How long requests to Kubernetes took until the header of the response.", "method")
+	spansSent      = described("spans_sent_total", "Spans that a collector of traces has accepted.")
+	spansDropped   = described("spans_dropped_total", "Spans that were dropped, since too many waited or no collector has accepted them.")
+	handlerCalls   = described("handler_calls_total", "Calls of the handler that have ended.", "handler", "reason", "outcome")
+	handlerTook    = described("handler_duration_seconds", "How long calls of the handler took, including waits.", "handler", "reason")
+	handlerRetries = described("handler_retries_total", "Calls of the handler that repeat an earlier one.", "handler", "reason")
+	handlerOver    = described("handler_exhausted_total", "How often the handler was not called, since its retries or its time were used up.", "handler", "reason")
+	handlerRuns    = described("handler_running", "Calls of the handler that run now, including those that wait.", "handler", "reason")
+	handlerDaemons = described("handler_daemons", "Daemons or timers of the handler that live, including those between two calls.", "handler", "reason")
 )
 
 // Describe sends no descriptors, because the metrics change with the cluster.
@@ -88,6 +114,10 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	send(ch, egressDelayed, prometheus.CounterValue, float64(counts.EgressDelayed))
 	send(ch, computeDelayed, prometheus.CounterValue, float64(m.share.Delayed()))
 	send(ch, droppedLines, prometheus.CounterValue, float64(m.output.Dropped()))
+	send(ch, retrying, prometheus.GaugeValue, float64(counts.Calls.Delayed))
+	m.memory(ch)
+	m.backlogs(ch)
+	m.measured(ch)
 	for _, u := range m.op.Accounts() {
 		send(ch, heldBytes, prometheus.GaugeValue, float64(u.Used), u.Kind.String())
 		send(ch, heldLimit, prometheus.GaugeValue, float64(u.Limit), u.Kind.String())
@@ -122,8 +152,61 @@ func (m *metrics) module(ch chan<- prometheus.Metric, name string, u host.Usage)
 	send(ch, moduleCPU, counter, u.Computing.Seconds(), name)
 	send(ch, moduleDropped, counter, float64(u.Dropped), name)
 	send(ch, moduleMade, counter, float64(u.Made), name)
+	send(ch, moduleMemory, gauge, float64(u.Memory), name)
 	send(ch, moduleLiving, gauge, float64(u.Idle), name, "idle")
 	send(ch, moduleLiving, gauge, float64(u.Living-u.Idle), name, "busy")
+}
+
+// memory exports the memory of instances.
+func (m *metrics) memory(ch chan<- prometheus.Metric) {
+	if m.memories == nil {
+		return
+	}
+	send(ch, memoryUsed, prometheus.GaugeValue, float64(m.memories.Used()))
+	send(ch, memoryLimit, prometheus.GaugeValue, float64(m.memories.Limit()))
+	send(ch, memoryRefused, prometheus.CounterValue, float64(m.memories.Refused()))
+}
+
+// backlogs exports what waits in queues.
+func (m *metrics) backlogs(ch chan<- prometheus.Metric) {
+	for _, b := range m.op.Backlogs() {
+		send(ch, queued, prometheus.GaugeValue, float64(b.Queued), b.Resource, b.Namespace)
+		send(ch, queueAge, prometheus.GaugeValue, b.Age.Seconds(), b.Resource, b.Namespace)
+		send(ch, queueWorking, prometheus.GaugeValue, float64(b.Working), b.Resource, b.Namespace)
+	}
+}
+
+// measured exports what was measured: waits, requests, and calls of handlers.
+func (m *metrics) measured(ch chan<- prometheus.Metric) {
+	all := m.op.Meters()
+	histogram(ch, queueWait, all.Waits.Read())
+	if c, ok := m.tracer.(counted); ok {
+		sent, lost := c.Counts()
+		send(ch, spansSent, prometheus.CounterValue, float64(sent))
+		send(ch, spansDropped, prometheus.CounterValue, float64(lost))
+	}
+	for _, r := range all.Requests.Read() {
+		send(ch, apiRequests, prometheus.CounterValue, float64(r.Count), r.Method, r.Code)
+	}
+	for method, took := range all.Requests.Took() {
+		histogram(ch, apiTook, took, method)
+	}
+	for _, c := range all.Handlers.Read() {
+		for outcome, count := range c.Ended {
+			send(ch, handlerCalls, prometheus.CounterValue, float64(count), c.Handler, c.Reason, meters.Outcome(outcome).String())
+		}
+		histogram(ch, handlerTook, c.Took, c.Handler, c.Reason)
+		send(ch, handlerRetries, prometheus.CounterValue, float64(c.Retries), c.Handler, c.Reason)
+		send(ch, handlerOver, prometheus.CounterValue, float64(c.Exhausted), c.Handler, c.Reason)
+		send(ch, handlerRuns, prometheus.GaugeValue, float64(c.Running), c.Handler, c.Reason)
+		if c.IsLasting() {
+			send(ch, handlerDaemons, prometheus.GaugeValue, float64(c.Living), c.Handler, c.Reason)
+		}
+	}
+}
+
+func histogram(ch chan<- prometheus.Metric, desc *prometheus.Desc, d meters.Distribution, labels ...string) {
+	ch <- prometheus.MustNewConstHistogram(desc, d.Count(), d.Seconds(), d.Buckets(), labels...)
 }
 
 func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {

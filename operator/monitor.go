@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -51,6 +52,8 @@ type observed interface {
 	Streams() []watching.State
 	Counts() reactor.Counts
 	Accounts() []accounts.Usage
+	Backlogs() []reactor.Backlog
+	Meters() *meters.Operator
 }
 
 // certified is an operator that can report the expiry of its webhook certificate.

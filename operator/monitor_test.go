@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -20,6 +21,8 @@ type still struct {
 	streams []watching.State
 	counts  reactor.Counts
 }
+
+var _ observed = still{}
 
 // secured is one with a certificate.
 type secured struct {
@@ -33,7 +36,13 @@ func (s still) Streams() []watching.State  { return s.streams }
 func (s still) Counts() reactor.Counts     { return s.counts }
 func (s still) Accounts() []accounts.Usage { return accounts.New(accounts.Limits{}).Usage() }
 
+func (s still) Backlogs() []reactor.Backlog { return nil }
+func (s still) Meters() *meters.Operator    { return &meters.Operator{} }
+
 func none() []*host.Module { return nil }
+
+// together is what the modules of an operator share, unused.
+var together = shared{host.NewOutputBucket(0), host.NewShare(0, 0), host.NewMemoryPool(0), nil}
 
 func TestEndpoints(t *testing.T) {
 	now := time.Now()
@@ -69,7 +78,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := monitoring(still{tt.streams, tt.counts}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
+			handler := monitoring(still{tt.streams, tt.counts}, none, together)
 			if code, _ := get(handler, "/livez"); code != tt.livez {
 				t.Errorf("/livez answers %d, want %d", code, tt.livez)
 			}
@@ -78,7 +87,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)}), "/metrics")
+	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, together), "/metrics")
 	for _, want := range []string{
 		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
 		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
@@ -93,7 +102,7 @@ func TestEndpoints(t *testing.T) {
 		code    int
 		text    string
 	}{{now.Add(time.Hour), 200, "ok"}, {now.Add(-time.Hour), 503, "the certificate of the webhook server has expired at "}} {
-		handler := monitoring(secured{still{nil, up}, tt.expires}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
+		handler := monitoring(secured{still{nil, up}, tt.expires}, none, together)
 		if code, text := get(handler, "/readyz"); code != tt.code || !strings.Contains(text, tt.text) {
 			t.Errorf("with a certificate, /readyz answers %d, %s; want %d, %s", code, text, tt.code, tt.text)
 		}
@@ -101,7 +110,7 @@ func TestEndpoints(t *testing.T) {
 			t.Error("/metrics does not tell when the certificate expires")
 		}
 	}
-	if code, _ := get(monitoring(still{}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)}), "/debug/pprof/"); code != http.StatusNotFound {
+	if code, _ := get(monitoring(still{}, none, together), "/debug/pprof/"); code != http.StatusNotFound {
 		t.Errorf("another path answers %d", code)
 	}
 }
@@ -148,7 +157,7 @@ func TestSilentClientsOfEndpoints(t *testing.T) {
 	}
 	address := free.Addr().String()
 	free.Close()
-	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, shared{host.NewOutputBucket(0), host.NewShare(0, 0)})
+	stop, err := Options{Listen: address}.monitor(t.Context(), still{counts: reactor.Counts{Ready: true}}, none, together)
 	if err != nil {
 		t.Fatal(err)
 	}

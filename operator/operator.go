@@ -20,6 +20,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/observation"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // Territory selects the namespaces that an operator serves, and follows changes.
@@ -202,6 +203,9 @@ type Options struct {
 	// KeepRights refuses a replacement that wants more rights than the running module, such
 	// as other resources, other requests or fewer filters. The error is ErrMoreRights.
 	KeepRights bool
+
+	// Tracer takes the spans of the operator: see package traces. Nil: nothing is traced.
+	Tracer tracing.Tracer
 
 	Log    zerolog.Logger
 	RefKey string // the field of the object's reference in log lines; "object" by default

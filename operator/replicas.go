@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/peering"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -26,6 +30,8 @@ type Replicas struct {
 
 	Lease    string        // the Lease as NAME or NAMESPACE/NAME; empty: the name of the operator, in the namespace of the pod
 	Duration time.Duration // how long the others wait for a leader that is silent; 0: 15 seconds; at least 2 seconds
+
+	name string // of this replica in the Lease
 }
 
 // DefaultLeaseDuration is the default of Replicas.Duration.
@@ -36,6 +42,16 @@ var ErrLeaseLost = reactor.ErrLeaseLost
 
 // ErrReplicas means that Options.Replicas does not go with another option.
 var ErrReplicas = errors.New("replicas")
+
+// nameReplica gives this replica the name that it has in the Lease, and in each of its log lines.
+func (o *Options) nameReplica(ctx context.Context) {
+	if !o.Replicas.Leader || o.DryRun != nil {
+		return
+	}
+	o.Identity = cmp.Or(o.Identity, peering.Identity(ctx))
+	o.Replicas.name = reactor.ReplicaName(o.Identity)
+	o.Log = o.Log.With().Str(loggers.Replica, o.Replicas.name).Logger()
+}
 
 // lease returns the Lease of the replicas of an operator; nil without replicas.
 //
@@ -76,7 +92,7 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 	if err := apipath.CheckName(name); err != nil {
 		return nil, fmt.Errorf("%w: the lease: %w", ErrReplicas, err)
 	}
-	return &reactor.Lease{Namespace: namespace, Name: name, Terms: terms, Shared: o.Replicas.Shared}, nil
+	return &reactor.Lease{Namespace: namespace, Name: name, Identity: o.Replicas.name, Terms: terms, Shared: o.Replicas.Shared}, nil
 }
 
 func (r Replicas) any() bool { return r.Leader || r.Shared }

@@ -1,11 +1,20 @@
 package operator
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator/apiserver"
+	"github.com/kopf-wasm/kopf/operator/guesttest"
+	"github.com/kopf-wasm/kopf/operator/logs"
+	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -50,6 +59,51 @@ func TestLeaseOfReplicas(t *testing.T) {
 	}
 	if lease, err := (&Options{}).lease("op"); lease != nil || err != nil {
 		t.Errorf("without replicas: %+v, %v", lease, err)
+	}
+}
+
+// TestLogLinesKnowTheirReplica: each line has the name that the Lease has.
+func TestLogLinesKnowTheirReplica(t *testing.T) {
+	t.Parallel()
+	server := apiserver.New(nil)
+	lease := dicts.Object{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": dicts.Object{"name": "op", "namespace": "default"}}
+	if err := server.Apply(lease); err != nil {
+		t.Fatal(err)
+	}
+	var out reactortest.Output
+	guest := &guesttest.Guest{Handlers: []abi.Handler{guesttest.Declared(abi.KindStartup, "startup_fn", ""), guesttest.Declared(abi.KindCreate, "create_fn", "")}}
+	guest.Handlers[1].Resource = &abi.Selector{Version: "v1", Plural: "pods"}
+	options := inMemory(server, Options{Guests: []guests.Guest{guest}, Replicas: Replicas{Leader: true, Lease: "default/op"}})
+	options.Log = logs.New(&out, logs.Options{Format: logs.JSON})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	op, err := New(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- op.Run(ctx) }() // Waited for below.
+	for !op.reactor.Counts().Leads {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("it is not the leader:\n%s", out.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	holder := dicts.LookupString(server.Get(apiserver.Reference{Kind: "Lease", Name: "op"}), "spec", "holderIdentity")
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) < 3 || holder == "" {
+		t.Errorf("%q holds the lease, and there are %d lines", holder, len(lines))
+	}
+	for _, line := range lines {
+		var record struct{ Replica string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil || record.Replica != holder {
+			t.Errorf("%v: the line is not of %q: %s", err, holder, line)
+		}
 	}
 }
 

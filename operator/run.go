@@ -56,6 +56,7 @@ func New(ctx context.Context, o Options) (*Operator, error) {
 		}
 	})
 	op.options.Open = op.files.noting(o.Open)
+	op.options.nameReplica(ctx)
 	if o.Host.Output == nil {
 		op.options.Host.Output = host.NewOutputBucket(o.Host.LogLimit)
 	}
@@ -97,7 +98,7 @@ func (op *Operator) assemble() error {
 		Logins: logins(o.Login), AllowServer: o.AllowServer, AllowProxy: o.AllowProxy,
 		Calls: granted, Limits: o.Limits, LoopRate: o.LoopRate, UserAgent: granted.UserAgent, Webhooks: o.webhooks(op.cert, registry.NeedsServer()), GrantedSettings: o.GrantedSettings, Once: o.Once,
 		Watches: o.Watches, Access: o.Access, DryRun: wrap,
-		Log: o.Log, RefKey: o.RefKey, Ready: op.started, Refused: op.refusal(),
+		Tracer: o.Tracer, Log: o.Log, RefKey: o.RefKey, Ready: op.started, Refused: op.refusal(),
 	})
 	if err == nil && o.Counts != nil {
 		o.Counts(op.reactor.Counts)
@@ -199,7 +200,7 @@ func (op *Operator) Run(ctx context.Context) error {
 		cancel()
 	default:
 	}
-	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share})
+	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
 	if err != nil {
 		return errors.Join(err, op.Close(ctx))
 	}

@@ -1,9 +1,12 @@
 package operator
 
 import (
+	"time"
+
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // Usage is what an operator has done since it was created, and what it uses now.
@@ -12,6 +15,10 @@ type Usage struct {
 	Held    []accounts.Usage      // memory of the host that is held for handlers, by limit
 	Memory  Memory                // of all instances
 	Modules map[string]host.Usage // of the modules that serve now, by name, since each was loaded
+
+	Handlers []meters.Calls   // calls of handlers, by handler and reason
+	Requests []meters.Answers // requests to Kubernetes, by method and status
+	Oldest   time.Duration    // how long the oldest event has waited for a worker
 }
 
 // Object returns what the operator does for an object now. It can be called at any time.
@@ -30,6 +37,11 @@ func (op *Operator) Usage() Usage {
 	u := Usage{Counts: op.reactor.Counts(), Held: op.reactor.Accounts(), Modules: map[string]host.Usage{}}
 	if pool := op.options.Host.Memories; pool != nil {
 		u.Memory = Memory{pool.Used(), pool.Limit(), pool.Refused()}
+	}
+	measured := op.reactor.Meters()
+	u.Handlers, u.Requests = measured.Handlers.Read(), measured.Requests.Read()
+	for _, b := range op.reactor.Backlogs() {
+		u.Oldest = max(u.Oldest, b.Age)
 	}
 	for _, module := range op.Modules() {
 		u.Modules[module.Name()] = module.Usage()

@@ -89,6 +89,7 @@ func (l *lines) WriteLevel(level zerolog.Level, line []byte) (int, error) {
 type record struct {
 	message, logger, err string
 	operator             string // of a host with several ones
+	replica              string // of an operator with several ones
 	object               objectRef
 }
 
@@ -119,6 +120,9 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 		text = time.Now().AppendFormat(append(text, '['), "2006-01-02 15:04:05,000")
 		text = fmt.Appendf(text, "] %-20.20s [%-8.8s] ", legible.Line(cmp.Or(r.logger, "kopf")), names[level])
 	}
+	if r.replica != "" {
+		text = append(legible.AppendLine(text, r.replica), ": "...)
+	}
 	if r.operator != "" {
 		text = append(legible.AppendLine(text, r.operator), ": "...)
 	}
@@ -145,6 +149,8 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 			part = &r.logger
 		case parent == "" && key == operatorField && r.operator == "": // the first one is that of the host
 			part = &r.operator
+		case parent == "" && key == replicaField && r.replica == "":
+			part = &r.replica
 		case parent == "" && key == zerolog.ErrorFieldName:
 			part = &r.err
 		case parent == l.refKey && key == "namespace":
@@ -161,6 +167,9 @@ func (l *lines) recordOf(line []byte) (r record, ok bool) {
 
 // operatorField is the field with the name of the operator, if a process has several.
 const operatorField = "operator"
+
+// replicaField is the field with the name of the replica: see package loggers.
+const replicaField = "replica"
 
 // maxText bounds the message of a record, its error, and each of its fields, in bytes.
 const maxText = 64 << 10

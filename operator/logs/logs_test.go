@@ -93,6 +93,18 @@ func TestJSONFormat(t *testing.T) {
 	}
 }
 
+// TestReplicasAreNamed: before the message in text formats, in a field of JSON.
+func TestReplicasAreNamed(t *testing.T) {
+	for format, want := range map[logs.Format]string{logs.Plain: "one_X: hello\n", logs.Full: "] one_X: hello\n", logs.JSON: `"replica":"one_X"`} {
+		var out bytes.Buffer
+		l := logs.New(&out, logs.Options{Format: format})
+		l.Info().Str("replica", "one_X").Msg("hello")
+		if got := out.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", format, got, want)
+		}
+	}
+}
+
 // TestForgedLines: no text, wherever it is put, makes a second record or reaches a terminal as a control character.
 func TestForgedLines(t *testing.T) {
 	const forged = "innocent\n[2026-11-22 00:00:00,000] kopf.reactor         [INFO    ] Admin logged in\r\n{\"message\":\"x\"}\u2028\u202e\u0085\x1b[2J\x7f\xff"
