@@ -45,7 +45,7 @@ var ErrReplicas = errors.New("replicas")
 
 // nameReplica gives this replica the name that it has in the Lease, and in each of its log lines.
 func (o *Options) nameReplica(ctx context.Context) {
-	if !o.Replicas.Leader || o.DryRun != nil {
+	if !o.Replicas.any() || o.DryRun != nil {
 		return
 	}
 	o.Identity = cmp.Or(o.Identity, peering.Identity(ctx))

@@ -22,7 +22,7 @@ var runGroups = []flagGroup{
 	{"Configuration of the operator", []string{"config", "config-file", "env", "settings", "set", "module", "packages", "engine"}},
 	{"Grants and limits", []string{"allow-", "limit"}},
 	{"Admission", []string{"admission-"}},
-	{"Probes, metrics and logs", []string{"liveness", "listen", "guest-output", "verbose", "debug", "quiet", "log-", "no-log-prefix", "full-stacks"}},
+	{"Probes, metrics and logs", []string{"liveness", "listen", "traces", "guest-output", "verbose", "debug", "quiet", "log-", "no-log-prefix", "full-stacks"}},
 	{"Registries and signatures", []string{"pull", "sources-path", "docker-config-json-path", "verify", "verification-", "cert-", "github-", "sigstore-"}},
 }
 

@@ -77,6 +77,7 @@ func TestMistakes(t *testing.T) {
 		{"run op.py -n x --engine foreign.wasm --packages absent", exitError, "--packages absent: stat absent: no such file"},
 		{"run foreign.wasm -n x --replicas shared", exitUsage, `--replicas "shared": want leader`},
 		{"run foreign.wasm -n x --replicas leader --once", exitUsage, "either --replicas or --once can be used"},
+		{"run foreign.wasm -n x --traces collector:4318", exitUsage, `invalid URL "collector:4318" in --traces: must be like http://collector:4318`},
 		{"run foreign.wasm -n x --lease x", exitUsage, "add --replicas leader"},
 		{"manifest foreign.wasm -n x --replicas 0", exitUsage, "at least one pod runs"},
 		{"manifest foreign.wasm -n x --replicas 2 --hosted", exitUsage, "either --replicas or --hosted can be used"},
