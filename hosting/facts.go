@@ -9,6 +9,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // Facts returns the present facts of all operators, sorted by namespace and name. Each call
@@ -52,7 +53,7 @@ func (h *Host) Object(key Key, uid string) (*facts.Object, error) {
 }
 
 func (t *tenant) facts() facts.Operator {
-	f := facts.Operator{Kind: t.key.Kind, Namespace: t.key.Namespace, Name: t.key.Name, Limits: []facts.Limit{}, Errors: t.lastErrors()}
+	f := facts.Operator{Kind: t.key.Kind, Namespace: t.key.Namespace, Name: t.key.Name, Limits: []facts.Limit{}, Errors: t.lastErrors(), Measured: facts.Measured{Requests: map[string]uint64{}}}
 	t.mu.Lock()
 	desired := t.desired
 	t.mu.Unlock()
@@ -70,6 +71,7 @@ func (t *tenant) facts() facts.Operator {
 	}
 	f.Module.Resources = append([]string{}, f.Module.Resources...) // lists are never null
 	f.Conditions = append([]api.Condition{}, f.Conditions...)
+	f.Measured.Handlers = append([]facts.Handler{}, f.Measured.Handlers...)
 	return f
 }
 
@@ -106,6 +108,13 @@ func measure(f *facts.Operator, u operator.Usage) {
 		Objects: u.Counts.Objects, Daemons: u.Counts.Daemons, Queued: u.Counts.Queued, Working: u.Counts.Working, Retries: u.Counts.Calls.Delayed,
 		Calls: u.Counts.Calls.Attempts, Errors: u.Counts.Calls.Failures, EventsDropped: u.Counts.EventsDropped, Paused: u.Counts.Paused,
 	}
+	f.Work.OldestSeconds = u.Oldest.Seconds()
+	for _, r := range u.Requests {
+		f.Measured.Requests[r.Code] += r.Count
+	}
+	for i := range u.Handlers {
+		called(&f.Measured, &u.Handlers[i])
+	}
 	for _, name := range slices.Sorted(maps.Keys(u.Modules)) {
 		module := u.Modules[name]
 		f.Work.Lost += module.Failed
@@ -122,6 +131,21 @@ func measure(f *facts.Operator, u operator.Usage) {
 			f.Limits = append(f.Limits, facts.Limit{Name: held.Kind.Limit(), Used: int64(held.Used), Limit: int64(held.Limit), Hits: int64(held.Refused)})
 		}
 	}
+}
+
+// called takes over what a handler has done for one reason.
+func called(f *facts.Measured, c *meters.Calls) {
+	f.Took = f.Took.Add(c.Took)
+	if len(f.Handlers) == facts.MaxHandlers {
+		return
+	}
+	h := facts.Handler{Handler: c.Handler, Reason: c.Reason, Calls: map[string]uint64{}, Retries: c.Retries, Running: c.Running, Seconds: c.Took.Seconds()}
+	for outcome, count := range c.Ended {
+		if count > 0 {
+			h.Calls[meters.Outcome(outcome).String()] = count
+		}
+	}
+	f.Handlers = append(f.Handlers, h)
 }
 
 // rates are the limits of rates that have held an operator back. LoopRate has no count: the

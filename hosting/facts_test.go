@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/handling"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // fact returns the facts of the only operator.
@@ -86,11 +87,14 @@ func TestRetryEndsTheQuarantine(t *testing.T) {
 func TestFactsAreThoseOfTheOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := hosted(t, operator.Options{})
+		ended := meters.Calls{Handler: "create_fn", Reason: "create", Retries: 3, Running: 4}
+		ended.Ended[meters.Failed] = 2
 		x.options.Output = zerolog.LevelWriterAdapter{Writer: zerolog.NewTestWriter(t)}
 		x.setUp = func(f *fake) {
 			f.usage = operator.Usage{
-				Counts: reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, EventsDropped: 8},
-				Held:   []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
+				Counts:   reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, EventsDropped: 8},
+				Held:     []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
+				Handlers: []meters.Calls{ended}, Requests: []meters.Answers{{Method: "GET", Code: "200", Count: 1}, {Method: "POST", Code: "200", Count: 2}}, Oldest: 2 * time.Second,
 				Modules: map[string]host.Usage{
 					"m": {Spent: host.Spent{Computing: time.Second}, Failed: 10, Stopped: 2, Living: 1, Memory: 4096},
 					"n": {Spent: host.Spent{Computing: time.Second / 2}, Failed: 1, Stopped: 1, Living: 2, Memory: 4096},
@@ -102,12 +106,16 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 		x.declared("a", 1, nil)
 		x.has("a", api.Ready, api.True, "Serving", "")
 		f := x.fact()
-		want := facts.Work{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Retries: 7, Calls: 5, Errors: 6, Lost: 11, Instances: 3, ComputingSeconds: 1.5, EventsDropped: 8}
+		want := facts.Work{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Retries: 7, Calls: 5, Errors: 6, Lost: 11, Instances: 3, ComputingSeconds: 1.5, EventsDropped: 8, OldestSeconds: 2}
 		if f.Work != want {
 			t.Errorf("work %+v", f.Work)
 		}
 		if f.Memory != (facts.Memory{Instances: 8192, Host: 111}) {
 			t.Errorf("memory %+v", f.Memory)
+		}
+		measured, err := json.Marshal(f.Measured)
+		if err != nil || string(measured) != `{"handlers":[{"handler":"create_fn","reason":"create","calls":{"failed":2},"retries":3,"running":4,"seconds":0}],"requests":{"200":3}}` {
+			t.Errorf("measured %s, %v", measured, err)
 		}
 		limits, err := json.Marshal(f.Limits)
 		if err != nil || string(limits) != `[{"name":"MemoMemory","used":100,"limit":1000,"hits":9},{"name":"IndexMemory","used":11,"limit":20,"hits":0},{"name":"RequestRate","hits":8},{"name":"ComputeLimit","hits":3}]` {

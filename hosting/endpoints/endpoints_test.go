@@ -16,12 +16,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/hosting/journals"
+	"github.com/kopf-wasm/kopf/internal/metricstest"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // hostile are texts that a guest, an author or a registry may choose.
@@ -67,16 +71,23 @@ var mailer = hosting.Key{Kind: api.Namespaced, Namespace: "team", Name: "mailer"
 
 func newSource() *source {
 	now := time.Now()
+	var took meters.Histogram
+	took.Observe(time.Second)
 	good := facts.Operator{
 		Kind: api.Namespaced, Namespace: "team", Name: "mailer", Account: "system:serviceaccount:team:mailer", Ready: true, Reason: "Serving", Started: &now,
 		Module: facts.Module{Declared: "oci://ghcr.io/team/mailer:v1", Digest: "sha256:00", Handlers: 3, Resources: []string{"things.v1.kopf.dev"}},
 		Work:   facts.Work{Objects: 12, Calls: 345, Errors: 6, ComputingSeconds: 1.5}, Memory: facts.Memory{Instances: 3 << 20, Host: 4096},
 		Limits: []facts.Limit{{Name: "MemoMemory", Used: 10, Limit: 100, Hits: 7}},
+		Measured: facts.Measured{
+			Handlers: []facts.Handler{{Handler: "create_fn", Reason: "create", Calls: map[string]uint64{"succeeded": 339, "error": 6}, Retries: 5, Running: 1, Seconds: 12.5}},
+			Requests: map[string]uint64{"200": 700, "409": 8}, Took: took.Read(),
+		},
 	}
 	bad := facts.Operator{
 		Kind: api.Cluster, Name: hostile, Account: hostile, Reason: hostile, Module: facts.Module{Declared: hostile, Artifact: hostile, Digest: hostile, Resources: []string{hostile}},
 		Conditions: []api.Condition{{Type: api.Degraded, Status: api.True, Reason: hostile, Message: hostile}, {Type: hostile, Status: hostile}},
 		Errors:     []facts.Error{{Time: now, Message: hostile}}, Limits: []facts.Limit{{Name: hostile, Hits: 1}},
+		Measured: facts.Measured{Handlers: []facts.Handler{{Handler: hostile, Reason: hostile, Calls: map[string]uint64{hostile: 1}}}},
 	}
 	return &source{operators: []facts.Operator{bad, good}}
 }
@@ -204,7 +215,7 @@ func TestReportAsJSON(t *testing.T) {
 	if strings.ContainsAny(text, "<>\x1b") {
 		t.Errorf("not escaped: %s", text)
 	}
-	for _, name := range []string{"kind", "namespace", "name", "account", "module", "ready", "reason", "conditions", "restarts", "started", "work", "memory", "limits", "lastErrors"} {
+	for _, name := range []string{"kind", "namespace", "name", "account", "module", "ready", "reason", "conditions", "restarts", "started", "work", "memory", "limits", "lastErrors", "measured"} {
 		if _, ok := report.Operators[1][name]; !ok {
 			t.Errorf("the field %s is missing", name)
 		}
@@ -244,11 +255,53 @@ func TestMetricsOfOperators(t *testing.T) {
 		`kopf_operator_calls_total{operator="mailer",operator_namespace="team"} 345`,
 		`kopf_operator_memory_bytes{kind="instances",operator="mailer",operator_namespace="team"} 3.145728e+06`,
 		`kopf_operator_limit_hits_total{limit="MemoMemory",operator="mailer",operator_namespace="team"} 7`,
+		`kopf_operator_handler_calls_total{handler="create_fn",operator="mailer",operator_namespace="team",outcome="error",reason="create"} 6`,
+		`kopf_operator_handler_seconds_total{handler="create_fn",operator="mailer",operator_namespace="team",reason="create"} 12.5`,
+		`kopf_operator_call_duration_seconds_bucket{operator="mailer",operator_namespace="team",le="1"} 1`,
+		`kopf_operator_api_requests_total{code="409",operator="mailer",operator_namespace="team"} 8`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s in\n%s", want, text)
 		}
+	}
+}
+
+// TestMetricsOfHostsAreThoseOfTheManual: the manual, the dashboard and the alert rules have the
+// metrics of a host, with their labels.
+func TestMetricsOfHostsAreThoseOfTheManual(t *testing.T) {
+	s := newSource()
+	s.operators = s.operators[1:]
+	_, text := ask(t, New(s, "v1").Handler(nil), "GET", "/metrics")
+	found := metricstest.Parse(t, text)
+	_, manual := metricstest.Sections(t, "../../docs/monitoring.md", "## Metrics of a serving host")
+	if diff := cmp.Diff(metricstest.Documented(t, manual, "operator", "operator_namespace"), found); diff != "" {
+		t.Errorf("docs/monitoring.md (-) and the metrics (+) differ:\n%s", diff)
+	}
+	for _, file := range []string{"dashboard-serve.json", "alerts-serve.yaml"} {
+		for _, name := range metricstest.Used(t, "../../charts/kopf/files/"+file, found) {
+			if _, ok := found[name]; !ok {
+				t.Errorf("%s has the metric %s, which does not exist", file, name)
+			}
+		}
+	}
+}
+
+// TestMetricsOfHandlersAreBounded: however many operators and handlers there are.
+func TestMetricsOfHandlersAreBounded(t *testing.T) {
+	for operators, want := range map[int]int{0: maxHandlers, 1: maxHandlers, 400: 50, 5000: 4, 100_000: fewest} {
+		if got := share(operators); got != want {
+			t.Errorf("%d operators: %d handlers of each, want %d", operators, got, want)
+		}
+	}
+	f := &facts.Operator{}
+	for i := range facts.MaxHandlers {
+		f.Measured.Handlers = append(f.Measured.Handlers, facts.Handler{Handler: fmt.Sprint(i), Reason: "create"})
+	}
+	sent := make(chan prometheus.Metric, 1000)
+	measured(sent, f, 4)
+	if n := len(sent); n != 1+4*(int(meters.Outcomes)+3) {
+		t.Errorf("%d metrics of 4 handlers", n)
 	}
 }
 

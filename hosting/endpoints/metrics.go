@@ -4,11 +4,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // collector exports the facts of operators to Prometheus. The labels are the namespaces and
-// names of operators, never those of objects. The number of operators in a report is bounded,
-// and so is the number of series.
+// names of operators and of their handlers, never those of objects. The numbers of operators and
+// of handlers in a report are bounded, and so is the number of series.
 type collector struct{ reports *reports }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -21,6 +22,12 @@ var (
 	operators = prometheus.NewDesc("kopf_operators", "Operators that are declared.", nil, nil)
 	omitted   = prometheus.NewDesc("kopf_operators_omitted", "Operators without metrics of their own, because there are too many.", nil, nil)
 	memory    = described("operator_memory_bytes", "Memory of the operator: of its instances, and of the host for its handlers.", "kind")
+	requests  = described("operator_api_requests_total", "Requests to Kubernetes, by the status of the response; none: no response came.", "code")
+	took      = described("operator_call_duration_seconds", "How long calls of handlers took, including waits.")
+	calls     = described("operator_handler_calls_total", "Calls of the handler that have ended.", "handler", "reason", "outcome")
+	retries   = described("operator_handler_retries_total", "Calls of the handler that repeat an earlier one.", "handler", "reason")
+	running   = described("operator_handler_running", "Calls of the handler that run now, including those that wait.", "handler", "reason")
+	spent     = described("operator_handler_seconds_total", "Time of all calls of the handler, including waits.", "handler", "reason")
 	hits      = described("operator_limit_hits_total", "How often a limit of the operator has refused, delayed or dropped something.", "limit")
 )
 
@@ -38,6 +45,7 @@ var numbers = []struct {
 	{described("operator_queued_events", "Events that wait for a worker."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Queued) }},
 	{described("operator_working_objects", "Objects that are handled, including those that wait for a retry."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Working) }},
 	{described("operator_pending_retries", "Objects that wait for the next attempt of a handler."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return float64(f.Work.Retries) }},
+	{described("operator_oldest_event_age_seconds", "How long the oldest event has waited for a worker; 0: none waits."), prometheus.GaugeValue, func(f *facts.Operator) float64 { return f.Work.OldestSeconds }},
 	{described("operator_calls_total", "Calls of handlers that have ended."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Calls) }},
 	{described("operator_failed_calls_total", "Calls of handlers that have ended with an error."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Errors) }},
 	{described("operator_lost_calls_total", "Calls of the module that trapped or exceeded a limit."), prometheus.CounterValue, func(f *facts.Operator) float64 { return float64(f.Work.Lost) }},
@@ -63,6 +71,33 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		for _, limit := range f.Limits {
 			ch <- prometheus.MustNewConstMetric(hits, prometheus.CounterValue, float64(limit.Hits), f.Namespace, f.Name, limit.Name)
 		}
+		measured(ch, f, share(len(report.Operators)))
+	}
+}
+
+// maxHandlers bounds the handlers with metrics in a report, and fewest is how many each operator
+// may have in any case.
+const (
+	maxHandlers = 20_000
+	fewest      = 4
+)
+
+// share returns how many handlers of each operator have metrics.
+func share(operators int) int { return max(maxHandlers/max(operators, 1), fewest) }
+
+// measured sends the requests of an operator, and the calls of its first handlers.
+func measured(ch chan<- prometheus.Metric, f *facts.Operator, most int) {
+	for code, count := range f.Measured.Requests {
+		ch <- prometheus.MustNewConstMetric(requests, prometheus.CounterValue, float64(count), f.Namespace, f.Name, code)
+	}
+	ch <- prometheus.MustNewConstHistogram(took, f.Measured.Took.Count(), f.Measured.Took.Seconds(), f.Measured.Took.Buckets(), f.Namespace, f.Name)
+	for _, h := range f.Measured.Handlers[:min(most, len(f.Measured.Handlers))] {
+		for outcome := range meters.Outcomes {
+			ch <- prometheus.MustNewConstMetric(calls, prometheus.CounterValue, float64(h.Calls[outcome.String()]), f.Namespace, f.Name, h.Handler, h.Reason, outcome.String())
+		}
+		ch <- prometheus.MustNewConstMetric(retries, prometheus.CounterValue, float64(h.Retries), f.Namespace, f.Name, h.Handler, h.Reason)
+		ch <- prometheus.MustNewConstMetric(running, prometheus.GaugeValue, float64(h.Running), f.Namespace, f.Name, h.Handler, h.Reason)
+		ch <- prometheus.MustNewConstMetric(spent, prometheus.CounterValue, h.Seconds, f.Namespace, f.Name, h.Handler, h.Reason)
 	}
 }
 

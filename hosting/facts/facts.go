@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/reactor/meters"
 )
 
 // Schema identifies the form of a Report.
@@ -22,6 +23,7 @@ const (
 	MaxText      = 1000 // bytes of a text
 	MaxResources = 50
 	MaxErrors    = 5
+	MaxHandlers  = 50 // counted by handler and reason
 )
 
 // Report is the state of a host and its operators.
@@ -64,6 +66,8 @@ type Operator struct {
 	Memory Memory  `json:"memory"`
 	Limits []Limit `json:"limits"`
 	Errors []Error `json:"lastErrors"` // the oldest one first
+
+	Measured Measured `json:"measured"`
 }
 
 // Module is what an operator runs.
@@ -90,6 +94,25 @@ type Work struct {
 	ComputingSeconds float64 `json:"computingSeconds"` // of the module
 	EventsDropped    int     `json:"eventsDropped"`    // Kubernetes events that were dropped, as too many were pending
 	Paused           bool    `json:"paused,omitempty"` // by other operators
+
+	OldestSeconds float64 `json:"oldestSeconds"` // how long the oldest event has waited; 0 if none waits
+}
+
+// Measured is what an operator has measured since it started.
+type Measured struct {
+	Handlers []Handler           `json:"handlers"` // by handler and reason, in this order, at most MaxHandlers
+	Requests map[string]uint64   `json:"requests"` // requests to Kubernetes by the status of the response; none: no response came
+	Took     meters.Distribution `json:"-"`        // how long the calls of handlers took
+}
+
+// Handler is what a handler has done for one reason since the operator has started.
+type Handler struct {
+	Handler string            `json:"handler"` // its id; with the suffix /* all of its sub-handlers
+	Reason  string            `json:"reason"`  // of the change, or else the kind of the handler
+	Calls   map[string]uint64 `json:"calls"`   // that have ended, by outcome
+	Retries uint64            `json:"retries"` // calls that repeat an earlier one
+	Running int64             `json:"running"` // calls that run now
+	Seconds float64           `json:"seconds"` // the time of all calls, including waits
 }
 
 // Memory is the memory of an operator, in bytes.
