@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -94,32 +95,47 @@ func (m *Module) translateHere(ctx context.Context, job compiler.Job) error {
 	return nil
 }
 
-// build creates the runtime, and loads the prepared module or, through a cache directory,
-// its shell.
-func (m *Module) build(ctx context.Context, dir string, wasm []byte) error {
+// build loads the prepared module or, through a cache directory, its shell. It takes the machine
+// of another module with the same code, if there is one.
+func (m *Module) build(ctx context.Context, dir string, wasm []byte) (err error) {
+	if dir == "" {
+		m.machine, err = m.newMachine(ctx, "", wasm)
+		return err
+	}
+	key := machineKey{code: sha256.Sum256(wasm), pages: m.limits().MemoryPages}
+	if key.folder, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	m.machine, err = machines.take(key, func() (*machine, error) { return m.newMachine(ctx, dir, wasm) })
+	return err
+}
+
+// newMachine creates a runtime, and loads the module.
+func (m *Module) newMachine(ctx context.Context, dir string, wasm []byte) (*machine, error) {
+	made := &machine{}
 	config := compiler.Config(m.limits().MemoryPages)
 	if dir != "" {
 		var err error
-		if m.engine, err = engines.take(dir); err != nil {
-			return err
+		if made.engine, err = engines.take(dir); err != nil {
+			return nil, err
 		}
-		config = config.WithCompilationCache(m.engine.cache)
+		config = config.WithCompilationCache(made.engine.cache)
 	}
 	whole := context.WithoutCancel(ctx) // the host functions are never cached
-	m.runtime = wazero.NewRuntimeWithConfig(whole, config)
+	made.runtime = wazero.NewRuntimeWithConfig(whole, config)
 	var err error
-	m.hosts, err = instantiateHost(whole, m.runtime, m.imports)
+	made.hosts, err = instantiateHost(whole, made.runtime, m.imports)
 	if err == nil {
-		m.compiled, err = m.loadCode(ctx, wasm)
+		made.compiled, err = made.load(ctx, wasm)
 	}
 	if err != nil {
-		return errors.Join(err, m.free(whole))
+		return nil, errors.Join(err, made.close(whole))
 	}
-	return nil
+	return made, nil
 }
 
-// loadCode loads machine code from the cache directory, or compiles in memory without one.
-func (m *Module) loadCode(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+// load loads machine code from the cache directory, or compiles in memory without one.
+func (m *machine) load(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	if m.engine != nil {
 		m.engine.loading.Lock()
 		defer m.engine.loading.Unlock()

@@ -79,7 +79,7 @@ func bare(tb testing.TB, wasm []byte) *Module {
 	m.newGuest = standardKind.guests(&m.options)
 	m.prepared = &prepare.Prepared{Wasm: wasm, MinPages: 64}
 	tb.Cleanup(func() {
-		if m.runtime != nil {
+		if m.machine != nil {
 			m.Close(context.Background())
 		}
 	})

@@ -87,7 +87,7 @@ func (in *instance) instantiate(ctx context.Context, memory *linear.Memory) erro
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})
 	var err error
-	if in.mod, err = in.m.runtime.InstantiateModule(ctx, in.m.compiled, config); err != nil {
+	if in.mod, err = in.m.machine.runtime.InstantiateModule(ctx, in.m.machine.compiled, config); err != nil {
 		memory.Free()
 		return fmt.Errorf("%s: instance: %w", in.m.name, err)
 	}

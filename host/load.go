@@ -70,7 +70,7 @@ func Load(ctx context.Context, name string, wasm []byte, o Options) (*Module, er
 		err = m.mismatch(declared.Check(FullNames(m.imports), m.registered))
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.free(ctx))
+		return nil, errors.Join(err, m.discard(ctx))
 	}
 	m.prepared.Wasm, m.prepared.Shell, m.prepared.Canonical = nil, nil, nil // the machine code replaces them
 	if m.snapshot.Load() != nil {

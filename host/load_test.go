@@ -121,10 +121,10 @@ func TestImportedFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if functions := m.runtime.Module("kopf").ExportedFunctionDefinitions(); len(functions) != 1 || functions["log"] == nil {
+	if functions := m.machine.runtime.Module("kopf").ExportedFunctionDefinitions(); len(functions) != 1 || functions["log"] == nil {
 		t.Errorf("functions of kopf: %v", functions)
 	}
-	if wasi := m.runtime.Module("wasi_snapshot_preview1"); wasi != nil {
+	if wasi := m.machine.runtime.Module("wasi_snapshot_preview1"); wasi != nil {
 		t.Errorf("the runtime has %v", wasi)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/tetratelabs/wazero"
-
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/guests"
@@ -45,10 +43,7 @@ type code struct {
 	exports []Function
 	entries map[string]uint64 // numbers for prepare.Enter
 
-	runtime  wazero.Runtime
-	hosts    []wazero.CompiledModule // the host functions in the runtime
-	engine   *engine                 // nil: the runtime has its own
-	compiled wazero.CompiledModule
+	machine  *machine
 	prepared *prepare.Prepared
 	snapshot atomic.Pointer[snapshot] // nil: no snapshot (yet)
 }
@@ -160,24 +155,24 @@ func (m *Module) Close(ctx context.Context) error {
 	return m.free(ctx)
 }
 
-// free frees the runtime, the snapshot and the cache, or ends the native program.
+// discard frees the resources of a module that failed to load, and that nothing else uses.
+func (m *Module) discard(ctx context.Context) error {
+	for _, in := range m.pool.shut() {
+		in.close()
+	}
+	return m.free(ctx)
+}
+
+// free frees the machine and the snapshot, or ends the native program. All instances are
+// closed before: other modules may share the machine.
 func (m *Module) free(ctx context.Context) error {
 	if m.program.close != nil {
 		return m.program.close()
 	}
-	err := m.runtime.Close(ctx)
+	err := machines.give(ctx, m.machine)
+	m.machine = nil
 	if s := m.snapshot.Swap(nil); s != nil {
 		err = errors.Join(err, s.image.Close())
-	}
-	for _, compiled := range append(m.hosts, m.compiled) { // the engine may outlive the runtime
-		if compiled != nil {
-			err = errors.Join(err, compiled.Close(ctx))
-		}
-	}
-	m.hosts, m.compiled = nil, nil
-	if m.engine != nil {
-		err = errors.Join(err, engines.give(ctx, m.engine))
-		m.engine = nil
 	}
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", m.name, err)

@@ -114,15 +114,15 @@ func unprepared(t *testing.T, wasm []byte, interruptible bool) *Module {
 	t.Helper()
 	m := bare(t, wasm)
 	config := compiler.Config(m.limits().MemoryPages).WithCloseOnContextDone(interruptible)
-	m.runtime = wazero.NewRuntimeWithConfig(t.Context(), config)
+	m.machine = &machine{runtime: wazero.NewRuntimeWithConfig(t.Context(), config)}
 	source, err := prepare.Parse(wasm)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.imports, _ = functionsOf(source)
-	m.hosts, err = instantiateHost(t.Context(), m.runtime, m.imports)
+	m.machine.hosts, err = instantiateHost(t.Context(), m.machine.runtime, m.imports)
 	if err == nil {
-		m.compiled, err = m.runtime.CompileModule(t.Context(), wasm)
+		m.machine.compiled, err = m.machine.runtime.CompileModule(t.Context(), wasm)
 	}
 	if err == nil {
 		err = m.first(t.Context())
