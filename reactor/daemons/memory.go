@@ -23,6 +23,12 @@ type Memory struct {
 	generation uint32          // the generation of the stopped ones
 }
 
+// NewMemory makes the memory of an object without daemons and timers. Its idle time begins at
+// the given time. The generation is the current one.
+func NewMemory(seen time.Time, generation uint32) *Memory {
+	return &Memory{changed: seen, generation: generation}
+}
+
 // Renew allows daemons that ended by themselves to start again, because a new generation
 // has other code.
 func (m *Memory) Renew(generation uint32) {

@@ -64,10 +64,10 @@ func (c *cycle) Wait(ctx context.Context) {
 // It reports whether the throttling has ended.
 func (c *cycle) throttled(ctx context.Context) bool {
 	c.release()
-	if c.queue.SleepFor(ctx, time.Until(c.memory.throttler.until), queueing.Throttled) > 0 {
+	if c.queue.SleepFor(ctx, time.Until(c.memory.trouble.throttler.until), queueing.Throttled) > 0 {
 		return false
 	}
-	c.memory.throttler.end(c.Log)
+	c.memory.trouble.throttler.end(c.Log)
 	return true
 }
 
@@ -132,8 +132,8 @@ func (c *cycle) run(ctx context.Context) (version string, err error) {
 // is left over survives a cycle that fails before it is applied, unless it is the reason
 // of the failure.
 func (c *cycle) handle(ctx context.Context) (version string, err error) {
-	earlier := c.memory.remaining
-	c.memory.remaining = nil
+	earlier := c.memory.remaining()
+	c.memory.leave(nil)
 	if len(c.p.Handlers.Spawning) > 0 {
 		c.starts = &daemons.Starts{}
 		defer c.starts.Free()
@@ -145,7 +145,8 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 		for err == nil && c.it.Type != watching.Deleted {
 			var done applied
 			done, err = c.apply(ctx, next)
-			version, c.memory.remaining = done.Version, done.Remaining
+			version = done.Version
+			c.memory.leave(done.Remaining)
 			if clean || err != nil || done.Gone || done.Version != "" || len(done.Remaining) > 0 {
 				break
 			}
@@ -155,9 +156,9 @@ func (c *cycle) handle(ctx context.Context) (version string, err error) {
 		}
 	}
 	if err != nil && ctx.Err() == nil && c.it.Type != watching.Deleted && !errors.Is(err, patching.ErrTransformation) {
-		c.memory.remaining = earlier
+		c.memory.leave(earlier)
 	}
-	c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining))
+	c.Patch.Release(context.WithoutCancel(ctx), len(c.memory.remaining()))
 	return version, err
 }
 

@@ -43,7 +43,7 @@ func TestDaemonsInheritNothingOfTheQueue(t *testing.T) {
 		qs := queueing.New(0)
 		qs.Process = func(ctx context.Context, it queueing.Item, q *queueing.Queue) string {
 			own := &handling.Object{Services: p.Generation.Services, Resource: &p.Resource, Raw: it.Object, Log: loggers.Logger{Logger: &p.Log}}
-			with := &daemons.Attendance{Cause: handling.NewCause(own, nil), Memory: &p.Memories.recall(it.Meta.Key(), false).Background, Starts: &daemons.Starts{}, Nudge: q.Nudger()}
+			with := &daemons.Attendance{Cause: handling.NewCause(own, nil), Memory: p.Memories.recall(it.Meta.Key(), false).daemons(), Starts: &daemons.Starts{}, Nudge: q.Nudger()}
 			if err := p.Engine.Spawn(ctx, with, h); err != nil {
 				t.Error(err)
 			}

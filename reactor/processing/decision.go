@@ -85,7 +85,7 @@ func (c *cycle) attendance() *daemons.Attendance {
 		return nil
 	}
 	return &daemons.Attendance{
-		Cause: handling.NewCause(c.Object, nil), Memory: &c.memory.Background, Starts: c.starts, Nudge: c.queue.Nudger(), Crowded: c.crowded,
+		Cause: handling.NewCause(c.Object, nil), Memory: c.memory.daemons(), Starts: c.starts, Nudge: c.queue.Nudger(), Crowded: c.crowded,
 	}
 }
 

@@ -33,7 +33,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 		return err
 	}
 	matched = registries.Deduplicated(matched)
-	state := c.memory.indexing.WithHandlers(registries.IDs(matched), time.Now())
+	state := c.memory.indexing().WithHandlers(registries.IDs(matched), time.Now())
 	x := p.Execution(progression.AllAtOnce, handling.ModeIgnored)
 	x.Entrance = p.Runnables // all replicas fill their indices
 	outcomes, err := x.Run(ctx, matched, own, state)
@@ -48,7 +48,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
 		return err
 	}
-	c.memory.indexing = state.WithoutSuccesses()
+	c.memory.indexed(state.WithoutSuccesses())
 	return nil
 }
 

@@ -1,11 +1,16 @@
 package processing
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/generations"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/loops"
 	"github.com/kopf-wasm/kopf/reactor/memos"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -16,23 +21,106 @@ import (
 // object. Only the worker of the object uses it.
 //
 // Kopf: kopf._core.reactor.inventory (v1.45).
+//
+// There is one for each object of the cluster, so it has only what most of them need. See RATIONALE.md,
+// "What does an operator keep of an idle object?".
 type memory struct {
 	memo       *memos.Memo
-	throttler  throttler
+	chain      *loops.Chain                   // of handlings that own patches have caused; nil: none
+	background atomic.Pointer[daemons.Memory] // nil: there were no handlers for daemons and timers so far
+	trouble    *trouble                       // nil: none
 	stateLoss  stateLoss
-	chain      *loops.Chain // of handlings that own patches have caused; nil: none
-	Background daemons.Memory
-	indexing   progression.State // failures and retries of index handlers
+	first      moment // when the object was first seen
+	generation uint32 // the generation that handled the object last
 
 	// noticedByListing means that the object is older than the operator, so that it must be
 	// resumed; handledOnce means that it has been resumed.
 	noticedByListing bool
 	handledOnce      bool
+}
 
-	generation uint32 // the generation that handled the object last
+// trouble is what the process remembers of an object whose handling has failed.
+type trouble struct {
+	throttler throttler
+	indexing  progression.State // failures and retries of index handlers
 
 	// remaining are transformations that lost against concurrent changes of the object.
 	remaining []patching.Transformation
+}
+
+// moment is a time, in a third of the memory: since the start of the process.
+type moment time.Duration
+
+var start = time.Now() //nolint:gochecknoglobals // a constant of the process
+
+func now() moment { return moment(time.Since(start)) }
+
+func (m moment) time() time.Time { return start.Add(time.Duration(m)) }
+
+// daemons returns the daemons and timers of the object.
+func (m *memory) daemons() *daemons.Memory {
+	if m.background.Load() == nil {
+		m.background.Store(daemons.NewMemory(m.first.time(), m.generation)) // the idle time begins when an object is first seen
+	}
+	return m.background.Load()
+}
+
+// troubled returns the trouble of the object, which settle forgets when it is over.
+func (m *memory) troubled() *trouble {
+	if m.trouble == nil {
+		m.trouble = &trouble{}
+	}
+	return m.trouble
+}
+
+func (m *memory) settle() {
+	if t := m.trouble; t != nil && t.throttler == (throttler{}) && len(t.indexing.IDs()) == 0 && len(t.remaining) == 0 {
+		m.trouble = nil
+	}
+}
+
+// remaining returns the transformations that are left over.
+func (m *memory) remaining() []patching.Transformation {
+	if m.trouble == nil {
+		return nil
+	}
+	return m.trouble.remaining
+}
+
+// leave sets the transformations that are left over.
+func (m *memory) leave(remaining []patching.Transformation) {
+	if len(remaining) > 0 || m.trouble != nil {
+		m.troubled().remaining = remaining
+		m.settle()
+	}
+}
+
+// indexing returns the failures and retries of index handlers.
+func (m *memory) indexing() progression.State {
+	if m.trouble == nil {
+		return progression.State{}
+	}
+	return m.trouble.indexing
+}
+
+// indexed sets the failures and retries of index handlers.
+func (m *memory) indexed(state progression.State) {
+	if len(state.IDs()) > 0 || m.trouble != nil {
+		m.troubled().indexing = state
+		m.settle()
+	}
+}
+
+// isThrottled reports whether events of the object are ignored for now.
+func (m *memory) isThrottled() bool { return m.trouble != nil && m.trouble.throttler.isOn() }
+
+// judge is that of the throttler.
+func (m *memory) judge(ctx context.Context, err error, log loggers.Logger, delays backoffs.Backoffs) bool {
+	if err == nil && m.trouble == nil {
+		return false
+	}
+	defer m.settle()
+	return m.troubled().throttler.judge(ctx, err, log, delays)
 }
 
 // follow forgets the failures of replaced handlers.
@@ -40,8 +128,11 @@ func (m *memory) follow(e *generations.Generation) {
 	if e == nil || m.generation == e.Number {
 		return
 	}
-	m.generation, m.indexing = e.Number, progression.State{}
-	m.Background.Renew(e.Number)
+	m.generation = e.Number
+	m.indexed(progression.State{})
+	if running := m.background.Load(); running != nil {
+		running.Renew(e.Number)
+	}
 }
 
 // Memories are the memories of all objects of an operator.
@@ -66,11 +157,10 @@ func (m *Memories) recall(key string, byListing bool) *memory {
 	defer m.mu.Unlock()
 	item, ok := m.items[key]
 	if !ok {
-		item = &memory{memo: m.reviewMemos.Take(key), noticedByListing: byListing}
+		item = &memory{memo: m.reviewMemos.Take(key), noticedByListing: byListing, first: now()}
 		if item.memo == nil {
 			item.memo = memos.New(m.Base, m.Account)
 		}
-		item.Background.NoteChange() // the idle time begins when an object is first seen
 		m.items[key] = item
 	}
 	return item
@@ -92,10 +182,13 @@ func (m *Memories) Daemons(key string) (ids []string, known bool) {
 	m.mu.Lock()
 	item, known := m.items[key]
 	m.mu.Unlock()
-	if known {
-		ids = item.Background.IDs()
+	if !known {
+		return nil, false
 	}
-	return ids, known
+	if running := item.background.Load(); running != nil {
+		ids = running.IDs()
+	}
+	return ids, true
 }
 
 // forget removes and returns the memory of an object that is gone; nil if there is none.

@@ -76,7 +76,9 @@ func (p *Processor) Abandon(key string) {
 	if item == nil {
 		return // its deletion was handled
 	}
-	p.Engine.Bury(&item.Background)
+	if running := item.background.Load(); running != nil {
+		p.Engine.Bury(running)
+	}
 	p.Generation.Services.Indices.Discard(key, func(string) bool { return false })
 	p.Completion.Done(key)
 }
@@ -103,7 +105,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	span := c.Trace(ctx)
 	defer span.End()
 	ctx = span.In(ctx)
-	if c.memory.throttler.isOn() {
+	if c.memory.isThrottled() {
 		return "", c.throttled(ctx)
 	}
 	if pause := p.Loops.Pause(c.memory.chain, time.Now()); c.own && pause > 0 {
@@ -120,7 +122,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 	if err == nil && version == "" && c.it.ConsistentAt.IsZero() {
 		c.memory.chain = nil // no event follows
 	}
-	if c.memory.throttler.judge(ctx, err, c.Log, p.Settings.Queueing.ErrorDelays) {
+	if c.memory.judge(ctx, err, c.Log, p.Settings.Queueing.ErrorDelays) {
 		c.throttled(ctx)
 	}
 	return version, false
@@ -136,14 +138,16 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	}
 	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed || it.Standby)
 	c.memory.follow(p.Generation)
-	c.crowded = c.memory.Background.Follow(p.Memories.Account, it.Object)
+	if running := c.memory.background.Load(); running != nil {
+		c.crowded = running.Follow(p.Memories.Account, it.Object)
+	}
 	if it.Type == watching.Deleted {
 		p.Completion.Done(it.Meta.Key())
 	}
 	of := p.Generation.Services
 	log := loggers.ForObject(&p.Log, p.RefKey, body)
 	log.Post = of.Events
-	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining), Log: log, Slot: c}
+	c.Object = &handling.Object{Services: of, Resource: &p.Resource, Raw: it.Object, Body: body, Memo: c.memory.memo, Patch: patching.New(c.memory.remaining()), Log: log, Slot: c}
 	if it.Type != watching.Listed {
 		c.EventType = &c.it.Type
 	}

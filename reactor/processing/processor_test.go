@@ -162,11 +162,11 @@ func TestRemainingTransformations(t *testing.T) {
 			p.Settings.Queueing.ErrorDelays = backoffs.Backoffs{}
 			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
 			memory, guest := p.Memories.recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
-			memory.remaining = []patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
+			memory.leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
 				return body, tt.failing
-			}}}
+			}}})
 			p.handleOne(t.Context(), queueing.Item{Event: event}, queueing.Alone())
-			if kept, released := len(memory.remaining) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
+			if kept, released := len(memory.remaining()) == 1, guest.Alive == 0; kept != tt.kept || released != tt.released {
 				t.Errorf("kept: %t, want %t; released: %t, want %t", kept, tt.kept, released, tt.released)
 			}
 		})

@@ -51,8 +51,13 @@ type stateLoss struct {
 	lost      uint64 // the last cause whose state was stored, or was dropped: without it, the cause comes again
 	handled   uint64 // the cause that the next patch concludes
 	unsettled uint64 // the last cause whose handlers must be called again
-	since     time.Time
-	count     int
+	repeated  *repetition
+}
+
+// repetition counts how often the state of an object was removed lately.
+type repetition struct {
+	since time.Time
+	count int
 }
 
 // concluded remembers a cause whose essence the next patch stores.
@@ -90,14 +95,14 @@ func (s *stateLoss) isEndless(c *handling.Cause) bool {
 	if s.lost == 0 || s.lost != hashOf(k) {
 		return false
 	}
-	if time.Since(s.since) > lossTime {
-		s.since, s.count = time.Now(), 0
+	if s.repeated == nil || time.Since(s.repeated.since) > lossTime {
+		s.repeated = &repetition{since: time.Now()}
 	}
-	s.count++
-	if s.count == lossLimit+1 {
+	s.repeated.count++
+	if s.repeated.count == lossLimit+1 {
 		c.Log.Warn(lossWarning(k.Reason))
 	}
-	return s.count > lossLimit
+	return s.repeated.count > lossLimit
 }
 
 // lossWarning is the warning about a cause whose state is always removed.
@@ -119,5 +124,5 @@ func (s *stateLoss) pause(reason causes.Reason) []time.Duration {
 	if reason != causes.Delete {
 		return nil
 	}
-	return []time.Duration{max(lossTime-time.Since(s.since), 0) + time.Second}
+	return []time.Duration{max(lossTime-time.Since(s.repeated.since), 0) + time.Second}
 }

@@ -22,14 +22,14 @@ import (
 func throttled(ctx context.Context, th *throttler, q *queueing.Queue, delays backoffs.Backoffs, work func() error) {
 	p := &Processor{}
 	c := &cycle{Object: &handling.Object{Log: loggers.Logger{Logger: new(zerolog.Nop())}}, p: p, queue: q, memory: &memory{}}
-	c.memory.throttler = *th
-	defer func() { *th = c.memory.throttler }()
-	for c.memory.throttler.isOn() {
+	c.memory.trouble = &trouble{throttler: *th}
+	defer func() { *th = c.memory.troubled().throttler }()
+	for c.memory.isThrottled() {
 		if !c.throttled(ctx) {
 			return
 		}
 	}
-	if c.memory.throttler.judge(ctx, work(), c.Log, delays) {
+	if c.memory.judge(ctx, work(), c.Log, delays) {
 		c.throttled(ctx)
 	}
 }
