@@ -217,8 +217,10 @@ func New(o Options) (*Operator, error) {
 // memory, the handler fails, and the operator logs a warning from time to time.
 func (op *Operator) newAccount() *accounts.Account {
 	account := accounts.New(op.Held)
-	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
-	account.Refused = func(err error) { log.Warn().Err(err).Msg("a limit of memory for handlers is reached") }
+	account.Refused = func(err error) {
+		log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
+		log.Warn().Err(err).Msg("a limit of memory for handlers is reached")
+	}
 	return account
 }
 
@@ -255,13 +257,9 @@ func (op *Operator) run(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("startup: %w", err)
 	}
-	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var keeper sync.WaitGroup
-	defer keeper.Wait()
-	defer stop()
 	working, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	keeper.Go(func() { fail(op.vault.Run(keeping)) })
+	defer op.vault.Serve(context.WithoutCancel(ctx), fail)()
 	err := op.serve(working)
 	if errors.Is(err, errNoLogin) {
 		return err // the operator has nothing to clean up
@@ -393,19 +391,6 @@ func (op *Operator) serve(ctx context.Context) error {
 	return op.observe(ctx, observer, hooks)
 }
 
-// awaitRefusal calls Refused.
-func (op *Operator) awaitRefusal(ctx context.Context) error {
-	if op.Refused == nil {
-		return nil
-	}
-	select {
-	case <-op.client.Refusal():
-		op.Refused(ctx, op.client)
-	case <-ctx.Done():
-	}
-	return nil
-}
-
 // newObserver makes the observer of the cluster.
 func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger, patterns []string) *observation.Observer {
 	return &observation.Observer{
@@ -427,13 +412,15 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	defer op.refused.ends(cancel)()
 	var parts sync.WaitGroup
 	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	pausing := func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) }
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, o.AskAgain, pausing, admit, op.lead, op.untilCompleted, op.awaitRefusal} {
+	begin := func(part func(context.Context) error) {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
 			}
 		})
+	}
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, admit, op.lead, op.untilCompleted} {
+		begin(part)
 	}
 	ended := make(chan struct{})
 	context.AfterFunc(ctx, func() { // Waited for below.
@@ -444,12 +431,46 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	if op.Ready != nil {
 		op.Ready()
 	}
+	op.attend(ctx, begin, o.AskAgain)
 	parts.Wait()
 	op.serving.Store(false)
 	cancel(nil)
 	o.Orchestrator.Wait()
 	<-ended
 	return context.Cause(ctx)
+}
+
+// attend begins the parts that most operators never need, at the first occasion for each: askAgain
+// after a function of a resource selector has failed, the stopping of daemons in a pause, and
+// Refused. So an idle operator has no goroutines for them. It returns when the context ends.
+func (op *Operator) attend(ctx context.Context, begin func(part func(context.Context) error), askAgain func(context.Context) error) {
+	unanswered, refused := op.unanswered, op.client.Refusal()
+	if op.Refused == nil {
+		refused = nil
+	}
+	pausing, changed := op.pauses.State()
+	for begun := false; ; {
+		if pausing && !begun {
+			begun, changed = true, nil
+			begin(func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) })
+		}
+		select {
+		case token := <-unanswered:
+			select {
+			case unanswered <- token: // for askAgain
+			default: // there is another one
+			}
+			unanswered = nil
+			begin(askAgain)
+		case <-refused:
+			refused = nil
+			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })
+		case <-changed:
+			pausing, changed = op.pauses.State()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (op *Operator) requestOptions() clients.Options {

@@ -14,10 +14,12 @@ func (op *Operator) watches() func(dimensions.Dimension) watching.Source {
 	if op.Watches == nil || op.Access == nil && (op.AllowServer || op.AllowProxy) {
 		return nil
 	}
-	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	by := sharing.Subscriber{
 		Client: op.client, Access: op.Access,
-		Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
+		Log: func(level int, message string) {
+			log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger() // rarely needed, and half a kilobyte
+			log.WithLevel(loggers.ZerologLevel(level)).Msg(message)
+		},
 	}
 	return func(d dimensions.Dimension) watching.Source {
 		r := d.Resource

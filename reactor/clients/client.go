@@ -196,8 +196,8 @@ func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values
 			cancel()
 			return err
 		}
-		go whileValid(ctx, item, cancel) // It ends at the latest when the stream is closed.
-		stream = &response{rsp.Body, cancel}
+		remove := item.WhenGone(cancel) // a long response must not outlive its credentials
+		stream = &response{rsp.Body, func() { remove(); cancel() }}
 		return nil
 	})
 	return stream, err
@@ -214,7 +214,7 @@ func with(path apipath.Path, query url.Values) string {
 // response is a long response. Close ends its context.
 type response struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	cancel func()
 }
 
 // Close ends the response.

@@ -271,13 +271,3 @@ func (c *Client) Discover(ctx context.Context, path apipath.Path, accept string)
 	body, err = readAll(rsp, nil)
 	return rsp.Header.Get("Content-Type"), body, err
 }
-
-// whileValid cancels a context when the credentials become invalid: a long response must
-// not outlive them.
-func whileValid(ctx context.Context, item *credentials.Item, cancel context.CancelFunc) {
-	select {
-	case <-item.Gone():
-		cancel()
-	case <-ctx.Done():
-	}
-}

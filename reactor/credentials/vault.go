@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/kopf-wasm/kopf/reactor/backoffs"
 )
 
 // ErrDepleted means that the cluster has refused all credentials and a new login provides
@@ -30,31 +28,18 @@ const (
 // calls it again when all are used up. An error ends the operator.
 type Login func(ctx context.Context, again bool) (map[string]Info, error)
 
-// Item is one of the credentials in a vault.
-type Item struct {
-	Info
-	fingerprint fingerprint // computed at the login, because files may change
-	gone        chan struct{}
-}
-
-func newItem(info Info) *Item {
-	return &Item{Info: info, fingerprint: info.fingerprint(), gone: make(chan struct{})}
-}
-
-// Gone is closed when the credentials must no longer be used.
-func (i *Item) Gone() <-chan struct{} { return i.gone }
-
 // Vault holds the credentials that are not known to be invalid.
 //
 // # Guarantees
 //
 //   - Refused credentials are never returned again.
 //   - All callers that find no credentials wait for one common login.
+//   - While credentials are left, no goroutine belongs to the vault.
 //
 // Kopf: kopf._cogs.structs.credentials.Vault (v1.45).
 type Vault struct {
-	login  Login         // nil: no login is possible
-	wanted chan struct{} // has a token when a caller waits for a login
+	login  Login // nil: no login is possible
+	logins serving
 
 	mu      sync.Mutex // guards the fields below
 	items   []*Item
@@ -64,9 +49,9 @@ type Vault struct {
 	failure error         // the vault stays empty for ever
 }
 
-// New makes an empty vault. The caller runs Run, which logs in.
+// New makes an empty vault. The caller calls Serve or Run, which log in.
 func New(login Login) *Vault {
-	return &Vault{login: login, wanted: make(chan struct{}, 1), ready: make(chan struct{})}
+	return &Vault{login: login, ready: make(chan struct{})}
 }
 
 // Of makes a vault with credentials that cannot be replaced.
@@ -109,10 +94,7 @@ func (v *Vault) pick(now time.Time) (*Item, <-chan struct{}, error) {
 		v.failure = v.depleted()
 		return nil, nil, v.failure
 	}
-	select {
-	case v.wanted <- struct{}{}:
-	default: // a login is already requested
-	}
+	v.want()
 	return nil, v.ready, nil
 }
 
@@ -152,7 +134,7 @@ func (v *Vault) drop(obsolete func(*Item) bool) {
 	had := len(v.items)
 	v.items = slices.DeleteFunc(v.items, func(item *Item) bool {
 		if obsolete(item) {
-			close(item.gone)
+			item.leave()
 			return true
 		}
 		return false
@@ -160,39 +142,6 @@ func (v *Vault) drop(obsolete func(*Item) bool) {
 	if had > 0 && len(v.items) == 0 {
 		v.ready = make(chan struct{})
 	}
-}
-
-// Run logs in whenever no credentials are left. It returns when the context ends or no
-// login provides others.
-func (v *Vault) Run(ctx context.Context) error {
-	last := time.Time{}
-	for again := false; ; again = true {
-		select {
-		case <-v.wanted:
-		case <-ctx.Done():
-			return nil
-		}
-		if v.isFilled() {
-			continue // the request preceded the last login
-		}
-		if err := backoffs.Pause(ctx, time.Until(last.Add(loginPause))); err != nil {
-			return v.fail(err)
-		}
-		last = time.Now()
-		infos, err := v.login(ctx, again)
-		if err == nil {
-			err = v.fill(infos, time.Now())
-		}
-		if err != nil {
-			return v.fail(err)
-		}
-	}
-}
-
-func (v *Vault) isFilled() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return len(v.items) > 0
 }
 
 // fill stores the results of a login, except refused credentials.
@@ -211,6 +160,7 @@ func (v *Vault) fill(infos map[string]Info, now time.Time) error {
 	if len(v.items) == 0 {
 		return v.depleted()
 	}
+	v.logins.running = false // the next one is for callers that come after these credentials
 	close(v.ready)
 	return nil
 }

@@ -80,11 +80,13 @@ func (p *Pauses) cancelling(cancel func()) (remove func()) {
 
 // IsOn reports whether the operator pauses now.
 func (p *Pauses) IsOn() bool {
-	on, _ := p.state()
+	on, _ := p.State()
 	return on
 }
 
-func (p *Pauses) state() (on bool, changed <-chan struct{}) {
+// State reports whether the operator pauses now, and returns a channel that is closed when that
+// changes.
+func (p *Pauses) State() (on bool, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.reasons) > 0, p.changed
@@ -94,7 +96,7 @@ func (p *Pauses) state() (on bool, changed <-chan struct{}) {
 // error.
 func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 	for ctx.Err() == nil {
-		on, changed := p.state()
+		on, changed := p.State()
 		if on == pausing {
 			return nil
 		}
