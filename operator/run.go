@@ -200,7 +200,7 @@ func (op *Operator) Run(ctx context.Context) error {
 		cancel()
 	default:
 	}
-	stopServing, err := op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
+	stopServing, err := op.monitor(ctx)
 	if err != nil {
 		return errors.Join(err, op.Close(ctx))
 	}
@@ -236,6 +236,14 @@ func (op *Operator) RunWith(ctx context.Context, companion func(ctx context.Cont
 	cancel()
 	accompanied.Wait()
 	return err
+}
+
+// monitor is that of the options. Its frame is large, and Run waits for as long as the operator
+// serves.
+//
+//go:noinline
+func (op *Operator) monitor(ctx context.Context) (stop func(), err error) {
+	return op.options.monitor(ctx, monitored{op.reactor, op.cert}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
 }
 
 // Ready returns a channel that is closed when the operator has begun to serve.

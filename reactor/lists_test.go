@@ -149,7 +149,7 @@ func oneStream(t *testing.T, server http.RoundTripper, guest guests.Guest, chang
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		op.host().Serve(ctx, dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
+		op.host().Serve(ctx, &dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
 	}()
 	return op, func() {
 		cancel()

@@ -18,7 +18,7 @@ var errNoNamespace = errors.New(`setting "peering.clusterwide": an operator of t
 	"cannot use peering objects of namespaces; serve namespaces, or set peering.standalone")
 
 // start serves one dimension until the context ends.
-func (op *Operator) start(ctx context.Context, d dimensions.Dimension) {
+func (op *Operator) start(ctx context.Context, d *dimensions.Dimension) {
 	if d.Peering {
 		op.peers(ctx, d)
 	} else {
@@ -37,7 +37,10 @@ func (op *Operator) prepare(d dimensions.Dimension) {
 	op.generations.Present().Await(d)
 }
 
-// host returns what streams of objects need of the operator.
+// host returns what streams of objects need of the operator. It is not inlined, as its frame
+// would stay on the stack of each stream.
+//
+//go:noinline
 func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
@@ -46,16 +49,18 @@ func (op *Operator) host() *streams.Host {
 	}
 }
 
-// peers runs the membership in a peering object until the context ends.
-func (op *Operator) peers(ctx context.Context, d dimensions.Dimension) {
+// peers runs the membership in a peering object until the context ends. It is not inlined, either.
+//
+//go:noinline
+func (op *Operator) peers(ctx context.Context, d *dimensions.Dimension) {
 	log := op.Log.With().Str(loggers.Field, "kopf.peering").Logger()
-	m, err := peering.New(op.client, op.Settings, d, op.identity(), op.pauses, &op.streams, log)
+	m, err := peering.New(op.client, op.Settings, *d, op.identity(), op.pauses, &op.streams, log)
 	if err != nil {
 		log.Error().Err(err).Msg("a peering resource cannot be used")
 		return
 	}
 	if share := op.watches(); share != nil {
-		m.Share(share(d))
+		m.Share(share(*d))
 	}
 	if op.replica.await(ctx) == nil { // only the leader meets the other operators
 		m.Run(ctx)

@@ -93,10 +93,11 @@ func (o *Observer) ObserveResources(ctx context.Context) error {
 		return ctx.Err()
 	}
 	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
-	stream, err := o.stream(definitions)
+	stream, err := o.stream(&definitions)
 	if err != nil {
 		return err
 	}
+	stream.Keeping = watching.Sum // any change is a reason to scan again
 	var following sync.WaitGroup
 	defer following.Wait()
 	changes.follow = func() {
@@ -108,7 +109,7 @@ func (o *Observer) ObserveResources(ctx context.Context) error {
 	}
 	return o.permitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
-		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, definitions, changes) })
+		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, &definitions, changes) })
 }
 
 // follow repeats discovery at the times rescans after a change, and once more after changes in
@@ -217,21 +218,20 @@ func (o *Observer) ObserveNamespaces(ctx context.Context) error {
 		return ctx.Err()
 	}
 	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
-	stream, err := o.stream(Namespaces)
+	stream, err := o.stream(&Namespaces)
 	if err != nil {
 		return err
 	}
 	stream.Keep = func(meta watching.Meta) bool { return o.Namespaces.Match(meta.Name) }
 	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
 		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
-	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, Namespaces, sink) }, exact...)
+	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, &Namespaces, sink) }, exact...)
 }
 
 // permitted runs a stream if the operator may list its path. Otherwise it warns, serves
 // what it must assume to exist, and waits for the end of the context.
 func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden string, run func() error, assumed ...string) error {
-	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
-	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
+	if !o.isForbidden(ctx, path) {
 		return run()
 	}
 	o.Log.Warn().Msg(forbidden)
@@ -242,22 +242,36 @@ func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden s
 	return ctx.Err()
 }
 
-func (o *Observer) stream(r selectors.Resource) (*watching.Stream, error) {
+func (o *Observer) isForbidden(ctx context.Context, path apipath.Path) bool {
+	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
+	code, ok := clients.Code(err)
+	return ok && code == http.StatusForbidden
+}
+
+func (o *Observer) stream(r *selectors.Resource) (*watching.Stream, error) {
 	path, err := r.URL("", "", "")
 	stream := &watching.Stream{
-		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(r), Common: true,
+		Client: o.Client, Path: path, APIVersion: r.APIVersion(), Kind: r.Kind, Options: o.Watching(*r), Keeping: watching.CommonIdentities,
 		Log: func(level int, message string) { o.Log.WithLevel(loggers.ZerologLevel(level)).Msg(message) },
 	}
 	if o.Watches != nil {
-		stream.Source = o.Watches(dimensions.Dimension{Resource: r})
+		stream.Source = o.Watches(dimensions.Dimension{Resource: *r})
 	}
 	return stream, err
 }
 
 // supervised runs a stream of the observer itself.
-func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r selectors.Resource, sink watching.Sink) (err error) {
-	o.Streams.Supervise(ctx, &watching.Supervised{Stream: stream, Resource: r.String()}, func() { err = stream.Run(ctx, sink) })
+func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r *selectors.Resource, sink watching.Sink) (err error) {
+	o.Streams.Supervise(ctx, entryOf(stream, r), func() { err = stream.Run(ctx, sink) })
 	return err
+}
+
+// entryOf is the entry of a stream among the states of all streams. It is not inlined, as its
+// frame would stay on the stack.
+//
+//go:noinline
+func entryOf(stream *watching.Stream, r *selectors.Resource) *watching.Supervised {
+	return &watching.Supervised{Stream: stream, Resource: r.String()}
 }
 
 // remember keeps the names of the resources of a scan.

@@ -16,9 +16,9 @@ import (
 // Kopf: kopf._core.reactor.orchestration (v1.45).
 type Orchestrator struct {
 	// Prepare is called for each stream of a batch before any of them starts. Start runs a
-	// stream until its context ends and its objects are done.
+	// stream until its context ends and its objects are done; it does not change d.
 	Prepare func(d dimensions.Dimension)
-	Start   func(ctx context.Context, d dimensions.Dimension)
+	Start   func(ctx context.Context, d *dimensions.Dimension)
 
 	// Started is called once, when the first streams have been started.
 	Started func()
@@ -94,7 +94,7 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 		o.Prepare(d)
 	}
 	for _, d := range wanted {
-		o.launch(ctx, d)
+		o.launch(ctx, &d)
 	}
 	o.Started()
 	if o.Launched != nil {
@@ -105,7 +105,7 @@ func (o *Orchestrator) adjust(ctx context.Context) {
 // launch starts a stream after its predecessor has ended, so that no object is handled
 // twice at the same time. Memberships in peering objects do not end with the context, but
 // only with Leave.
-func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
+func (o *Orchestrator) launch(ctx context.Context, d *dimensions.Dimension) {
 	group := &o.streams
 	if d.Peering {
 		group, ctx = &o.members, context.WithoutCancel(ctx)
@@ -115,7 +115,7 @@ func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
 	before := o.ending[key]
 	o.running[key] = stream
 	group.Go(func() { // Wait or Leave waits for it.
-		defer o.ended(key, stream)
+		defer o.ended(&key, stream)
 		if before != nil {
 			<-before.done
 		}
@@ -124,13 +124,13 @@ func (o *Orchestrator) launch(ctx context.Context, d dimensions.Dimension) {
 }
 
 // ended forgets a stream that was cancelled before.
-func (o *Orchestrator) ended(key dimensions.Key, stream *running) {
+func (o *Orchestrator) ended(key *dimensions.Key, stream *running) {
 	stream.cancel()
 	close(stream.done)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ending[key] == stream {
-		delete(o.ending, key)
+	if o.ending[*key] == stream {
+		delete(o.ending, *key)
 	}
 }
 

@@ -43,11 +43,11 @@ func (s *streams) taken() []string {
 func newTestOrchestrator(s *streams) *Orchestrator {
 	o := NewOrchestrator()
 	o.Prepare, o.Started = func(dimensions.Dimension) {}, func() {}
-	o.Start = func(ctx context.Context, d dimensions.Dimension) {
-		s.note("begin", d)
+	o.Start = func(ctx context.Context, d *dimensions.Dimension) {
+		s.note("begin", *d)
 		<-ctx.Done()
 		time.Sleep(time.Second)
-		s.note("end", d)
+		s.note("end", *d)
 	}
 	return o
 }

@@ -86,8 +86,12 @@ func (p *Processor) Abandon(key string) {
 // LetGo ends the work on an object that belongs to another replica from now on: it stops the daemons and timers of the object,
 // waits for their end, and forgets the object. Indices keep it. No other worker of the object may run.
 func (p *Processor) LetGo(key string) {
-	if item := p.Memories.forget(key); item != nil {
-		item.Background.Retire()
+	item := p.Memories.forget(key)
+	if item == nil {
+		return
+	}
+	if running := item.background.Load(); running != nil {
+		running.Retire()
 	}
 }
 

@@ -68,7 +68,7 @@ type Set struct {
 
 	mu    sync.Mutex // guards the fields below
 	items map[*Stream]bool
-	left  map[dimensions.Key]map[string]watching.Meta // objects that were known when their stream ended
+	left  map[dimensions.Key]watching.Objects // objects that were known when their stream ended
 }
 
 // follow passes the known objects of an ended stream to its successor. The resource or the
@@ -90,7 +90,7 @@ func (s *Set) leave(key dimensions.Key, stream *watching.Stream) {
 		return
 	}
 	if s.left == nil {
-		s.left = map[dimensions.Key]map[string]watching.Meta{}
+		s.left = map[dimensions.Key]watching.Objects{}
 	}
 	s.left[key] = stream.Known()
 }
@@ -130,6 +130,7 @@ type Stream struct {
 	stream    *watching.Stream
 	queues    *queueing.Queues
 	working   context.Context // of the workers: it outlives reading
+	cancel    func()          // ends working
 	reading   context.Context // of the watch
 	Processor atomic.Pointer[processing.Processor]
 	Born      atomic.Uint32 // number of the first generation plus 1; 0: the stream has not begun
@@ -146,55 +147,92 @@ type Stream struct {
 // workers of its objects, within the patience. While the operator pauses, nothing is
 // watched, but queued events are still handled. If the resource or the namespace is gone by
 // then, all objects that were known are handled as deleted.
-func (o *Host) Serve(ctx context.Context, d dimensions.Dimension) {
-	defer o.Completion.Listed(d.Key())
-	log := o.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
+func (o *Host) Serve(ctx context.Context, d *dimensions.Dimension) {
+	if s := o.newStream(ctx, d); s != nil {
+		s.serve(ctx)
+	}
+}
+
+// log returns the logger of streams. It is made for each use, because a logger takes half a
+// kilobyte.
+func (o *Host) log() *zerolog.Logger {
+	return new(o.Log.With().Str(loggers.Field, "kopf.reactor").Logger())
+}
+
+// newStream makes a stream; nil if its resource has no URL.
+func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	path, err := d.Resource.URL(d.Namespace, "", "")
 	if err != nil {
-		log.Error().Err(err).Msg("a resource cannot be served")
-		return
+		o.log().Error().Err(err).Msg("a resource cannot be served")
+		o.Completion.Listed(d.Key())
+		return nil
 	}
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	s := &Stream{host: o, Dimension: d, queues: queueing.Of(o.Settings), working: working, reading: ctx}
+	s := &Stream{host: o, Dimension: *d, queues: queueing.Of(o.Settings), reading: ctx}
+	s.working, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.queues.Process, s.queues.Account, s.queues.Waits = s.process, o.Account, o.Waits
 	s.share = newShare(s)
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
-		Log: func(level int, message string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
+		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
 	}
 	if o.Watches != nil {
-		s.stream.Source = o.Watches(d)
+		s.stream.Source = o.Watches(*d)
 	}
 	o.Served.follow(d.Key(), s.stream)
-	defer o.Served.leave(d.Key(), s.stream)
-	s.run(ctx, cancel, log)
+	return s
 }
 
-func (s *Stream) run(ctx context.Context, cancel context.CancelFunc, log zerolog.Logger) {
-	o, d := s.host, s.Dimension
-	log.Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
-	item := &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Paused: o.Pauses.IsOn}
-	o.States.Supervise(ctx, item, func() {
-		o.Served.add(s)
-		defer o.Served.remove(s)
-		gate, err := s.begin()
-		if err != nil {
-			o.Refuse(err)
-			<-ctx.Done()
-			return
+// serve reads the watch until the context ends, then waits for the work on the objects.
+func (s *Stream) serve(ctx context.Context) {
+	defer s.ended()
+	s.host.States.Supervise(ctx, s.supervised(), func() {
+		s.host.Served.add(s)
+		defer s.host.Served.remove(s)
+		if sink := s.start(ctx); sink != nil {
+			s.host.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 		}
-		s.standBy(ctx, gate)
-		s.share.begin(ctx)
-		sink := s.sink(gate)
-		o.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
 	})
+	s.end()
+}
+
+// supervised is the entry of the stream among the states of all streams.
+func (s *Stream) supervised() *watching.Supervised {
+	d := &s.Dimension
+	s.host.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
+	return &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Paused: s.host.Pauses.IsOn}
+}
+
+// start takes the handlers, and returns the sink for the watch; nil if the context has ended,
+// after another operator had the objects.
+func (s *Stream) start(ctx context.Context) *queueSink {
+	gate, err := s.begin()
+	if err != nil {
+		s.host.Refuse(err)
+		<-ctx.Done()
+		return nil
+	}
+	s.standBy(ctx, gate)
+	s.share.begin(ctx)
+	return s.sink(gate)
+}
+
+// ended hands on what is known of the objects.
+func (s *Stream) ended() {
+	key := s.Dimension.Key()
+	s.host.Served.leave(key, s.stream)
+	s.cancel()
+	s.host.Completion.Listed(key)
+}
+
+// end waits for the work on the objects, after reading has ended.
+func (s *Stream) end() {
+	o, d := s.host, &s.Dimension
 	s.listings.Wait()
 	lost := s.lose()
-	log.Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
+	o.log().Debug().Msg(fmt.Sprintf("Stopping the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	defer s.unclaim()
-	if left := s.queues.Drain(cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
-		log.Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
+	if left := s.queues.Drain(s.cancel, o.Settings.Queueing.ExitTimeout); left > 0 {
+		o.log().Warn().Msg(fmt.Sprintf("Unprocessed streams left for %d objects of %s.", left, d.Resource))
 	}
 	s.abandon(lost)
 	s.share.end()

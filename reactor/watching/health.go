@@ -64,6 +64,13 @@ func (s *Stream) Health() Health {
 	return s.health.now
 }
 
+// events returns the number of events so far.
+func (h *health) events() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now.Events
+}
+
 func (h *health) change(how func(now *Health)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

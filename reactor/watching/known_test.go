@@ -1,22 +1,21 @@
 package watching
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
 
-// Both kinds of sets know the same.
+// Both kinds of sets of identities know the same.
 func TestKnownObjects(t *testing.T) {
-	for _, common := range []bool{false, true} {
-		t.Run(fmt.Sprintf("common %t", common), func(t *testing.T) {
-			k := newKnown(common)
+	for name, keeping := range map[string]Keeping{"own": Identities, "common": CommonIdentities} {
+		t.Run(name, func(t *testing.T) {
+			k := newKnown(keeping)
 			if k.isNil() || !(known{}).isNil() {
 				t.Error("only the zero value is nil")
 			}
 			first, second := Meta{UID: "1", Name: "a", ResourceVersion: "1"}, Meta{Name: "without a uid", CreationTimestamp: "now"}
-			k.put(first)
-			k.put(second)
+			k.put(first, false)
+			k.put(second, true)
 			if !k.has(first) || !k.has(second) {
 				t.Error("an object is unknown")
 			}
@@ -25,7 +24,7 @@ func TestKnownObjects(t *testing.T) {
 			if k.has(newer) {
 				t.Error("another version is known")
 			}
-			k.put(newer)
+			k.put(newer, false)
 			if !k.has(newer) || k.has(first) {
 				t.Error("the newer version does not replace the older one")
 			}

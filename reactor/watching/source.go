@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -58,12 +59,15 @@ func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connected{body, bufio.NewReaderSize(&activeReader{body, r.Active}, lineBuffer)}, nil
+	return &connected{body: body, from: waiting{Reader: &activeReader{body, r.Active}}}, nil
 }
 
-// lineBuffer is how much of a watch is read at once, in bytes: a frame of HTTP/2. Idle
-// watches hold it, too.
+// lineBuffer is how much of a watch is read at once, in bytes: a frame of HTTP/2.
 const lineBuffer = 16 << 10
+
+// buffers are those of watches that have something to read. Idle watches have none, as there
+// may be thousands of them.
+var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, lineBuffer) }} //nolint:gochecknoglobals // all watches of the process share them
 
 // query returns the parameters of the request.
 func (r Request) query() url.Values {
@@ -85,13 +89,14 @@ func (r Request) query() url.Values {
 // connected are the lines of a connection.
 type connected struct {
 	body  io.Closer
-	lines *bufio.Reader
+	from  waiting
+	lines *bufio.Reader // nil: nothing is buffered
 }
 
 // Next reads one line.
 func (c *connected) Next(context.Context) (Event, error) {
 	for {
-		line, err := readLine(c.lines)
+		line, err := c.read()
 		switch {
 		case errors.Is(err, errLongLine):
 			return Event{}, err
@@ -101,6 +106,47 @@ func (c *connected) Next(context.Context) (Event, error) {
 			return parseLine(line)
 		}
 	}
+}
+
+// read reads one line, with a buffer from the arrival of its first byte on.
+func (c *connected) read() ([]byte, error) {
+	if c.lines == nil {
+		if err := c.from.wait(); err != nil {
+			return nil, err
+		}
+		c.lines = buffers.Get().(*bufio.Reader)
+		c.lines.Reset(&c.from)
+	}
+	line, err := readLine(c.lines)
+	if err != nil || c.lines.Buffered() == 0 {
+		c.lines.Reset(nil)
+		buffers.Put(c.lines)
+		c.lines = nil
+	}
+	return line, err
+}
+
+// waiting is a reader that can wait for its first byte.
+type waiting struct {
+	io.Reader
+	first  [1]byte
+	waited bool // first was read, but not passed on
+}
+
+// wait waits until there is something to read.
+func (w *waiting) wait() error {
+	_, err := io.ReadFull(w.Reader, w.first[:])
+	w.waited = err == nil
+	return err
+}
+
+// Read reads, beginning with the byte that wait has read.
+func (w *waiting) Read(p []byte) (int, error) {
+	if w.waited && len(p) > 0 {
+		p[0], w.waited = w.first[0], false
+		return 1, nil
+	}
+	return w.Reader.Read(p)
 }
 
 // Covers knows nothing.

@@ -67,9 +67,8 @@ type Stream struct {
 	// of the server.
 	Pace func(ctx context.Context)
 
-	// Common says that all operators of the process have such a stream: they keep the
-	// identities of its objects once. Such a stream has no successor: see Known.
-	Common bool
+	// Keeping says what the stream remembers of its objects.
+	Keeping Keeping
 
 	// Keep selects the objects whose end is reported even if no watch was open; nil: all.
 	Keep func(Meta) bool
@@ -91,12 +90,12 @@ type Stream struct {
 }
 
 // Known returns the objects that the stream knew at its end. They must not be changed.
-func (s *Stream) Known() map[string]Meta { return s.known.own }
+func (s *Stream) Known() Objects { return s.known.own }
 
 // Inherit takes over the objects that an earlier stream of the same objects knew at its
 // end. The first listing reports those that are gone as deleted. It must be called before
 // Run.
-func (s *Stream) Inherit(objects map[string]Meta) { s.known.own = objects }
+func (s *Stream) Inherit(objects Objects) { s.known.own = objects }
 
 // Lose reports all known objects as deleted, because their resource or their namespace is
 // gone. It must be called after Run.
@@ -110,7 +109,7 @@ var ErrExpired = errors.New("the version of the watch has expired")
 // only the context's error.
 func (s *Stream) Run(ctx context.Context, sink Sink) error {
 	if s.known.isNil() {
-		s.known = newKnown(s.Common)
+		s.known = newKnown(s.Keeping)
 	}
 	defer s.health.leave()
 	failures := backoffs.Doubling{First: minBackoff, Most: maxBackoff}
@@ -122,17 +121,22 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 			failures.Reset()
 		}
 		if !normal && ctx.Err() == nil {
-			s.health.failed(err)
-			s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
+			s.failed(err)
 			backoff = failures.Next()
 		}
-		s.rest(ctx, max(backoff, s.Options().ReconnectBackoff))
+		s.rest(ctx, backoff)
 	}
 	return ctx.Err()
 }
 
-// rest waits between two attempts.
+func (s *Stream) failed(err error) {
+	s.health.failed(err)
+	s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
+}
+
+// rest waits between two attempts, at least for the ReconnectBackoff.
 func (s *Stream) rest(ctx context.Context, d time.Duration) {
+	d = max(d, s.Options().ReconnectBackoff)
 	s.health.enter(Resting, d)
 	_ = backoffs.Pause(ctx, d) // the caller checks the context
 }
@@ -142,29 +146,34 @@ func (s *Stream) once(ctx context.Context, sink Sink) error {
 	s.fruitful = false
 	version, err := s.begin(ctx, sink)
 	pauses := backoffs.Doubling{Most: maxBackoff}
-	check := s.Options().InitialStreaming && !s.unstreamable // the version is from a watch that has ended
+	check := s.streams() // the version is from a watch that has ended
 	for ; err == nil && ctx.Err() == nil; check = true {
-		began, before := time.Now(), s.Health().Events
+		began, before := time.Now(), s.health.events()
 		version, err = s.watch(ctx, version, check, sink)
 		pause := time.Duration(0)
-		if s.Health().Events > before || time.Since(began) > brief {
+		if s.health.events() > before || time.Since(began) > brief {
 			s.fruitful = true
 			pauses.Reset()
 		} else { // callers close what they have just opened
-			pauses.First = s.Options().ReconnectBackoff
+			pauses.First = s.reconnectBackoff()
 			pause = pauses.Next()
 		}
 		if err == nil {
-			s.rest(ctx, max(pause, s.Options().ReconnectBackoff))
+			s.rest(ctx, pause)
 		}
 	}
 	return err
 }
 
+// streams reports whether the existing objects are streamed.
+func (s *Stream) streams() bool { return s.Options().InitialStreaming && !s.unstreamable }
+
+func (s *Stream) reconnectBackoff() time.Duration { return s.Options().ReconnectBackoff }
+
 // begin passes on all existing objects: listed, or streamed if that is wanted and
 // supported.
 func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err error) {
-	if s.Options().InitialStreaming && !s.unstreamable {
+	if s.streams() {
 		version, err = s.streamed(ctx, sink)
 		if !s.unstreamable {
 			return version, err
@@ -201,19 +210,26 @@ func (s *Stream) listed(sink Sink) {
 
 // list passes on all objects, page by page, and reports those that are gone.
 func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error) {
-	seen := map[string]struct{}{}
-	version, err = s.pages(ctx, s.page, func() { clear(seen) }, func(event Event) {
-		key := event.Meta.Key()
+	var seen map[string]struct{} // nil: none can be missing
+	begin := func() { seen = map[string]struct{}{} }
+	if !s.known.isEmpty() {
+		begin()
+	}
+	version, err = s.pages(ctx, s.page, begin, func(event Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		seen[key] = struct{}{}
-		s.keep(event.Meta)
+		if seen != nil {
+			seen[event.Meta.Key()] = struct{}{}
+		}
+		s.keep(event.Meta, false)
 		sink.Event(event)
 	})
 	if err != nil {
 		return "", err
 	}
-	s.miss(seen, sink)
+	if seen != nil {
+		s.miss(seen, sink)
+	}
 	return version, nil
 }
 
@@ -256,7 +272,9 @@ func (s *Stream) miss(seen map[string]struct{}, sink Sink) {
 
 func (s *Stream) missed(seen map[string]struct{}, sink Sink) {
 	for _, meta := range s.known.without(seen) {
-		s.known.remove(meta.Key())
+		if s.Keeping != Sum {
+			s.known.remove(meta.Key())
+		}
 		sink.Event(Vanished(s.APIVersion, s.Kind, meta))
 	}
 }
@@ -315,33 +333,58 @@ func Vanished(apiVersion, kind string, meta Meta) Event {
 // watch passes on events until the connection ends, and returns the version from which to
 // continue. Ends of connections are normal; an expired version is an error. With check, it
 // verifies that the server was not replaced since the version was received.
+//
+// What waits here for most of the time has small frames, and calls the others before: see
+// RATIONALE.md, "Why do waiting goroutines have small frames?".
 func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sink) (string, error) {
-	options := s.Options()
-	s.health.enter(Watching, options.InactivityTimeout)
+	longest, patience := s.timeouts()
+	s.health.enter(Watching, patience)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if options.ClientTimeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, options.ClientTimeout)
+	if longest > 0 {
+		ctx, cancel = context.WithTimeout(ctx, longest)
 		defer cancel()
 	}
-	alive := s.watchdog(options.InactivityTimeout, cancel)
+	alive := s.watchdog(patience, cancel)
 	defer alive.stop()
 
-	lines, err := s.source().Watch(ctx, Request{Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active})
-	if code, ok := clients.Code(err); ok && code == http.StatusGone {
-		return version, ErrExpired
-	}
-	if err != nil {
-		return version, ignoreEnd(ctx, err)
+	lines, err := s.open(ctx, version, check, alive)
+	if lines == nil {
+		return version, err
 	}
 	defer lines.Close()
-	if check && !lines.Covers(version) {
-		if _, err := s.SameServer(ctx, options, version); err != nil {
-			return version, ignoreEnd(ctx, err)
-		}
-	}
 	s.health.connected()
 	defer s.health.disconnected()
+	return s.follow(ctx, lines, version, sink)
+}
+
+// timeouts returns those of the client: for a watch, and for a watch without any data.
+func (s *Stream) timeouts() (longest, patience time.Duration) {
+	options := s.Options()
+	return options.ClientTimeout, options.InactivityTimeout
+}
+
+// open opens a watch. It returns neither lines nor an error if the watch has ended before.
+func (s *Stream) open(ctx context.Context, version string, check bool, alive *watchdog) (Lines, error) {
+	options := s.Options()
+	lines, err := s.source().Watch(ctx, Request{Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active})
+	if code, ok := clients.Code(err); ok && code == http.StatusGone {
+		return nil, ErrExpired
+	}
+	if err != nil {
+		return nil, ignoreEnd(ctx, err)
+	}
+	if check && !lines.Covers(version) {
+		if _, err := s.SameServer(ctx, options, version); err != nil {
+			lines.Close()
+			return nil, ignoreEnd(ctx, err)
+		}
+	}
+	return lines, nil
+}
+
+// follow passes on the events of a watch.
+func (s *Stream) follow(ctx context.Context, lines Lines, version string, sink Sink) (string, error) {
 	for {
 		event, err := lines.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -405,7 +448,7 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 // remember stores what exists, and returns the type of the event: listed during a streamed
 // listing.
 func (s *Stream) remember(kind string, meta Meta) string {
-	s.keep(meta)
+	s.keep(meta, kind == Added && s.initial == nil)
 	if s.initial == nil {
 		return kind
 	}
@@ -417,9 +460,9 @@ func (s *Stream) remember(kind string, meta Meta) string {
 }
 
 // keep adds an object to the known ones if its end matters.
-func (s *Stream) keep(meta Meta) {
+func (s *Stream) keep(meta Meta, created bool) {
 	if s.Keep == nil || s.Keep(meta) {
-		s.known.put(meta)
+		s.known.put(meta, created)
 	}
 }
 
