@@ -84,7 +84,7 @@ func measuredMetrics(t *testing.T) string {
 	server := apiserver.New([]apiserver.Resource{apiserver.Guessed(object)})
 	lease := dicts.Object{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": dicts.Object{"name": "measured", "namespace": "default"}}
 	for _, o := range []dicts.Object{object, lease} {
-		if err := server.Apply(o); err != nil {
+		if err := server.Apply(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

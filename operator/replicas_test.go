@@ -67,7 +67,7 @@ func TestLogLinesKnowTheirReplica(t *testing.T) {
 	t.Parallel()
 	server := apiserver.New(nil)
 	lease := dicts.Object{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": dicts.Object{"name": "op", "namespace": "default"}}
-	if err := server.Apply(lease); err != nil {
+	if err := server.Apply(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
 	var out reactortest.Output

@@ -64,7 +64,7 @@ func attribute(r *tracing.Record, key string) tracing.Attribute {
 func TestEventsAreTraced(t *testing.T) {
 	object := dicts.Object{"apiVersion": "kopf.dev/v1", "kind": "KopfExample", "metadata": dicts.Object{"name": "a"}, "spec": dicts.Object{"field": "value"}}
 	server := apiserver.New([]apiserver.Resource{apiserver.Guessed(object)})
-	if err := server.Apply(object); err != nil {
+	if err := server.Apply(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 	guest := &guesttest.Guest{

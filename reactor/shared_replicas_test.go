@@ -251,7 +251,7 @@ func (f *fleet) join(name string, delay time.Duration) *member {
 func (f *fleet) put(name, field string) {
 	f.t.Helper()
 	object := dicts.Object{"apiVersion": "example.com/v1", "kind": "Shop", "metadata": dicts.Object{"name": name, "namespace": "default"}, "spec": dicts.Object{"field": field}}
-	if err := f.server.Apply(object); err != nil {
+	if err := f.server.Apply(f.t.Context(), object); err != nil {
 		f.t.Fatal(err)
 	}
 }

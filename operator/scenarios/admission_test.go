@@ -9,6 +9,8 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/operator/crossings"
+	"github.com/kopf-wasm/kopf/operator/crossings"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 )
 
@@ -46,7 +48,7 @@ func reviewer() *guesttest.Guest {
 				if spec(c)["field"] == "bad" {
 					return refusal("the field is bad", 422)
 				}
-				text := fmt.Sprintf("%s by %s, dry run: %v", c.Admission.Operation, dicts.LookupString(decoded(c.Admission.UserInfo), "username"), c.Admission.DryRun)
+				text := fmt.Sprintf("%s by %s, dry run: %v", c.Admission.Operation, dicts.LookupString(crossings.Decoded(c.Admission.UserInfo), "username"), c.Admission.DryRun)
 				return guesttest.Done(abi.Outcome{Warnings: []string{text}})
 			},
 			"keep": func(c *guesttest.Call, _ *abi.Answer) *abi.Step { return guesttest.Permanent("it is protected") },
