@@ -25,6 +25,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -76,7 +77,7 @@ type withCertificate struct{ *reactor.Operator }
 
 func (withCertificate) Expires() (time.Time, bool) { return time.Now(), true }
 
-// measuredMetrics runs an operator with a leader, a module and a guest until its handlers have
+// measuredMetrics runs an operator that shares its objects, a module and a guest until its handlers have
 // handled an object, and returns its metrics.
 func measuredMetrics(t *testing.T) string {
 	t.Helper()
@@ -99,7 +100,7 @@ func measuredMetrics(t *testing.T) string {
 	exporter := traces.New(ctx, traces.Target{URL: collector.URL}, "measured", "", zerolog.Nop())
 	op, err := New(ctx, inMemory(server, Options{
 		Tracer:  exporter,
-		Modules: []string{"module.wasm"}, Guests: []guests.Guest{measuredGuest()}, Replicas: Replicas{Leader: true, Lease: "default/measured"},
+		Modules: []string{"module.wasm"}, Guests: []guests.Guest{measuredGuest()}, Replicas: Replicas{Shared: true, Lease: "default/measured", Duration: leadership.MinDuration},
 		Open: func(context.Context, string) (string, []byte, error) { return "module.wasm", module, nil },
 		Host: host.Options{CacheDir: t.TempDir()},
 	}))

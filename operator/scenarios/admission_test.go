@@ -10,7 +10,6 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/crossings"
-	"github.com/kopf-wasm/kopf/operator/crossings"
 	"github.com/kopf-wasm/kopf/operator/guesttest"
 )
 
