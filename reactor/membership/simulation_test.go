@@ -18,7 +18,7 @@ import (
 
 // seeds is how many worlds the tests simulate, unless $SEEDS says more; unfenced is how many of them are simulated without the fence,
 // too.
-const seeds, unfenced = 100, 20
+const seeds, unfenced = 60, 10
 
 // These are the times of a world: first with faults, then without.
 const (
