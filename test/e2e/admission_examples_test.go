@@ -14,7 +14,7 @@ import (
 )
 
 // languages of the examples.
-var languages = []string{"go", "rust", "javascript"}
+var languages = []string{"python", "go", "rust", "javascript"}
 
 // runExample applies the definitions of an example, and runs it.
 func (s space) runExample(t *testing.T, name, language string) {
@@ -53,7 +53,7 @@ func (s space) applyExample(t *testing.T, name string) *unstructured.Unstructure
 // whole cluster, so the languages take turns.
 func TestAdmissionExample(t *testing.T) {
 	t.Parallel()
-	for _, language := range append([]string{"python"}, languages...) { // Kopf has no conversions, so the other example has no Python
+	for _, language := range languages {
 		t.Run(language, func(t *testing.T) { admissionExample(t, language) })
 	}
 }
