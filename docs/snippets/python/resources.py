@@ -45,7 +45,7 @@ def seen(**_):
 
 # [function]
 
-@kopf.on.event(lambda resource: resource.namespaced and resource.group == 'kopf.dev')
+@kopf.on.event(lambda resource: resource.namespaced is True and resource.group == 'kopf.dev')
 def ours(**_):
     pass
 

@@ -68,7 +68,7 @@ class Types(unittest.TestCase):
         return problems(self.mypy, files, "--python-executable", str(Path(kopf).with_name("python3")))
 
     def test_operators_fit_the_stubs(self):
-        files = operators("examples/*/example.py", "test/guests/python/*/*.py")
+        files = operators("examples/*/example.py", "examples/*/operator.py", "docs/snippets/python/*.py", "test/guests/python/*/*.py")
         self.assertGreater(len(files), 18)
         self.assertEqual(self.ours(files), {})
 
