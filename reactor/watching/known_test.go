@@ -1,6 +1,8 @@
 package watching
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -37,4 +39,26 @@ func TestKnownObjects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BenchmarkKnownObject measures what a stream keeps of each object that was listed.
+func BenchmarkKnownObject(b *testing.B) {
+	const objects = 20_000
+	k := newKnown(Identities)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for n := range objects {
+		line := fmt.Sprintf(`{"metadata":{"uid":"11111111-2222-3333-4444-%012d","name":"obj-%05d","namespace":"default","resourceVersion":"%d","creationTimestamp":"2026-01-01T00:00:00Z"}}`, n, n, n)
+		meta, err := MetaOf([]byte(line))
+		if err != nil {
+			b.Fatal(err)
+		}
+		k.put(meta, false)
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/objects, "B/object")
+	runtime.KeepAlive(k)
 }
