@@ -11,6 +11,7 @@ fn create_fn(c: Change) -> kopf::Result {
     c.events.warn("Slow", "it takes a while")?;
     c.events.exception(&std::io::Error::other("no backup"), "Failed", "the backup:")?;
 
-    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": c.namespace}});
+    let other =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": c.namespace}});
     Ok(c.events.about(other).info("Mentioned", "by an example")?)
 }

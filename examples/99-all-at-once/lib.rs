@@ -1,8 +1,6 @@
 //! The features of the other examples in one operator.
 
-use kopf::{
-    Activity, Adoption, Capabilities, Cause, Change, Daemon, Error, Indexed, Timer, Unkeyed, Value, json,
-};
+use kopf::{Activity, Adoption, Capabilities, Cause, Change, Daemon, Error, Indexed, Timer, Unkeyed, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
