@@ -25,7 +25,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
-	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -72,12 +71,20 @@ func inMemory(server http.RoundTripper, o Options) Options {
 	return o
 }
 
-// withCertificate is an operator with a certificate for webhooks.
-type withCertificate struct{ *reactor.Operator }
+// withEverything is an operator with a certificate for webhooks, whose replicas share the objects.
+type withEverything struct{ *reactor.Operator }
 
-func (withCertificate) Expires() (time.Time, bool) { return time.Now(), true }
+func (withEverything) Expires() (time.Time, bool) { return time.Now(), true }
 
-// measuredMetrics runs an operator that shares its objects, a module and a guest until its handlers have
+// Counts returns the counts of the operator, and a share: a replica that has one begins to work
+// after a lease duration, which is too long here.
+func (o withEverything) Counts() reactor.Counts {
+	counts := o.Operator.Counts()
+	counts.Share = &reactor.Share{Members: 1}
+	return counts
+}
+
+// measuredMetrics runs an operator with a leader, a module and a guest until its handlers have
 // handled an object, and returns its metrics.
 func measuredMetrics(t *testing.T) string {
 	t.Helper()
@@ -100,7 +107,7 @@ func measuredMetrics(t *testing.T) string {
 	exporter := traces.New(ctx, traces.Target{URL: collector.URL}, "measured", "", zerolog.Nop())
 	op, err := New(ctx, inMemory(server, Options{
 		Tracer:  exporter,
-		Modules: []string{"module.wasm"}, Guests: []guests.Guest{measuredGuest()}, Replicas: Replicas{Shared: true, Lease: "default/measured", Duration: leadership.MinDuration},
+		Modules: []string{"module.wasm"}, Guests: []guests.Guest{measuredGuest()}, Replicas: Replicas{Leader: true, Lease: "default/measured"},
 		Open: func(context.Context, string) (string, []byte, error) { return "module.wasm", module, nil },
 		Host: host.Options{CacheDir: t.TempDir()},
 	}))
@@ -109,7 +116,7 @@ func measuredMetrics(t *testing.T) string {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- op.Run(ctx) }() // Waited for below.
-	handler := monitoring(withCertificate{op.reactor}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
+	handler := monitoring(withEverything{op.reactor}, op.Modules, shared{op.options.Host.Output, op.options.Host.Share, op.options.Host.Memories, op.options.Tracer})
 	for done := false; !done; {
 		select {
 		case <-ctx.Done():

@@ -82,5 +82,5 @@ func (o *crdOptions) print(path string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return o.output.print(stdout, definition, nil)
+	return o.output.write(stdout, definition, nil)
 }

@@ -51,7 +51,7 @@ not need.`,
 			if err != nil {
 				return err
 			}
-			if err := output.print(stdout, report, func() error { return printDiagnoses(stdout, report) }); err != nil {
+			if err := output.write(stdout, report, func() error { return printDiagnoses(stdout, report) }); err != nil {
 				return err
 			}
 			switch n := report.Problems(); n {

@@ -223,7 +223,7 @@ func (o *explainOptions) explain(ctx context.Context, subject operator.Subject, 
 		return err
 	}
 	o.askHost(ctx, result)
-	return o.output.print(stdout, result, func() error { return result.print(stdout) })
+	return o.output.write(stdout, result, func() error { return result.print(stdout) })
 }
 
 // askHost adds what a host knows. A host that does not answer is noted: the rest is valid.

@@ -57,8 +57,8 @@ func (f *outputFormat) String() string { return f.name }
 // Type makes pflag show the default in quotes.
 func (f *outputFormat) Type() string { return "string" }
 
-// print prints a value as data, or as text by a function.
-func (f *outputFormat) print(to io.Writer, value any, text func() error) error {
+// write prints a value as data, or as text by a function.
+func (f *outputFormat) write(to io.Writer, value any, text func() error) error {
 	switch f.name {
 	case outputJSON:
 		return printJSON(to, value)

@@ -39,7 +39,7 @@ Every flag can also be set by a variable: --output by KOPF_GET_OUTPUT.`,
 			if err != nil {
 				return err
 			}
-			return output.print(stdout, report, func() error { return printReport(stdout, report, output.name == outputWide) })
+			return output.write(stdout, report, func() error { return printReport(stdout, report, output.name == outputWide) })
 		},
 	}
 	o.addFlags(cmd.Flags())

@@ -134,7 +134,7 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 	if err != nil {
 		return err
 	}
-	if err := o.output.print(stdout, result, func() error { return result.Print(stdout) }); err != nil {
+	if err := o.output.write(stdout, result, func() error { return result.Print(stdout) }); err != nil {
 		return err
 	}
 	if result.Failed() {

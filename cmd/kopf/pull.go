@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kopf-wasm/kopf/internal/atomicfile"
 	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/internal/atomicfile"
 )
 
 func newPullCmd(stdout, stderr io.Writer) *cobra.Command {

@@ -77,7 +77,7 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := o.output.print(stdout, report, func() error { return report.Print(stdout) }); err != nil {
+	if err := o.output.write(stdout, report, func() error { return report.Print(stdout) }); err != nil {
 		return err
 	}
 	if report.Difference == nil {

@@ -193,7 +193,7 @@ func (o *testOptions) report(all []*scenarios.Outcome, stdout io.Writer) error {
 			return err
 		}
 	}
-	err := o.output.print(stdout, forms, func() error {
+	err := o.output.write(stdout, forms, func() error {
 		_, err := fmt.Fprintf(stdout, "%d passed, %d failed\n", len(all)-failed, failed)
 		return err
 	})
