@@ -8,8 +8,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 )
 
-// coordinate makes this member the coordinator. It continues with what is noted on the Lease of the election, which nobody
-// else can change any more.
+// coordinate makes this member the coordinator. It continues with what is noted on the Lease of the election. No other process can
+// change it any more.
 func (m *Member) coordinate() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
