@@ -10,7 +10,7 @@ import (
 // member starts a replica of an operator, and waits until it says something.
 func (s space) member(t *testing.T, module, says string, args ...string) *process {
 	t.Helper()
-	p := s.spawnModule(t, guest(t, module), append([]string{"--standalone", "--replicas", "leader", "--lease", s.namespace + "/op", "--lease-duration", "3s"}, args...)...)
+	p := s.spawnModule(t, guest(t, module), append([]string{"--standalone", "--replicas", "leader", "--lease", s.namespace + "/op", "--lease-duration", "6s"}, args...)...)
 	p.says(t, says)
 	return p
 }

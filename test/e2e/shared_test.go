@@ -8,9 +8,10 @@ import (
 )
 
 // sharer starts a replica that shares the objects with others.
+// The lease lasts long enough that renewals are in time on a busy machine.
 func (s space) sharer(t *testing.T, args ...string) *process {
 	t.Helper()
-	return s.spawnModule(t, guest(t, "living"), append([]string{"--standalone", "--replicas", "shared", "--lease", s.namespace + "/op", "--lease-duration", "2s"}, args...)...)
+	return s.spawnModule(t, guest(t, "living"), append([]string{"--standalone", "--replicas", "shared", "--lease", s.namespace + "/op", "--lease-duration", "9s"}, args...)...)
 }
 
 // began returns how often a handler was called for each object.
