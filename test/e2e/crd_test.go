@@ -13,7 +13,7 @@ import (
 func TestDefinitionsOfTypes(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
-	for name, source := range map[string]string{"goclaims": "/docs/snippets/kwargs/main.go", "rustclaims": "/docs/snippets/rust/src/changes.rs"} {
+	for name, source := range map[string]string{"goclaims": "/docs/snippets/kwargs/main.go", "rustclaims": "/docs/snippets/rust/src/kwargs.rs"} {
 		made := kopf(t, nil, "crd", repository+source, "--resource", name+".v1.types.example.com", "--kind", strings.ToUpper(name[:1])+name[1:])
 		if made.code != 0 {
 			t.Fatalf("%s: exit code %d: %s", source, made.code, made.stderr)
