@@ -11,11 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// sharing is how long the Leases last: also on a busy machine, they are renewed in time.
+const sharing = 6 * time.Second
+
 // enlist starts a replica that shares the objects, and waits until it does.
 func (c *crew) enlist(t *testing.T) {
 	t.Helper()
 	p := newProxy(t, c.RESTConfig())
-	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "shared", "--lease", c.namespace+"/op", "--lease-duration", "3s")
+	one := c.spawnVia(t, p.kubeconfig(t), "--standalone", "--replicas", "shared", "--lease", c.namespace+"/op", "--lease-duration", sharing.String())
 	one.says(t, "members share the objects")
 	c.all = append(c.all, &sailor{one, p})
 }
@@ -31,12 +34,10 @@ func (c *crew) oldest() *sailor {
 }
 
 // TestFaultsOfReplicasThatShare: while replicas are killed, stopped, stand still, or lose the API server, and all Leases are
-// deleted, each object is handled, and none by two replicas at once.
+// deleted, each object is handled, and none by two replicas at once. The short form has one of these faults; TestReplicasShareTheObjects
+// kills and stops a replica.
 func TestFaultsOfReplicasThatShare(t *testing.T) {
 	t.Parallel()
-	if !full() {
-		t.Skip("it is for make faults")
-	}
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	for name, fault := range map[string]struct {
 		harm func(t *testing.T, c *crew, one *sailor)
@@ -59,6 +60,9 @@ func TestFaultsOfReplicasThatShare(t *testing.T) {
 			}
 		}, nil},
 	} {
+		if !full() && name != "standing" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &crew{space: newSpace(t)}
@@ -66,7 +70,7 @@ func TestFaultsOfReplicasThatShare(t *testing.T) {
 				c.enlist(t)
 			}
 			objects := 0
-			for round := range 20 {
+			for round := range sized(1, 20) {
 				one := c.oldest()
 				const batch = 20
 				for i := range batch {
@@ -76,7 +80,7 @@ func TestFaultsOfReplicasThatShare(t *testing.T) {
 				began := time.Now()
 				fault.harm(t, c, one)
 				if fault.mend == nil {
-					time.Sleep(4 * time.Second) // longer than the lease
+					time.Sleep(sharing + time.Second)
 				} else {
 					c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
 					t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
