@@ -3,11 +3,13 @@ package leadership_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 func terms(t *testing.T) leadership.Terms {
@@ -180,21 +182,19 @@ func TestLeaderWhoseLeaseIsTakenEnds(t *testing.T) {
 // cut is a Store that cannot be reached while it is cut.
 type cut struct {
 	*memory
-	broken bool
+	broken atomic.Bool
 }
 
-var errCut = errors.New("no connection")
-
 func (c *cut) Read(ctx context.Context) (leadership.Lease, error) {
-	if c.broken {
-		return leadership.Lease{}, errCut
+	if c.broken.Load() {
+		return leadership.Lease{}, leadershiptest.ErrCut
 	}
 	return c.memory.Read(ctx)
 }
 
 func (c *cut) Write(ctx context.Context, lease leadership.Lease) (leadership.Lease, error) {
-	if c.broken {
-		return leadership.Lease{}, errCut
+	if c.broken.Load() {
+		return leadership.Lease{}, leadershiptest.ErrCut
 	}
 	return c.memory.Write(ctx, lease)
 }
@@ -208,7 +208,7 @@ func TestLeaderWithoutTheServerEndsBeforeOthersBegin(t *testing.T) {
 		<-a.led
 		b := join(t, shared, "b")
 		time.Sleep(time.Minute)
-		mine.broken = true
+		mine.broken.Store(true)
 		cutAt := time.Now()
 		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
 			t.Errorf("got %v", err)
@@ -230,9 +230,9 @@ func TestShortLapsesOfTheServerChangeNothing(t *testing.T) {
 		a := join(t, store, "a")
 		<-a.led
 		for range 20 {
-			store.broken = true
+			store.broken.Store(true)
 			time.Sleep(7 * time.Second)
-			store.broken = false
+			store.broken.Store(false)
 			time.Sleep(7 * time.Second)
 		}
 		if !a.leads() {

@@ -2,18 +2,15 @@ package membership
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 // seeds is how many worlds the tests simulate, unless $SEEDS says more; unfenced is how many of them are simulated without the fence,
@@ -31,8 +28,7 @@ const (
 type world struct {
 	*memory // the Leases
 
-	dice   sync.Mutex // guards rand
-	rand   *rand.Rand
+	*leadershiptest.Dice
 	fenced bool // whether patches are sent in the time of the member only and with the version, and losses are awaited
 
 	mu         sync.Mutex // guards the fields below
@@ -46,18 +42,6 @@ type object struct {
 	handler string // the replica whose handler began last; empty: it has ended
 	handled int
 	by      map[string]bool // replicas that have handled it
-}
-
-func (w *world) chance(p float64) bool {
-	w.dice.Lock()
-	defer w.dice.Unlock()
-	return w.rand.Float64() < p
-}
-
-func (w *world) between(least, most time.Duration) time.Duration {
-	w.dice.Lock()
-	defer w.dice.Unlock()
-	return least + time.Duration(w.rand.Int64N(int64(most-least)))
 }
 
 // handled returns how often each object was handled.
@@ -74,82 +58,27 @@ func (w *world) handled() []int {
 // machine is a place for one process after another.
 type machine struct {
 	*world
-	name  string
-	stand chan struct{} // full while the process stands still
-}
-
-// run waits while the process stands still.
-func (m *machine) run() {
-	m.stand <- struct{}{}
-	<-m.stand
-}
-
-var (
-	errCut  = errors.New("no connection")
-	errLost = fmt.Errorf("%w: the answer is lost", errCut)
-)
-
-// send runs a request at the server at some time, even if the process does not wait for the answer any more.
-func send[T any](ctx context.Context, m *machine, request func() (T, error)) (answer T, err error) {
-	m.run()
-	type result struct {
-		answer T
-		err    error
-	}
-	done := make(chan result, 1)
-	go func() { // It ends after a few seconds.
-		delay := m.between(time.Millisecond, 50*time.Millisecond)
-		if m.chance(0.01) {
-			delay = m.between(time.Second, 20*time.Second)
-		}
-		time.Sleep(delay)
-		if m.chance(0.02) {
-			done <- result{err: errCut}
-			return
-		}
-		answer, err := request()
-		if m.chance(0.02) {
-			err = errLost
-		}
-		time.Sleep(delay / 2)
-		done <- result{answer, err}
-	}()
-	defer m.run()
-	select {
-	case r := <-done:
-		return r.answer, r.err
-	case <-ctx.Done():
-		return answer, ctx.Err()
-	}
+	*leadershiptest.Machine
 }
 
 // line is the connection of a machine to the Leases.
 type line struct{ *machine }
 
-func (l line) Election() leadership.Store { return slow{l.machine, l.memory.Election()} }
+func (l line) Election() leadership.Store {
+	return leadershiptest.Slow{Machine: l.Machine, Store: l.memory.Election()}
+}
 
-func (l line) Of(member string) leadership.Store { return slow{l.machine, l.memory.Of(member)} }
+func (l line) Of(member string) leadership.Store {
+	return leadershiptest.Slow{Machine: l.Machine, Store: l.memory.Of(member)}
+}
 
 func (l line) List(ctx context.Context) (map[string]leadership.Lease, error) {
-	return send(ctx, l.machine, func() (map[string]leadership.Lease, error) { return l.memory.List(ctx) })
+	return leadershiptest.Send(ctx, l.Machine, func() (map[string]leadership.Lease, error) { return l.memory.List(ctx) })
 }
 
 func (l line) Delete(ctx context.Context, member string, state leadership.Lease) error {
-	_, err := send(ctx, l.machine, func() (bool, error) { return true, l.memory.Delete(ctx, member, state) })
+	_, err := leadershiptest.Send(ctx, l.Machine, func() (bool, error) { return true, l.memory.Delete(ctx, member, state) })
 	return err
-}
-
-type slow struct {
-	*machine
-	store leadership.Store
-}
-
-func (s slow) Read(ctx context.Context) (leadership.Lease, error) {
-	return send(ctx, s.machine, func() (leadership.Lease, error) { return s.store.Read(ctx) })
-}
-
-func (s slow) Write(ctx context.Context, state leadership.Lease) (leadership.Lease, error) {
-	return send(ctx, s.machine, func() (leadership.Lease, error) { return s.store.Write(ctx, state) })
 }
 
 // process is a replica on a machine.
@@ -166,7 +95,7 @@ func (p *process) Release(key string) {
 }
 
 func (p *process) read(ctx context.Context, i int) (int, error) {
-	return send(ctx, p.machine, func() (int, error) {
+	return leadershiptest.Send(ctx, p.Machine, func() (int, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.objects[i].version, nil
@@ -185,7 +114,7 @@ func (p *process) patch(ctx context.Context, i, version int, begin bool) (int, e
 		defer cancel()
 		ctx = guarded
 	}
-	return send(ctx, p.machine, func() (int, error) {
+	return leadershiptest.Send(ctx, p.Machine, func() (int, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		o := &p.objects[i]
@@ -202,7 +131,7 @@ func (p *process) patch(ctx context.Context, i, version int, begin bool) (int, e
 		}
 		o.handler = ""
 		o.handled++
-		o.by[p.name] = true
+		o.by[p.Name] = true
 		return o.version, nil
 	})
 }
@@ -216,16 +145,16 @@ func (p *process) handle(ctx context.Context, i int) {
 	if version, err = p.patch(ctx, i, version, true); err != nil {
 		return
 	}
-	work := p.between(time.Millisecond, 2*time.Second)
-	if p.chance(0.03) {
-		work = p.between(10*time.Second, 30*time.Second)
+	work := p.Between(time.Millisecond, 2*time.Second)
+	if p.Chance(0.03) {
+		work = p.Between(10*time.Second, 30*time.Second)
 	}
 	select {
 	case <-time.After(work):
 	case <-ctx.Done():
 		return
 	}
-	p.run()
+	p.Run()
 	_, _ = p.patch(ctx, i, version, false)
 }
 
@@ -244,17 +173,17 @@ func (p *process) attend(ctx context.Context, i int) {
 			p.handle(ctx, i)
 		case Foreign:
 		}
-		p.run()
-		time.Sleep(p.between(100*time.Millisecond, time.Second))
+		p.Run()
+		time.Sleep(p.Between(100*time.Millisecond, time.Second))
 	}
 }
 
 // live is the life of a machine: a process, a crash, a process, ... The last process lives until the end.
 func (m *machine) live(ctx, safe context.Context, terms leadership.Terms) {
 	for life := 0; ctx.Err() == nil; life++ {
-		name := fmt.Sprint(m.name, life)
+		name := fmt.Sprint(m.Name, life)
 		own, crash := context.WithCancel(ctx)
-		if span := m.between(20*time.Second, 3*time.Minute); safe.Err() == nil {
+		if span := m.Between(20*time.Second, 3*time.Minute); safe.Err() == nil {
 			time.AfterFunc(span, func() {
 				if safe.Err() == nil {
 					crash()
@@ -268,7 +197,7 @@ func (m *machine) live(ctx, safe context.Context, terms leadership.Terms) {
 		}
 		_ = p.member.Run(own, func() {})
 		crash()
-		if m.chance(0.5) { // it ends as it should: its handlers first
+		if m.Chance(0.5) { // it ends as it should: its handlers first
 			working.Wait()
 			_ = p.member.Release(ctx)
 		}
@@ -278,18 +207,16 @@ func (m *machine) live(ctx, safe context.Context, terms leadership.Terms) {
 // disturb lets processes stand still, and people damage Leases.
 func (w *world) disturb(ctx context.Context, all []*machine) {
 	for ctx.Err() == nil {
-		time.Sleep(w.between(time.Second, 20*time.Second))
-		one := all[int(w.between(0, time.Duration(len(all))))]
-		if w.chance(0.6) {
-			one.stand <- struct{}{}
-			time.Sleep(w.between(time.Second, time.Minute))
-			<-one.stand
+		time.Sleep(w.Between(time.Second, 20*time.Second))
+		one := all[w.Below(len(all))]
+		if w.Chance(0.6) {
+			one.StandStill(w.Between(time.Second, time.Minute))
 			continue
 		}
 		names := slices.Sorted(slices.Values(w.names()))
-		if len(names) > 0 && w.chance(0.5) {
-			w.damage(names[int(w.between(0, time.Duration(len(names))))], w.chance(0.5))
-		} else if w.chance(0.2) {
+		if len(names) > 0 && w.Chance(0.5) {
+			w.damage(names[w.Below(len(names))], w.Chance(0.5))
+		} else if w.Chance(0.2) {
 			for _, name := range names {
 				w.damage(name, true)
 			}
@@ -301,7 +228,7 @@ func (w *world) disturb(ctx context.Context, all []*machine) {
 func simulate(t *testing.T, seed uint64, fenced bool) (w *world, last []int) {
 	t.Helper()
 	const objects, machines = 6, 4
-	w = &world{memory: newMemory(), rand: rand.New(rand.NewPCG(seed, 0)), fenced: fenced} //nolint:gosec // to be repeated
+	w = &world{memory: newMemory(), Dice: leadershiptest.NewDice(seed), fenced: fenced}
 	for range objects {
 		w.objects = append(w.objects, object{by: map[string]bool{}})
 	}
@@ -313,16 +240,9 @@ func simulate(t *testing.T, seed uint64, fenced bool) (w *world, last []int) {
 		var all []*machine
 		var running sync.WaitGroup
 		for i := range machines {
-			m := &machine{world: w, name: string(rune('a' + i)), stand: make(chan struct{}, 1)}
+			m := &machine{w, leadershiptest.NewMachine(string(rune('a'+i)), w.Dice, leadershiptest.Faults{Late: 0.01, Lost: 0.02})}
 			all = append(all, m)
-			terms, err := leadership.TermsOf(leadership.DefaultDuration)
-			if err != nil {
-				t.Fatal(err)
-			}
-			speed := 95 + w.between(0, 10) // percent: a clock that is slow waits longer
-			for _, d := range []*time.Duration{&terms.Duration, &terms.Renewal, &terms.Retry, &terms.Look} {
-				*d = *d * speed / 100
-			}
+			terms := m.Terms(t)
 			running.Go(func() { m.live(ctx, safe, terms) })
 		}
 		running.Go(func() { w.disturb(safe, all) })
@@ -341,13 +261,7 @@ func simulate(t *testing.T, seed uint64, fenced bool) (w *world, last []int) {
 // begun, or in which an object is left over. Without the fence there are some, so the test can fail.
 func TestEachObjectIsHandledByOneMember(t *testing.T) {
 	t.Parallel()
-	count := seeds
-	if text := os.Getenv("SEEDS"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	count := leadershiptest.Seeds(t, seeds)
 	handled, violations, places := 0, 0, 0
 	for seed := range count {
 		fenced, last := simulate(t, uint64(seed), true)
