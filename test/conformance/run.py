@@ -2,7 +2,7 @@
 """
 Check an operator against the conformance cases, or record the cases with the reference.
 
-    run.py check  [PREFIX...] --kopf BIN --guest MODULE     # or --operator-cmd COMMAND
+    run.py check  [PREFIX...] --kopf BIN --guest MODULE     # or --operator-cmd COMMAND, or --suite NAME...
     run.py record [PREFIX...]                               # rewrites expected.json
     run.py list
 
@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+
+import yaml
 
 from runner import devcluster, differences, operators, runs
 from runner.api import API
@@ -40,6 +42,8 @@ def parse(argv):
     p.add_argument('--subset', metavar='FILE', help='only what this file lists, in the form of finished.txt: what a guest can do')
     p.add_argument('--kopf', default=os.path.join(ROOT, 'bin', 'kopf'), help='the tested program')
     p.add_argument('--guest', default=os.path.join(ROOT, '.cache', 'guests', 'conformance-go.wasm'), help='the module of the case interpreter')
+    p.add_argument('--suite', metavar='NAME', action='append', default=[],
+                   help='instead of --guest, --subset and --differences: the cases of a guest in suites.yaml; can be repeated, all share one cluster')
     p.add_argument('--operator-cmd', help="instead of both, e.g. 'PROGRAM {args}'; also {case_dir}, {case_json}, {operator}")
     p.add_argument('--cli-cmd', help='the program for freeze and resume; that of --kopf by default')
     p.add_argument('--reference', default='kopf', help='the reference, for recording')
@@ -60,15 +64,12 @@ def parse(argv):
         options.operator_cmd = f'{shlex.quote(options.reference)} run {shlex.quote(interpreter)} {{args}}'
         options.cli_cmd = options.reference
     options.tested = options.operator_cmd is None
-    if options.tested:
-        options.operator_cmd = KOPF_RUN.format(kopf=shlex.quote(os.path.abspath(options.kopf)),
-                                               guest=shlex.quote(os.path.abspath(options.guest)))
     options.cli_cmd = options.cli_cmd or shlex.quote(os.path.abspath(options.kopf))
     return options
 
 
 def choose(options):
-    """The paths of the wanted cases. A wish that no case fulfils is an error: a typo must not pass."""
+    """The wanted cases with what they test. A wish that no case fulfils is an error: a typo must not pass."""
     paths = runs.find(os.path.abspath(options.cases))
     if not paths:
         sys.exit(f'{options.cases}: there are no cases')
@@ -78,21 +79,51 @@ def choose(options):
     chosen = runs.select(paths, options.prefixes, options.area)
     if options.finished:
         chosen = runs.finished(chosen, os.path.join(HERE, 'finished.txt'))
-    if options.subset:
-        chosen = runs.finished(chosen, options.subset)
+    if options.suite:
+        jobs = [job for name in options.suite for job in suite(options, name, chosen)]
+    else:
+        command = options.operator_cmd or kopf_run(options, options.guest)
+        jobs = [runs.Job(runs.Subject('', command, differences.load(options.differences)), p) for p in limit(chosen, options.subset)]
     if options.command == 'check':
-        unrecorded = [os.path.basename(p) for p in chosen if not os.path.exists(os.path.join(p, 'expected.json'))]
+        unrecorded = [job.case for job in jobs if not os.path.exists(os.path.join(job.path, 'expected.json'))]
         if unrecorded:
             sys.exit(f"no expected.json in {', '.join(unrecorded)}: record them first")
-    if not chosen:
+    if not jobs:
         sys.exit('no cases are chosen')
-    return chosen
+    return jobs
 
 
-def warm_up(options):
+def suite(options, name, paths):
+    """The cases of a guest, as suites.yaml and the files beside the guest's source declare them."""
+    with open(os.path.join(HERE, 'suites.yaml')) as f:
+        declared = yaml.safe_load(f)
+    if name not in declared:
+        sys.exit(f"{name}: no such suite in suites.yaml: {', '.join(declared)}")
+    module, areas = os.path.join(ROOT, declared[name]['module']), declared[name].get('areas')
+    if not os.path.exists(module):
+        sys.exit(f'{name}: {module} is not built')
+    subset, own = (os.path.join(HERE, 'guests', name, file) for file in ('cases.txt', 'differences.yaml'))
+    edits = differences.load([os.path.join(HERE, 'differences.yaml')] + [own] * os.path.exists(own))
+    subject = runs.Subject(name, kopf_run(options, module), edits)
+    chosen = limit(runs.select(paths, areas=areas or []), subset if os.path.exists(subset) else None)
+    return [runs.Job(subject, path) for path in chosen]
+
+
+def limit(paths, subset):
+    """The cases that a file lists; all without a file."""
+    return runs.finished(paths, subset) if subset else paths
+
+
+def kopf_run(options, module):
+    """The command that runs a guest."""
+    return KOPF_RUN.format(kopf=shlex.quote(os.path.abspath(options.kopf)), guest=shlex.quote(os.path.abspath(module)))
+
+
+def warm_up(options, jobs):
     """Fill the cache of compiled modules, so that the first cases are not slowed by it. Errors come back with the cases."""
     if options.tested:
-        subprocess.run([options.kopf, 'inspect', options.guest], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+        for module in sorted({shlex.split(job.subject.command)[-1] for job in jobs}):
+            subprocess.run([options.kopf, 'inspect', module], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
 
 
 def limit_jobs(options):
@@ -102,16 +133,16 @@ def limit_jobs(options):
     print(f'{options.jobs} cases at once: {free:.1f} of {cores} cores are free', flush=True)
 
 
-def start_cluster(options, folder):
+def start_cluster(options, jobs, folder):
     """Start the cluster, unless there is one; returns what stops it."""
     if options.kubeconfig:
-        warm_up(options)
+        warm_up(options, jobs)
         return lambda: None
     print('starting a cluster', flush=True)
     cluster = devcluster.Devcluster(options.devcluster, os.path.join(folder, 'cluster'))
     leave_nothing_running(cluster.stop)
     try:
-        warm_up(options)  # while the cluster starts
+        warm_up(options, jobs)  # while the cluster starts
         options.kubeconfig = cluster.wait_ready()
     except BaseException:
         cluster.stop()
@@ -134,22 +165,22 @@ def prepare(options, folder):
     client, pace = API(options.kubeconfig), Pace()
     log = options.audit_log or os.path.join(os.path.dirname(os.path.abspath(options.kubeconfig)), 'audit.log')
     devcluster.define_base(client, os.path.join(HERE, 'crds', 'base.yaml'))
-    return runs.Lab(options, client, Audit(log, pace), pace, folder, differences.load(options.differences))
+    return runs.Lab(options, client, Audit(log, pace), pace, folder)
 
 
-def show_list(paths):
+def show_list(jobs):
     print('| case | area | docs | title |\n|---|---|---|---|')
-    for path in paths:
-        case = runs.load(path)
+    for job in jobs:
+        case = runs.load(job.path)
         defect = f" **(defect: {case['defect']})**" if case.get('defect') else ''
-        print(f"| {os.path.basename(path)} | {case['area']} | {', '.join(case['docs'])} | {case['title']}{defect} |")
+        print(f"| {job.name} | {case['area']} | {', '.join(case['docs'])} | {case['title']}{defect} |")
 
 
 def main(argv):
     options = parse(argv)
-    paths = choose(options)
+    jobs = choose(options)
     if options.command == 'list':
-        show_list(paths)
+        show_list(jobs)
         return 0
     if options.command == 'record':
         version = subprocess.run([options.reference, '--version'], capture_output=True, text=True, check=True)
@@ -157,13 +188,13 @@ def main(argv):
     # The operators get other home folders; the compiled modules must survive them.
     os.environ.setdefault('XDG_CACHE_HOME', os.path.join(ROOT, '.cache', 'xdg'))
     folder = tempfile.mkdtemp(prefix='kopf-conformance-')
-    passed, failed = 0, len(paths)
+    passed, failed = 0, len(jobs)
     limit_jobs(options)
     try:
-        stop = start_cluster(options, folder)
+        stop = start_cluster(options, jobs, folder)
         try:
             lab = prepare(options, folder)
-            passed, failed = (runs.check if options.command == 'check' else runs.record_all)(lab, paths)
+            passed, failed = (runs.check if options.command == 'check' else runs.record_all)(lab, jobs)
         finally:
             stop()
     except devcluster.ClusterError as e:

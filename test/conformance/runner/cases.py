@@ -25,10 +25,10 @@ class Case:
     a pair of API users, which identify its requests in the audit log.
     """
 
-    def __init__(self, path, slot, lab):
-        self.path, self.lab, self.options = path, lab, lab.options
+    def __init__(self, job, slot, lab):
+        self.path, self.lab, self.options = job.path, lab, lab.options
         self.api, self.audit, self.pace = lab.api, lab.audit, lab.pace
-        self.name = os.path.basename(path)
+        self.name, self.command = job.case, job.subject.command
         self.ns = f"c{self.name.split('-')[0]}-{''.join(random.choices(string.ascii_lowercase, k=5))}"
         self.folder = os.path.join(lab.folder, self.ns)
         os.makedirs(self.folder)
@@ -39,7 +39,7 @@ class Case:
         self.refs, self.crds = [], []
         self.touched = self.pace.now
         self.waits, self.steps = Waits(self), Steps(self)
-        with open(os.path.join(path, 'case.yaml')) as f:
+        with open(os.path.join(self.path, 'case.yaml')) as f:
             self.spec = self.resolve(yaml.safe_load(f))
         self.json = os.path.join(self.folder, 'case.json')
         with open(self.json, 'w') as f:
@@ -103,7 +103,7 @@ class Case:
         if self.options.tested:
             args = args + operators.host_flags(section.get('settings', {}))
         command = operators.command_line(
-            self.options.operator_cmd, {'case_dir': self.path, 'case_json': self.json, 'operator': which}, args)
+            self.command, {'case_dir': self.path, 'case_json': self.json, 'operator': which}, args)
         env = operators.environment(kubeconfig, self.folder, KOPF_CASE_JSON=self.json, KOPF_CASE_OPERATOR=which)
         env |= {k: str(v) for k, v in section.get('env', {}).items()}
         before = len(self.requests(user))

@@ -19,16 +19,32 @@ from .compare import compare_all
 OVERLOADED = 0.1  # the share of a case's time that the pace was slowed by
 SHOWN = 4         # mismatches per case, unless verbose
 
-Result = collections.namedtuple('Result', 'path problems run')
+Result = collections.namedtuple('Result', 'job problems run')
 Run = collections.namedtuple('Run', 'got seconds overloaded log')
+
+# What is tested: its name (empty if it is the only one), the command of its operators, and what is expected
+# of it in place of what was recorded, by the names of cases.
+Subject = collections.namedtuple('Subject', 'name command differences')
+
+
+class Job(collections.namedtuple('Job', 'subject path')):
+    """One case of one subject."""
+
+    @property
+    def case(self):
+        return os.path.basename(self.path)
+
+    @property
+    def name(self):
+        return f'{self.subject.name}/{self.case}' if self.subject.name else self.case
 
 
 class Lab:
     """What all cases of a run share: the cluster, the folder for their files, the keys of servers."""
 
-    def __init__(self, options, api, audit, pace, folder, declared=None):
+    def __init__(self, options, api, audit, pace, folder):
         self.options, self.api, self.audit, self.pace, self.folder = options, api, audit, pace, folder
-        self.declared = declared or {}  # differences, by the names of the cases
+        self.running = collections.defaultdict(threading.Lock)  # by cases: some have objects of the whole cluster
         self.slots = queue.Queue()
         for n in range(options.jobs):
             self.slots.put(n)
@@ -41,18 +57,19 @@ class Lab:
                 self._keys = make_keys(self.folder)
             return self._keys
 
-    def execute(self, path):
-        """Run one case on a free slot."""
-        slot = self.slots.get()
-        begin, slowed = time.monotonic(), self.pace.slowed
-        try:
-            case = Case(path, slot, self)
-            got = case.run()
-            seconds = time.monotonic() - begin
-            overloaded = self.pace.slowed - slowed > OVERLOADED * seconds
-            return Run(got, seconds, overloaded, os.path.join(case.folder, 'main.log'))
-        finally:
-            self.slots.put(slot)
+    def execute(self, job):
+        """Run one case on a free slot, and no case of two subjects at once."""
+        with self.running[job.path]:
+            slot = self.slots.get()
+            begin, slowed = time.monotonic(), self.pace.slowed
+            try:
+                case = Case(job, slot, self)
+                got = case.run()
+                seconds = time.monotonic() - begin
+                overloaded = self.pace.slowed - slowed > OVERLOADED * seconds
+                return Run(got, seconds, overloaded, os.path.join(case.folder, 'main.log'))
+            finally:
+                self.slots.put(slot)
 
 
 def make_keys(folder):
@@ -95,29 +112,29 @@ def finished(paths, listing):
 
 # --- checking ---
 
-def check_one(lab, path):
-    with open(os.path.join(path, 'expected.json')) as f:
+def check_one(lab, job):
+    with open(os.path.join(job.path, 'expected.json')) as f:
         expected = json.load(f)
-    run = lab.execute(path)
-    differences.apply(lab.declared.get(os.path.basename(path), []), expected, run.got)
+    run = lab.execute(job)
+    differences.apply(job.subject.differences.get(job.case, []), expected, run.got)
     if not lab.options.kwargs:
         for call in expected['calls'] + run.got['calls']:
             call.pop('kwargs', None)
     problems = [f'ERROR {run.got["error"]}'] if run.got.get('error') else []
-    return Result(path, problems + compare_all(expected, run.got), run)
+    return Result(job, problems + compare_all(expected, run.got), run)
 
 
-def check(lab, paths):
+def check(lab, jobs):
     """
     Check the cases, each once; returns how many have passed and how many have failed. Defects of the reference never fail.
     """
-    verdicts = [report(lab, result) for result in run_all(lab, paths, check_one)]
+    verdicts = [report(lab, result) for result in run_all(lab, jobs, check_one)]
     return verdicts.count('ok'), verdicts.count('FAIL')
 
 
 def report(lab, result):
     """Print the outcome of a case; returns ok, FAIL or DIFF."""
-    name, defect = os.path.basename(result.path), load(result.path).get('defect')
+    name, defect = result.job.name, load(result.job.path).get('defect')
     verdict = 'ok' if not result.problems else 'DIFF' if defect else 'FAIL'
     note = f' (differs from a defect of the reference: {defect}; does not count)' if verdict == 'DIFF' else ''
     note += ' (the machine was overloaded)' if verdict == 'FAIL' and result.run.overloaded else ''
@@ -130,8 +147,9 @@ def report(lab, result):
     if result.problems:
         print(f'      {result.run.log}: {last_line(result.run.log)}')
     if result.problems and lab.options.dump:
-        os.makedirs(lab.options.dump, exist_ok=True)
-        with open(os.path.join(lab.options.dump, f'{name}.json'), 'w') as f:
+        file = os.path.join(lab.options.dump, f'{name}.json')
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(file, 'w') as f:
             json.dump(result.run.got, f, indent=1, sort_keys=True)
     print(end='', flush=True)
     return verdict
@@ -148,43 +166,43 @@ def last_line(log):
 
 # --- recording ---
 
-def record_one(lab, path):
+def record_one(lab, job):
     both = []
     for _ in range(2):
-        run = lab.execute(path)
+        run = lab.execute(job)
         if run.got.get('error'):
-            return Result(path, [f'ERROR {run.got["error"]}'], run)
+            return Result(job, [f'ERROR {run.got["error"]}'], run)
         both.append(run.got)
-    expected, notes = record.merge(load(path), *both, lab.options.reference_version)
-    record.save(path, expected)
-    return Result(path, notes, run)
+    expected, notes = record.merge(load(job.path), *both, lab.options.reference_version)
+    record.save(job.path, expected)
+    return Result(job, notes, run)
 
 
-def record_all(lab, paths):
+def record_all(lab, jobs):
     """Record the cases; returns how many could be performed and how many could not. Notes are no failures."""
     passed = failed = 0
-    for result in run_all(lab, paths, record_one):
+    for result in run_all(lab, jobs, record_one):
         bad = any(p.startswith('ERROR') for p in result.problems)
         passed, failed = passed + (not bad), failed + bad
-        print(f'{"FAIL" if bad else "ok":4} {os.path.basename(result.path)} ({result.run.seconds:.1f}s)')
+        print(f'{"FAIL" if bad else "ok":4} {result.job.name} ({result.run.seconds:.1f}s)')
         print(''.join(f'      {p}\n' for p in result.problems), end='', flush=True)
     return passed, failed
 
 
-def run_all(lab, paths, one):
+def run_all(lab, jobs, one):
     """The results as they come; the cases that must be alone are last, one by one."""
-    alone = [p for p in paths if load(p).get('exclusive')]
+    alone = [job for job in jobs if load(job.path).get('exclusive')]
     with concurrent.futures.ThreadPoolExecutor(lab.options.jobs) as pool:
-        futures = [pool.submit(attempt, one, lab, p) for p in paths if p not in alone]
+        futures = [pool.submit(attempt, one, lab, job) for job in jobs if job not in alone]
         for future in concurrent.futures.as_completed(futures):
             yield future.result()
-    for path in alone:
-        yield attempt(one, lab, path)
+    for job in alone:
+        yield attempt(one, lab, job)
 
 
-def attempt(one, lab, path):
+def attempt(one, lab, job):
     """Run one case; a case that cannot even be read is a failure of it alone."""
     try:
-        return one(lab, path)
+        return one(lab, job)
     except Exception:
-        return Result(path, [f'ERROR {traceback.format_exc()}'], Run(None, 0.0, False, os.devnull))
+        return Result(job, [f'ERROR {traceback.format_exc()}'], Run(None, 0.0, False, os.devnull))

@@ -52,17 +52,18 @@ class Judging(unittest.TestCase):
     def test_each_case_is_judged_once(self):
         ran = []
 
-        def check_one(lab, path):
-            ran.append(path)
-            return runs.Result(path, ['wrong'] if path.endswith('wrong') else [], runs.Run({}, 1.0, True, os.devnull))
+        def check_one(lab, job):
+            ran.append(job.path)
+            return runs.Result(job, ['wrong'] if job.case.endswith('wrong') else [], runs.Run({}, 1.0, True, os.devnull))
 
         with tempfile.TemporaryDirectory() as folder:
             for name in ('001-right', '002-wrong', '003-wrong'):
                 make_case(folder, name, 'errors')
             paths = runs.find(folder)
+            jobs = [runs.Job(runs.Subject('', 'kopf', {}), path) for path in paths]
             options = types.SimpleNamespace(jobs=2, verbose=False, dump=None)
             with mock.patch.object(runs, 'check_one', check_one), contextlib.redirect_stdout(io.StringIO()):
-                self.assertEqual(runs.check(types.SimpleNamespace(options=options), paths), (1, 2))
+                self.assertEqual(runs.check(types.SimpleNamespace(options=options), jobs), (1, 2))
         self.assertEqual(sorted(ran), paths)
 
     def test_a_busy_machine_gets_fewer_jobs(self):
