@@ -91,7 +91,7 @@ func buildProgram(t *testing.T) string {
 		read(t, path) // so that the cache of go test knows
 	}
 	program := filepath.Join(t.TempDir(), "kopf")
-	goCommand(t, "cmd/kopf", nil, "build", "-trimpath", "-o", program, ".")
+	goCommand(t, "cmd/kopf", nil, "build", "-o", program, ".")
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -120,7 +120,7 @@ func goCommand(t *testing.T, folder string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = filepath.Join(root, folder)
-	cmd.Env = append(os.Environ(), append(env, "GOWORK=off", "GOFLAGS=-buildvcs=false")...)
+	cmd.Env = append(os.Environ(), append(env, "GOWORK=off", "GOFLAGS=-buildvcs=false "+os.Getenv("GOFLAGS"))...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v in %s: %v\n%s", cmd.Args, folder, err, output)
 	}
