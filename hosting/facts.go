@@ -112,6 +112,9 @@ func measure(f *facts.Operator, u operator.Usage) {
 	for _, r := range u.Requests {
 		f.Measured.Requests[r.Code] += r.Count
 	}
+	if u.Spans != nil {
+		f.Measured.Spans = &facts.Spans{Sent: u.Spans.Sent, Dropped: u.Spans.Dropped}
+	}
 	for i := range u.Handlers {
 		called(&f.Measured, &u.Handlers[i])
 	}

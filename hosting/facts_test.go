@@ -94,7 +94,7 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 			f.usage = operator.Usage{
 				Counts:   reactor.Counts{Objects: 1, Daemons: 2, Queued: 3, Working: 4, Calls: handling.Counts{Attempts: 5, Failures: 6, Delayed: 7}, EventsDropped: 8},
 				Held:     []accounts.Usage{{Kind: accounts.Memos, Used: 100, Limit: 1000, Refused: 9}, {Kind: accounts.Indices, Used: 11, Limit: 20}, {Kind: accounts.Bodies}},
-				Handlers: []meters.Calls{ended}, Requests: []meters.Answers{{Method: "GET", Code: "200", Count: 1}, {Method: "POST", Code: "200", Count: 2}}, Oldest: 2 * time.Second,
+				Handlers: []meters.Calls{ended}, Requests: []meters.Answers{{Method: "GET", Code: "200", Count: 1}, {Method: "POST", Code: "200", Count: 2}}, Oldest: 2 * time.Second, Spans: &operator.Spans{Sent: 8, Dropped: 7},
 				Modules: map[string]host.Usage{
 					"m": {Spent: host.Spent{Computing: time.Second}, Failed: 10, Stopped: 2, Living: 1, Memory: 4096},
 					"n": {Spent: host.Spent{Computing: time.Second / 2}, Failed: 1, Stopped: 1, Living: 2, Memory: 4096},
@@ -114,7 +114,7 @@ func TestFactsAreThoseOfTheOperator(t *testing.T) {
 			t.Errorf("memory %+v", f.Memory)
 		}
 		measured, err := json.Marshal(f.Measured)
-		if err != nil || string(measured) != `{"handlers":[{"handler":"create_fn","reason":"create","calls":{"failed":2},"retries":3,"running":4,"seconds":0}],"requests":{"200":3}}` {
+		if err != nil || string(measured) != `{"handlers":[{"handler":"create_fn","reason":"create","calls":{"failed":2},"retries":3,"running":4,"seconds":0}],"requests":{"200":3},"spans":{"sent":8,"dropped":7}}` {
 			t.Errorf("measured %s, %v", measured, err)
 		}
 		limits, err := json.Marshal(f.Limits)

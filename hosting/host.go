@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // DefaultInstanceMemory is the InstanceMemory of hosted operators, in bytes: without it, one
@@ -51,6 +52,10 @@ type Options struct {
 	// GrantedSettings are names of settings of the class grant that declarations may set, and
 	// may let startup handlers set.
 	GrantedSettings []string
+
+	// Tracer returns what takes the spans of an operator. The namespace of those of the whole cluster
+	// is empty. It is called once for each operator, as long as it is declared. Nil: Base decides.
+	Tracer func(namespace, name string) tracing.Tracer
 
 	// Report is called when the status of a declaration has changed, and with nil after a
 	// removed operator has stopped. It must not block. Nil reports nothing.

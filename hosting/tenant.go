@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/journals"
 	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // Restarts of an operator that has ended, and other attempts.
@@ -41,6 +42,7 @@ type tenant struct {
 	log    zerolog.Logger
 	report *reporter
 
+	tracer  tracing.Tracer      // of all runs: a restart gives no new queue of spans; may be nil
 	journal journals.Journal    // of the newest records of log
 	present atomic.Pointer[run] // run, for other goroutines
 
@@ -107,6 +109,9 @@ func newTenant(h *Host, key Key) *tenant {
 	}
 	if output := h.options.Output; output != nil {
 		t.log = t.log.Output(zerolog.MultiLevelWriter(output, &t.journal))
+	}
+	if tracer := h.options.Tracer; tracer != nil {
+		t.tracer = tracer(key.Namespace, key.Name)
 	}
 	t.report = &reporter{log: t.log, publish: func(s *api.Status) { h.options.Report(key, s) }}
 	return t
@@ -343,6 +348,9 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
 	o.Host.Share = t.share
+	if t.tracer != nil {
+		o.Tracer = t.tracer
+	}
 	op, err := t.host.load(step, d, o)
 	if err != nil {
 		return err

@@ -19,9 +19,6 @@ type metrics struct {
 	shared
 }
 
-// counted is a tracer that counts spans: see traces.Exporter.
-type counted interface{ Counts() (sent, dropped uint64) }
-
 // shared is what the modules of an operator share.
 type shared struct {
 	output   *host.OutputBucket
@@ -180,10 +177,9 @@ func (m *metrics) backlogs(ch chan<- prometheus.Metric) {
 func (m *metrics) measured(ch chan<- prometheus.Metric) {
 	all := m.op.Meters()
 	histogram(ch, queueWait, all.Waits.Read())
-	if c, ok := m.tracer.(counted); ok {
-		sent, lost := c.Counts()
-		send(ch, spansSent, prometheus.CounterValue, float64(sent))
-		send(ch, spansDropped, prometheus.CounterValue, float64(lost))
+	if spans := spansOf(m.tracer); spans != nil {
+		send(ch, spansSent, prometheus.CounterValue, float64(spans.Sent))
+		send(ch, spansDropped, prometheus.CounterValue, float64(spans.Dropped))
 	}
 	for _, r := range all.Requests.Read() {
 		send(ch, apiRequests, prometheus.CounterValue, float64(r.Count), r.Method, r.Code)

@@ -7,6 +7,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor"
 	"github.com/kopf-wasm/kopf/reactor/meters"
+	"github.com/kopf-wasm/kopf/reactor/tracing"
 )
 
 // Usage is what an operator has done since it was created, and what it uses now.
@@ -18,11 +19,28 @@ type Usage struct {
 
 	Handlers []meters.Calls   // calls of handlers, by handler and reason
 	Requests []meters.Answers // requests to Kubernetes, by method and status
+	Spans    *Spans           // of traces; nil: none are counted
 	Oldest   time.Duration    // how long the oldest event has waited for a worker
 }
 
 // Object returns what the operator does for an object now. It can be called at any time.
 func (op *Operator) Object(uid string) reactor.ObjectState { return op.reactor.Object(uid) }
+
+// Spans are the spans of an operator that were recorded.
+type Spans struct {
+	Sent    uint64 // that a collector has accepted
+	Dropped uint64 // because too many waited, or no collector has accepted them
+}
+
+// spansOf returns the spans of a tracer that counts them, or nil.
+func spansOf(t tracing.Tracer) *Spans {
+	counted, ok := t.(interface{ Counts() (sent, dropped uint64) }) // see traces.Source
+	if !ok {
+		return nil
+	}
+	sent, dropped := counted.Counts()
+	return &Spans{sent, dropped}
+}
 
 // Memory is the memory of the instances of an operator, those of replaced modules included.
 type Memory struct {
@@ -39,7 +57,7 @@ func (op *Operator) Usage() Usage {
 		u.Memory = Memory{pool.Used(), pool.Limit(), pool.Refused()}
 	}
 	measured := op.reactor.Meters()
-	u.Handlers, u.Requests = measured.Handlers.Read(), measured.Requests.Read()
+	u.Handlers, u.Requests, u.Spans = measured.Handlers.Read(), measured.Requests.Read(), spansOf(op.options.Tracer)
 	for _, b := range op.reactor.Backlogs() {
 		u.Oldest = max(u.Oldest, b.Age)
 	}

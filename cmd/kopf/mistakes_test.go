@@ -97,6 +97,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --packages wheels", exitUsage, "--engine and --packages are about scripts of a directory"},
 		{"serve . --packages missing", exitError, "--packages: stat missing: no such file or directory"},
 		{"serve . --engine oci://ghcr.io/x/y:v1", exitError, "--engine: stat oci://ghcr.io/x/y:v1: no such file or directory"},
+		{"serve . --traces collector:4318", exitUsage, `invalid URL "collector:4318" in --traces: must be like http://collector:4318`},
 		{"serve --identity magic", exitUsage, `--identity "magic": want token, or impersonate`},
 		{"serve --limit Memory=1", exitUsage, "--limit: unknown limit Memory"},
 		{"serve --allow-setting posting.level", exitUsage, "--allow-setting posting.level cannot be granted"},

@@ -36,7 +36,7 @@ type runOptions struct {
 	liveness    string
 	guestOutput string
 	listen      string
-	traces      string
+	traces      traceOptions
 	once        bool
 	follow      time.Duration
 	grantOptions
@@ -118,7 +118,7 @@ func (o *runOptions) addOperatorFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.peering, "peering", "P", "", "the `name` of the peering objects, which must exist: without them, the operator pauses")
 	flags.StringVarP(&o.liveness, "liveness", "L", "", "serve the results of probes at this `URL`: http://0.0.0.0:8080/healthz")
 	flags.StringVar(&o.listen, "listen", "", "serve /livez, /readyz and /metrics at this `ADDRESS`: 127.0.0.1:8080")
-	flags.StringVar(&o.traces, "traces", "", "send traces of events, handlers and requests to this `URL` of a collector of OpenTelemetry, by OTLP over HTTP: http://127.0.0.1:4318 (default $OTEL_EXPORTER_OTLP_ENDPOINT; without both, nothing is traced)")
+	o.traces.addFlag(flags)
 	flags.StringVar(&o.guestOutput, "guest-output", outputStdout, "the `DESTINATION` of the standard output of modules: stdout, or log (as records like those of standard error)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve webhooks for the API server by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}")
 	flags.StringVar(&o.managed, "admission-managed", "", "keep webhook configurations of this `NAME` in the cluster")
@@ -193,11 +193,14 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
 		Host: limited.Host, Limits: limited.Limits, DryRun: o.dryRunner(stdout, log),
 	}
-	farewell, err := o.trace(ctx, &options, log)
+	exporter, farewell, err := o.traces.exporter(ctx, serviceName(o.modules), log)
 	if err != nil {
 		return err
 	}
 	defer farewell()
+	if exporter != nil {
+		options.Tracer = exporter
+	}
 	work := func(ctx context.Context) error {
 		if o.develop != nil {
 			return o.develop(ctx, options, log)

@@ -38,6 +38,7 @@ type serveOptions struct {
 	set        []string
 	admission  string
 	listen     listenOptions
+	traces     traceOptions
 	scripted   scriptOptions
 	logOptions
 	registryOptions
@@ -93,6 +94,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")
 	o.listen.addFlags(flags)
+	o.traces.addFlag(flags)
 	o.scripted.addFlags(flags)
 	o.logOptions.addFlags(flags)
 	o.addStacksFlag(flags)
@@ -173,6 +175,11 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
 		return usageError{err}
 	}
+	exporter, farewell, err := o.traces.exporter(ctx, "kopf serve", log)
+	if err != nil {
+		return err
+	}
+	defer farewell()
 	o.scripted.apply(&base, log)
 	config, err := ownConfig(ctx)
 	if err != nil {
@@ -204,6 +211,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	if admission != nil {
 		options.Gateway = admission
+	}
+	if exporter != nil {
+		options.Tracer = exporter.Operator
 	}
 	serving := hosting.New(options)
 	stopListening, err := o.listen.serve(ctx, serving, config, log)

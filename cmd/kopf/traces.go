@@ -9,32 +9,38 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
 
-	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/traces"
 )
 
 // farewell is how long the end of the command waits for a collector of traces.
 const farewell = 3 * time.Second
 
-// trace lets an operator be traced, if --traces or the environment names a collector. The returned
-// function sends the last spans. A mistake in the environment, which others may set for all
-// programs, is only logged.
-func (o *runOptions) trace(ctx context.Context, options *operator.Options, log zerolog.Logger) (stop func(), err error) {
+// traceOptions name the collector of traces.
+type traceOptions struct{ url string }
+
+func (o *traceOptions) addFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.url, "traces", "", "send traces of events, handlers and requests to this `URL` of a collector of OpenTelemetry, by OTLP over HTTP: http://127.0.0.1:4318 (default $OTEL_EXPORTER_OTLP_ENDPOINT; without both, nothing is traced)")
+}
+
+// exporter returns what sends spans, if --traces or the environment names a collector, or else nil.
+// The returned function sends the last spans. A mistake in the environment, which others may set for
+// all programs, is only logged.
+func (o *traceOptions) exporter(ctx context.Context, service string, log zerolog.Logger) (exporter *traces.Exporter, stop func(), err error) {
 	stop = func() {}
-	target, err := traces.TargetOf(o.traces, os.Getenv)
+	target, err := traces.TargetOf(o.url, os.Getenv)
 	switch {
-	case err != nil && o.traces != "":
-		return stop, usageError{err}
+	case err != nil && o.url != "":
+		return nil, stop, usageError{err}
 	case err != nil:
 		log.Warn().Err(err).Str("logger", "kopf.traces").Msg("No traces are sent.")
-		return stop, nil
+		return nil, stop, nil
 	case target == nil:
-		return stop, nil
+		return nil, stop, nil
 	}
-	exporter := traces.New(ctx, *target, serviceName(o.modules), version(), log)
-	options.Tracer = exporter
-	return func() {
+	exporter = traces.New(ctx, *target, service, version(), log)
+	return exporter, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
 		if err := exporter.Close(ctx); err != nil {

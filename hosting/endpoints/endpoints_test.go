@@ -80,7 +80,7 @@ func newSource() *source {
 		Limits: []facts.Limit{{Name: "MemoMemory", Used: 10, Limit: 100, Hits: 7}},
 		Measured: facts.Measured{
 			Handlers: []facts.Handler{{Handler: "create_fn", Reason: "create", Calls: map[string]uint64{"succeeded": 339, "error": 6}, Retries: 5, Running: 1, Seconds: 12.5}},
-			Requests: map[string]uint64{"200": 700, "409": 8}, Took: took.Read(),
+			Requests: map[string]uint64{"200": 700, "409": 8}, Spans: &facts.Spans{Sent: 90, Dropped: 9}, Took: took.Read(),
 		},
 	}
 	bad := facts.Operator{
@@ -259,6 +259,8 @@ func TestMetricsOfOperators(t *testing.T) {
 		`kopf_operator_handler_seconds_total{handler="create_fn",operator="mailer",operator_namespace="team",reason="create"} 12.5`,
 		`kopf_operator_call_duration_seconds_bucket{operator="mailer",operator_namespace="team",le="1"} 1`,
 		`kopf_operator_api_requests_total{code="409",operator="mailer",operator_namespace="team"} 8`,
+		`kopf_operator_spans_sent_total{operator="mailer",operator_namespace="team"} 90`,
+		`kopf_operator_spans_dropped_total{operator="mailer",operator_namespace="team"} 9`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(text, want) {

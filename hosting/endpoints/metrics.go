@@ -28,6 +28,8 @@ var (
 	retries   = described("operator_handler_retries_total", "Calls of the handler that repeat an earlier one.", "handler", "reason")
 	running   = described("operator_handler_running", "Calls of the handler that run now, including those that wait.", "handler", "reason")
 	spent     = described("operator_handler_seconds_total", "Time of all calls of the handler, including waits.", "handler", "reason")
+	sent      = described("operator_spans_sent_total", "Spans of the operator that a collector of traces has accepted.")
+	dropped   = described("operator_spans_dropped_total", "Spans of the operator that were dropped, since too many waited or no collector has accepted them.")
 	hits      = described("operator_limit_hits_total", "How often a limit of the operator has refused, delayed or dropped something.", "limit")
 )
 
@@ -85,10 +87,14 @@ const (
 // share returns how many handlers of each operator have metrics.
 func share(operators int) int { return max(maxHandlers/max(operators, 1), fewest) }
 
-// measured sends the requests of an operator, and the calls of its first handlers.
+// measured sends the requests and the spans of an operator, and the calls of its first handlers.
 func measured(ch chan<- prometheus.Metric, f *facts.Operator, most int) {
 	for code, count := range f.Measured.Requests {
 		ch <- prometheus.MustNewConstMetric(requests, prometheus.CounterValue, float64(count), f.Namespace, f.Name, code)
+	}
+	if spans := f.Measured.Spans; spans != nil {
+		ch <- prometheus.MustNewConstMetric(sent, prometheus.CounterValue, float64(spans.Sent), f.Namespace, f.Name)
+		ch <- prometheus.MustNewConstMetric(dropped, prometheus.CounterValue, float64(spans.Dropped), f.Namespace, f.Name)
 	}
 	ch <- prometheus.MustNewConstHistogram(took, f.Measured.Took.Count(), f.Measured.Took.Seconds(), f.Measured.Took.Buckets(), f.Namespace, f.Name)
 	for _, h := range f.Measured.Handlers[:min(most, len(f.Measured.Handlers))] {

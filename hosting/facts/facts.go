@@ -100,9 +100,16 @@ type Work struct {
 
 // Measured is what an operator has measured since it started.
 type Measured struct {
-	Handlers []Handler           `json:"handlers"` // by handler and reason, in this order, at most MaxHandlers
-	Requests map[string]uint64   `json:"requests"` // requests to Kubernetes by the status of the response; none: no response came
-	Took     meters.Distribution `json:"-"`        // how long the calls of handlers took
+	Handlers []Handler           `json:"handlers"`        // by handler and reason, in this order, at most MaxHandlers
+	Requests map[string]uint64   `json:"requests"`        // requests to Kubernetes by the status of the response; none: no response came
+	Spans    *Spans              `json:"spans,omitempty"` // nil: the host sends no traces
+	Took     meters.Distribution `json:"-"`               // how long the calls of handlers took
+}
+
+// Spans are the spans of an operator since it was declared.
+type Spans struct {
+	Sent    uint64 `json:"sent"`    // that the collector has accepted
+	Dropped uint64 `json:"dropped"` // because too many of the operator waited, or the collector has not accepted them
 }
 
 // Handler is what a handler has done for one reason since the operator has started.

@@ -63,16 +63,20 @@ type (
 	}
 )
 
-// encode makes the body of a request.
-func encode(service, version string, batch []*tracing.Record) []byte {
-	spans := make([]span, 0, len(batch))
-	for _, s := range batch {
-		spans = append(spans, encodeSpan(s))
+// textual is an attribute with a text.
+func textual(key, text string) attribute { return attribute{key, value{Text: &text}} }
+
+// encode makes the body of a request, with one resource for each operator.
+func encode(version string, batch []part) []byte {
+	all := make([]resourceSpans, 0, len(batch))
+	for _, p := range batch {
+		spans := make([]span, 0, len(p.spans))
+		for _, s := range p.spans {
+			spans = append(spans, encodeSpan(s))
+		}
+		all = append(all, resourceSpans{Resource: resource{p.of.about}, ScopeSpans: []scopeSpans{{instrumentation{scope, version}, spans}}})
 	}
-	body, _ := json.Marshal(request{[]resourceSpans{{ // texts and numbers can always be encoded
-		Resource:   resource{[]attribute{{Key: "service.name", Value: value{Text: &service}}}},
-		ScopeSpans: []scopeSpans{{instrumentation{scope, version}, spans}},
-	}}})
+	body, _ := json.Marshal(request{all}) // texts and numbers can always be encoded
 	return body
 }
 

@@ -1,8 +1,9 @@
-// Package traces sends the spans of an operator to a collector of OpenTelemetry, by OTLP over HTTP
+// Package traces sends the spans of operators to a collector of OpenTelemetry, by OTLP over HTTP
 // in JSON.
 //
-// A slow collector, or one that does not answer, never slows down the operator: spans wait in a
-// queue of bounded length, and are dropped if it is full.
+// A slow collector, or one that does not answer, never slows down an operator: spans wait in
+// queues of bounded length, and are dropped if these are full. Each operator of a host has a queue
+// and a turn of its own, so that one operator cannot make the spans of others lost.
 //
 // See https://opentelemetry.io/docs/specs/otlp/#otlphttp
 package traces
@@ -15,7 +16,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,28 +26,27 @@ import (
 
 // Bounds of an Exporter.
 const (
-	maxQueue = 2048 // spans that wait
-	maxBatch = 512  // spans of one request
+	maxBatch = 512 // spans of one request
 	maxWait  = 2 * time.Second
 	timeout  = 10 * time.Second // of a request
 	maxBody  = 1 << 16          // bytes of a response that are read
 	between  = time.Minute      // between two messages about failures
 )
 
-// Exporter sends spans. It is safe for concurrent use.
+// Exporter sends spans: its own, as the tracer of one operator, or those of many operators, each
+// with its Source. It is safe for concurrent use.
 type Exporter struct {
+	*Source // of one operator
 	target  Target
-	service string
 	version string
 	client  *http.Client
 	log     zerolog.Logger
 
-	queue         chan *tracing.Record
-	ending        chan struct{} // closed when the queue must be sent at once
-	ended         chan struct{} // closed when nothing is sent any more
-	end           func()
-	sent, dropped atomic.Uint64
-	complained    time.Time // only the goroutine of the exporter uses it
+	queues     *queues
+	ending     chan struct{} // closed when the queues must be sent at once
+	ended      chan struct{} // closed when nothing is sent any more
+	end        func()
+	complained time.Time // only the goroutine of the exporter uses it
 }
 
 var _ tracing.Tracer = (*Exporter)(nil)
@@ -56,31 +55,31 @@ var _ tracing.Tracer = (*Exporter)(nil)
 // the operator, unless the target has one.
 func New(ctx context.Context, target Target, service, version string, log zerolog.Logger) *Exporter {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
-	if target.Service != "" {
-		service = target.Service
-	}
 	e := &Exporter{
-		target: target, service: service, version: version, log: log.With().Str(loggers.Field, "kopf.traces").Logger(),
+		target: target, version: version, log: log.With().Str(loggers.Field, "kopf.traces").Logger(),
 		client: &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		queue:  make(chan *tracing.Record, maxQueue), ending: make(chan struct{}), ended: make(chan struct{}),
+		queues: newQueues(), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
+	e.Source = newSource(e.queues, maxQueue, maxQueueBytes, target.named(service))
 	e.end = sync.OnceFunc(func() { close(e.ending) })
 	go e.run(context.WithoutCancel(ctx)) // Close waits for it.
 	return e
 }
 
-// Record queues a span, or drops it if the queue is full.
-func (e *Exporter) Record(s *tracing.Record) {
-	select {
-	case e.queue <- s:
-	default:
-		e.dropped.Add(1)
+// Operator returns the tracer of one of many operators, whose namespace is empty if the whole cluster
+// has it. The names are attributes of the resource of its spans, which nothing in a span changes.
+// An operator that does not send spans any more costs nothing. The tracer is a Source.
+func (e *Exporter) Operator(namespace, name string) tracing.Tracer {
+	full := name
+	if namespace != "" {
+		full = namespace + "/" + name // a name has no slash: no operator has the full name of another one
 	}
+	about := append(e.target.named(full), textual("kopf.operator.name", name))
+	if namespace != "" {
+		about = append(about, textual("kopf.operator.namespace", namespace))
+	}
+	return newSource(e.queues, maxShare, maxShareBytes, about)
 }
-
-// Counts returns how many spans a collector has accepted, and how many were dropped, because too
-// many waited or no collector has accepted them.
-func (e *Exporter) Counts() (sent, dropped uint64) { return e.sent.Load(), e.dropped.Load() }
 
 // Close sends what waits, until the context ends. Spans that are recorded later are lost.
 func (e *Exporter) Close(ctx context.Context) error {
@@ -97,58 +96,77 @@ func (e *Exporter) Close(ctx context.Context) error {
 // run sends batches until the end.
 func (e *Exporter) run(ctx context.Context) {
 	defer close(e.ended)
+	for e.await() {
+		e.deliver(ctx, e.queues.take(maxBatch))
+	}
 	for {
-		batch, more := e.collect()
-		if len(batch) > 0 {
-			e.deliver(ctx, batch)
-		}
-		if !more {
+		batch := e.queues.take(maxBatch)
+		if len(batch) == 0 {
 			return
 		}
+		e.deliver(ctx, batch)
 	}
 }
 
-// collect waits for a batch. More is false if no other one follows.
-func (e *Exporter) collect() (batch []*tracing.Record, more bool) {
+// await waits until there are enough spans for a batch, or some have waited long enough. It returns
+// false at the end.
+func (e *Exporter) await() bool {
+	select {
+	case <-e.queues.some:
+	case <-e.ending:
+		return false
+	}
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
-	for len(batch) < maxBatch {
-		select {
-		case s := <-e.queue:
-			batch = append(batch, s)
-		case <-timer.C:
-			return batch, true
-		case <-e.ending:
-			for len(batch) < maxBatch {
-				select {
-				case s := <-e.queue:
-					batch = append(batch, s)
-				default:
-					return batch, false
-				}
-			}
-			return batch, true
-		}
+	select {
+	case <-e.queues.full:
+	case <-timer.C:
+	case <-e.ending:
+		return false
 	}
-	return batch, true
+	return true
 }
 
-// deliver sends a batch once. If that fails, the batch is dropped.
-func (e *Exporter) deliver(ctx context.Context, batch []*tracing.Record) {
-	err := e.send(ctx, encode(e.service, e.version, batch))
-	if err == nil {
-		e.sent.Add(uint64(len(batch)))
+// deliver sends a batch once. What fails is dropped.
+func (e *Exporter) deliver(ctx context.Context, batch []part) {
+	err := e.send(ctx, encode(e.version, batch))
+	if errors.Is(err, errContent) && len(batch) > 1 {
+		e.separate(ctx, batch)
 		return
 	}
-	e.dropped.Add(uint64(len(batch)))
-	if now := time.Now(); now.Sub(e.complained) >= between {
-		e.complained = now
-		e.log.Warn().Err(err).Uint64("dropped", e.dropped.Load()).Msg("Traces cannot be sent.")
+	e.settle(batch, err)
+}
+
+// separate sends the part of each operator alone, because a collector refuses the content of all
+// together: the part of one operator does not make the others lost. It ends when the collector fails.
+func (e *Exporter) separate(ctx context.Context, batch []part) {
+	for i := range batch {
+		err := e.send(ctx, encode(e.version, batch[i:i+1]))
+		if err != nil && !errors.Is(err, errContent) {
+			e.settle(batch[i:], err)
+			return
+		}
+		e.settle(batch[i:i+1], err)
 	}
 }
 
-// errRefused means that a collector has not accepted spans.
-var errRefused = errors.New("the collector of traces refuses them")
+// settle counts the spans of a batch, and logs an error.
+func (e *Exporter) settle(batch []part, err error) {
+	for i := range batch {
+		batch[i].count(err == nil)
+	}
+	if now := time.Now(); err != nil && now.Sub(e.complained) >= between {
+		e.complained = now
+		e.log.Warn().Err(err).Uint64("dropped", e.queues.dropped.Load()).Msg("Traces cannot be sent.")
+	}
+}
+
+// errRefused means that a collector has not accepted spans. An errContent is one because of what
+// they contain.
+var (
+	errRefused = errors.New("the collector of traces refuses them")
+	errContent = fmt.Errorf("%w", errRefused)
+)
 
 func (e *Exporter) send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.target.URL, bytes.NewReader(body))
@@ -165,6 +183,10 @@ func (e *Exporter) send(ctx context.Context, body []byte) error {
 	}
 	defer rsp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(rsp.Body, maxBody)) // so that the connection can be used again
+	switch rsp.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return fmt.Errorf("%w: %s", errContent, rsp.Status)
+	}
 	if rsp.StatusCode < 200 || rsp.StatusCode > 299 {
 		return fmt.Errorf("%w: %s", errRefused, rsp.Status)
 	}

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,11 @@ type Target struct {
 	URL     string      // of the path for traces
 	Header  http.Header // of each request; may be nil
 	Service string      // the name of the operator; empty: its own name
+}
+
+// named returns the attributes that name a service: that of the target, or else this one.
+func (t *Target) named(service string) []attribute {
+	return []attribute{textual("service.name", cmp.Or(t.Service, service))}
 }
 
 // ErrTarget means that spans cannot be sent where an option or an environment variable says.

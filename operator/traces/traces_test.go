@@ -61,7 +61,9 @@ func (c *collector) spans() []span {
 	defer c.mu.Unlock()
 	var all []span
 	for _, r := range c.requests {
-		all = append(all, r.ResourceSpans[0].ScopeSpans[0].Spans...)
+		for _, of := range r.ResourceSpans {
+			all = append(all, of.ScopeSpans[0].Spans...)
+		}
 	}
 	return all
 }

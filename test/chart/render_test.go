@@ -127,6 +127,7 @@ const everything values = `
 image: {digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}
 imagePullSecrets: [mine]
 registryCredentials: registries
+traces: http://collector.monitoring:4318
 args: [--verbose]
 env: [{name: A, value: b}]
 podLabels: {a: b}

@@ -1,6 +1,8 @@
 package chart_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +49,8 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		"module of a host":      {"mode: serve\noperator: {modules: ['oci://a.b/a:v1']}", "is for mode=run"},
 		"rules of a host":       {"mode: serve\nrules: {cluster: [{verbs: [get]}]}", "is for mode=run"},
 		"identity of a host":    {"mode: serve\nhost: {identity: root}", "identity"},
+		"traces without scheme": {runValues + "traces: 'collector:4318'", "traces"},
+		"traces with a secret":  {serveValues + "traces: 'http://me:secret@collector:4318'", "traces"},
 		"interval without unit": {runValues + "metrics: {serviceMonitor: {interval: '30'}}", "interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +89,17 @@ func TestObjectsOfAReleaseDoNotCollide(t *testing.T) {
 				t.Errorf("%s is of %s and %v", name, other, release)
 			}
 			seen[name] = strings.Join(release[:], " in ")
+		}
+	}
+}
+
+// TestTracesAreSentToTheCollectorOfTheValues: in both modes, and none by default.
+func TestTracesAreSentToTheCollectorOfTheValues(t *testing.T) {
+	const flag = "--traces=http://collector.monitoring:4318"
+	for given, want := range map[values]bool{runValues: false, serveValues: false, everythingRun: true, everythingServe: true} {
+		args := container(t, find(t, rendered(t, "mailer", "shops", given), "Deployment"))["args"].([]any)
+		if slices.Contains(args, any(flag)) != want || strings.Contains(fmt.Sprint(args), "--traces") != want {
+			t.Errorf("the arguments are %v", args)
 		}
 	}
 }

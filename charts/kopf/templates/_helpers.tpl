@@ -49,6 +49,9 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 - --docker-config-json-path=/etc/kopf/registries/.dockerconfigjson
 {{- end }}
 - --log-format=json
+{{- with .Values.traces }}
+- {{ printf "--traces=%s" . | quote }}
+{{- end }}
 {{- range .Values.args }}
 - {{ . | quote }}
 {{- end }}
