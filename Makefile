@@ -244,6 +244,7 @@ release: ## Build all files of a release: dist/VERSION; VERSION=0.1.0, KEY=cosig
 	@$(MAKE) --no-print-directory engines
 	@$(call RELEASE,build) -engines $(CURDIR)/$(ENGINES) $(if $(KEY),-key '$(abspath $(KEY))')
 	@scripts/crates.sh $(CACHE)/release/source dist/$(VERSION:v%=%)
+	@$(call RELEASE,seal) $(if $(KEY),-key '$(abspath $(KEY))')
 
 .PHONY: tags
 tags: ## Make the commit and the tags of a release, and print how to push them; VERSION=0.1.0

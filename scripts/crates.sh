@@ -17,5 +17,4 @@ cd "$1/guest-sdks/rust"
 cargo publish --quiet --dry-run --allow-dirty --locked --package kopf-abi --package kopf-macros --package kopf </dev/null
 # The dry run keeps no packages.
 cargo package --quiet --no-verify --allow-dirty --locked --package kopf-abi --package kopf-macros --package kopf </dev/null
-mkdir -p "$out/crates"
-cp "$CARGO_TARGET_DIR"/package/*.crate "$out/crates"
+cp "$CARGO_TARGET_DIR"/package/*.crate "$out"

@@ -21,4 +21,4 @@ done
 prerelease=
 case $1 in *-*) prerelease=--prerelease ;; esac
 # shellcheck disable=SC2046,SC2086 # no spaces in the names of the files
-gh release create "v$1" --verify-tag --generate-notes $prerelease $(find "dist/$1" dist/$1/crates -maxdepth 1 -type f | sort)
+gh release create "v$1" --verify-tag --generate-notes $prerelease $(find "dist/$1" -maxdepth 1 -type f ! -name pushed.txt | sort)

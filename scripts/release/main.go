@@ -36,7 +36,7 @@ type options struct {
 	dirty                                                 bool
 }
 
-var errUsage = errors.New("usage: release check|image|build|tags|push -version VERSION [flags]")
+var errUsage = errors.New("usage: release check|image|build|seal|tags|push -version VERSION [flags]")
 
 // run runs a verb.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -67,8 +67,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 func (o *options) do(ctx context.Context, verb string, v version.Version, stdout, stderr io.Writer) error {
 	folder := filepath.Join(o.out, string(v))
-	if verb == "push" {
+	switch verb {
+	case "push":
 		return o.push(ctx, folder, v, stdout)
+	case "seal":
+		return o.seal(folder)
 	}
 	root, err := filepath.Abs(o.root)
 	if err != nil {
@@ -95,8 +98,7 @@ func (o *options) do(ctx context.Context, verb string, v version.Version, stdout
 }
 
 func (o *options) build(ctx context.Context, from *tree.Tree, v version.Version, folder string, imageOnly bool, stdout, stderr io.Writer) error {
-	key, err := o.readKey()
-	if err != nil {
+	if _, err := o.readKey(); err != nil { // seal needs it: a mistake shows before the build
 		return err
 	}
 	platforms, err := o.chosen()
@@ -108,7 +110,7 @@ func (o *options) build(ctx context.Context, from *tree.Tree, v version.Version,
 		return err
 	}
 	err = assets.Make(ctx, from, assets.Options{
-		Version: v, Folder: folder, Work: work, Engines: o.engines, Platforms: platforms, ImageOnly: imageOnly, Key: key,
+		Version: v, Folder: folder, Work: work, Engines: o.engines, Platforms: platforms, ImageOnly: imageOnly,
 		Progress: func(step string) { fmt.Fprintln(stderr, step+"...") },
 	})
 	if err != nil {
@@ -116,6 +118,15 @@ func (o *options) build(ctx context.Context, from *tree.Tree, v version.Version,
 	}
 	fmt.Fprintln(stdout, folder)
 	return nil
+}
+
+// seal writes and signs the checksums.
+func (o *options) seal(folder string) error {
+	key, err := o.readKey()
+	if err != nil {
+		return err
+	}
+	return assets.Seal(folder, key)
 }
 
 // chosen are the platforms of the flag.

@@ -39,18 +39,21 @@ func TestBadReleasesAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no verb":        {nil, "usage: release"},
-		"unknown verb":   {[]string{"ship", "-version", "0.1.0", "-root", clean}, "usage: release"},
-		"no version":     {[]string{"check", "-root", clean}, "the version is missing: add VERSION=0.1.0"},
-		"bad version":    {[]string{"check", "-version", "one", "-root", clean}, "no semantic version"},
-		"dirty tree":     {[]string{"check", "-version", "0.1.0", "-root", dirty}, "not committed: commit or remove them: ?? new"},
-		"no checkout":    {[]string{"check", "-version", "0.1.0", "-root", t.TempDir()}, "not a git repository"},
-		"no registry":    {[]string{"push", "-version", "0.1.0"}, "add REGISTRY="},
-		"no release":     {[]string{"push", "-version", "0.1.0", "-to", "127.0.0.1:1/me", "-out", t.TempDir()}, "run make release"},
-		"other release":  {[]string{"build", "-version", "0.1.0", "-root", clean, "-out", full}, "has files of another release"},
-		"bad platform":   {[]string{"build", "-version", "0.1.0", "-root", clean, "-platforms", "linux"}, "like linux/amd64"},
-		"no key":         {[]string{"build", "-version", "0.1.0", "-root", clean, "-key", "/nowhere"}, "/nowhere"},
-		"no private key": {[]string{"build", "-version", "0.1.0", "-root", clean, "-key", clean + "/file"}, "no private key in PEM"},
+		"no verb":         {nil, "usage: release"},
+		"unknown verb":    {[]string{"ship", "-version", "0.1.0", "-root", clean}, "usage: release"},
+		"no version":      {[]string{"check", "-root", clean}, "the version is missing: add VERSION=0.1.0"},
+		"bad version":     {[]string{"check", "-version", "one", "-root", clean}, "no semantic version"},
+		"dirty tree":      {[]string{"check", "-version", "0.1.0", "-root", dirty}, "not committed: commit or remove them: ?? new"},
+		"no checkout":     {[]string{"check", "-version", "0.1.0", "-root", t.TempDir()}, "not a git repository"},
+		"no registry":     {[]string{"push", "-version", "0.1.0"}, "add REGISTRY="},
+		"nothing to seal": {[]string{"seal", "-version", "0.1.0", "-out", t.TempDir()}, "no such file or directory"},
+		"no key to seal":  {[]string{"seal", "-version", "0.1.0", "-out", full, "-key", "/nowhere"}, "/nowhere"},
+		"an empty seal":   {[]string{"seal", "-version", "0.1.0", "-out", full}, "run make release"},
+		"no release":      {[]string{"push", "-version", "0.1.0", "-to", "127.0.0.1:1/me", "-out", t.TempDir()}, "run make release"},
+		"other release":   {[]string{"build", "-version", "0.1.0", "-root", clean, "-out", full}, "has files of another release"},
+		"bad platform":    {[]string{"build", "-version", "0.1.0", "-root", clean, "-platforms", "linux"}, "like linux/amd64"},
+		"no key":          {[]string{"build", "-version", "0.1.0", "-root", clean, "-key", "/nowhere"}, "/nowhere"},
+		"no private key":  {[]string{"build", "-version", "0.1.0", "-root", clean, "-key", clean + "/file"}, "no private key in PEM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -1,5 +1,5 @@
 // Package assets makes the files of a release: archives of the program, of the engines and of the image, the chart, the
-// package of types for npm, the list of components, checksums and a signature.
+// package of types for npm, and the list of components; and the checksums of all files, with a signature.
 package assets
 
 import (
@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kopf-wasm/kopf/artifacts/signatures"
 	"github.com/kopf-wasm/kopf/scripts/release/archives"
 	"github.com/kopf-wasm/kopf/scripts/release/gomodules"
 	"github.com/kopf-wasm/kopf/scripts/release/image"
@@ -39,9 +38,6 @@ type Options struct {
 	// ImageOnly makes the image, and nothing else.
 	ImageOnly bool
 
-	// Key signs the checksums; nil: there is no signature.
-	Key *signatures.PrivateKey
-
 	// Progress is called before each step that takes long.
 	Progress func(step string)
 }
@@ -58,7 +54,7 @@ type release struct {
 	notices    map[string][]byte
 }
 
-// Make makes a release of a checkout.
+// Make makes the files of a release of a checkout. Seal completes it.
 //
 // Errors: the folder has files, an engine or a licence is missing, or a step fails.
 func Make(ctx context.Context, from *tree.Tree, o Options) error {
@@ -71,7 +67,7 @@ func Make(ctx context.Context, from *tree.Tree, o Options) error {
 	}
 	steps := []func(context.Context) error{r.prepare, r.readEngines, r.build, r.collect, r.image}
 	if !o.ImageOnly {
-		steps = append(steps, r.programs, r.packages, r.bom, r.checksums)
+		steps = append(steps, r.programs, r.packages, r.bom)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

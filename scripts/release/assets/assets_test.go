@@ -30,7 +30,10 @@ import (
 	"github.com/kopf-wasm/kopf/scripts/release/treetest"
 )
 
-const v = "0.9.0-test"
+const (
+	v     = "0.9.0-test"
+	crate = "kopf-" + v + ".crate"
+)
 
 var here = programs.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
 
@@ -55,7 +58,7 @@ func TestEqualReleasesHaveEqualBytes(t *testing.T) {
 	}
 	if name := "kopf_" + v + "_"; runtime.GOOS == "linux" {
 		want := []string{
-			assets.Checksums, assets.Checksums + ".sig", "kopf-" + v + ".tgz", "kopf-wasm-kopf-" + v + ".tgz", name + "bom.cdx.json", name + "image.tar",
+			assets.Checksums, assets.Checksums + ".sig", crate, "kopf-" + v + ".tgz", "kopf-wasm-kopf-" + v + ".tgz", name + "bom.cdx.json", name + "image.tar",
 			name + "linux_" + runtime.GOARCH + ".tar.gz",
 		}
 		if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {
@@ -68,16 +71,68 @@ func TestEqualReleasesHaveEqualBytes(t *testing.T) {
 	packages(t, one)
 }
 
+// TestSealsAreThoseOfTheFiles: a second seal has the new files, and removes signatures of the former one.
+func TestSealsAreThoseOfTheFiles(t *testing.T) {
+	folder := t.TempDir()
+	if err := assets.Seal(folder, nil); err == nil || !strings.Contains(err.Error(), "run make release") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	if err := assets.Seal(filepath.Join(folder, "missing"), nil); err == nil {
+		t.Error("no folder is sealed")
+	}
+	write := func(names ...string) {
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	key, public := keyPair(t)
+	read := func() map[string][]byte {
+		files := map[string][]byte{}
+		for _, name := range []string{"a", "b", assets.Checksums, assets.Checksums + ".sig", assets.Checksums + ".sigstore.json"} {
+			if text, err := os.ReadFile(filepath.Join(folder, name)); err == nil {
+				files[name] = text
+			}
+		}
+		return files
+	}
+	write("a", assets.Checksums+".sigstore.json")
+	if err := assets.Seal(folder, key); err != nil {
+		t.Fatal(err)
+	}
+	checked(t, read())
+	signed(t, read(), public)
+	write("b")
+	if err := assets.Seal(folder, nil); err != nil {
+		t.Fatal(err)
+	}
+	if files := read(); files[assets.Checksums+".sig"] != nil || strings.Count(string(files[assets.Checksums]), "\n") != 2 {
+		t.Errorf("the second seal:\n%s", files[assets.Checksums])
+	}
+}
+
 // made makes a release for this platform, without engines, and returns its files.
 func made(t *testing.T, from *tree.Tree, work string, key *signatures.PrivateKey) map[string][]byte {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "dist")
-	o := assets.Options{Version: v, Folder: folder, Work: work, Platforms: []programs.Platform{here}, Key: key}
+	o := assets.Options{Version: v, Folder: folder, Work: work, Platforms: []programs.Platform{here}}
 	if err := assets.Make(t.Context(), from, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := assets.Make(t.Context(), from, o); err == nil || !strings.Contains(err.Error(), "has files of another release") {
 		t.Errorf("a second release in the same folder: %v", err)
+	}
+	for _, name := range []string{crate, assets.Pushed} { // as `make release` and `make push` do
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := assets.Seal(folder, key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(folder, assets.Pushed)); err != nil {
+		t.Fatal(err)
 	}
 	files := map[string][]byte{}
 	entries, err := os.ReadDir(folder)
@@ -95,12 +150,15 @@ func made(t *testing.T, from *tree.Tree, work string, key *signatures.PrivateKey
 	return files
 }
 
-// checked compares the files with the checksums.
+// checked compares the files with the checksums: all files, and no others.
 func checked(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	lines := map[string]bool{}
 	for line := range strings.Lines(string(files[assets.Checksums])) {
 		lines[strings.TrimSpace(line)] = true
+	}
+	if want := len(files) - 2; len(lines) != want { // all but the checksums and their signature
+		t.Errorf("%d files have checksums, want %d", len(lines), want)
 	}
 	for name, text := range files {
 		if !strings.HasPrefix(name, assets.Checksums) && !lines[fmt.Sprintf("%x  %s", sha256.Sum256(text), name)] {

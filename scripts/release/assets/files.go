@@ -3,23 +3,17 @@ package assets
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/scripts/release/archives"
 	"github.com/kopf-wasm/kopf/scripts/release/bom"
 	"github.com/kopf-wasm/kopf/scripts/release/gomodules"
 )
-
-// Checksums is the name of the file with the checksums of all other files, in the format of sha256sum.
-const Checksums = "SHA256SUMS"
 
 // format is a function of package archives.
 type format func(io.Writer, []archives.Entry, time.Time) error
@@ -87,32 +81,4 @@ func (r *release) bom(context.Context) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.Folder, r.name("bom.cdx.json")), text, 0o644)
-}
-
-// checksums writes the checksums of all files, and signs them with a key: in the form of `cosign sign-blob`.
-func (r *release) checksums(context.Context) error {
-	entries, err := os.ReadDir(r.Folder)
-	if err != nil {
-		return err
-	}
-	var lines strings.Builder
-	for _, entry := range entries {
-		if entry.IsDir() {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(r.Folder, entry.Name()))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(text), entry.Name())
-	}
-	path := filepath.Join(r.Folder, Checksums)
-	if err := os.WriteFile(path, []byte(lines.String()), 0o644); err != nil || r.Key == nil {
-		return err
-	}
-	signature, err := r.Key.Sign([]byte(lines.String()))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path+".sig", []byte(base64.StdEncoding.EncodeToString(signature)), 0o644)
 }
