@@ -217,6 +217,10 @@ browser: ## Test the status page in a headless Chromium, which it installs; PICT
 bench-oci: devcluster registry guest-bench ## Measure starts from a file and from a registry, cold and warm; ROUNDS=5
 	@CI=true KOPF_DEVCLUSTER=$(abspath $(DEVCLUSTER)) go test ./test/oci -tags bench -run '^TestStart$$' -v -count 1 -timeout 30m -args -rounds $(or $(ROUNDS),5)
 
+.PHONY: recording
+recording: kopf guest-example-01-minimal devcluster ## Record a run of the demo as the animated picture of the README and the manual: docs/images/recording.svg
+	@scripts/recording.sh
+
 .PHONY: docs
 docs: ## Build the manual as a site that needs no network: .cache/site
 	@scripts/docs.sh

@@ -70,11 +70,11 @@ def on_page_markdown(markdown, *, page, config, files):
 
 
 def on_page_content(content, *, page, config, files):
-    """Puts diagrams into their pages, where they have the colours of the chosen palette."""
+    """Puts diagrams and the recording into their pages, where they have the colours of the chosen palette."""
 
     def inlined(match):
         svg = (pathlib.Path(config.docs_dir) / match.group(1)).read_text(encoding="utf-8")
-        if 'class="diagram"' not in svg:
+        if 'class="diagram"' not in svg and 'class="recording"' not in svg:
             return match.group(0)
         return DARK.sub(r'[data-md-color-scheme="slate"] \1', svg).replace("\n", " ")
 
