@@ -197,7 +197,7 @@ golden: ## Rewrite the golden files from what the code does now
 	@scripts/golden.sh
 
 .PHONY: bench
-bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names: see test/bench
+bench: kopf devcluster ## Compare with other operators; ROUNDS=5, OBJECTS=1000, ONLY=names, PUBLISH=1: see test/bench
 	@scripts/bench.sh
 
 .PHONY: pgo

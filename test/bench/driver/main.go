@@ -29,6 +29,7 @@ func main() {
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
+	flag.StringVar(&o.Publish, "publish", "", "the folder of the manual, whose page about benchmarks gets the results")
 	flag.StringVar(&o.Cluster, "cluster", ".cache/bin/devcluster", "the program of the embedded cluster")
 	source := flag.String("plot", "", "draw the results.json of an earlier run, or the output of the benchmark of events, and measure nothing")
 	flag.Parse()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"maps"
@@ -20,8 +21,8 @@ func (o *options) plot(source string) error {
 		return err
 	}
 	plots := plotScaling(string(text))
+	var results []result
 	if filepath.Ext(source) == ".json" {
-		var results []result
 		if err := json.Unmarshal(text, &results); err != nil {
 			return fmt.Errorf("%s: %w", source, err)
 		}
@@ -30,7 +31,7 @@ func (o *options) plot(source string) error {
 	if len(plots) == 0 {
 		return fmt.Errorf("%s has no results of a benchmark", source)
 	}
-	return o.savePlots(plots)
+	return errors.Join(o.savePlots(plots), o.publish(results))
 }
 
 // savePlots writes drawings, and prints their paths.

@@ -19,6 +19,7 @@ type options struct {
 
 	Only, Posting   string
 	Folder, Cluster string
+	Publish         string // the folder of the manual that gets the results; empty: none
 	Also            []program
 
 	Out io.Writer // the tables
@@ -52,6 +53,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkPublished(loads); err != nil {
+		return err
+	}
 	for _, p := range slices.Concat(loads, lives) {
 		if err := evict(p.Command[0]); err != nil {
 			return fmt.Errorf("%s: its program in the page cache: %w", p.Name, err)
@@ -70,7 +74,7 @@ func run(ctx context.Context, o options) error {
 	if len(b.results) > 0 { // some are better than none
 		r := report{slices.Concat(loads, lives), b.results, o.Out}
 		r.print()
-		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results), o.savePlots(r.plots()))
+		err = errors.Join(err, save(filepath.Join(o.Folder, "results.json"), b.results), o.savePlots(r.plots()), o.publish(b.results))
 	}
 	return err
 }
