@@ -18,7 +18,7 @@ GUESTS     := $(CACHE)/guests
 ENGINES    := bin/engines
 
 # Modules of this repository: the root, and the nested ones.
-MODULES := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/chart scripts/release test/bench/peers/controller-runtime
+MODULES := . abi guest-sdks/go examples examples/12-embedded/application docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/cluster test/extism test/registry test/chart scripts/release test/bench/peers/controller-runtime
 
 # Those whose programs and tests compile for macOS and Windows. The others start clusters, or need root file systems.
 PORTABLE := . abi guest-sdks/go examples docs/snippets artifacts/signatures/sigstore cmd/kopf test/conformance/guests/go test/guests/go test/extism test/registry scripts/release

@@ -47,6 +47,28 @@ func TestSnippetsOfScripts(t *testing.T) {
 	if output := run(t, program, "test", folder); !strings.HasSuffix(output, fmt.Sprintf("\n%d passed, 0 failed\n", tested)) {
 		t.Errorf("%d scripts:\n%s", tested, output)
 	}
+	scenariosOfExamples(t, program)
+}
+
+// scenariosOfExamples tests the twins of the example 09-testing in all languages by its scenarios.
+func scenariosOfExamples(t *testing.T, program string) {
+	t.Helper()
+	const example = "examples/09-testing"
+	read(t, example+"/operator_test.yaml") // so that the cache of go test knows
+	for language, module := range map[string]string{
+		"JavaScript": example + "/operator.js", "Python": example + "/example.py", "Go": ".cache/guests/09-testing.wasm", "Rust": ".cache/guests/rust-09-testing.wasm",
+	} {
+		t.Run(language, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(root, module)); err != nil {
+				skip(t, module+" is not built: run 'make guest-examples'")
+			}
+			read(t, module)
+			output := run(t, program, "test", filepath.Join(root, example), "--module", absolute(t, filepath.Join(root, module)))
+			if !strings.HasSuffix(output, "2 passed, 0 failed\n") {
+				t.Error(output)
+			}
+		})
+	}
 }
 
 // run runs a program to its end, which must be good, and returns its output.
