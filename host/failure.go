@@ -10,6 +10,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
 	"github.com/kopf-wasm/kopf/host/prepare"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // Fail implements guests.Call.
@@ -65,9 +66,13 @@ func (c *call) end(e *GuestError, trace string) error {
 	return e
 }
 
+// maxShown bounds a stack, in bytes, before its names are read and after. A name of Rust becomes up to twenty times as long.
+// What reads a stack takes time and memory of the host, which no limit of the guest counts. A record of the log has less room.
+const maxShown = 128 << 10
+
 // shown is a stack as people read it: with names of the source, and without most frames of SDKs.
 func (m *Module) shown(stack string) string {
-	stack = frames.Demangle(stack)
+	stack = legible.Clip(frames.Demangle(legible.Clip(stack, maxShown)), maxShown)
 	if m.options.FullStacks {
 		return stack
 	}

@@ -58,6 +58,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestStacksOfGuestsAreBounded: a message of a guest has room for a stack of megabytes. Each of its names costs time of
+// the host, and some become a kilobyte.
+func TestStacksOfGuestsAreBounded(t *testing.T) {
+	for name, frame := range map[string]string{
+		"short names":     "_RNvC1a1b\n",
+		"names that grow": "_RYTTjjETB1_B1_ETB5_B5_ETBd_Bd_ETBl_Bl_ETBt_Bt_EEC0\n",
+		"no names":        "main.fn(0x1)\n",
+		"one line":        "x",
+	} {
+		for _, m := range []*Module{{}, {options: Options{FullStacks: true}}} {
+			stack := m.shown(strings.Repeat(frame, 2*maxShown/len(frame)))
+			if len(stack) > maxShown+100 { // and how much was left out
+				t.Errorf("%s: %d bytes, which begin with %.20q", name, len(stack), stack)
+			}
+		}
+	}
+}
+
 func TestDeadInstancesStayDead(t *testing.T) {
 	m := loadGo(t, Options{})
 	parent, _, err := m.Start(t.Context(), invoke("children"), nil, &testEnv{})

@@ -28,6 +28,7 @@ var messages = wave{"messages", []attack{
 	answered("an owner in another namespace", `{"step":"done","patch":{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"../../kube-system","uid":"1"}]}}}`, "Creation is processed"),
 	answered("a result that is no result", `{"step":"done","result":1,"error":{"kind":"odd"}}`, "unknown kind of an error"),
 	answered("a wait into the past", `{"step":"wait","seconds":-1}`, "a wait of -1 seconds"),
+	answered("a stack whose names grow", `{"step":"done","error":{"kind":"arbitrary","message":"grown","stack":"`+strings.Repeat(`_RYTTjjETB1_B1_ETB5_B5_ETBd_Bd_ETBl_Bl_ETBt_Bt_EEC0\n`, 140_000)+`"}}`, "grown"),
 	registered("a registration of nothing", ``, "unexpected end of JSON"),
 	registered("10,000 handlers of one id", `{"handlers":[`+strings.Repeat(`{"kind":"create","id":"fn","resource":{"args":["configmaps"]}},`, 9_999)+`{"kind":"create","id":"fn","resource":{"args":["configmaps"]}}]}`, "fn"),
 	{name: "ids with control characters", module: raw(func(m *rawModule) {
