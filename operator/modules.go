@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator/manifests"
 	"github.com/kopf-wasm/kopf/operator/scripts"
 )
@@ -22,7 +22,7 @@ type Opener func(ctx context.Context, name string) (label string, wasm []byte, e
 
 // Files is the Opener that reads files.
 func Files(_ context.Context, path string) (string, []byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, boundedfile.MaxModule)
 	return filepath.Base(path), data, err
 }
 
@@ -185,6 +185,9 @@ func fromManifest(ctx context.Context, open Opener, path string, text []byte, o 
 	narrowBytes(&o.PluginResponse, m.Memory.MaxHttpResponseBytes)
 	narrow(&o.ComputeLimit, time.Duration(min(m.Timeout, maxTimeout))*time.Millisecond)
 	return m.Module(path, func(path string) ([]byte, error) {
+		if err := boundedfile.CheckNamed(path); err != nil {
+			return nil, err
+		}
 		_, wasm, err := open(ctx, path)
 		return wasm, err
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/artifacts/oci/layout"
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/private"
 )
 
@@ -61,7 +61,7 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 		if f.Verify != nil {
 			return nil, fmt.Errorf("%s: %w", name, ErrFile)
 		}
-		data, err := os.ReadFile(name)
+		data, err := boundedfile.Read(name, boundedfile.MaxModule)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w%s", err, meant(name))
 		}

@@ -17,6 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/internal/spelling"
 )
@@ -44,8 +46,14 @@ type Node struct {
 var lineOf = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // Parse reads all documents of a file. Empty documents are left out. JSON is YAML, too.
+//
+// Errors: *Error; bounded.ErrTooMuch, also for aliases that stand for too much, or for what contains them.
 func Parse(file string, data []byte) ([]Node, error) {
+	if len(data) > boundedfile.MaxDocument {
+		return nil, fmt.Errorf("%s: %w: the file has more than %d MiB", file, bounded.ErrTooMuch, boundedfile.MaxDocument>>20)
+	}
 	var all []Node
+	room := newExpansion()
 	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
 		var document yaml.Node
 		err := decoder.Decode(&document)
@@ -56,7 +64,11 @@ func Parse(file string, data []byte) ([]Node, error) {
 			return nil, syntax(file, data, err)
 		}
 		if len(document.Content) > 0 && document.Content[0].ShortTag() != "!!null" {
-			all = append(all, Node{file, document.Content[0]})
+			n := Node{file, document.Content[0]}
+			if err := room.add(n); err != nil {
+				return nil, err
+			}
+			all = append(all, n)
 		}
 	}
 }

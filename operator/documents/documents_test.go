@@ -1,11 +1,15 @@
 package documents
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kopf-wasm/kopf/internal/bounded"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -44,6 +48,30 @@ func TestMistakesHavePlaces(t *testing.T) {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestAliasesAreBounded: what they stand for counts, in all documents of a file together.
+func TestAliasesAreBounded(t *testing.T) {
+	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	long := "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 100) + "]\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"aliases", "a: &a {b: c}\nd: [*a, *a]\n", ""},
+		{"an anchor that is set again", "a: &a 1\nb: *a\nc: &a 2\nd: *a\n", ""},
+		{"aliases of aliases", bomb, "f.yaml:7:5: too much: with what the aliases stand for, the file has more than 64 MiB of values"},
+		{"a long text, often", long, "f.yaml:2:4: too much: with what"},
+		{"many documents", strings.Repeat("---\na: &a "+strings.Repeat("x", 10_000)+"\nb: ["+strings.Repeat("*a, ", 100)+"]\n", 100), "too much: with what"},
+		{"an alias of what contains it", "a: &a [[*a]]\n", "f.yaml:1:9: too much: the alias stands for what contains it"},
+		{"two that contain each other", "a: &a {b: &b {a: *a, b: *b}}\n", "f.yaml:1:18: too much: the alias"},
+		{"a large file", strings.Repeat("- x\n", 1<<21+1), "f.yaml: too much: the file has more than 8 MiB"},
+	} {
+		_, err := Parse("f.yaml", []byte(tt.text))
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, bounded.ErrTooMuch) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
+		}
 	}
 }
 

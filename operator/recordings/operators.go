@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 )
@@ -97,6 +98,9 @@ func (p *Program) Replay(ctx context.Context, f *File) (*Report, error) {
 	names, o := p.Modules, p.Host
 	if len(names) == 0 {
 		for _, module := range f.Header.Modules {
+			if err := boundedfile.CheckNamed(module.Path); err != nil {
+				return nil, fmt.Errorf("the recorded module %w", err)
+			}
 			names = append(names, module.Path)
 		}
 	}

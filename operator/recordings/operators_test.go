@@ -122,3 +122,11 @@ func TestModulesRepeatTheirCallsExactly(t *testing.T) {
 		t.Errorf("a newer module: changed %v\n%s", changed, got)
 	}
 }
+
+// TestRecordingsNameFiles: a recording of others can name a device without an end as a module.
+func TestRecordingsNameFiles(t *testing.T) {
+	file := &File{Header: Header{Modules: []Module{{Name: "x", Path: os.DevNull}}}}
+	if _, err := (&Program{}).Replay(t.Context(), file); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -6,10 +6,11 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/answers"
@@ -31,6 +32,7 @@ type File struct {
 
 	settings  *settings.Settings
 	resources []selectors.Resource // of definitions, and guessed from objects
+	named     int                  // bytes of the files that it names
 }
 
 // Scenario is one test.
@@ -65,7 +67,7 @@ var defaultBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 //
 // Errors: a *documents.Error for a mistake in the file, and those of files that it names.
 func Read(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, boundedfile.MaxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +97,21 @@ func (f *File) beside(path string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(f.Path), path)
+}
+
+// maxNamed bounds all definitions and objects that the file names, in bytes.
+const maxNamed = 4 * boundedfile.MaxDocument
+
+// readNamed reads a file that the file names.
+func (f *File) readNamed(n documents.Node, path string) ([]byte, error) {
+	text, err := boundedfile.ReadNamed(f.beside(path), boundedfile.MaxDocument)
+	if err != nil {
+		return nil, n.Errorf("%w", err)
+	}
+	if f.named += len(text); f.named > maxNamed {
+		return nil, n.Errorf("%w: the named files have more than %d MiB", bounded.ErrTooMuch, maxNamed>>20)
+	}
+	return text, nil
 }
 
 func (f *File) read(n documents.Node) error {
@@ -149,6 +166,9 @@ func paths(f *File, n documents.Node) ([]string, error) {
 	all, err := texts(n)
 	for i := range all {
 		all[i] = f.beside(all[i])
+		if broken := boundedfile.CheckNamed(all[i]); broken != nil && err == nil {
+			err = n.Errorf("%w", broken)
+		}
 	}
 	return all, err
 }
@@ -159,9 +179,9 @@ func (f *File) readDefinitions(n documents.Node) error {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(f.beside(path))
+		text, err := f.readNamed(item, path)
 		if err != nil {
-			return item.Errorf("%w", err)
+			return err
 		}
 		defined, err := deployment.Definitions(text)
 		if err != nil {
@@ -310,9 +330,9 @@ func (f *File) objects(n documents.Node) ([]dicts.Object, error) {
 			if err != nil {
 				return nil, err
 			}
-			data, err := os.ReadFile(f.beside(path))
+			data, err := f.readNamed(item, path)
 			if err != nil {
-				return nil, item.Errorf("%w", err)
+				return nil, err
 			}
 			if nodes, err = documents.Parse(f.beside(path), data); err != nil {
 				return nil, err
