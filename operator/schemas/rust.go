@@ -47,6 +47,12 @@ var causesOfSpecs = []string{"Change", "Event", "Timer", "Daemon", "Review"}
 type rustParser struct {
 	tokens []rustToken
 	at     int
+	levels int // of the brackets around the tokens
+}
+
+// inside returns a parser of the group that begins here.
+func (p *rustParser) inside() *rustParser {
+	return &rustParser{tokens: p.group(), levels: p.levels + 1}
 }
 
 // rustAttributes are the documentation and the attributes of serde before an item or a field.
@@ -136,12 +142,12 @@ func (p *rustParser) attributes(a *rustAttributes) error {
 	if !p.is("[") {
 		return nil
 	}
-	inside := &rustParser{tokens: p.group()}
+	inside := p.inside()
 	if !inside.is("serde") || !inside.after("(") {
 		return nil
 	}
 	inside.at++
-	inside = &rustParser{tokens: inside.group()}
+	inside = inside.inside()
 	if a.serde == nil {
 		a.serde = map[string]string{}
 	}
@@ -171,11 +177,11 @@ func (p *rustParser) item(t *Types, a rustAttributes) error {
 	}
 	if !p.is("{") {
 		if kind == "struct" && p.is("(") {
-			t.shapes[name] = rustNewtype(&rustParser{tokens: p.group()}, a)
+			t.shapes[name] = rustNewtype(p.inside(), a)
 		}
 		return nil
 	}
-	inside := &rustParser{tokens: p.group()}
+	inside := p.inside()
 	var s *shape
 	var err error
 	if kind == "struct" {
@@ -278,12 +284,16 @@ func (p *rustParser) variants(of rustAttributes) (*shape, error) {
 
 // shape reads a type.
 func (p *rustParser) shape() *shape {
+	if p.levels > maxLevels {
+		p.at = len(p.tokens)
+		return refused("more than %d levels of brackets", maxLevels)
+	}
 	for p.is("&") || p.is("mut") || p.is("dyn") || p.is("static") {
 		p.at++
 	}
 	switch {
 	case p.is("["):
-		inside := &rustParser{tokens: p.group()}
+		inside := p.inside()
 		return &shape{kind: list, element: inside.shape()}
 	case p.is("("):
 		p.group()
@@ -296,7 +306,7 @@ func (p *rustParser) shape() *shape {
 	}
 	var parameters *rustParser
 	if p.is("<") {
-		parameters = &rustParser{tokens: p.group()}
+		parameters = p.inside()
 	}
 	return rustNamed(name, parameters)
 }

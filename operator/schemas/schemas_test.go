@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -223,6 +224,37 @@ func TestTypesWithoutASchema(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: got %v, want %q", tt.text, err, tt.want)
 		}
+	}
+}
+
+// TestSchemasAreBounded: types that contain others twice, or brackets in brackets, take little time and memory.
+func TestSchemasAreBounded(t *testing.T) {
+	twice := func(form string) string {
+		text := ""
+		for i := range 40 {
+			text += fmt.Sprintf(form, i, i+1, i+1)
+		}
+		return text
+	}
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"Go", "a.go", "package a\n" + twice("type T%d struct { A T%d; B T%d }\n") + "type T40 string\n", "too much: a schema has at most 20000 values and 100 levels"},
+		{"Rust", "a.rs", twice("struct T%d { a: T%d, b: Vec<T%d> }\n") + "struct T40 { a: String }\n", "too much: a schema has at most 20000 values and 100 levels"},
+		{"brackets in Go", "a.go", "package a\ntype T0 struct{ A " + strings.Repeat("[]", 50_000) + "string }\n", "too much: a schema has"},
+		{"brackets in Rust", "a.rs", "struct T0 { a: " + strings.Repeat("Box<", 100_000) + "String" + strings.Repeat(">", 100_000) + " }\n", "T0.a: more than 100 levels of brackets"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), tt.file)
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			types, err := Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := types.Schema("T0"); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/internal/bounded"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
@@ -54,6 +56,9 @@ type field struct {
 
 var errNoTypes = errors.New("there are no types in it")
 
+// maxSource bounds a file, in bytes.
+const maxSource = 8 << 20
+
 // Read reads the types of a file, or of all files in a folder.
 //
 // Errors: a file that cannot be read or parsed; a file in another language.
@@ -68,7 +73,7 @@ func Read(path string) (*Types, error) {
 	}
 	t := &Types{shapes: map[string]*shape{}}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := boundedfile.Read(file, maxSource)
 		if err != nil {
 			return nil, err
 		}
@@ -138,11 +143,29 @@ func (t *Types) Schema(name string) (dicts.Object, error) {
 	if known == nil {
 		return nil, fmt.Errorf("there is no type %s, but %s", name, strings.Join(t.Names(), ", "))
 	}
-	return t.schema(known, name, []string{name})
+	return (&building{Types: t}).schema(known, name, []string{name})
+}
+
+// Bounds of a schema. A type is described wherever it occurs, so a few types that contain each other twice have a schema of
+// gigabytes. The API server stores much smaller ones.
+const (
+	maxValues = 20_000
+	maxLevels = 100
+)
+
+// building is a schema that is being made.
+type building struct {
+	*Types
+	values, levels int
 }
 
 // schema returns the schema of a shape. Path is for messages; within are the types around it.
-func (t *Types) schema(s *shape, path string, within []string) (dicts.Object, error) {
+func (t *building) schema(s *shape, path string, within []string) (dicts.Object, error) {
+	t.levels++
+	defer func() { t.levels-- }()
+	if t.values++; t.values > maxValues || t.levels > maxLevels {
+		return nil, fmt.Errorf("%.100s: %w: a schema has at most %d values and %d levels", path, bounded.ErrTooMuch, maxValues, maxLevels)
+	}
 	if s.problem != "" {
 		return nil, fmt.Errorf("%s: %s", path, s.problem)
 	}
@@ -166,7 +189,7 @@ func (t *Types) schema(s *shape, path string, within []string) (dicts.Object, er
 	return documented(dicts.CloneObject(s.schema), s.doc), nil
 }
 
-func (t *Types) referred(s *shape, path string, within []string) (dicts.Object, error) {
+func (t *building) referred(s *shape, path string, within []string) (dicts.Object, error) {
 	known := t.shapes[s.name]
 	switch {
 	case known == nil:
@@ -177,7 +200,7 @@ func (t *Types) referred(s *shape, path string, within []string) (dicts.Object, 
 	return t.schema(known, path, append(within, s.name))
 }
 
-func (t *Types) object(s *shape, path string, within []string) (dicts.Object, error) {
+func (t *building) object(s *shape, path string, within []string) (dicts.Object, error) {
 	properties, required := dicts.Object{}, []any{}
 	for _, f := range s.fields {
 		schema, err := t.schema(f.shape, strings.TrimSuffix(path+"."+f.name, "."), within)
