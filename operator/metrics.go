@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/tracing"
 	"github.com/kopf-wasm/kopf/reactor/watching"
@@ -125,7 +126,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	seen := map[string]bool{}
 	for _, module := range m.modules() {
-		if name := module.Name(); !seen[name] {
+		if name := legible.Line(module.Name()); !seen[name] {
 			seen[name] = true
 			m.module(ch, name, module.Usage())
 		}
@@ -202,11 +203,19 @@ func (m *metrics) measured(ch chan<- prometheus.Metric) {
 }
 
 func histogram(ch chan<- prometheus.Metric, desc *prometheus.Desc, d meters.Distribution, labels ...string) {
-	ch <- prometheus.MustNewConstHistogram(desc, d.Count(), d.Seconds(), d.Buckets(), labels...)
+	ch <- prometheus.MustNewConstHistogram(desc, d.Count(), d.Seconds(), d.Buckets(), lines(labels)...)
 }
 
 func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
-	ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
+	ch <- prometheus.MustNewConstMetric(desc, kind, value, lines(labels)...)
+}
+
+// lines makes values of labels legible. A value that is not UTF-8 would end the process.
+func lines(labels []string) []string {
+	for i := range labels {
+		labels[i] = legible.Line(labels[i])
+	}
+	return labels
 }
 
 func seconds(t time.Time) float64 {

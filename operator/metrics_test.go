@@ -31,6 +31,9 @@ import (
 // hostileID is the id of a handler that would forge a metric.
 const hostileID = "a\"} 1\nkopf_forged 1\n\u202e\x00"
 
+// hostileName is the name of a module as a file system allows it.
+const hostileName = "m\xff\nkopf_forged 1.wasm"
+
 // secret is the name of an object, which no metric has.
 const secret = "very-secret-name"
 
@@ -108,7 +111,7 @@ func measuredMetrics(t *testing.T) string {
 	op, err := New(ctx, inMemory(server, Options{
 		Tracer:  exporter,
 		Modules: []string{"module.wasm"}, Guests: []guests.Guest{measuredGuest()}, Replicas: Replicas{Leader: true, Lease: "default/measured"},
-		Open: func(context.Context, string) (string, []byte, error) { return "module.wasm", module, nil },
+		Open: func(context.Context, string) (string, []byte, error) { return hostileName, module, nil },
 		Host: host.Options{CacheDir: t.TempDir()},
 	}))
 	if err != nil {
@@ -167,6 +170,7 @@ func TestMetricsAreThoseOfTheManual(t *testing.T) {
 		`kopf_handler_retries_total{handler="retried_fn",reason="create"} 1`, `kopf_handler_calls_total{handler="failing_fn",outcome="failed",reason="create"} 1`,
 		`kopf_handler_calls_total{handler="startup_fn",outcome="succeeded",reason="startup"} 1`, `kopf_handler_duration_seconds_bucket{handler="create_fn",reason="create",le="+Inf"} 1`,
 		`kopf_handler_running{handler="daemon_fn",reason="daemon"} 1`, `kopf_handler_daemons{handler="timer_fn",reason="timer"} 1`, `kopf_leader 1`,
+		`kopf_module_calls_total{module="m\\xff\\nkopf_forged 1.wasm"} `,
 		`kopf_queue_events{namespace="default",resource="kopfexamples.v1.kopf.dev"} `, `kopf_api_requests_total{code="200",method="PATCH"} `,
 	} {
 		if !strings.Contains(text, want) {

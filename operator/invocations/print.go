@@ -15,12 +15,13 @@ import (
 // Print writes a result for people.
 func (r *Result) Print(to io.Writer) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s (%s) %s\n", r.Handler, r.Kind, r.verdict())
+	handler := legible.Line(r.Handler)
+	fmt.Fprintf(&out, "%s (%s) %s\n", handler, r.Kind, r.verdict())
 	if r.Filtered {
-		fmt.Fprintf(&out, "note: the filters of %s do not match this object: an operator would not call it\n", r.Handler)
+		fmt.Fprintf(&out, "note: the filters of %s do not match this object: an operator would not call it\n", handler)
 	}
 	if r.Error != nil && r.Error.Stack != "" {
-		section(&out, "stack", strings.TrimRight(r.Error.Stack, "\n"))
+		section(&out, "stack", strings.Split(strings.TrimRight(r.Error.Stack, "\n"), "\n")...)
 	}
 	for _, part := range []struct {
 		name  string
@@ -33,7 +34,7 @@ func (r *Result) Print(to io.Writer) error {
 		if err != nil {
 			return err
 		}
-		section(&out, part.name, strings.TrimRight(string(text), "\n"))
+		section(&out, part.name, strings.Split(strings.TrimRight(string(text), "\n"), "\n")...)
 	}
 	r.printLists(&out)
 	_, err := io.WriteString(to, out.String())
@@ -87,16 +88,16 @@ func (r *Result) printLists(out *bytes.Buffer) {
 	section(out, "requests", lines...)
 }
 
-// section writes a title and indented lines, unless there are none. Texts of guests cannot
-// control the terminal.
+// section writes a title and indented texts, unless there are none. Texts of guests cannot
+// control the terminal: further lines of a text do not look like another one.
 func section(out *bytes.Buffer, title string, texts ...string) {
 	if len(texts) == 0 {
 		return
 	}
 	fmt.Fprintf(out, "%s:\n", title)
 	for _, text := range texts {
-		for line := range strings.Lines(text) {
-			fmt.Fprintf(out, "  %s\n", legible.Line(strings.TrimRight(line, "\n")))
+		for line := range strings.SplitSeq(legible.Lines(text), "\n") {
+			fmt.Fprintf(out, "  %s\n", line)
 		}
 	}
 }
