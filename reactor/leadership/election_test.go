@@ -3,6 +3,7 @@ package leadership_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +71,21 @@ func TestOneOfTwoReplicasIsTheLeader(t *testing.T) {
 		}
 		if leader, leads := a.Standing(); leader != "a" || !leads {
 			t.Errorf("a says: the leader is %q, it leads: %v", leader, leads)
+		}
+	})
+}
+
+// TestLeaseIsTakenWithTheLastNumberOfTransitions: anyone with the right to update Leases can write it, and the API
+// server refuses a greater one.
+func TestLeaseIsTakenWithTheLastNumberOfTransitions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := free()
+		store.edit(func(l *leadership.Lease) { l.Transitions = math.MaxInt32 })
+		a := join(t, store, "a")
+		<-a.led
+		if lease, err := store.Read(t.Context()); err != nil || lease.Transitions != math.MaxInt32 || lease.Holder != "a" {
+			t.Errorf("the lease is %+v, %v", lease, err)
 		}
 	})
 }

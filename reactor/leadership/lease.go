@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"time"
 
@@ -52,7 +53,7 @@ func (l Lease) takenBy(identity string, t Terms, now time.Time) Lease {
 	if l.Holder != identity {
 		l.Acquired = now.UTC().Format(microTime)
 		if l.Version != "" {
-			l.Transitions++
+			l.Transitions = min(l.Transitions, math.MaxInt32-1) + 1 // the API server refuses more
 		}
 	}
 	return l.renewed(identity, t, now)

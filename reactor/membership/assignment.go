@@ -2,6 +2,7 @@ package membership
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -22,7 +23,14 @@ type Assignment struct {
 	Unsettled []string `json:"unsettled,omitempty"`
 }
 
-// Parse decodes the note of a coordinator. An empty note is the zero value.
+// maxGeneration is more than there will be: a thousand a second for a hundred thousand years. After a greater one, none
+// could follow, and no member would begin to work any more.
+const maxGeneration = 1 << 52
+
+// errNote says that no coordinator has written a note.
+var errNote = errors.New("no coordinator makes such an assignment")
+
+// Parse decodes the note of a coordinator. An empty note is the zero value. All who may update Leases can write a note.
 //
 // Errors: the note is no assignment.
 func Parse(note string) (Assignment, error) {
@@ -32,6 +40,9 @@ func Parse(note string) (Assignment, error) {
 	}
 	if err := json.Unmarshal([]byte(note), &a); err != nil {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w", err)
+	}
+	if a.Generation < 0 || a.Generation > maxGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > MaxMembers {
+		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w: generation %d of %d members", errNote, a.Generation, len(a.Members))
 	}
 	return a, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/reactor/leadership"
 )
 
 func names(n int) []string {
@@ -85,8 +87,16 @@ func TestNotesAreReadAsTheyAreWritten(t *testing.T) {
 	if err != nil || got.String() != a.String() {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := Parse("x"); err == nil {
-		t.Error("a note that is no assignment is taken")
+	for _, note := range []string{
+		"x", `{"generation":-1}`, `{"generation":9223372036854775807,"members":["a"]}`, `{"generation":1e30}`,
+		Assignment{Generation: 1, Members: names(MaxMembers + 1)}.String(), Assignment{Generation: 1, Unsettled: names(MaxMembers + 1)}.String(),
+	} {
+		if _, err := Parse(note); err == nil {
+			t.Errorf("a note that is no assignment is taken: %.100s", note)
+		}
+	}
+	if got := acknowledgedOn(leadership.Lease{Note: "9223372036854775807"}); got != 0 {
+		t.Errorf("an acknowledgement of no assignment is %d", got)
 	}
 	if got, err := Parse(""); err != nil || got.Generation != 0 {
 		t.Errorf("without a note: %v, %v", got, err)

@@ -62,7 +62,7 @@ func (m *Member) acknowledged(member string) int64 { return acknowledgedOn(m.sig
 
 func acknowledgedOn(lease leadership.Lease) int64 {
 	generation, err := strconv.ParseInt(lease.Note, 10, 64)
-	if err != nil {
+	if err != nil || generation > maxGeneration-2 { // unused returns a greater one
 		return 0
 	}
 	return generation
