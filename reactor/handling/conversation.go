@@ -278,9 +278,9 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 	return t.takeResult(step.Result)
 }
 
-// sizeOf returns the size of a handler's result, as text, in bytes.
+// sizeOf returns the memory of a handler's result, in bytes. What is decoded takes more than its text.
 func sizeOf(o *abi.Outcome) int {
-	size := len(o.Result) + len(o.Patch)
+	size := dicts.Heap(o.Result) + dicts.Heap(o.Patch)
 	if o.Error != nil {
 		size += len(o.Error.Message) + len(o.Error.Stack)
 	}
@@ -301,7 +301,7 @@ func (t *Conversation) takePatch(step *abi.Step) error {
 	}
 	if step.Transforms > 0 {
 		t.kept = true
-		t.Cause.Patch.Add(patching.ByTask(t.Task))
+		t.Cause.Patch.Add(patching.ByTask(t.Task, t.Cause.Account))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 )
 
@@ -64,7 +66,7 @@ func TestTooManyChildren(t *testing.T) {
 // cycle.
 func TestLargeOutcomes(t *testing.T) {
 	large := strings.Repeat("x", 60_000)
-	for _, outcome := range []string{`"result":"` + large + `"`, `"patch":{"spec":"` + large + `"}`, `"error":{"kind":"temporary","message":"` + large + `"}`, `"warnings":["` + large + `"]`} {
+	for _, outcome := range []string{`"result":[` + strings.Repeat(`{"":0},`, 140) + `0]`, `"patch":{"spec":[` + strings.Repeat(`{"":0},`, 140) + `0]}`, `"result":"` + large + `"`, `"patch":{"spec":"` + large + `"}`, `"error":{"kind":"temporary","message":"` + large + `"}`, `"warnings":["` + large + `"]`} {
 		name, _, _ := strings.Cut(outcome, ":")
 		t.Run(name, func(t *testing.T) {
 			script := []string{`{"step":"done",` + outcome + `}`}
@@ -83,6 +85,26 @@ func TestLargeOutcomes(t *testing.T) {
 				t.Errorf("%d bytes are held after the cycle", n)
 			}
 		})
+	}
+}
+
+// TestTransformedBodiesCount checks that what transformation functions return counts before it is decoded.
+func TestTransformedBodiesCount(t *testing.T) {
+	guest := &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"done","transforms":1}`}}, Edits: func(body dicts.Object) { body["large"] = strings.Repeat("x", 60_000) }}
+	s := newStage(t, guest, `{"metadata":{"name":"n"}}`)
+	s.cause.Account = accounts.New(accounts.Limits{PatchMemory: 100_000})
+	if _, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.cause.Patch.Transformed(t.Context(), s.cause.Body); !errors.Is(err, accounts.ErrLimit) || !errors.Is(err, patching.ErrTransformation) {
+		t.Errorf("the second one: %v", err)
+	}
+	s.cause.Patch.Release(t.Context(), 0)
+	if n := reactortest.Held(s.cause.Account, accounts.Patches); n != 0 {
+		t.Errorf("%d bytes are held after the cycle", n)
 	}
 }
 

@@ -30,10 +30,14 @@ type Patch struct {
 
 // Charge counts results and declarations of handlers, in bytes, until the cycle ends.
 func (p *Patch) Charge(account *accounts.Account, returned, declared int) error {
-	if err := p.charge(&p.returned, account, accounts.Patches, returned); err != nil {
+	if err := p.chargeReturned(account, returned); err != nil {
 		return err
 	}
 	return p.charge(&p.declared, account, accounts.Children, declared)
+}
+
+func (p *Patch) chargeReturned(account *accounts.Account, bytes int) error {
+	return p.charge(&p.returned, account, accounts.Patches, bytes)
 }
 
 // charge counts bytes with a lease, which it makes for the first ones: most handlers of reviews
@@ -50,11 +54,17 @@ func (p *Patch) charge(lease **accounts.Lease, account *accounts.Account, kind a
 
 // Transformation edits bodies. It can run again with a newer body until it is released.
 type Transformation struct {
-	// Edit gets a copy of the body, and returns the result.
-	Edit func(ctx context.Context, body dicts.Object) (dicts.Object, error)
+	// Edit gets a copy of the body, and returns the result. Before it decodes a result of a guest, it calls charge with the
+	// bytes that the result takes.
+	Edit func(ctx context.Context, body dicts.Object, charge Charge) (dicts.Object, error)
 
 	Task guests.Task // the task that owns the functions; nil for the host's transformations
 }
+
+// Charge counts bytes until the cycle ends.
+//
+// Errors: there is no room for them.
+type Charge func(account *accounts.Account, bytes int) error
 
 // New makes a patch with transformations of an earlier cycle.
 func New(remaining []Transformation) *Patch {
@@ -71,7 +81,7 @@ func (p *Patch) Empty() bool { return p.Merge.IsEmpty() && len(p.Transformations
 func (p *Patch) Transformed(ctx context.Context, body dicts.Object) (dicts.Object, error) {
 	result := dicts.CloneObject(body)
 	for _, transform := range p.Transformations {
-		next, err := transform.Edit(ctx, result)
+		next, err := transform.Edit(ctx, result, p.chargeReturned)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrTransformation, err)
 		}
@@ -92,14 +102,17 @@ func (p *Patch) Release(ctx context.Context, kept int) {
 	}
 }
 
-// ByTask returns the transformation that runs the functions of a task.
-func ByTask(task guests.Task) Transformation {
-	edit := func(ctx context.Context, body dicts.Object) (dicts.Object, error) {
+// ByTask returns the transformation that runs the functions of a task. The account counts its results.
+func ByTask(task guests.Task, account *accounts.Account) Transformation {
+	edit := func(ctx context.Context, body dicts.Object, charge Charge) (dicts.Object, error) {
 		raw, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
 		}
 		if raw, err = task.Transform(ctx, raw); err != nil {
+			return nil, err
+		}
+		if err := charge(account, dicts.Heap(raw)); err != nil {
 			return nil, err
 		}
 		return dicts.DecodeObject(raw)
@@ -109,7 +122,7 @@ func ByTask(task guests.Task) Transformation {
 
 // InPlace returns a transformation of the host.
 func InPlace(edit func(body dicts.Object, finalizer string) error, finalizer string) Transformation {
-	return Transformation{Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
+	return Transformation{Edit: func(_ context.Context, body dicts.Object, _ Charge) (dicts.Object, error) {
 		return body, edit(body, finalizer)
 	}}
 }

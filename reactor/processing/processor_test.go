@@ -162,7 +162,7 @@ func TestRemainingTransformations(t *testing.T) {
 			p.Settings.Queueing.ErrorDelays = backoffs.Backoffs{}
 			event := watching.Event{Type: tt.kind, Object: []byte(tt.object), Meta: watching.Meta{UID: "uid"}}
 			memory, guest := p.Memories.recall(event.Meta.Key(), false), &reactortest.Scripted{Alive: 1}
-			memory.leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object) (dicts.Object, error) {
+			memory.leave([]patching.Transformation{{Task: &reactortest.ScriptedTask{Guest: guest}, Edit: func(_ context.Context, body dicts.Object, _ patching.Charge) (dicts.Object, error) {
 				return body, tt.failing
 			}}})
 			p.handleOne(t.Context(), queueing.Item{Event: event}, queueing.Alone())

@@ -20,6 +20,7 @@ func registered(name, registration, want string) attack {
 var messages = wave{"messages", []attack{
 	quick(answered("JSON without an end of depth", `{"step":"done","result":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`, "exceeded max depth")),
 	answered("JSON of a million members", `{"step":"done","result":{`+strings.Repeat(`"":{},`, 1_000_000)+`"":1}}`, "the limit PatchMemory of 2097152 bytes is reached"),
+	answered("a result of small objects", `{"step":"done","result":[`+strings.Repeat(`{"":0},`, 100_000)+`0]}`, "the limit PatchMemory of 2097152 bytes is reached"),
 	answered("a huge number", `{"step":"wait","seconds":1e999}`, "cannot unmarshal number"),
 	answered("no number", `{"step":"done","result":NaN}`, "invalid character"),
 	answered("not UTF-8", "{\"step\":\"done\",\"result\":\"\xff\"}", "not UTF-8"),
