@@ -40,6 +40,11 @@ func TestTooManyChildren(t *testing.T) {
 			[]string{`{"step":"done","children":[{"kind":"sub","id":"c","param":"` + strings.Repeat("x", 100_000) + `"}]}`},
 			"the limit ChildMemory of 50000 bytes is reached",
 		},
+		{
+			"small values of a filter, which take much when they are decoded",
+			[]string{`{"step":"done","children":[{"kind":"sub","id":"c","field":["spec"],"value":[` + strings.Repeat(`{"":0},`, 140) + `0]}]}`},
+			"the limit ChildMemory of 50000 bytes is reached",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": tt.script}}, `{"metadata":{"name":"x"}}`)

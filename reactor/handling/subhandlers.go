@@ -7,6 +7,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/ids"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -88,12 +89,12 @@ func (t *Conversation) charge(specs []abi.Handler) error {
 	return t.Cause.Patch.Charge(account, 0, size)
 }
 
-// textsOf returns the size of the texts in a declaration, in bytes.
+// textsOf returns the size of the texts in a declaration, in bytes, with the values that filters decode.
 func textsOf(h *abi.Handler) int {
-	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + len(h.Value) + len(h.Old) + len(h.New)
+	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + dicts.Heap(h.Value) + dicts.Heap(h.Old) + dicts.Heap(h.New)
 	for _, filters := range []map[string]abi.Raw{h.Labels, h.Annotations} {
 		for key, filter := range filters {
-			size += len(key) + len(filter)
+			size += len(key) + dicts.Heap(filter)
 		}
 	}
 	for _, name := range h.Field {
