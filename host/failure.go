@@ -18,7 +18,7 @@ func (c *call) Fail(cause error) error {
 	e, _ := c.failure(cause)
 	var p *guests.Panic
 	if errors.As(cause, &p) { // the guest continues
-		e.Message, e.Stack, e.Err = p.Message, c.in.m.shown(p.Stack), ErrTrap
+		e.Message, e.Stack, e.Err = legible.Clip(p.Message, maxMessage), c.in.m.shown(p.Stack), ErrTrap
 		return e
 	}
 	return c.end(e, "")

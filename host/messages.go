@@ -12,6 +12,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/registration"
 	"github.com/kopf-wasm/kopf/internal/bounded"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // decode decodes a message of the guest. It ignores unknown fields, and refuses malformed
@@ -154,15 +155,24 @@ func checkOutcome(o *abi.Outcome) error {
 	if o.Error == nil {
 		return nil
 	}
-	return checkError(o.Error)
+	return takeError(o.Error)
 }
 
-func checkError(e *abi.Error) error {
+// Bounds of the texts of an error, in bytes. A record of the log has no room for more. Otherwise, each copy of a long message
+// would cost memory, and no annotation can store the escaped form.
+const (
+	maxMessage = 64 << 10
+	maxType    = 1 << 10
+)
+
+// takeError checks an error of a guest, and cuts its texts.
+func takeError(e *abi.Error) error {
+	e.Message, e.Type, e.Stack = legible.Clip(e.Message, maxMessage), legible.Clip(e.Type, maxType), legible.Clip(e.Stack, maxShown)
 	switch e.Kind {
 	case abi.ErrorTemporary, abi.ErrorPermanent, abi.ErrorArbitrary, abi.ErrorAdmission, abi.ErrorChildren:
 		return nil
 	}
-	return fmt.Errorf("unknown kind of an error: %q", e.Kind)
+	return fmt.Errorf("unknown kind of an error: %.100q", e.Kind)
 }
 
 // decodeTransform decodes the answer of transform.
@@ -173,7 +183,7 @@ func decodeTransform(data []byte) (*abi.TransformResult, error) {
 	}
 	switch {
 	case result.Error != nil:
-		if err := checkError(result.Error); err != nil {
+		if err := takeError(result.Error); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMessage, err)
 		}
 	case result.Body.IsNull() || result.Body[0] != '{':
@@ -198,7 +208,7 @@ func decodeAnswers(data []byte, questions int) (*abi.Answers, error) {
 		if a.Error == nil {
 			continue
 		}
-		if err := checkError(a.Error); err != nil {
+		if err := takeError(a.Error); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMessage, err)
 		}
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +52,28 @@ func TestPlainStepIsACopy(t *testing.T) {
 	clear(text)
 	if string(step.Result) != `"a"` || string(step.Patch) != `{"b":1}` {
 		t.Errorf("the step has become %s and %s", step.Result, step.Patch)
+	}
+}
+
+// TestErrorsOfGuestsAreBounded: in steps, in answers of filters, and in what transformation functions return.
+func TestErrorsOfGuestsAreBounded(t *testing.T) {
+	long := strings.Repeat("\u202e", 1<<20)
+	failure := `{"kind":"arbitrary","message":"` + long + `","type":"` + long + `","stack":"` + long + `"}`
+	step, err := decodeStep([]byte(`{"step":"done","error":` + failure + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := decodeTransform([]byte(`{"error":` + failure + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := decodeAnswers([]byte(`{"answers":[{"error":`+failure+`}]}`), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*abi.Error{step.Error, result.Error, answers.Answers[0].Error} {
+		if len(e.Message) > maxMessage+100 || len(e.Type) > maxType+100 || len(e.Stack) > maxShown+100 || !strings.HasSuffix(e.Message, " bytes more)") {
+			t.Errorf("a message of %d bytes, a type of %d, and a stack of %d", len(e.Message), len(e.Type), len(e.Stack))
+		}
 	}
 }
