@@ -162,6 +162,53 @@ func TestFailuresAreCountedAndLogged(t *testing.T) {
 	}
 }
 
+// TestHostileCollectorsGetNothingMore: neither other servers that they name get spans and headers, nor is an answer read that does
+// not end.
+func TestHostileCollectorsGetNothingMore(t *testing.T) {
+	other := newCollector(t, http.StatusOK, nil)
+	answers := map[string]http.HandlerFunc{
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		},
+		"never ends": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			for part := make([]byte, maxBody); r.Context().Err() == nil; {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
+		},
+		"waits for years": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1000000000")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		},
+		"controls the terminal": func(w http.ResponseWriter, _ *http.Request) {
+			hijacked, _, err := w.(http.Hijacker).Hijack() //nolint:forcetypeassert // it is one
+			if err == nil {
+				_, err = hijacked.Write([]byte("HTTP/1.1 500 \x1b[2J\r\nConnection: close\r\n\r\n"))
+				err = errors.Join(err, hijacked.Close())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		},
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(answer)
+			defer server.Close()
+			e := New(t.Context(), target(t, server.URL, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "token=top-secret"}), "operator", "", zerolog.Nop())
+			e.Record(record())
+			if err := e.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if sent, dropped := e.Counts(); sent != 0 || dropped != 1 || len(other.spans()) != 0 {
+				t.Errorf("%d are sent, %d dropped, and %d arrived elsewhere", sent, dropped, len(other.spans()))
+			}
+		})
+	}
+}
+
 // TestTargets: the flag wins; the variables are those of OpenTelemetry.
 func TestTargets(t *testing.T) {
 	type env = map[string]string
