@@ -30,8 +30,7 @@ type runOptions struct {
 	standalone  bool
 	peering     string
 	priority    int
-	replicas    string
-	replica     operator.Replicas
+	replicas    replicaOptions
 	dev         bool
 	liveness    string
 	guestOutput string
@@ -95,9 +94,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVarP(&o.namespaces, "namespace", "n", nil, "serve this `namespace`, or a pattern: prod-*,!prod-x (repeatable)")
 	flags.StringArrayVarP(&o.pythonModules, "module", "m", nil, "import this `MODULE` of Python from the current directory, like operator.handlers (repeatable)")
 	flags.IntVarP(&o.priority, "priority", "p", 0, "operators with a lower or an equal priority pause")
-	flags.StringVar(&o.replicas, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait) or shared (each object belongs to one of them)")
-	flags.StringVar(&o.replica.Lease, "lease", "", "the lease of the replicas: `[NAMESPACE/]NAME` (default the name of the operator, in the namespace of the pod)")
-	flags.DurationVar(&o.replica.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for one that is silent")
+	o.replicas.addFlags(flags)
 	flags.BoolVar(&o.dev, "dev", false, "set the priority 666, so that other operators pause, and load changed files of modules while running")
 	flags.BoolVar(&o.once, "once", false, "handle all existing objects, then exit: with 0 if every handler has succeeded")
 	o.recording.addFlags(flags)
@@ -187,7 +184,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	python := o.python(func(text string) { log.Info().Str("logger", "kopf.packages").Msg(text) })
 	python.Packages.MaxSize = limited.Host.MaxFiles
 	options := operator.Options{
-		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replica, Liveness: o.liveness, Listen: o.listen, Once: o.once,
+		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replicas.wants, Liveness: o.liveness, Listen: o.listen, Once: o.once,
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
@@ -250,19 +247,17 @@ func (o *runOptions) check(log zerolog.Logger) error {
 	return checkScope(o.clusterwide, o.namespaces, log)
 }
 
-// checkReplicas evaluates the flags of replicas.
+// checkReplicas checks the flags of replicas, and the flags that do not go with them.
 func (o *runOptions) checkReplicas() error {
+	if err := o.replicas.check(o.flags); err != nil {
+		return err
+	}
 	switch {
-	case o.replicas == "" && (o.flags.Changed("lease") || o.flags.Changed("lease-duration")):
-		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader or --replicas shared")}
-	case o.replicas != "" && o.replicas != "leader" && o.replicas != "shared":
-		return usageError{fmt.Errorf("--replicas %q: want leader or shared", o.replicas)}
-	case o.replicas == "shared" && (o.peering != "" || o.flags.Changed("priority") || o.dev):
+	case o.replicas.wants.Shared && (o.peering != "" || o.flags.Changed("priority") || o.dev):
 		return usageError{errors.New("--replicas shared: leave out --peering, --priority and --dev: replicas that share the objects take part in no peering")}
-	case o.replicas != "" && o.once:
+	case o.replicas.mode != "" && o.once:
 		return usageError{errors.New("either --replicas or --once can be used, not both: an operator that ends has no replicas")}
 	}
-	o.replica.Leader, o.replica.Shared = o.replicas == "leader", o.replicas == "shared"
 	return nil
 }
 
