@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -190,7 +189,7 @@ func (r *replica) release(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
-	if err := r.Release(ctx); err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err := r.Release(ctx); err != nil {
 		r.log.Warn().Err(err).Msg("The lease could not be released: another replica leads when it has expired.")
 	}
 }

@@ -50,9 +50,9 @@ type Election struct {
 	// Wake makes the leader renew the Lease at once. It may be nil.
 	Wake <-chan struct{}
 
-	seen  sight                    // what is known of the Lease; only Run uses it
-	until atomic.Pointer[moment]   // the begin of the last successful renewal; nil: not the leader
-	state atomic.Pointer[standing] // for Standing
+	seen    sight                     // what is known of the Lease; only Run uses it
+	renewal atomic.Pointer[time.Time] // the begin of the last successful one; nil: not the leader
+	leader  atomic.Pointer[string]    // as it was last seen
 }
 
 // sight is a state of the Lease, and when this replica saw it first.
@@ -61,20 +61,12 @@ type sight struct {
 	at    time.Time // zero: nothing has been seen
 }
 
-type moment struct{ time.Time }
-
-// standing is what the outside is told.
-type standing struct {
-	leader string
-	leads  bool
-}
-
 // Standing returns the identity of the leader as it was last seen, and whether this replica is the leader.
 func (e *Election) Standing() (leader string, leads bool) {
-	if s := e.state.Load(); s != nil {
-		return s.leader, s.leads && e.until.Load() != nil
+	if l := e.leader.Load(); l != nil {
+		leader = *l
 	}
-	return "", false
+	return leader, leader == e.Identity && e.renewal.Load() != nil
 }
 
 // Hold returns until when this replica is certainly the only leader. What it does as the leader has to begin and
@@ -82,11 +74,11 @@ func (e *Election) Standing() (leader string, leads bool) {
 //
 // Errors: ErrLost.
 func (e *Election) Hold() (until time.Time, err error) {
-	begun := e.until.Load()
+	begun := e.renewal.Load()
 	if begun == nil {
 		return time.Time{}, ErrLost
 	}
-	left := e.Terms.Renewal - elapsed(begun.Time)
+	left := e.Terms.Renewal - elapsed(*begun)
 	if left <= 0 {
 		return time.Time{}, ErrLost
 	}
@@ -107,7 +99,7 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 	for pause := e.Terms.Retry; e.pause(ctx, pause) == nil; {
 		var err error
 		if pause, err = e.renew(ctx); err != nil {
-			e.until.Store(nil)
+			e.renewal.Store(nil)
 			return err
 		}
 	}
@@ -129,9 +121,9 @@ func (e *Election) pause(ctx context.Context, d time.Duration) error {
 // Release gives the Lease up, so that another replica can be the leader at once. All that this replica
 // does as the leader must have ended.
 func (e *Election) Release(ctx context.Context) error {
-	_, held := e.Hold()
-	e.until.Store(nil)
-	if held != nil {
+	_, lost := e.Hold()
+	e.renewal.Store(nil)
+	if lost != nil {
 		return nil // there is nothing to give up
 	}
 	_, err := e.Store.Write(ctx, e.seen.lease.released())
@@ -174,7 +166,7 @@ func (e *Election) look(lease Lease) {
 	}
 	before, first := e.seen.lease, e.seen.at.IsZero()
 	e.seen = sight{lease, time.Now()}
-	e.state.Store(&standing{leader: lease.Holder})
+	e.leader.Store(&lease.Holder)
 	e.tell(lease)
 	switch {
 	case e.Own:
@@ -195,7 +187,8 @@ func (e *Election) free() bool {
 	if e.Own && e.seen.lease.Version == "" {
 		return true
 	}
-	return e.seen.lease.Holder == e.Identity || waited(e.seen.at) >= e.seen.lease.claim(e.Terms)
+	// The monotonic clock alone counts: a wall clock that was set makes no Lease free.
+	return e.seen.lease.Holder == e.Identity || time.Since(e.seen.at) >= e.seen.lease.claim(e.Terms)
 }
 
 // isForeign reports whether the Lease belongs to replicas of the other mode.
@@ -261,8 +254,8 @@ func (e *Election) reclaim(ctx context.Context) error {
 // hold notes a renewal that began at a time.
 func (e *Election) hold(begun time.Time, written Lease) {
 	e.seen = sight{written, time.Now()}
-	e.until.Store(&moment{begun})
-	e.state.Store(&standing{e.Identity, true})
+	e.renewal.Store(&begun)
+	e.leader.Store(&e.Identity)
 	e.tell(written)
 }
 

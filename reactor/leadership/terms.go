@@ -41,7 +41,3 @@ func elapsed(since time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
-
-// waited is the time that has certainly passed since a moment of this process, in which the
-// monotonic clock is believed alone.
-func waited(since time.Time) time.Duration { return time.Since(since) }
