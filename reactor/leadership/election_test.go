@@ -48,7 +48,16 @@ func (c *candidate) leads() bool {
 	return err == nil
 }
 
-// free is a Store with a Lease that nobody has.
+// two returns two replicas, of which the first leads, and their Store.
+func two(t *testing.T) (a, b *candidate, store *memory) {
+	t.Helper()
+	store = free()
+	a = join(t, store, "a")
+	<-a.led
+	return a, join(t, store, "b"), store
+}
+
+// free is a Store with a Lease that has no holder.
 func free() *memory {
 	m := &memory{}
 	m.put(leadership.Lease{})
@@ -58,10 +67,7 @@ func free() *memory {
 func TestOneOfTwoReplicasIsTheLeader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := free()
-		a := join(t, store, "a")
-		synctest.Wait()
-		b := join(t, store, "b")
+		a, b, _ := two(t)
 		time.Sleep(time.Hour)
 		if !a.leads() || b.leads() {
 			t.Fatalf("a leads: %v, b leads: %v", a.leads(), b.leads())
@@ -93,10 +99,7 @@ func TestLeaseIsTakenWithTheLastNumberOfTransitions(t *testing.T) {
 func TestReleasedLeaseIsTakenWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := free()
-		a := join(t, store, "a")
-		<-a.led
-		b := join(t, store, "b")
+		a, b, _ := two(t)
 		time.Sleep(time.Minute)
 		a.stop()
 		if err := <-a.end; err != nil {
@@ -119,10 +122,7 @@ func TestReleasedLeaseIsTakenWithinASecond(t *testing.T) {
 func TestKilledLeaderIsFollowedAfterTheDuration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := free()
-		a := join(t, store, "a")
-		<-a.led
-		b := join(t, store, "b")
+		a, b, _ := two(t)
 		time.Sleep(time.Minute)
 		a.stop() // without a release
 		stopped := time.Now()
@@ -155,10 +155,7 @@ func TestDeletedLeaseStaysWithTheLeader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := free()
-				a := join(t, store, "a")
-				<-a.led
-				b := join(t, store, "b")
+				a, b, store := two(t)
 				for range 20 {
 					time.Sleep(7 * time.Second)
 					damage(store)
@@ -179,7 +176,7 @@ func TestLeaderWhoseLeaseIsTakenEnds(t *testing.T) {
 		store := free()
 		a := join(t, store, "a")
 		<-a.led
-		store.edit(func(l *leadership.Lease) { l.Holder = "somebody" })
+		store.edit(func(l *leadership.Lease) { l.Holder = "another" })
 		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
 			t.Errorf("got %v", err)
 		}
@@ -189,7 +186,7 @@ func TestLeaderWhoseLeaseIsTakenEnds(t *testing.T) {
 		if err := a.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if store.lease.Holder != "somebody" {
+		if store.lease.Holder != "another" {
 			t.Errorf("the holder is %q", store.lease.Holder)
 		}
 	})
