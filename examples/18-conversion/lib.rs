@@ -10,6 +10,9 @@ const ODD: &str = "example.com/gigabytes";
 
 #[kopf::convert("databases.data.example.com", from = "v1", to = "v2")]
 fn to_number(mut c: Conversion) -> kopf::Result<Value> {
+    if c.object["spec"]["size"].is_null() {
+        return Ok(c.object); // such as an object that was stored before the conversion
+    }
     let odd = part(&mut c.object["metadata"]["annotations"]).remove(ODD);
     let spec = part(&mut c.object["spec"]);
     let word = spec.remove("size").unwrap_or_default();
@@ -23,7 +26,9 @@ fn to_number(mut c: Conversion) -> kopf::Result<Value> {
 #[kopf::convert("databases.data.example.com", from = "v2", to = "v1")]
 fn to_words(mut c: Conversion) -> Value {
     let spec = part(&mut c.object["spec"]);
-    let gigabytes = spec.remove("gigabytes").and_then(|number| number.as_u64()).unwrap_or_default();
+    let Some(gigabytes) = spec.remove("gigabytes").and_then(|number| number.as_u64()) else {
+        return c.object;
+    };
     let word = SIZES.iter().find(|(_, number)| *number == gigabytes).map(|(name, _)| *name);
     spec.insert("size".to_owned(), word.unwrap_or("custom").into());
     if word.is_none() {
@@ -54,9 +59,9 @@ mod tests {
 
     #[test]
     fn nothing_is_lost() {
-        let v1 = [json!({"size": "small"}), json!({"size": "large", "owner": "me"})];
+        let v1 = [json!({"size": "small"}), json!({"size": "large", "owner": "me"}), json!({"owner": "me"})];
         round_trip("v1", "v2", async |c| to_number(c), async |c| to_words(c), v1.map(database));
-        let v2 = [json!({"gigabytes": 100}), json!({"gigabytes": 123})];
+        let v2 = [json!({"gigabytes": 100}), json!({"gigabytes": 123}), json!({"owner": "me"})];
         round_trip("v2", "v1", async |c| to_words(c), async |c| to_number(c), v2.map(database));
     }
 }

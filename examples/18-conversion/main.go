@@ -20,6 +20,9 @@ const odd = "example.com/gigabytes"
 
 func toNumber(c *kopf.Conversion) error {
 	spec, notes := kopf.Nested(c.Object, "spec"), kopf.Nested(c.Object, "metadata", "annotations")
+	if spec["size"] == nil {
+		return nil // such as an object that was stored before the conversion
+	}
 	word, _ := spec["size"].(string)
 	gigabytes, known := sizes[word]
 	if !known && word != "custom" {
@@ -36,6 +39,9 @@ func toNumber(c *kopf.Conversion) error {
 
 func toWords(c *kopf.Conversion) error {
 	spec := kopf.Nested(c.Object, "spec")
+	if spec["gigabytes"] == nil {
+		return nil
+	}
 	gigabytes := kopf.ViewOf(spec["gigabytes"]).Int()
 	spec["size"] = "custom"
 	for word, n := range sizes {

@@ -12,6 +12,6 @@ func TestNothingIsLost(t *testing.T) {
 	database := func(spec kopf.Map) kopf.Map {
 		return kopf.Map{"kind": "Database", "metadata": kopf.Map{"name": "db"}, "spec": spec}
 	}
-	host.RoundTrip("v1", "v2", toNumber, toWords, database(kopf.Map{"size": "small"}), database(kopf.Map{"size": "large", "owner": "me"}))
-	host.RoundTrip("v2", "v1", toWords, toNumber, database(kopf.Map{"gigabytes": 100}), database(kopf.Map{"gigabytes": 123}))
+	host.RoundTrip("v1", "v2", toNumber, toWords, database(kopf.Map{"size": "small"}), database(kopf.Map{"size": "large", "owner": "me"}), database(kopf.Map{"owner": "me"}))
+	host.RoundTrip("v2", "v1", toWords, toNumber, database(kopf.Map{"gigabytes": 100}), database(kopf.Map{"gigabytes": 123}), database(kopf.Map{"owner": "me"}))
 }

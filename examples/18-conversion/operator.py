@@ -8,9 +8,11 @@ ODD = 'example.com/gigabytes'  # keeps a number that v1 has no word for, so that
 
 @kopf.on.convert('databases.data.example.com', id='to-number', from_='v1', to='v2')
 def to_number(body, spec, meta, annotations, **_):
+    if 'size' not in spec:
+        return body  # such as an object that was stored before the conversion
     annotations = dict(annotations)
     kept = annotations.pop(ODD, None)
-    size = spec.get('size')
+    size = spec['size']
     if size not in SIZES and not (size == 'custom' and kept):
         raise kopf.PermanentError(f"unknown size {size}")
     rest = {key: value for key, value in spec.items() if key != 'size'}
@@ -20,7 +22,9 @@ def to_number(body, spec, meta, annotations, **_):
 
 @kopf.on.convert('databases.data.example.com', id='to-words', from_='v2', to='v1')
 def to_words(body, spec, meta, annotations, **_):
-    gigabytes = spec.get('gigabytes')
+    if 'gigabytes' not in spec:
+        return body
+    gigabytes = spec['gigabytes']
     words = [word for word, number in SIZES.items() if number == gigabytes]
     annotations = dict(annotations) if words else {**annotations, ODD: str(gigabytes)}
     rest = {key: value for key, value in spec.items() if key != 'gigabytes'}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/kopf-wasm/kopf/operator"
 )
@@ -90,9 +91,14 @@ func conversionExample(t *testing.T, language string) {
 	s := newSpace(t)
 	s.unconverted(t, "databases.data.example.com")
 	s.runExample(t, "18-conversion", language)
-	databases := s.client(schema.GroupVersionResource{Group: "data.example.com", Version: "v2", Resource: "databases"})
+	databases, old := s.databases("v2"), s.databases("v1")
+	s.eventually(t, func() error { // sizes of objects that were made before the conversion are lost
+		_, err := old.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "data.example.com/v1", "kind": "Database", "metadata": map[string]any{"name": "orders"}, "spec": map[string]any{},
+		}}, metav1.CreateOptions{})
+		return err
+	})
 	s.eventually(t, func() error {
-		_ = databases.Delete(t.Context(), "orders", metav1.DeleteOptions{}) // of the time before the conversion
 		s.applyExample(t, "18-conversion")
 		read, err := databases.Get(t.Context(), "orders", metav1.GetOptions{})
 		if err != nil {
@@ -103,4 +109,9 @@ func conversionExample(t *testing.T, language string) {
 		}
 		return nil
 	})
+}
+
+// databases is the client for databases in a version.
+func (s space) databases(version string) dynamic.ResourceInterface {
+	return s.client(schema.GroupVersionResource{Group: "data.example.com", Version: version, Resource: "databases"})
 }

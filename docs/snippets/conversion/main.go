@@ -13,17 +13,20 @@ func init() {
 }
 
 func toV2(c *kopf.Conversion) error {
-	spec := kopf.Nested(c.Object, "spec")
-	spec["replicas"] = spec["size"]
-	delete(spec, "size")
+	rename(kopf.Nested(c.Object, "spec"), "size", "replicas")
 	return nil
 }
 
 func toV1(c *kopf.Conversion) error {
-	spec := kopf.Nested(c.Object, "spec")
-	spec["size"] = spec["replicas"]
-	delete(spec, "replicas")
+	rename(kopf.Nested(c.Object, "spec"), "replicas", "size")
 	return nil
+}
+
+func rename(spec kopf.Map, old, name string) {
+	if value, exists := spec[old]; exists {
+		spec[name] = value
+		delete(spec, old)
+	}
 }
 
 // [/convert]

@@ -16,3 +16,9 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 // [/test]
+
+func TestMissingFieldsStayMissing(t *testing.T) {
+	host := kopftest.New(t)
+	host.RoundTrip("v1", "v2", toV2, toV1, kopf.Map{"spec": kopf.Map{"owner": "me"}})
+	host.RoundTrip("v2", "v1", toV1, toV2, kopf.Map{"spec": kopf.Map{"owner": "me"}})
+}

@@ -6,12 +6,13 @@ import kopf
 
 @kopf.on.convert('widgets.example.com', from_='v1', to='v2')
 def to_v2(body, spec, **_):
-    rest = {key: value for key, value in spec.items() if key != 'size'}
-    return {**body, 'spec': {**rest, 'replicas': spec.get('size')}}
+    return {**body, 'spec': renamed(spec, 'size', 'replicas')}
 
 @kopf.on.convert('widgets.example.com', from_='v2', to='v1')
 def to_v1(body, spec, **_):
-    rest = {key: value for key, value in spec.items() if key != 'replicas'}
-    return {**body, 'spec': {**rest, 'size': spec.get('replicas')}}
+    return {**body, 'spec': renamed(spec, 'replicas', 'size')}
+
+def renamed(spec, old, new):
+    return {new if key == old else key: value for key, value in spec.items()}
 
 # [/convert]
