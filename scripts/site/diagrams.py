@@ -148,23 +148,34 @@ def daemons():
 
 
 def replicas():
-    d = Diagram("peering-replicas", 520, 560, "Peering and replicas", (
+    d = Diagram("peering-replicas", 520, 834, "Peering and replicas", (
         "Peering: operators announce their priorities in a peering object, and all except the one with the highest priority pause. "
-        "Replicas: they elect a leader by a Lease. Only the leader handles objects; all answer webhooks."))
+        "Replicas in the mode leader: they elect a leader by a Lease, and only the leader handles objects. "
+        "Replicas in the mode shared: each object belongs to one replica, and all replicas handle objects. The leader notes the members on the Lease, "
+        "and each replica renews a Lease of its own. In both modes, all replicas answer webhooks."))
     d.zone(14, 14, 492, 256, "peering: different operators or versions")
     d.box(40, 48, 190, ["operator A", "priority 100: works"], kind="mark")
     d.box(290, 48, 190, ["operator B", "priority 0: pauses"])
     d.box(150, 178, 220, ["KopfPeering “default”", "records of A and B,", "each with a lifetime"])
     d.arrow((135, 100), (135, 205), (150, 205), label="renews", at=(76, 150))
     d.arrow((385, 100), (385, 205), (370, 205), label="sees A", at=(395, 150))
-    d.zone(14, 286, 492, 258, "replicas: one operator, several pods")
-    d.box(40, 320, 190, ["replica 1", "leads: handles objects"], kind="mark")
-    d.box(290, 320, 190, ["replica 2", "waits, with full indices"])
-    d.box(170, 392 + 52, 180, ["Lease", "the holder,", "15 seconds"])
-    d.arrow((135, 372), (135, 474), (170, 474), label="renews", at=(76, 424))
-    d.arrow((385, 372), (385, 474), (350, 474), label="checks it", at=(395, 424))
-    d.text(260, 534, "both answer webhooks and probes", "quiet")
+    pods(d, 286, "--replicas leader: one operator, several pods", ("leads: handles objects", "waits, with full indices"), ("renews", "checks it"),
+         ["Lease", "the holder,", "15 seconds"])
+    pods(d, 560, "--replicas shared: one operator, several pods", ("leads, handles its objects", "handles the other objects"), ("notes", "reads"),
+         ["Lease", "the holder and", "the list of members"])
+    d.text(260, 698, "each renews a Lease of its own", "quiet")
     return d
+
+
+def pods(d, top, name, roles, verbs, lease):
+    """Two replicas and the Lease of their leader."""
+    d.zone(14, top, 492, 258, name)
+    for x, number, role, kind in ((40, 1, roles[0], "mark"), (290, 2, roles[1], "mark" if "handles" in roles[1] else "box")):
+        d.box(x, top + 34, 190, [f"replica {number}", role], kind=kind)
+    d.box(170, top + 158, 180, lease)
+    d.arrow((135, top + 86), (135, top + 188), (170, top + 188), label=verbs[0], at=(76, top + 138))
+    d.arrow((385, top + 86), (385, top + 188), (350, top + 188), label=verbs[1], at=(395, top + 138))
+    d.text(260, top + 248, "both answer webhooks and probes", "quiet")
 
 
 def shipping():
