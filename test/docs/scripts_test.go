@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kopf-wasm/kopf/internal/pathtest"
 )
 
 // Scripts of the manual do in a simulated cluster what their scenarios say: docs/snippets/scenarios
@@ -21,7 +23,7 @@ func TestSnippetsOfScripts(t *testing.T) {
 		}
 	}
 	program := buildProgram(t)
-	if err := os.Symlink(absolute(t, engines), filepath.Join(filepath.Dir(program), "engines")); err != nil {
+	if err := os.Symlink(pathtest.Absolute(t, engines), filepath.Join(filepath.Dir(program), "engines")); err != nil {
 		t.Fatal(err)
 	}
 	folder, tested := t.TempDir(), 0
@@ -36,7 +38,7 @@ func TestSnippetsOfScripts(t *testing.T) {
 			run(t, program, "inspect", filepath.Join(root, path))
 			continue
 		}
-		scenarios := "module: " + absolute(t, filepath.Join(root, path)) + "\n" + read(t, "docs/snippets/scenarios/"+name+".yaml")
+		scenarios := "module: " + pathtest.Absolute(t, filepath.Join(root, path)) + "\n" + read(t, "docs/snippets/scenarios/"+name+".yaml")
 		file := filepath.Join(folder, name+strings.ReplaceAll(filepath.Ext(path), ".", "_")+"_test.yaml")
 		if err := os.WriteFile(file, []byte(scenarios), 0o600); err != nil {
 			t.Fatal(err)
@@ -86,13 +88,4 @@ func compilePython(t *testing.T, path string) {
 	t.Helper()
 	read(t, path)
 	run(t, "python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())", filepath.Join(root, path))
-}
-
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -28,7 +29,7 @@ func project(t *testing.T, language, template string) string {
 	case "rust": // the versions that are here
 		copyOf(t, repository+"/examples/Cargo.lock", folder+"/Cargo.lock")
 	case "assemblyscript": // likewise
-		packages := absolute(t, repository+"/.cache/npm/assemblyscript/node_modules")
+		packages := pathtest.Absolute(t, repository+"/.cache/npm/assemblyscript/node_modules")
 		if err := os.Symlink(packages, folder+"/node_modules"); err != nil {
 			t.Fatal(err)
 		}
@@ -50,15 +51,6 @@ func copyOf(t *testing.T, from, to string) {
 	}
 }
 
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // authored builds a new operator, and returns its module, or its script with the engine.
 func authored(t *testing.T, language, folder string) (module, by string) {
 	t.Helper()
@@ -75,7 +67,7 @@ func authored(t *testing.T, language, folder string) (module, by string) {
 		args = append(args, "--engine", by)
 	}
 	// The standard library of Rust is built once, for all guests. C needs Debian's names of clang.
-	cmd := command(t, []string{"CARGO_TARGET_DIR=" + absolute(t, repository+"/.cache/rust/target")}, args...)
+	cmd := command(t, []string{"CARGO_TARGET_DIR=" + pathtest.Absolute(t, repository+"/.cache/rust/target")}, args...)
 	text, err := cmd.CombinedOutput() // a busy machine builds for minutes
 	if cmd.ProcessState.ExitCode() == 6 && os.Getenv("CI") != "true" {
 		t.Skipf("SKIPPED: %s", text)
@@ -161,7 +153,7 @@ func TestDevelopment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ApplyIn(t, s.namespace, string(definition))
-	source := absolute(t, folder+"/main.c")
+	source := pathtest.Absolute(t, folder+"/main.c")
 	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
 )
@@ -124,7 +125,7 @@ func (e example) languages(t *testing.T) []string {
 func (e example) run(t *testing.T, by string) any {
 	t.Helper()
 	s := newSetup(t)
-	s.script = absolute(t, examplesFolder+e.folder+"/example.py")
+	s.script = pathtest.Absolute(t, examplesFolder+e.folder+"/example.py")
 	var folder string
 	if e.clients && (by == "reference" || by == "python") {
 		folder = clientLibraries(t)
@@ -144,18 +145,18 @@ func (e example) run(t *testing.T, by string) any {
 // choose sets the module of an example, and its rights.
 func (e example) choose(t *testing.T, by, clients string, o *operator.Options) {
 	t.Helper()
-	path := absolute(t, examplesFolder+e.folder)
+	path := pathtest.Absolute(t, examplesFolder+e.folder)
 	switch by {
 	case "python":
 		o.Modules, o.Engine = []string{path + "/example.py"}, pythonEngine(t)
 		o.Python.Packages = packer(t, clients)
 		o.Calls = allowing(t, e.grants)
 	case "javascript":
-		o.Modules, o.Engine = []string{path + "/operator.js"}, absolute(t, root+"/bin/engines/javascript.wasm")
+		o.Modules, o.Engine = []string{path + "/operator.js"}, pathtest.Absolute(t, root+"/bin/engines/javascript.wasm")
 	case "rust":
-		o.Modules = []string{absolute(t, root+"/.cache/guests/rust-"+e.folder+".wasm")}
+		o.Modules = []string{pathtest.Absolute(t, root+"/.cache/guests/rust-"+e.folder+".wasm")}
 	default:
-		o.Modules = []string{absolute(t, root+"/.cache/guests/"+e.folder+".wasm")}
+		o.Modules = []string{pathtest.Absolute(t, root+"/.cache/guests/"+e.folder+".wasm")}
 	}
 	o.GrantWanted = by != "python" // Kopf has no declarations
 }
@@ -175,7 +176,7 @@ func allowing(t *testing.T, rules []string) (c operator.Calls) {
 // clientLibraries returns the folder of client libraries that examples import, for both.
 func clientLibraries(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(root+"/scripts/python-packages.sh", absolute(t, root+"/test/guests/python/clients/web.txt"))
+	cmd := exec.Command(root+"/scripts/python-packages.sh", pathtest.Absolute(t, root+"/test/guests/python/clients/web.txt"))
 	cmd.Stderr = os.Stderr
 	folder, err := cmd.Output()
 	if err != nil {
@@ -199,7 +200,7 @@ func packer(t *testing.T, folder string) *packages.Packer {
 	}
 	packing.Lock()
 	defer packing.Unlock()
-	p := &packages.Packer{From: folder, CacheDir: absolute(t, root+"/.cache/test/packages")}
+	p := &packages.Packer{From: folder, CacheDir: pathtest.Absolute(t, root+"/.cache/test/packages")}
 	if _, err := p.Files(t.Context(), engine); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/pathtest"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/test/clustertest"
 	"github.com/kopf-wasm/kopf/test/lines"
@@ -104,7 +105,7 @@ func newInterpreter(t *testing.T) *setup {
 	if err := os.WriteFile(caseFile, []byte(definition), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.script, s.environment = absolute(t, recorder), []string{"KOPF_CASE_JSON=" + caseFile, "KOPF_CASE_OPERATOR=main"}
+	s.script, s.environment = pathtest.Absolute(t, recorder), []string{"KOPF_CASE_JSON=" + caseFile, "KOPF_CASE_OPERATOR=main"}
 	s.here = func(o *operator.Options) {
 		o.Modules = []string{module}
 		o.Host.Config = map[string]string{"KOPF_CASE_JSON_TEXT": definition, "KOPF_CASE_OPERATOR": "main"}
@@ -184,22 +185,13 @@ func (s *setup) startHere(t *testing.T, by string) (stop func()) {
 // pythonEngine returns the engine of Python, or skips the test: never in CI.
 func pythonEngine(t *testing.T) string {
 	t.Helper()
-	engine := absolute(t, root+"/bin/engines/python.wasm")
+	engine := pathtest.Absolute(t, root+"/bin/engines/python.wasm")
 	if _, err := os.Stat(engine); errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
 		t.Skip("SKIPPED: no engine of Python: `make engines` builds it, or says what is missing")
 	} else if err != nil {
 		t.Fatal(err)
 	}
 	return engine
-}
-
-func absolute(t *testing.T, path string) string {
-	t.Helper()
-	found, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
 }
 
 // buildGuest compiles the interpreter.
