@@ -88,25 +88,38 @@ func (c *crew) spans(t *testing.T) map[string][]span {
 	return spans
 }
 
+// replicaFault is what happens to a replica.
+type replicaFault struct {
+	harm func(t *testing.T, c *crew, one *sailor)
+	mend func(t *testing.T, one *sailor) // after the others work on; nil: the replica stays
+}
+
+// replicaFaults are those of replicas in both modes.
+func replicaFaults() map[string]replicaFault {
+	sends := func(s syscall.Signal) func(*testing.T, *crew, *sailor) {
+		return func(t *testing.T, _ *crew, one *sailor) { one.signal(t, s) }
+	}
+	ended := func(*testing.T, *sailor) {}
+	return map[string]replicaFault{
+		"killed":   {sends(syscall.SIGKILL), ended},
+		"stopped":  {sends(syscall.SIGTERM), ended},
+		"standing": {sends(syscall.SIGSTOP), func(t *testing.T, s *sailor) { s.signal(t, syscall.SIGCONT) }},
+		"cut off":  {func(_ *testing.T, _ *crew, s *sailor) { s.proxy.inject(halfOpen) }, func(_ *testing.T, s *sailor) { s.proxy.inject(none) }},
+	}
+}
+
 // TestFaultsOfReplicas: while leaders are killed, stand still, or lose the API server, and their Lease is deleted, each object is
 // handled, and none by two replicas at once.
 func TestFaultsOfReplicas(t *testing.T) {
 	t.Parallel()
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	for name, fault := range map[string]struct {
-		harm func(t *testing.T, c *crew, leader *sailor)
-		mend func(t *testing.T, leader *sailor) // after another replica leads; nil: the leader stays
-	}{
-		"killed":   {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGKILL) }, func(*testing.T, *sailor) {}},
-		"stopped":  {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGTERM) }, func(*testing.T, *sailor) {}},
-		"standing": {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGSTOP) }, func(t *testing.T, s *sailor) { s.signal(t, syscall.SIGCONT) }},
-		"cut off":  {func(_ *testing.T, _ *crew, s *sailor) { s.proxy.inject(halfOpen) }, func(_ *testing.T, s *sailor) { s.proxy.inject(none) }},
-		"without lease": {func(t *testing.T, c *crew, _ *sailor) {
-			if err := c.client(leases).Delete(t.Context(), "op", metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
-			}
-		}, nil},
-	} {
+	all := replicaFaults()
+	all["without lease"] = replicaFault{harm: func(t *testing.T, c *crew, _ *sailor) {
+		if err := c.client(leases).Delete(t.Context(), "op", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}}
+	for name, fault := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &crew{space: newSpace(t)}

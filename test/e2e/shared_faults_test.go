@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,27 +38,20 @@ func (c *crew) oldest() *sailor {
 func TestFaultsOfReplicasThatShare(t *testing.T) {
 	t.Parallel()
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	for name, fault := range map[string]struct {
-		harm func(t *testing.T, c *crew, one *sailor)
-		mend func(t *testing.T, one *sailor) // after the others work on; nil: the replica stays
-	}{
-		"killed":   {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGKILL) }, func(*testing.T, *sailor) {}},
-		"stopped":  {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGTERM) }, func(*testing.T, *sailor) {}},
-		"standing": {func(t *testing.T, _ *crew, s *sailor) { s.signal(t, syscall.SIGSTOP) }, func(t *testing.T, s *sailor) { s.signal(t, syscall.SIGCONT) }},
-		"cut off":  {func(_ *testing.T, _ *crew, s *sailor) { s.proxy.inject(halfOpen) }, func(_ *testing.T, s *sailor) { s.proxy.inject(none) }},
-		"without leases": {func(t *testing.T, c *crew, _ *sailor) {
-			list, err := c.client(leases).List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Error(err)
-				return
+	all := replicaFaults()
+	all["without leases"] = replicaFault{harm: func(t *testing.T, c *crew, _ *sailor) {
+		list, err := c.client(leases).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, one := range list.Items {
+			if err := c.client(leases).Delete(t.Context(), one.GetName(), metav1.DeleteOptions{}); err != nil {
+				t.Log(err) // the coordinator tidies up
 			}
-			for _, one := range list.Items {
-				if err := c.client(leases).Delete(t.Context(), one.GetName(), metav1.DeleteOptions{}); err != nil {
-					t.Log(err) // the coordinator tidies up
-				}
-			}
-		}, nil},
-	} {
+		}
+	}}
+	for name, fault := range all {
 		if !full() && name != "standing" {
 			continue
 		}
