@@ -23,9 +23,10 @@ import (
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
-// Bounds of answers.
+// Bounds of answers, in bytes.
 const (
 	maxReport = 256 << 20
+	maxFound  = 1 << 20 // about an object
 	maxLine   = 64 << 10
 	answering = 30 * time.Second // until the beginning of an answer
 )
@@ -90,14 +91,9 @@ func authenticated(ctx context.Context, login func(context.Context) (*rest.Confi
 
 // Report returns the state of the host and its operators.
 func (c *Client) Report(ctx context.Context) (*facts.Report, error) {
-	answer, err := c.ask(ctx, http.MethodGet, "/statusz?format=json")
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
 	report := &facts.Report{}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxReport)).Decode(report); err != nil {
-		return nil, fmt.Errorf("%s: the answer is no report of a host: %w", c.base, err)
+	if err := c.read(ctx, "/statusz?format=json", "is no report of a host", maxReport, report); err != nil {
+		return nil, err
 	}
 	if report.Schema != facts.Schema {
 		return nil, fmt.Errorf("%s: the report has the schema %.100q, and this program knows %s: use the kopf of the host", c.base, report.Schema, facts.Schema)
@@ -130,19 +126,11 @@ func (c *Client) Logs(ctx context.Context, of *facts.Operator, follow bool, each
 	return nil
 }
 
-// maxFound bounds the answer about an object, in bytes.
-const maxFound = 1 << 20
-
 // Object returns what an operator does for the object with a uid.
 func (c *Client) Object(ctx context.Context, of *facts.Operator, uid string) (*facts.Object, error) {
-	answer, err := c.ask(ctx, http.MethodGet, pathOf(of)+"/object?uid="+url.QueryEscape(uid))
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
 	found := &facts.Object{}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxFound)).Decode(found); err != nil {
-		return nil, fmt.Errorf("%s: the answer does not describe an object: %w", c.base, err)
+	if err := c.read(ctx, pathOf(of)+"/object?uid="+url.QueryEscape(uid), "does not describe an object", maxFound, found); err != nil {
+		return nil, err
 	}
 	return found, nil
 }
@@ -162,6 +150,19 @@ func pathOf(of *facts.Operator) string {
 		path += "/" + url.PathEscape(of.Namespace)
 	}
 	return path + "/" + url.PathEscape(of.Name)
+}
+
+// read decodes the answer at a path, of at most so many bytes. Fault is what the error says of another answer.
+func (c *Client) read(ctx context.Context, path, fault string, limit int64, into any) error {
+	answer, err := c.ask(ctx, http.MethodGet, path)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(answer.Body, limit)).Decode(into); err != nil {
+		return fmt.Errorf("%s: the answer %s: %w", c.base, fault, err)
+	}
+	return nil
 }
 
 // ask makes a request. The caller closes the body of the answer.
