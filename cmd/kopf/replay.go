@@ -126,19 +126,11 @@ func (o *replayOptions) readSecrets() (map[string]string, error) {
 		return nil, err
 	}
 	for _, node := range nodes {
-		entries, err := node.Entries()
+		texts, err := node.Texts()
 		if err != nil {
 			return nil, err
 		}
-		for _, entry := range entries {
-			name, err := entry.Key.Text()
-			if err != nil {
-				return nil, err
-			}
-			if secrets[name], err = entry.Value.Text(); err != nil {
-				return nil, err
-			}
-		}
+		maps.Copy(secrets, texts)
 	}
 	return secrets, nil
 }
