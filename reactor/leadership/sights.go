@@ -1,6 +1,10 @@
 package leadership
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Sights are the states of Leases of other processes, as this process saw them. A Lease belongs to one process for ever, so
 // one that has ended never begins again.
@@ -82,11 +86,7 @@ func (s *Sights) Lease(name string) Lease {
 
 // Names returns the names of all Leases that were ever seen.
 func (s *Sights) Names() []string {
-	names := make([]string, 0, len(s.seen))
-	for name := range s.seen {
-		names = append(names, name)
-	}
-	return names
+	return slices.Collect(maps.Keys(s.seen))
 }
 
 // Forget forgets a Lease.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -91,9 +92,5 @@ func (m *memory) damage(name string, deletes bool) {
 func (m *memory) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	names := make([]string, 0, len(m.leases))
-	for name := range m.leases {
-		names = append(names, name)
-	}
-	return names
+	return slices.Collect(maps.Keys(m.leases))
 }
