@@ -36,7 +36,7 @@ type Lease struct {
 	Identity  string // of this replica: see ReplicaName; empty: that of the operator's identity
 	Terms     leadership.Terms
 
-	// Shared divides the objects between the replicas. The leader then only decides who is a member, and runs the background
+	// Shared divides the objects between the replicas. The leader then only decides which replicas are members, and runs the background
 	// handlers. See package membership.
 	Shared bool
 }

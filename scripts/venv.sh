@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a virtual environment of Python once, with packages from PyPI: venv.sh FOLDER WHAT ARGUMENTS-OF-PIP...
-# WHAT is said when it is installed. Python 3.11 or later is installed on Debian if it is missing (as root).
+# The message about an installation names WHAT. Python 3.11 or later is installed on Debian if it is missing (as root).
 # The folder is made again when the arguments, or the content of a requirements file among them, change.
 set -eu
 cd "$(dirname "$0")/.."

@@ -256,7 +256,7 @@ func (e *explained) askAbout(ctx context.Context, c *client.Client) {
 		found, err := c.Object(ctx, &e.Hosted[i].Operator, e.Object.UID)
 		if err != nil {
 			e.Notes = append(e.Notes, fmt.Sprintf("What %s does for the object is unknown: %v", titleOf(&e.Hosted[i].Operator), err))
-			return // the next one would say the same
+			return // requests about the other operators would fail, too
 		}
 		e.Hosted[i].Object = found
 	}

@@ -10,7 +10,7 @@ import (
 
 // Bounds of names. A guest chooses them: a name of a few bytes can stand for megabytes.
 const (
-	maxMangled   = 512 // bytes; longer names stay as they are
+	maxMangled   = 512 // bytes; longer names are not demangled
 	maxDemangled = 10  // the logarithm of the bytes of a demangled name
 )
 
@@ -53,7 +53,7 @@ func current(name string) (plain string) {
 var hash = regexp.MustCompile(`^h[0-9a-f]{16}$`)
 
 // legacy returns a name of the legacy scheme: lengths and parts, of which the last one is a hash.
-// Other names that begin so are of C++, and stay as they are.
+// Other names that begin so are of C++, and are not demangled.
 func legacy(name string) string {
 	left, parts := strings.TrimSuffix(strings.TrimPrefix(name, "_ZN"), "E"), []string{}
 	for left != "" {

@@ -17,7 +17,7 @@ type User struct {
 
 // Answer is the answer to a request of a user.
 type Answer struct {
-	Object   dicts.Object // as it is stored, or as it would be
+	Object   dicts.Object // the stored state, or in a dry run the state that would be stored
 	Warnings []string     // of webhooks
 }
 

@@ -170,14 +170,14 @@ func (c *Cluster) phantoms(p place) []dicts.Object {
 func (c *Cluster) tell(k key, kind string, object dicts.Object) {
 	line := eventLine(kind, object)
 	delete(c.untold, k)
-	told := false
+	delivered := false
 	for f, p := range c.feeds {
 		if p.has(k) {
 			f.add(line)
-			told = true
+			delivered = true
 		}
 	}
-	if !told {
+	if !delivered {
 		c.untold[k] = line
 	}
 }

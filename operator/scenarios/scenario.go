@@ -91,8 +91,8 @@ func defaults() *settings.Settings {
 	return s
 }
 
-// beside returns a path that is relative to the file.
-func (f *File) beside(path string) string {
+// relative returns a path of the file: relative ones begin at its folder.
+func (f *File) relative(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -104,7 +104,7 @@ const maxNamed = 4 * boundedfile.MaxDocument
 
 // readNamed reads a file that the file names.
 func (f *File) readNamed(n documents.Node, path string) ([]byte, error) {
-	text, err := boundedfile.ReadNamed(f.beside(path), boundedfile.MaxDocument)
+	text, err := boundedfile.ReadNamed(f.relative(path), boundedfile.MaxDocument)
 	if err != nil {
 		return nil, n.Errorf("%w", err)
 	}
@@ -165,7 +165,7 @@ func texts(n documents.Node) ([]string, error) {
 func paths(f *File, n documents.Node) ([]string, error) {
 	all, err := texts(n)
 	for i := range all {
-		all[i] = f.beside(all[i])
+		all[i] = f.relative(all[i])
 		if broken := boundedfile.CheckNamed(all[i]); broken != nil && err == nil {
 			err = n.Errorf("%w", broken)
 		}
@@ -334,7 +334,7 @@ func (f *File) objects(n documents.Node) ([]dicts.Object, error) {
 			if err != nil {
 				return nil, err
 			}
-			if nodes, err = documents.Parse(f.beside(path), data); err != nil {
+			if nodes, err = documents.Parse(f.relative(path), data); err != nil {
 				return nil, err
 			}
 		}

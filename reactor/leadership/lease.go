@@ -26,10 +26,10 @@ type Lease struct {
 	Version     string // empty: it does not exist
 	Holder      string // empty: no replica has it
 	Seconds     int    // how long other replicas wait; 0: they do not wait
-	Acquired    string // a time, as the holder wrote it
-	Renewed     string // the same
+	Acquired    string // the time at which the holder has taken the Lease, in its own text
+	Renewed     string // the time of the last renewal, in the text of the holder
 	Transitions int
-	Note        string // what the holder tells the others; empty: nothing
+	Note        string // a message of the holder to all replicas, in the annotation noteKey; empty: none
 
 	metadata map[string]any // of the object
 }

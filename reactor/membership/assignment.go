@@ -73,7 +73,7 @@ type census struct {
 	acknowledged func(member string) int64 // the generation that a member has acknowledged
 }
 
-// next returns the assignment that follows; the same if nothing is to change.
+// next returns the assignment that follows, and the unchanged one if nothing is to change.
 func (a Assignment) next(c census) Assignment {
 	settled := a
 	settled.Unsettled = nil

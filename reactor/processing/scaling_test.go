@@ -19,17 +19,17 @@ import (
 //
 // `driver -plot` of test/bench makes the plot of docs/benchmarks.md from its output.
 func BenchmarkEvent(b *testing.B) {
-	for _, beside := range []struct {
+	for _, other := range []struct {
 		what string
 		put  func(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any)
 	}{
-		{"objects", besideObjects}, {"handlers", besideHandlers}, {"operators", besideOperators},
+		{"objects", withObjects}, {"handlers", withHandlers}, {"operators", withOperators},
 	} {
 		for _, n := range []int{10, 100, 1000, 10_000} {
-			b.Run(fmt.Sprintf("%s=%d", beside.what, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s=%d", other.what, n), func(b *testing.B) {
 				server := &reactortest.Recorded{}
 				event := recordCreation(b, server)
-				p, others := beside.put(b, server, n)
+				p, others := other.put(b, server, n)
 				live(b, p, server, event)
 				runtime.KeepAlive(others)
 			})
@@ -53,8 +53,8 @@ func live(b *testing.B, p *Processor, server *reactortest.Recorded, event watchi
 	}
 }
 
-// besideObjects makes an operator that has handled n objects.
-func besideObjects(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
+// withObjects makes an operator that has handled n objects.
+func withObjects(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
 	b.Helper()
 	p := newBenchProcessor(b, server)
 	for i := range n {
@@ -64,8 +64,8 @@ func besideObjects(b *testing.B, server *reactortest.Recorded, n int) (measured 
 	return p, nil
 }
 
-// besideHandlers makes an operator with n handlers of another resource.
-func besideHandlers(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
+// withHandlers makes an operator with n handlers of another resource.
+func withHandlers(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
 	b.Helper()
 	own, other := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}, abi.Selector{Group: "other.dev", Version: "v1", Plural: "others"}
 	handlers := []abi.Handler{{Kind: abi.KindCreate, ID: "create_fn", Resource: &own}}
@@ -79,12 +79,12 @@ func besideHandlers(b *testing.B, server *reactortest.Recorded, n int) (measured
 	return newProcessor(registry, server), nil
 }
 
-// besideOperators makes an operator in a process with n others, which have handled an object each.
-func besideOperators(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
+// withOperators makes an operator in a process with n others, which have handled an object each.
+func withOperators(b *testing.B, server *reactortest.Recorded, n int) (measured *Processor, others any) {
 	b.Helper()
 	all := make([]*Processor, 0, n)
 	for range n {
-		p, _ := besideObjects(b, server, 1)
+		p, _ := withObjects(b, server, 1)
 		all = append(all, p)
 	}
 	return newBenchProcessor(b, server), all

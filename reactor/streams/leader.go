@@ -55,7 +55,7 @@ func (o *Host) guard() patching.Guard {
 	return o.Leader.Guard
 }
 
-// standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects anew: what this
+// standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects again: what this
 // replica has seen before may be older than the patches of its predecessor.
 func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate) {
 	leader := s.host.Leader

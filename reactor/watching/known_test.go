@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Both kinds of sets of identities know the same.
+// Both kinds of sets have equal contents after equal calls.
 func TestKnownObjects(t *testing.T) {
 	for name, keeping := range map[string]Keeping{"own": Identities, "common": CommonIdentities} {
 		t.Run(name, func(t *testing.T) {

@@ -65,8 +65,8 @@ func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
 // lineBuffer is how much of a watch is read at once, in bytes: a frame of HTTP/2.
 const lineBuffer = 16 << 10
 
-// buffers are those of watches that have something to read. Idle watches have none, as there
-// may be thousands of them.
+// buffers are those of watches that have something to read. Idle watches have none: a process
+// can have thousands of them.
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, lineBuffer) }} //nolint:gochecknoglobals // all watches of the process share them
 
 // query returns the parameters of the request.

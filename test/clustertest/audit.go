@@ -56,7 +56,7 @@ func (c *ControlPlane) AuditLog(tb testing.TB, users ...string) []AuditEvent {
 }
 
 // parseAudit reads a log whose last line may be incomplete, since the server
-// goes on writing.
+// continues to write.
 func parseAudit(text []byte, users []string) ([]AuditEvent, error) {
 	var events []AuditEvent
 	for number := 1; ; number++ {

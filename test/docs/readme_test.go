@@ -76,7 +76,7 @@ func TestReadmeOutput(t *testing.T) {
 
 // normal replaces what differs between runs, and drops lines whose number or place
 // does: requests are repeated until the definition of the resource is served, and
-// the operator says good-bye while the demo goes on.
+// the operator says good-bye while the demo continues.
 func normal(output string) string {
 	var out strings.Builder
 	for line := range strings.Lines(volatile.ReplaceAllString(output, "…")) {

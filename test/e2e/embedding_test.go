@@ -141,7 +141,7 @@ func TestTwoOperatorsInOneProcess(t *testing.T) {
 	s.create(t, "later", "{}")
 	handledBy("later", "second")
 	if status := s.get(t, "later").Object["status"].(map[string]any); status["first"] != nil || status["created"] != "second" {
-		t.Errorf("the first one goes on: %v", status)
+		t.Errorf("the first one still runs: %v", status)
 	}
 }
 

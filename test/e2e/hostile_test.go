@@ -17,7 +17,7 @@ var limits = host.Options{ComputeLimit: 3 * time.Second, MaxMemory: 96 << 20}
 const retried = "error: Handler 'create_fn' failed with an exception and will try again in 1 seconds: "
 
 // TestHostileHandlers: whatever a handler does, it is an error of this handler for
-// this object. It is retried, and everybody else goes on.
+// this object. It is retried, and all other objects are handled.
 func TestHostileHandlers(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

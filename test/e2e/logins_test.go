@@ -44,7 +44,7 @@ func TestRefusedCredentialsAreReplaced(t *testing.T) {
 	select {
 	case <-op.ended:
 	case <-time.After(patience):
-		t.Fatal("the operator goes on without credentials")
+		t.Fatal("the operator continues without credentials")
 	}
 	if op.err == nil || !strings.Contains(op.err.Error(), "ran out of valid credentials: 401 Unauthorized: who are you?") {
 		t.Errorf("it ended with %v", op.err)

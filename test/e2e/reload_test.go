@@ -140,7 +140,7 @@ func (r *reloading) count(version int, handler, name string) int {
 }
 
 // TestReload: the new version handles what happens from then on; what was handled stays
-// so, and the watch goes on. The old module is closed.
+// so, and the watch continues. The old module is closed.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -175,7 +175,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReloadOfBadModules: whatever is wrong with a module, the one before goes on, and
+// TestReloadOfBadModules: whatever is wrong with a module, the one before continues, and
 // the log tells why.
 func TestReloadOfBadModules(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestStopInTheMiddle: whatever an operator is doing when it is stopped, it ends
-// in order, soon, and nothing of it goes on.
+// in order, soon, and nothing of it runs afterwards.
 //
 // It does not run in parallel with other tests, as it looks at the goroutines of the process.
 func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
@@ -72,13 +72,13 @@ func TestStopInTheMiddle(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// nothingRuns says what of an operator goes on in this process.
+// nothingRuns says what of an operator still runs in this process.
 func nothingRuns() error {
 	stacks := make([]byte, 8<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 		for _, room := range []string{"reactor", "host", "operator", "webhooks"} {
 			if strings.Contains(stack, "github.com/kopf-wasm/kopf/"+room) {
-				return errors.New("this goes on:\n" + stack)
+				return errors.New("this still runs:\n" + stack)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (p published) sign(t *testing.T) {
 
 // TestFollow: an operator follows its tag while objects come in. None of them is lost or
 // handled twice. What is not signed, or wants more rights, is held back; without the
-// registry it goes on.
+// registry it continues.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -124,7 +124,7 @@ var shared = wave{"shared", []attack{
 		}
 		return condition(api.Ready, "Serving", "")(a)
 	}}}),
-	// A digest alone is not enough to run a module that somebody else has: see also "a private module by its digest alone".
+	// A digest alone is not enough to run a module of another tenant: see also "a private module by its digest alone".
 	{name: "a digest of nothing that it has", act: func(t *testing.T, a *attacker) {
 		digest := make([]byte, 32)
 		_, _ = rand.Read(digest) // never fails

@@ -112,7 +112,7 @@ func TestPanic(t *testing.T) {
 	if string(step.Patch) != `{"status":{"tried":0}}` {
 		t.Errorf("the patch is lost: %s", step.Patch)
 	}
-	want(t, r.start("createFn", `{"spec": {"size": 1}}`), // the instance goes on
+	want(t, r.start("createFn", `{"spec": {"size": 1}}`), // the instance continues
 		`{"step": "done", "result": {"size": 2}, "patch": {"status": {"param": {"x": 1}}}}`)
 }
 

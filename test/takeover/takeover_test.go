@@ -49,7 +49,7 @@ func TestTakeoverAndReturn(t *testing.T) {
 	s.annotated(t, "hard", "create_fn", `"retries":1`)
 	stop()
 
-	// Here it goes on with the second attempt, and handles what is new.
+	// Here it continues with the second attempt, and handles what is new.
 	stop = s.start(t, "guest")
 	s.expect(t, "guest", "create_fn", "hard", 1)
 	create("easy2", "easy")

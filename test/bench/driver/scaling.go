@@ -15,7 +15,7 @@ import (
 // "BenchmarkEvent/objects=1000-2   2000   77827 ns/op   14865 B/op   186 allocs/op".
 var measured = regexp.MustCompile(`(?m)^BenchmarkEvent/(\w+)=(\d+)\S*\s+\d+\s+.*?(\d+) B/op\s+(\d+) allocs/op`)
 
-// curve has a value for each number of things that there are beside the measured one.
+// curve has a value for each number of things in addition to the measured one.
 type curve map[int]float64
 
 // plotScaling draws what an event costs next to more and more objects, handlers and operators. It

@@ -43,7 +43,7 @@ func (a *api) watch(ctx context.Context) (*watcher, error) {
 func (w *watcher) stop() { w.cancel() }
 
 // follow reads one stream after another. The server ends a stream when its reader is
-// too slow, as on a busy machine; the next one goes on where it was.
+// too slow, as on a busy machine; the next one continues from its last version.
 func (w *watcher) follow(ctx context.Context, a *api, version string) error {
 	for {
 		stream, err := a.open(ctx, http.MethodGet, examples+"?watch=1&resourceVersion="+version, "", nil)

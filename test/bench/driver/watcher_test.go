@@ -23,7 +23,7 @@ func TestWatcher(t *testing.T) {
 	if _, err := w.wait(t.Context(), time.Millisecond, nil); err == nil || !strings.Contains(err.Error(), "only 1 of 2") {
 		t.Errorf("got %v, want that only one object is handled", err)
 	}
-	// The next stream goes on.
+	// The next stream continues.
 	if _, err := w.read(io.NopCloser(strings.NewReader(
 		`{"type":"MODIFIED","object":{"metadata":{"name":"b","resourceVersion":"5"},"status":{"field":"v2"}}}`+"\n")), "4"); !errors.Is(err, io.EOF) {
 		t.Error(err)

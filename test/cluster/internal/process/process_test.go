@@ -117,7 +117,7 @@ func TestFailureIsExplained(t *testing.T) {
 	select {
 	case <-child.Exited():
 	case <-time.After(time.Minute):
-		t.Fatal("the child goes on")
+		t.Fatal("the child still runs")
 	}
 	got := child.Err().Error()
 	for _, want := range []string{"failing: ended by itself: exit status 3", child.spec.Log, "  cannot go on"} {
