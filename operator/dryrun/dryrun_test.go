@@ -354,7 +354,7 @@ func TestOperationsThatDoNotFitAreConflicts(t *testing.T) {
 	s := newScene(t, widget(1, "", `{"l":[1,2]}`))
 	for _, operations := range []string{
 		`[{"op":"test","path":"/metadata/resourceVersion","value":"0"}]`, `[{"op":"remove","path":"/spec/absent"}]`, `[{"op":"replace","path":"/spec/l/2","value":1}]`,
-		`[{"op":"add","path":"/spec/absent/x","value":1}]`, `[{"op":"add","path":"/spec/l/x","value":1}]`, `[{"op":"add","path":"/metadata/name/x","value":1}]`, `[{"op":"replace","path":"","value":1}]`, `{`,
+		`[{"op":"add","path":"/spec/absent/x","value":1}]`, `[{"op":"add","path":"/spec/l/x","value":1}]`, `[{"op":"add","path":"/metadata/name/x","value":1}]`, `[{"op":"replace","path":"","value":1}]`, `{`, `{}`, `null`, `[1]`,
 	} {
 		if status, text := s.send("PATCH", widgets+"/w", clients.JSONPatch, operations); status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d %s", operations, status, text)

@@ -180,7 +180,10 @@ func edited(object dicts.Object, contentType string, body []byte) (dicts.Object,
 		if err != nil {
 			return nil, err
 		}
-		operations, _ := patch.([]any)
+		operations, ok := patch.([]any)
+		if !ok {
+			return nil, fmt.Errorf("%w: a JSON patch is a list of operations", dicts.ErrOperation)
+		}
 		return dicts.JSONPatch(object, operations)
 	}
 	patch, err := dicts.DecodeObject(body)
