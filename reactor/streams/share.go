@@ -122,7 +122,7 @@ func (s *share) sort(ctx context.Context, it queueing.Item, q *queueing.Queue) (
 		default:
 			age, known := s.age(ctx, it, q)
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil, !known && s.reading.Err() != nil:
 				return it, false
 			case !known:
 			case age == old:
@@ -149,7 +149,7 @@ func (s *share) indexed(it queueing.Item) (queueing.Item, bool) {
 }
 
 // age compares an event with the listing in which this replica would have taken the object. If there was no such listing yet, it
-// waits for one, and the result is not known.
+// waits for one, or for the end of the stream, and the result is not known.
 func (s *share) age(ctx context.Context, it queueing.Item, q *queueing.Queue) (a age, known bool) {
 	epoch, _ := s.holdings.Epoch()
 	s.mu.Lock()
@@ -161,6 +161,8 @@ func (s *share) age(ctx context.Context, it queueing.Item, q *queueing.Queue) (a
 	_ = q.Unhurried(ctx, false, func(ctx context.Context) error { // the caller checks the context
 		select {
 		case <-listed:
+			return nil
+		case <-s.reading.Done(): // no listing follows
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

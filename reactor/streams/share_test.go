@@ -51,7 +51,7 @@ func newPart(t *testing.T, kinds ...abi.Kind) *part {
 	}
 	host.Generations.Replace(e)
 	example := selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true, Preferred: true}
-	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}, queues: queueing.New(0), working: t.Context()}
+	s := &Stream{host: host, Dimension: dimensions.Dimension{Resource: example}, queues: queueing.New(0), working: t.Context(), reading: t.Context()}
 	s.share = newShare(s)
 	p.share = s.share
 	return p
@@ -155,6 +155,32 @@ func TestEventsWaitForTheListingAfterAMove(t *testing.T) {
 		p.lists(10)
 		if got := <-done; got != "handled" {
 			t.Errorf("it is %s", got)
+		}
+	})
+}
+
+// The stream ends before the listing: at the exit of the operator, for example.
+func TestEventsDoNotWaitForTheListingOfAStreamThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPart(t, abi.KindCreate)
+		var end context.CancelFunc
+		p.reading, end = context.WithCancel(t.Context())
+		p.alone()
+		done := make(chan string, 1)
+		go func() { done <- p.passes(t.Context(), seen(watching.Added, 11)) }()
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		select {
+		case got := <-done:
+			if got != "dropped" {
+				t.Errorf("it is %s", got)
+			}
+		default:
+			t.Error("it still waits")
+			p.lists(10)
+			<-done
 		}
 	})
 }
