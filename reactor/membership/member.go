@@ -169,33 +169,36 @@ func (m *Member) noted(note string) {
 	}
 	m.mu.Lock()
 	m.stored = next
-	taken := m.take(next)
+	taken, news := m.take(next)
 	m.mu.Unlock()
+	if news != "" {
+		m.Log(news) // without the lock: patches wait for it
+	}
 	if taken {
 		m.Holdings.Adopt(next)
 	}
 }
 
-// take compares an assignment with the adopted one, and returns whether it is newer. The caller holds the lock.
-func (m *Member) take(next Assignment) bool {
+// take compares an assignment with the adopted one, and returns whether it is newer, and what to log. The caller holds the lock.
+func (m *Member) take(next Assignment) (taken bool, news string) {
 	switch before := m.adopted; {
 	case m.out || next.Generation < before.Generation:
-		return false
+		return false, ""
 	case next.Generation == before.Generation:
 		if len(next.Unsettled) >= len(before.Unsettled) {
-			return false
+			return false, ""
 		}
 	case before.Has(m.Member) && (!next.Has(m.Member) || len(next.Previous) > 0 && next.Generation > before.Generation+1):
 		m.out = true
 		m.fail(fmt.Errorf("%w: the others took this member for ended", leadership.ErrLost))
-		return false
+		return false, ""
 	case next.Has(m.Member):
-		m.Log(fmt.Sprintf("%d members share the objects in generation %d: %s.", len(next.Members), next.Generation, strings.Join(next.Members, ", ")))
+		news = fmt.Sprintf("%d members share the objects in generation %d: %s.", len(next.Members), next.Generation, strings.Join(next.Members, ", "))
 	default:
-		m.Log(fmt.Sprintf("This replica (%s) waits to become a member.", m.Member))
+		news = fmt.Sprintf("This replica (%s) waits to become a member.", m.Member)
 	}
 	m.adopted = next
-	return true
+	return true, news
 }
 
 // survey looks at the Leases of all members until the context ends. The coordinator makes the assignments from them; another member
