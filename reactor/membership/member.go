@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -131,10 +132,7 @@ func (m *Member) Run(ctx context.Context, lead func()) error {
 
 // Release gives up what this member has. All that it does as a member must have ended.
 func (m *Member) Release(ctx context.Context) error {
-	if err := m.own.Release(ctx); err != nil {
-		return err
-	}
-	return m.election.Release(ctx)
+	return errors.Join(m.own.Release(ctx), m.election.Release(ctx))
 }
 
 // acknowledge notes that nothing is left of what this member has lost in a generation.
