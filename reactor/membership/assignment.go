@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// MaxMembers is how many members share the objects at most. Further replicas wait until a member ends.
-const MaxMembers = 64
+// maxMembers is how many members share the objects at most. Further replicas wait until a member ends.
+const maxMembers = 64
 
 // Assignment says which members share the objects. The zero value is that before the first one.
 type Assignment struct {
@@ -30,10 +30,10 @@ const maxGeneration = 1 << 52
 // errNote says that no coordinator has written a note.
 var errNote = errors.New("no coordinator makes such an assignment")
 
-// Parse decodes the note of a coordinator. An empty note is the zero value. All who may update Leases can write a note.
+// parse decodes the note of a coordinator. An empty note is the zero value. All who may update Leases can write a note.
 //
 // Errors: the note is no assignment.
-func Parse(note string) (Assignment, error) {
+func parse(note string) (Assignment, error) {
 	var a Assignment
 	if note == "" {
 		return a, nil
@@ -41,7 +41,7 @@ func Parse(note string) (Assignment, error) {
 	if err := json.Unmarshal([]byte(note), &a); err != nil {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w", err)
 	}
-	if a.Generation < 0 || a.Generation > maxGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > MaxMembers {
+	if a.Generation < 0 || a.Generation > maxGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > maxMembers {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w: generation %d of %d members", errNote, a.Generation, len(a.Members))
 	}
 	return a, nil
@@ -97,7 +97,7 @@ func (a Assignment) next(c census) Assignment {
 func limited(kept, more []string) []string {
 	members := slices.Clone(kept)
 	for _, member := range slices.Sorted(slices.Values(more)) {
-		if len(members) < MaxMembers && !slices.Contains(members, member) {
+		if len(members) < maxMembers && !slices.Contains(members, member) {
 			members = append(members, member)
 		}
 	}

@@ -27,7 +27,7 @@ func keys(n int) []string {
 func TestSharesAreAboutEqual(t *testing.T) {
 	t.Parallel()
 	const objects = 20000
-	for _, n := range []int{1, 2, 3, 10, MaxMembers} {
+	for _, n := range []int{1, 2, 3, 10, maxMembers} {
 		counts := map[string]int{}
 		a := Assignment{Members: names(n)}
 		for _, key := range keys(objects) {
@@ -83,22 +83,22 @@ func TestOwnersNeverChangeBetweenVersions(t *testing.T) {
 func TestNotesAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	a := Assignment{Generation: 7, Members: names(3), Previous: names(2), Unsettled: names(1)}
-	got, err := Parse(a.String())
+	got, err := parse(a.String())
 	if err != nil || got.String() != a.String() {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, note := range []string{
 		"x", `{"generation":-1}`, `{"generation":9223372036854775807,"members":["a"]}`, `{"generation":1e30}`,
-		Assignment{Generation: 1, Members: names(MaxMembers + 1)}.String(), Assignment{Generation: 1, Unsettled: names(MaxMembers + 1)}.String(),
+		Assignment{Generation: 1, Members: names(maxMembers + 1)}.String(), Assignment{Generation: 1, Unsettled: names(maxMembers + 1)}.String(),
 	} {
-		if _, err := Parse(note); err == nil {
+		if _, err := parse(note); err == nil {
 			t.Errorf("a note that is no assignment is taken: %.100s", note)
 		}
 	}
 	if got := acknowledgedOn(leadership.Lease{Note: "9223372036854775807"}); got != 0 {
 		t.Errorf("an acknowledgement of no assignment is %d", got)
 	}
-	if got, err := Parse(""); err != nil || got.Generation != 0 {
+	if got, err := parse(""); err != nil || got.Generation != 0 {
 		t.Errorf("without a note: %v, %v", got, err)
 	}
 }
@@ -134,10 +134,10 @@ func TestNextAssignmentWaitsForAcknowledgements(t *testing.T) {
 
 func TestMembersAreLimited(t *testing.T) {
 	t.Parallel()
-	a := initial(2, names(MaxMembers-1))
+	a := initial(2, names(maxMembers-1))
 	a.Unsettled = nil
-	next := a.next(census{living: names(MaxMembers + 5), ended: func(string) bool { return false }})
-	if len(next.Members) != MaxMembers {
+	next := a.next(census{living: names(maxMembers + 5), ended: func(string) bool { return false }})
+	if len(next.Members) != maxMembers {
 		t.Errorf("there are %d members", len(next.Members))
 	}
 }

@@ -26,7 +26,7 @@ func (m *Member) note(stored string) string {
 	case m.leads: // if the Lease was deleted, it is noted again
 		return m.stored.String()
 	}
-	a, err := Parse(stored)
+	a, err := parse(stored)
 	if err != nil {
 		a = Assignment{}
 	}

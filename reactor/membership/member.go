@@ -161,7 +161,7 @@ func wake(news chan struct{}) {
 
 // noted takes what is noted on the Lease of the election.
 func (m *Member) noted(note string) {
-	next, err := Parse(note)
+	next, err := parse(note)
 	if err != nil {
 		return // the coordinator writes it again
 	}
