@@ -145,6 +145,12 @@ func (t *target) serve(r *http.Request, body []byte) (*http.Response, error) {
 
 func isTrue(text string) bool { return text == "true" || text == "1" }
 
+// isDryRun reports whether nothing is to be stored.
+func isDryRun(r *http.Request) bool {
+	text := r.URL.Query().Get("dryRun")
+	return isTrue(text) || text == "All"
+}
+
 // one serves a request about one object.
 func (t *target) one(r *http.Request, body []byte) (code int, object dicts.Object, err error) {
 	if r.Method == http.MethodGet {
@@ -175,8 +181,7 @@ func (t *target) existing() dicts.Object {
 
 // write is a request that may change an object.
 func (t *target) write(r *http.Request, body []byte) (*write, error) {
-	dryRun := r.URL.Query().Get("dryRun")
-	w := &write{operation: updating, resource: t.resource, key: t.key, subresource: t.subresource, user: t.Client, dryRun: isTrue(dryRun) || dryRun == "All"}
+	w := &write{operation: updating, resource: t.resource, key: t.key, subresource: t.subresource, user: t.Client, dryRun: isDryRun(r)}
 	var err error
 	switch r.Method {
 	case http.MethodDelete:
@@ -283,7 +288,7 @@ func (t *target) deleteAll(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	for _, k := range t.fitting(q) {
-		_, err := t.do(r.Context(), &write{operation: deleting, resource: t.resource, key: k, user: t.Client})
+		_, err := t.do(r.Context(), &write{operation: deleting, resource: t.resource, key: k, user: t.Client, dryRun: isDryRun(r)})
 		var failure *Error
 		if err != nil && (!errors.As(err, &failure) || failure.Code != http.StatusNotFound) {
 			return nil, err

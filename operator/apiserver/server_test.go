@@ -81,6 +81,7 @@ func TestObjectsChangeAsInAPIServers(t *testing.T) {
 		{"PATCH", path + "/a", mergePatch, `{"metadata":{"resourceVersion":"1"}}`, "409 - \"Failure\" -"},
 		{"PUT", path + "/a", "", `{"spec":{"x":9}}`, `200 {"x":9} {"y":2} 4`},
 		{"PATCH", path + "/a?dryRun=All", mergePatch, `{"spec":{"x":10}}`, `200 {"x":10} {"y":2} 5`},
+		{"DELETE", path + "?dryRun=All", "", "", "200 - - -"},
 		{"GET", path + "/a", "", "", `200 {"x":9} {"y":2} 4`},
 		{"PATCH", path + "/a/scale", mergePatch, `{}`, "404 - \"Failure\" -"},
 		{"GET", "/apis/kopf.dev/v3/kopfexamples", "", "", "404 - \"Failure\" -"},
