@@ -9,7 +9,7 @@
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
 #   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins
 #   LARGE=        any value: restarts over objects of 10 KB, too
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; restart: restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
 #   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kube-rs, controller-runtime and the reference: docs/benchmarks.md
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
@@ -106,7 +106,7 @@ only=${ONLY:-}
 "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -trickle "${TRICKLE:-200}" \
 	-posting "${POSTING:-both}" -daemons "${DAEMONS:-10000}" \
 	-restarts "${RESTARTS:-10000}" ${LARGE:+-large} -only "$only" ${ALSO:+-also "$ALSO"} ${PUBLISH:+-publish docs}
-[[ ",$only," != *,restart,* ]] || exit 0 # nothing else is wanted
+[[ ",$only," != *,restart,* && ",$only," != *,start,* ]] || exit 0 # nothing else is wanted
 
 echo
 scripts/sizes.sh

@@ -78,7 +78,7 @@ func chosen(o options) (loads, lives []program, err error) {
 		lives = slices.Clone(daemonPrograms)
 	}
 	names := o.names()
-	if o.restartsAlone() {
+	if o.restrictedTo(restartOnly) || o.restrictedTo(startOnly) {
 		lives = nil
 	}
 	if len(names) > 0 {
@@ -107,12 +107,12 @@ func (o *options) names() []string {
 	if o.Only == "" {
 		return nil
 	}
-	return slices.DeleteFunc(strings.Split(o.Only, ","), func(name string) bool { return name == restartOnly })
+	return slices.DeleteFunc(strings.Split(o.Only, ","), func(name string) bool { return name == restartOnly || name == startOnly })
 }
 
-// restartsAlone tells whether nothing else is measured.
-func (o *options) restartsAlone() bool {
-	return slices.Contains(strings.Split(o.Only, ","), restartOnly)
+// restrictedTo tells whether a word of the flag -only is given, and so nothing else is measured.
+func (o *options) restrictedTo(word string) bool {
+	return slices.Contains(strings.Split(o.Only, ","), word)
 }
 
 // missing is a file that the operator needs and does not have. It is empty if all exist.

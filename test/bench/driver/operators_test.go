@@ -23,6 +23,7 @@ func TestChosen(t *testing.T) {
 		{name: "not built", only: "x,y", also: []string{"x=" + there, "y=" + there + ".not"}, want: "x", says: "SKIPPED: y: there is no " + there + ".not"},
 		{name: "nothing left", only: "y", also: []string{"y=" + there + ".not"}, says: "SKIPPED: y", bad: true},
 		{name: "restarts of one", only: "restart,y", also: []string{"x=" + there, "y=" + there}, want: "y"},
+		{name: "starts of one", only: "start,y", also: []string{"x=" + there, "y=" + there}, want: "y"},
 		{name: "unknown", only: "x,z", also: []string{"x=" + there}, bad: true},
 	}
 	for _, tt := range tests {

@@ -67,10 +67,14 @@ func run(ctx context.Context, o options) error {
 	}
 	defer c.stop()
 	b := &bench{options: o, cluster: c}
-	if !o.restartsAlone() {
-		err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn))
+	switch {
+	case o.restrictedTo(startOnly):
+		err = b.rounds(ctx, loads, b.startTurn)
+	case o.restrictedTo(restartOnly):
+		err = b.restartAll(ctx, loads)
+	default:
+		err = errors.Join(b.rounds(ctx, loads, b.turn), b.rounds(ctx, lives, b.daemonTurn), b.restartAll(ctx, loads))
 	}
-	err = errors.Join(err, b.restartAll(ctx, loads))
 	if len(b.results) > 0 { // some are better than none
 		r := report{slices.Concat(loads, lives), b.results, o.Out}
 		r.print()

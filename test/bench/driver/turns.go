@@ -78,8 +78,18 @@ func (s *session) alone(ctx context.Context, scenarios func(context.Context) err
 	return err
 }
 
-// load are the starts, the burst, and the update of its objects.
-func (s *session) load(ctx context.Context) error {
+// startOnly is a word of the flag -only: starts alone, of all operators or of those that are
+// named as well.
+const startOnly = "start"
+
+// startTurn measures the starts of one operator in one round.
+func (b *bench) startTurn(ctx context.Context, round, index int, p program) error {
+	s := &session{bench: b, program: p, round: round, index: index}
+	return s.alone(ctx, s.starting)
+}
+
+// starting is a cold start, except where events are posted, and then a warm one.
+func (s *session) starting(ctx context.Context) error {
 	if !s.posting {
 		if err := os.RemoveAll(s.cache()); err != nil { // all operators start twice, also those that keep nothing
 			return err
@@ -91,7 +101,12 @@ func (s *session) load(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.start(ctx, warmStart); err != nil {
+	return s.start(ctx, warmStart)
+}
+
+// load are the starts, the burst, and the update of its objects.
+func (s *session) load(ctx context.Context) error {
+	if err := s.starting(ctx); err != nil {
 		return err
 	}
 	api := s.cluster.api
