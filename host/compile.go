@@ -28,16 +28,12 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if m.restore(dir, file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
-	if m.prepared, err = source.Prepare(limits); err != nil {
-		return m.refuse(err)
+	place, err := m.placeFor(dir)
+	if err != nil {
+		return err
 	}
-	if m.options.Compiling != nil {
-		m.options.Compiling(len(m.prepared.Canonical))
-	}
-	machineCode, err := m.translate(ctx, dir, compiler.Job{
-		Original: m.prepared.Canonical, Prepared: m.prepared.Wasm, MemoryPages: limits.MemoryPages,
-		Time: m.options.CompileTime, Memory: m.options.CompileMemory,
-	})
+	defer place.leave()
+	machineCode, err := m.translate(ctx, place, source)
 	if err != nil {
 		return err
 	}
@@ -51,36 +47,100 @@ func (m *Module) limits() prepare.Limits {
 	return prepare.Limits{MemoryPages: uint32(m.options.MaxMemory / wasmPage)}
 }
 
-// translate creates machine code, in a separate process if the program supports that. The
-// process writes to the cache directory, or to a temporary one. translate returns the path
-// of the code below the directory.
-func (m *Module) translate(ctx context.Context, dir string, job compiler.Job) (file string, err error) {
+// place is the directory in which a module is compiled.
+type place struct {
+	dir       string // absolute; empty: no file can be written
+	temporary bool   // it is removed after the module was loaded
+}
+
+// placeFor returns the cache directory, or a temporary one without a cache.
+func (m *Module) placeFor(dir string) (place, error) {
 	if dir == "" {
 		temporary, err := exchangeDir()
 		if err != nil {
-			return "", m.translateHere(ctx, job)
+			return place{}, nil //nolint:nilerr // it is compiled in memory
 		}
-		defer func() { _ = os.RemoveAll(temporary) }() // the system removes what remains
 		dir = temporary
+		if dir, err = filepath.Abs(dir); err != nil {
+			return place{}, errors.Join(fmt.Errorf("compilation cache: %w", err), os.RemoveAll(temporary))
+		}
+		return place{dir, true}, nil
 	}
-	if job.Dir, err = filepath.Abs(dir); err != nil {
-		return "", fmt.Errorf("compilation cache: %w", err)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, fmt.Errorf("compilation cache: %w", err)
 	}
-	if compiler.Offered() {
-		file, err = compiler.Apart(ctx, job)
-	} else {
-		file, err = compiler.Here(ctx, job)
+	return place{dir, false}, nil
+}
+
+func (p place) leave() {
+	if p.temporary {
+		_ = os.RemoveAll(p.dir) // the system removes what remains
 	}
+}
+
+// translate prepares the module, creates machine code, and loads it. It returns the path of the
+// code below the directory.
+//
+// If the program supports that, a separate process compiles. It starts, and validates the
+// module, while this process prepares the module.
+func (m *Module) translate(ctx context.Context, at place, source *prepare.Source) (file string, err error) {
+	if at.dir == "" {
+		if err := m.prepare(source, nil); err != nil {
+			return "", err
+		}
+		return "", m.translateHere(ctx, compiler.Job{Original: m.prepared.Canonical, Prepared: m.prepared.Wasm, MemoryPages: m.limits().MemoryPages})
+	}
+	work, err := compiler.Begin(ctx, compiler.Job{
+		Dir: at.dir, MemoryPages: m.limits().MemoryPages, Time: m.options.CompileTime, Memory: m.options.CompileMemory,
+	})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", m.name, err)
+	}
+	defer work.Close()
+	if err := m.prepare(source, work.Original); err != nil {
+		return "", err
+	}
+	file, err = work.Compile(ctx, m.prepared.Wasm)
 	switch {
 	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit), errors.Is(err, compiler.ErrCrash):
 		return "", m.refuse(err)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", m.name, err)
 	}
-	if err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell); err != nil {
-		return "", fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
+	return file, m.loadCompiled(ctx, at.dir, file)
+}
+
+// loadCompiled loads the machine code that was just compiled. If the engine refuses it, the module
+// may have taken over the compiler.
+func (m *Module) loadCompiled(ctx context.Context, dir, file string) error {
+	err := m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled): // by OnlyCached: it is not there any more
+		return fmt.Errorf("%s: loading what was compiled: %w", m.name, err)
 	}
-	return file, nil
+	err = m.refuse(fmt.Errorf("%w: it has left machine code that cannot be loaded: %w", compiler.ErrCrash, err))
+	return errors.Join(err, os.Remove(filepath.Join(dir, file)))
+}
+
+// prepare decodes the module, passes what was decoded to a function, and rewrites it.
+func (m *Module) prepare(source *prepare.Source, decoded func(canonical []byte)) error {
+	d, err := source.Decode(m.limits())
+	if err == nil {
+		if decoded != nil {
+			decoded(d.Canonical)
+		}
+		m.prepared, err = d.Prepare()
+	}
+	if err != nil {
+		return m.refuse(err)
+	}
+	if m.options.Compiling != nil {
+		m.options.Compiling(len(m.prepared.Canonical))
+	}
+	return nil
 }
 
 // translateHere compiles in this process and memory, for systems where no file can be

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +86,34 @@ func bare(tb testing.TB, wasm []byte) *Module {
 		}
 	})
 	return m
+}
+
+// TestMachineCodeThatTheEngineRefuses shows that the module is at fault if what the compiler has
+// left cannot be loaded, and that it does not stay in the cache.
+func TestMachineCodeThatTheEngineRefuses(t *testing.T) {
+	dir, wasm := t.TempDir(), asm.Guest(nil).Encode()
+	m := bare(t, wasm)
+	var err error
+	if m.prepared.Shell, err = prepare.Shell(wasm); err != nil {
+		t.Fatal(err)
+	}
+	job := compiler.Job{Dir: dir, Original: wasm, Prepared: wasm, MemoryPages: m.limits().MemoryPages}
+	file, err := compiler.Here(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, file)
+	if err := os.WriteFile(path, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = m.loadCompiled(t.Context(), dir, file)
+	if !errors.Is(err, ErrModule) || !errors.Is(err, compiler.ErrCrash) {
+		t.Errorf("error = %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the machine code is still there: %v", err)
+	}
+	if err := m.loadCompiled(t.Context(), dir, file); err == nil || errors.Is(err, ErrModule) {
+		t.Errorf("without machine code: %v", err)
+	}
 }

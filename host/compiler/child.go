@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +35,10 @@ func Main() {
 		offered.Store(true)
 		return
 	}
-	os.Exit(child(os.Args[1:], os.Stdin, os.Stderr)) //nolint:forbidigo // this process is for nothing else
+	os.Exit(child(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // this process is for nothing else
 }
 
-// Offered reports whether Apart can be used: the program has called Main, and the system
+// Offered reports whether modules are compiled in separate processes: the program has called Main, and the system
 // supports limits of processes.
 func Offered() bool { return offered.Load() && limitable }
 
@@ -51,12 +52,31 @@ const (
 )
 
 // child runs in the compiling process.
-func child(args []string, stdin io.Reader, stderr io.Writer) int {
+func child(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	job, err := receive(args, stdin)
 	if err == nil {
-		err = validated(context.Background(), job) //nolint:forbidigo // the limits of the process end it
+		err = work(context.Background(), job, stdin) //nolint:forbidigo // the limits of the process end it
+	}
+	if err == nil {
+		_, err = stdout.Write([]byte{'\n'}) // the machine code is there: the parent does not wait for the exit
 	}
 	return report(err, stderr)
+}
+
+// work validates the original while it waits for the prepared module, which the parent is still
+// making, and then compiles that. If both fail, the error is that of the validation.
+func work(ctx context.Context, job Job, stdin io.Reader) error {
+	valid := make(chan error, 1)
+	go func() { valid <- Validate(ctx, job) }() // Waited for below.
+	prepared, err := receiveModule(stdin, func(int) error { return nil })
+	if invalid := <-valid; invalid != nil {
+		return invalid
+	}
+	if err != nil {
+		return fmt.Errorf("input of the compiler: %w", err)
+	}
+	job.Prepared = prepared
+	return fill(ctx, job)
 }
 
 // report writes an error to standard error, and returns its exit code.
@@ -78,16 +98,39 @@ func report(err error, stderr io.Writer) (exitCode int) {
 func (j Job) arguments() []string {
 	return []string{
 		processName, j.Dir, strconv.Itoa(int(j.MemoryPages)), strconv.Itoa(int((j.Time + time.Second - 1) / time.Second)),
-		strconv.Itoa(j.Memory), strconv.Itoa(len(j.Original)), strconv.Itoa(len(j.Prepared)),
+		strconv.Itoa(j.Memory),
 	}
 }
 
-// receive sets the limits of this process and reads its job.
+// sendModule writes a module after its size.
+func sendModule(to io.Writer, wasm []byte) error {
+	if _, err := to.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(wasm)))); err != nil {
+		return err
+	}
+	_, err := to.Write(wasm)
+	return err
+}
+
+// receiveModule reads a module. It calls a function between the size and the module.
+func receiveModule(from io.Reader, sized func(size int) error) ([]byte, error) {
+	var size [8]byte
+	if _, err := io.ReadFull(from, size[:]); err != nil {
+		return nil, err
+	}
+	wasm := make([]byte, binary.LittleEndian.Uint64(size[:]))
+	if err := sized(len(wasm)); err != nil {
+		return nil, err
+	}
+	_, err := io.ReadFull(from, wasm)
+	return wasm, err
+}
+
+// receive sets the limits of this process, and then reads the original module of its job.
 func receive(args []string, stdin io.Reader) (Job, error) {
-	if len(args) != 6 {
+	if len(args) != 4 {
 		return Job{}, fmt.Errorf("the compiler got %d arguments", len(args))
 	}
-	var numbers [5]int
+	var numbers [3]int
 	for i := range numbers {
 		var err error
 		if numbers[i], err = strconv.Atoi(args[i+1]); err != nil {
@@ -98,14 +141,13 @@ func receive(args []string, stdin io.Reader) (Job, error) {
 	if err := limit(numbers[1], numbers[2]); err != nil {
 		return Job{}, fmt.Errorf("limits of the compiler: %w", err)
 	}
-	job.Original, job.Prepared = make([]byte, numbers[3]), make([]byte, numbers[4])
-	if err := errors.Join(limitFiles(uint64(job.maxFile())), confine(job.Dir)); err != nil {
+	if err := confine(job.Dir); err != nil {
 		return Job{}, fmt.Errorf("limits of the compiler: %w", err)
 	}
-	for _, into := range [][]byte{job.Original, job.Prepared} {
-		if _, err := io.ReadFull(stdin, into); err != nil {
-			return Job{}, fmt.Errorf("input of the compiler: %w", err)
-		}
+	var err error
+	job.Original, err = receiveModule(stdin, func(size int) error { return limitFiles(uint64(maxFile(size))) })
+	if err != nil {
+		err = fmt.Errorf("input of the compiler: %w", err)
 	}
-	return job, nil
+	return job, err
 }

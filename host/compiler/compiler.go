@@ -31,13 +31,13 @@ type Job struct {
 	Prepared    []byte // is compiled; the machine code in Dir is found by its shell
 	MemoryPages uint32 // of 64 KiB: what a memory may grow to
 
-	// Time and Memory are what Apart grants: time of all processors, in whole seconds,
+	// Time and Memory are what a separate process may use: time of all processors, in whole seconds,
 	// and bytes.
 	Time   time.Duration
 	Memory int
 }
 
-// Errors of Here and Apart.
+// Errors of Work.
 var (
 	// ErrInvalid says that the engine refuses the module.
 	ErrInvalid = errors.New("invalid")
@@ -48,14 +48,6 @@ var (
 	// ErrCrash says that the compiler crashed on the module.
 	ErrCrash = errors.New("the compiler crashed")
 )
-
-// Here compiles the module in this process, without limits. It returns the path of the
-// machine code below the directory of the job.
-//
-// Errors: ErrInvalid.
-func Here(ctx context.Context, job Job) (file string, err error) {
-	return job.leave(func(work Job) error { return validated(ctx, work) })
-}
 
 // validated compiles the module if it is valid.
 func validated(ctx context.Context, job Job) error {
@@ -80,16 +72,22 @@ func Validate(ctx context.Context, job Job) error {
 	return errors.Join(err, rt.Close(ctx))
 }
 
-// fill compiles the module and its shell through separate caches.
+// fill compiles the module and its shell at the same time, through separate caches. If both fail,
+// the error is that of the module.
 func fill(ctx context.Context, job Job) error {
 	shell, err := prepare.Shell(job.Prepared)
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		compile(ctx, filepath.Join(job.Dir, codeDir), job.MemoryPages, job.Prepared),
-		compile(ctx, filepath.Join(job.Dir, shellDir), job.MemoryPages, shell),
-	)
+	ofShell := make(chan error, 1)
+	go func() { // Waited for below. It waits for the disk while the module is compiled.
+		ofShell <- compile(experimental.WithCompilationWorkers(ctx, 1), filepath.Join(job.Dir, shellDir), job.MemoryPages, shell)
+	}()
+	err = compile(WithWorkers(ctx), filepath.Join(job.Dir, codeDir), job.MemoryPages, job.Prepared)
+	if shellErr := <-ofShell; err == nil {
+		err = shellErr
+	}
+	return err
 }
 
 // compile compiles a module through the cache in a directory.
@@ -99,7 +97,7 @@ func compile(ctx context.Context, dir string, memoryPages uint32, wasm []byte) e
 		return err
 	}
 	rt := wazero.NewRuntimeWithConfig(ctx, Config(memoryPages).WithCompilationCache(cache))
-	_, err = rt.CompileModule(WithWorkers(ctx), wasm)
+	_, err = rt.CompileModule(ctx, wasm)
 	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
 }
 

@@ -32,12 +32,22 @@ func init() {
 		deed, found := bytes.CutPrefix(job.Original, []byte(deedMark))
 		switch {
 		case err != nil:
+		case string(deed) == "exit":
+			os.Exit(7)
+		case string(deed) == "exit without a result":
+			os.Exit(0)
 		case found:
-			if err = fill(context.Background(), job); err == nil {
+			if job.Prepared, err = receiveModule(os.Stdin, func(int) error { return nil }); err == nil {
+				err = fill(context.Background(), job)
+			}
+			if err == nil {
 				err = do(job, strings.Fields(string(deed)))
 			}
 		default:
-			err = validated(context.Background(), job)
+			err = work(context.Background(), job, os.Stdin)
+		}
+		if err == nil {
+			_, err = os.Stdout.WriteString("\n")
 		}
 		os.Exit(report(err, os.Stderr))
 	}
@@ -81,10 +91,54 @@ func do(job Job, deed []string) error {
 		return errors.Join(os.Remove(codes[0]), os.Symlink(victim, codes[0]))
 	case "symlinked-folder":
 		return errors.Join(os.RemoveAll(filepath.Join(job.Dir, codeDir)), os.Symlink(filepath.Dir(filepath.Dir(victim)), filepath.Join(job.Dir, codeDir)))
+	case "pipe":
+		return errors.Join(os.Remove(codes[0]), unix.Mkfifo(codes[0], 0o600))
 	case "folder":
 		return errors.Join(os.Remove(codes[0]), os.Mkdir(codes[0], 0o700))
 	}
 	return fmt.Errorf("no deed %q", deed[0])
+}
+
+// A pipe that a compiler puts in place of the machine code at the last moment is refused, and
+// nothing waits for its other end.
+func TestPipeInPlaceOfMachineCode(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "code"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := job(t, nil).copyCode(filepath.Join(dir, "copy"), root, "code"); !errors.Is(err, ErrCrash) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// A process that ends before it has got its job, while the host still writes to it, is one error.
+func TestCompilerThatEndsBeforeItsJob(t *testing.T) {
+	if !Offered() {
+		t.Skip("no limits for processes on this system")
+	}
+	for deed, want := range map[string]string{
+		"exit":                  "the compiler crashed: exit status 7: ",
+		"exit without a result": "the compiler crashed: it has ended without a result",
+	} {
+		t.Run(deed, func(t *testing.T) {
+			j := job(t, nil)
+			w, err := Begin(t.Context(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			w.Original([]byte(deedMark + deed))
+			large := asm.Guest(nil).With(asm.Func{Export: "large", Code: asm.Repeat(1<<20, 0x01)}).Encode()
+			if _, err := w.Compile(t.Context(), large); !errors.Is(err, ErrCrash) || err.Error() != want {
+				t.Errorf("error = %v, want %q", err, want)
+			}
+		})
+	}
 }
 
 // A compiler that a module has taken over changes nothing outside of its folder, and its code
@@ -122,6 +176,7 @@ func TestCompromisedCompiler(t *testing.T) {
 		{deed: "claim", want: ErrCrash, words: "machine code of another module"},
 		{deed: "symlink", want: ErrCrash, words: "in place of a file"},
 		{deed: "symlinked-folder", want: ErrLimit, words: "has left 0 files"},
+		{deed: "pipe", want: ErrCrash, words: "in place of a file"},
 		{deed: "folder", want: ErrCrash, words: "in place of a file"},
 	} {
 		t.Run(test.deed, func(t *testing.T) {

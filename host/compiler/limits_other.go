@@ -10,6 +10,8 @@ import (
 
 const limitable = false
 
+const nonblocking = 0 // there are no such pipes in directories
+
 func limit(int, int) error { return errors.ErrUnsupported }
 
 func limitFiles(uint64) error { return errors.ErrUnsupported }

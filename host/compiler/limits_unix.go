@@ -12,10 +12,13 @@ import (
 
 const limitable = true
 
+// nonblocking opens a pipe without waiting for its other end.
+const nonblocking = syscall.O_NONBLOCK
+
 // limit bounds this process: seconds of computing, and bytes of memory beyond what it has now.
 func limit(seconds, memory int) error {
 	yieldToOthers()
-	debug.SetGCPercent(400)                     // this process is short-lived
+	afterFirstCollection(func() { debug.SetGCPercent(laterPercent) })
 	debug.SetMemoryLimit(int64(memory) / 4 * 3) // but collect garbage more eagerly rather than fail
 	over := make(chan os.Signal, 1)
 	signal.Notify(over, syscall.SIGXCPU)

@@ -75,6 +75,27 @@ type Data struct {
 //
 // ErrMalformed, ErrFeature, ErrLimit.
 func (s *Source) Prepare(limits Limits) (*Prepared, error) {
+	d, err := s.Decode(limits)
+	if err != nil {
+		return nil, err
+	}
+	return d.Prepare()
+}
+
+// Decoded is a decoded module, with its code.
+type Decoded struct {
+	// Canonical is the module, encoded again, to be validated by the engine. Prepare does not need it.
+	Canonical []byte
+
+	source *Source
+	code   *canonicalCode
+	limits Limits
+	begun  *Prepared
+}
+
+// Decode does the first part of Prepare, and Decoded.Prepare the second one. The errors are those of
+// Prepare.
+func (s *Source) Decode(limits Limits) (*Decoded, error) {
 	p, err := s.begin(limits)
 	if err != nil {
 		return nil, err
@@ -84,7 +105,13 @@ func (s *Source) Prepare(limits Limits) (*Prepared, error) {
 		return nil, err
 	}
 	p.Canonical = s.m.appendCanonical(make([]byte, 0, len(s.bin)), code)
-	w := newRewriter(s.m, code)
+	return &Decoded{p.Canonical, s, code, limits, p}, nil
+}
+
+// Prepare rewrites the module, once: see Source.Prepare.
+func (d *Decoded) Prepare() (*Prepared, error) {
+	s, p := d.source, d.begun
+	w := newRewriter(s.m, d.code)
 	bodies, err := w.bodies()
 	if err != nil {
 		return nil, err
@@ -95,7 +122,7 @@ func (s *Source) Prepare(limits Limits) (*Prepared, error) {
 		globals = nil
 	}
 	p.Globals = len(globals)
-	if p.Wasm, err = w.assemble(bodies, globals, limits); err != nil {
+	if p.Wasm, err = w.assemble(bodies, globals, d.limits); err != nil {
 		return nil, err
 	}
 	p.Shell, err = Shell(p.Wasm)
