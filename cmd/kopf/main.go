@@ -6,12 +6,11 @@ package main
 import (
 	"os"
 
-	"github.com/kopf-wasm/kopf/host/compiler"
+	_ "github.com/kopf-wasm/kopf/cmd/kopf/internal/compiling" // compiles modules in separate processes
 	"github.com/kopf-wasm/kopf/internal/resident"
 )
 
 func main() {
-	compiler.Main()           // compiles modules in separate processes
 	_, _ = resident.Release() // of the initialisation; without it, the program runs as well, in more memory
 	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }
