@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/host/guests"
-	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // budget is the computing time of one call, and what was used of it.
@@ -60,15 +59,21 @@ func (b *budget) enter() {
 	}
 }
 
-// yield is called by the guest's code when its slice is used up. It returns the next slice,
-// or ends the call.
-func (b *budget) yield() int64 {
+// yield counts a budget of the guest's code, and ends the call if it exceeds a limit. After a slice it lets others compute,
+// and reports that.
+func (b *budget) yield() (rested bool) {
 	b.yields++
-	if now := b.check(); now.Sub(b.shared) > sliceOfCore {
-		b.slept += b.withoutCore(runtime.Gosched)
-		b.shared = b.now()
+	now := b.check()
+	if now.Sub(b.shared) <= sliceOfCore {
+		return false
 	}
-	return prepare.Budget
+	// The rest of the process comes first: a call that gets the core of this one would run before all goroutines that wait,
+	// and so would its successor, until the runtime notices after ten milliseconds.
+	runtime.Gosched()
+	b.withoutCore(func() {})
+	b.shared = b.now()
+	b.slept += b.shared.Sub(now)
+	return true
 }
 
 // sliceOfCore is how long a call keeps its core while other calls wait for one.

@@ -11,6 +11,7 @@ import (
 	"github.com/kopf-wasm/kopf/host/files"
 	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/host/guests"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // call is one running call of an export. Its exported methods are guests.Call. The types
@@ -164,11 +165,29 @@ func (c *call) Random(buf []byte) {
 
 // Settle implements guests.Call.
 func (c *call) Settle() {
+	c.count()
+	c.in.m.meter.calls.Add(1)
+	if c.owner != nil {
+		c.owner.meter.calls.Add(1)
+	}
+}
+
+// count adds the cost since its last call to those of the module and of the task.
+func (c *call) count() {
 	computing, yields := c.used()
 	c.in.m.meter.add(computing, yields)
 	if c.owner != nil {
 		c.owner.meter.add(computing, yields)
 	}
+}
+
+// yield is called by the guest's code when its budget is used up. It returns the next budget, or ends the call. The cost of a
+// call that runs for long is counted meanwhile, as its end may never come.
+func (c *call) yield() int64 {
+	if c.budget.yield() {
+		c.count()
+	}
+	return prepare.Budget
 }
 
 // pause waits without a core, and moves the clock. It ends early when the context is done or

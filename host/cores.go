@@ -38,6 +38,7 @@ type Share struct {
 	used    time.Duration // time on cores for a weight of DefaultWeight, since the last change of running
 	running int           // cores that the share has
 	waiting []chan struct{}
+	average
 	allowance
 }
 
@@ -59,7 +60,8 @@ func (s *Share) Change(weight int, rate time.Duration) {
 }
 
 // scheduler gives cores to shares: a free core goes to the share that has used least for its
-// weight, and within a share to the call that has waited longest.
+// weight, and within a share to the call that has waited longest. One core is kept free for
+// shares that use little, see reserve.
 type scheduler struct {
 	size int
 	now  func() time.Time
@@ -69,6 +71,7 @@ type scheduler struct {
 	active []*Share      // those that have cores or wait for them
 	since  time.Time     // up to which the time of the active shares is counted
 	least  time.Duration // the least time of an active share at the last change
+	reserve
 }
 
 func newScheduler(size int, now func() time.Time) *scheduler {
@@ -129,10 +132,13 @@ func (c *scheduler) ask(s *Share) (granted chan struct{}) {
 	c.count()
 	if s.running == 0 && len(s.waiting) == 0 {
 		s.used = min(max(s.used, c.least), c.least+memoryOfShares)
+		s.follow(c.since, 0)
 		c.active = append(c.active, s)
 	}
+	now := c.bounds()
+	c.notice(s, now)
 	allowed := c.allows(s)
-	if c.free > 0 && allowed {
+	if c.free > 0 && allowed && now.admit(s) {
 		c.free--
 		s.running++
 		return nil
@@ -183,8 +189,9 @@ func (c *scheduler) retire(s *Share) {
 
 // next returns the waiting share that has used least; nil if none waits that may have a core.
 func (c *scheduler) next() (next *Share) {
+	now := c.bounds()
 	for _, s := range c.active {
-		if len(s.waiting) > 0 && (next == nil || s.used < next.used) && c.allows(s) {
+		if len(s.waiting) > 0 && (next == nil || s.used < next.used) && now.admit(s) && c.allows(s) {
 			next = s
 		}
 	}
@@ -204,6 +211,7 @@ func (c *scheduler) count() {
 	for i, s := range c.active {
 		s.used += elapsed * time.Duration(s.running) * DefaultWeight / time.Duration(s.weight)
 		s.left -= elapsed * time.Duration(s.running)
+		s.follow(now, s.running)
 		if i == 0 || s.used < c.least {
 			c.least = s.used
 		}
@@ -241,7 +249,7 @@ func (c *call) away(do func()) time.Duration {
 	return c.withoutCore(do)
 }
 
-// withoutCore gives up the core while it runs a function; nil does nothing. It returns the
+// withoutCore gives up the core while it runs a function. It returns the
 // elapsed time, including the wait for a core.
 func (b *budget) withoutCore(do func()) time.Duration {
 	began := b.now()

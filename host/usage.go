@@ -72,8 +72,8 @@ func (m *meter) spent() Spent {
 	return Spent{Calls: m.calls.Load(), Computing: time.Duration(m.computing.Load()), Fuel: m.fuel.Load()}
 }
 
+// add adds the cost of a call, or of its part since the last time.
 func (m *meter) add(computing time.Duration, yields int) {
-	m.calls.Add(1)
 	m.computing.Add(int64(computing))
 	m.fuel.Add(int64(yields) * prepare.Budget)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -53,6 +54,39 @@ func TestSleepIsNotSpent(t *testing.T) {
 	c.Settle()
 	if got := m.Usage(); got.Calls != 2 || got.Computing > 30*time.Minute {
 		t.Errorf("what was counted is counted again: %+v", got)
+	}
+}
+
+// TestComputingIsCountedWhileACallRuns: an operator that computes without an end shows it, not only when a limit has ended it.
+func TestComputingIsCountedWhileACallRuns(t *testing.T) {
+	m, err := load(t, asm.Guest(loop()).Encode(), Options{ComputeLimit: time.Hour, StopGrace: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { // waited for below
+		_, _, err := m.Start(ctx, invoke(""), nil, &testEnv{})
+		ended <- err
+	}()
+	before := m.Usage()
+	for deadline := time.Now().Add(time.Minute); m.Usage().Computing < before.Computing+10*sliceOfCore; {
+		if time.Now().After(deadline) {
+			t.Errorf("a call that runs is not counted: %+v", m.Usage())
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	during := m.Usage()
+	if during.Calls > before.Calls+1 { // kopf_alloc has ended
+		t.Errorf("%d calls are counted, and one has ended", during.Calls-before.Calls)
+	}
+	if during.Fuel <= before.Fuel {
+		t.Error("the fuel of a call that runs is not counted")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended: %v", err)
 	}
 }
 

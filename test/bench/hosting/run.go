@@ -97,9 +97,11 @@ func (c *cluster) round(ctx context.Context, o options, r *results, f figures, n
 		return err
 	}
 	for _, f.Count = range o.counts {
+		began := time.Now()
 		if err := c.provide(ctx, f.Case, f.Count+1); err != nil {
 			return err
 		}
+		progress("namespaces and resources", began)
 		for _, f.Watching = range o.shares {
 			fmt.Fprintf(os.Stderr, "round %d: %d operators in %s, case %s, %s watches\n", number, f.Count, f.Guest, f.Case, f.Watching)
 			measured, err := c.measure(ctx, o, f)
@@ -110,6 +112,11 @@ func (c *cluster) round(ctx context.Context, o options, r *results, f figures, n
 		}
 	}
 	return nil
+}
+
+// progress prints how long a stage took: most of the time of a run is that of the cluster, and of the waits for an idle process.
+func progress(stage string, began time.Time) {
+	fmt.Fprintf(os.Stderr, "  %s: %.1f s\n", stage, time.Since(began).Seconds())
 }
 
 // process is the measured process.
@@ -178,11 +185,13 @@ func (c *cluster) measure(ctx context.Context, o options, f figures) (figures, e
 
 // fill measures one process in the order of the fields.
 func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, before int) error {
+	began := time.Now()
 	s, err := p.ask("")
 	if err != nil {
 		return err
 	}
 	f.Start = s.Seconds
+	progress("start", began)
 	time.Sleep(settling)
 	pids := s.Children
 	if len(pids) == 0 {
@@ -201,11 +210,13 @@ func (c *cluster) fill(ctx context.Context, o options, p *process, f *figures, b
 		return err
 	}
 	f.Watches = after - before
+	began = time.Now()
 	for _, times := range []*[]float64{&f.Cold, &f.Warm} {
 		if *times, err = c.wake(ctx, f); err != nil {
 			return err
 		}
 	}
+	progress("events", began)
 	if s, err = p.ask("more"); err != nil {
 		return err
 	}
