@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -157,5 +158,47 @@ func TestInstancesAreAwaitedWithoutCores(t *testing.T) {
 	in.release()
 	if err := <-started; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheProcessGoesOnBetweenSlices: a call that gets the core of another one does not run before the goroutines that wait.
+func TestTheProcessGoesOnBetweenSlices(t *testing.T) {
+	if !onOneCore(t) {
+		return
+	}
+	const calls, slices = 4, 500
+	s := &Share{owner: newScheduler(1, time.Now), weight: 1}
+	var computing sync.WaitGroup
+	for range calls {
+		computing.Go(func() {
+			now := time.Unix(0, 0)
+			clock := func() time.Time {
+				now = now.Add(2 * sliceOfCore)
+				return now
+			}
+			b := newBudget(t.Context(), &Options{Clock: clock, Share: s, ComputeLimit: time.Hour}, now)
+			b.queued = &queue{}
+			s.take()
+			defer s.leave()
+			for range slices {
+				b.yield()
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { // waited for below
+		computing.Wait()
+		close(done)
+	}()
+	for turns := 0; ; turns++ {
+		select {
+		case <-done:
+			if least := calls * slices / 2; turns < least {
+				t.Errorf("another goroutine had %d turns during %d slices, want %d or more", turns, calls*slices, least)
+			}
+			return
+		default:
+			runtime.Gosched()
+		}
 	}
 }

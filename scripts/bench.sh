@@ -7,7 +7,7 @@
 #   POSTING=both  events posting: off, on, or both
 #   DAEMONS=10000 how many objects have a daemon each; 0: no daemons
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
-#   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins
+#   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins; WATCHES=own,shared: how they watch
 #   LARGE=        any value: restarts over objects of 10 KB, too
 #   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
 #   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kube-rs, controller-runtime and the reference: docs/benchmarks.md
@@ -86,7 +86,7 @@ if [ "${ONLY:-}" = hosting ]; then
 		install_reference
 	fi
 	go build -o "$bench/hosting" ./test/bench/hosting
-	exec "$bench/hosting" -rounds "${ROUNDS:-1}" -counts "${COUNTS:-1,20,100}" -guests "${LANGUAGES:-rust,go}" -cases "${CASES:-one,many}"
+	exec "$bench/hosting" -rounds "${ROUNDS:-1}" -counts "${COUNTS:-1,20,100}" -guests "${LANGUAGES:-rust,go}" -cases "${CASES:-one,many}" -watches "${WATCHES:-own,shared}"
 fi
 
 scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest

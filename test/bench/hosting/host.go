@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -57,7 +59,7 @@ type hosting struct {
 	setup
 	base    []byte
 	spinner []byte
-	last    *operator.Operator
+	last    atomic.Pointer[operator.Operator] // that was started last
 	watches *operator.Watches
 	running sync.WaitGroup
 	pids    []int // of operators in processes of their own
@@ -91,16 +93,8 @@ func runHost(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	var ready []<-chan struct{}
-	for i := range h.Count {
-		channel, err := h.start(ctx, i, log)
-		if err != nil {
-			return err
-		}
-		ready = append(ready, channel)
-	}
-	for _, channel := range ready {
-		<-channel
+	if err := h.startAll(ctx, log); err != nil {
+		return err
 	}
 	h.say(time.Since(begun))
 	lines := bufio.NewScanner(os.Stdin)
@@ -121,6 +115,35 @@ func runHost(ctx context.Context, text string) error {
 		h.say(time.Since(began))
 	}
 	return lines.Err()
+}
+
+// startAll starts the operators, some at once, as a host does, and waits until all are ready. The last one is started last.
+func (h *hosting) startAll(ctx context.Context, log zerolog.Logger) error {
+	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+	if len(h.Command) > 0 {
+		slots = make(chan struct{}, 1)
+	}
+	ready, errs := make([]<-chan struct{}, h.Count), make([]error, h.Count)
+	start := func(i int) {
+		ready[i], errs[i] = h.start(ctx, i, log)
+	}
+	var loading sync.WaitGroup
+	for i := range h.Count - 1 {
+		slots <- struct{}{}
+		loading.Go(func() {
+			start(i)
+			<-slots
+		})
+	}
+	loading.Wait()
+	start(h.Count - 1)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, channel := range ready {
+		<-channel
+	}
+	return nil
 }
 
 // profile writes the heap and the goroutines to files.
@@ -186,7 +209,7 @@ func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (ready <
 	if err != nil {
 		return nil, err
 	}
-	h.last = op
+	h.last.Store(op)
 	h.running.Go(func() {
 		if err := op.Run(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, "operator", i, err)
@@ -204,7 +227,7 @@ func (h *hosting) say(took time.Duration) {
 	if h.watches != nil {
 		s.Shared = h.watches.Watches()
 	}
-	for _, module := range h.last.Usage().Modules {
+	for _, module := range h.last.Load().Usage().Modules {
 		s.Computing += module.Computing.Seconds()
 	}
 	text, err := json.Marshal(s)
