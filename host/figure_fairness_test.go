@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,16 +84,9 @@ func eventTimes(t *testing.T, f *figures, guest []byte, when string) {
 	for range streamWorkers {
 		workers.Go(func() {
 			for id := range events {
-				if err := created(t.Context(), m, object(1000)); err != nil {
+				if err := errors.Join(created(t.Context(), m, object(1000)), report(client, address, id)); err != nil {
 					t.Error(err)
 				}
-				answer, err := client.Post(address+"/handled/"+id, "", strings.NewReader(strings.Repeat("x", 1000)))
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				_, _ = io.Copy(io.Discard, answer.Body)
-				_ = answer.Body.Close()
 			}
 		})
 	}
@@ -105,17 +97,33 @@ func eventTimes(t *testing.T, f *figures, guest []byte, when string) {
 	}
 	close(events)
 	workers.Wait()
+	times := measuredTimes(t, client, address)
+	f.add("from an event to its answer, p50, "+when, "ms", 0, micros(quantile(times, 0.5))/1e3)
+	f.add("from an event to its answer, p99, "+when, "ms", 0, micros(quantile(times, 0.99))/1e3)
+}
+
+// report tells the server that an event is handled.
+func report(client *http.Client, address, id string) error {
+	answer, err := client.Post(address+"/handled/"+id, "", strings.NewReader(strings.Repeat("x", 1000)))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
+}
+
+// measuredTimes asks the server for its times.
+func measuredTimes(t *testing.T, client *http.Client, address string) (times []time.Duration) {
+	t.Helper()
 	answer, err := client.Get(address + "/times")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var times []time.Duration
 	if err := json.NewDecoder(answer.Body).Decode(&times); err != nil {
 		t.Fatal(err)
 	}
-	f.add("from an event to its answer, p50, "+when, "ms", 0, micros(quantile(times, 0.5))/1e3)
-	f.add("from an event to its answer, p99, "+when, "ms", 0, micros(quantile(times, 0.99))/1e3)
+	return times
 }
 
 // startServer starts the other side, and returns its address.
@@ -155,40 +163,59 @@ func TestServerOfFigures(t *testing.T) {
 	if os.Getenv(serverVariable) == "" {
 		t.Skip("only for the figures of fairness")
 	}
-	var mu sync.Mutex // guards both
-	sent, took := make([]time.Time, streamEvents), make([]time.Duration, 0, streamEvents)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
-		next := time.Now()
-		for i := range streamEvents {
-			next = next.Add(streamEvery)
-			time.Sleep(time.Until(next))
-			mu.Lock()
-			sent[i] = time.Now()
-			mu.Unlock()
-			fmt.Fprintf(w, "%d %s\n", i, strings.Repeat("x", 1000))
-			_ = http.NewResponseController(w).Flush()
-		}
-	})
-	mux.HandleFunc("POST /handled/{id}", func(w http.ResponseWriter, r *http.Request) {
-		now := time.Now()
-		id, _ := strconv.Atoi(r.PathValue("id"))
-		mu.Lock()
-		took = append(took, now.Sub(sent[id]))
-		mu.Unlock()
-		fmt.Fprintln(w, strings.Repeat("x", 1000))
-	})
-	mux.HandleFunc("GET /times", func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		_ = json.NewEncoder(w).Encode(slices.Clone(took))
-	})
-	s := httptest.NewUnstartedServer(mux)
+	s := httptest.NewUnstartedServer((&eventServer{sent: make([]time.Time, streamEvents)}).handler())
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.CloseClientConnections()
 	fmt.Println("address", s.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// eventServer sends events, and measures when they are handled.
+type eventServer struct {
+	mu   sync.Mutex // guards the fields below
+	sent []time.Time
+	took []time.Duration
+}
+
+func (s *eventServer) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("POST /handled/{id}", s.handled)
+	mux.HandleFunc("GET /times", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(s.took)
+	})
+	return mux
+}
+
+// events sends all events, one after the other.
+func (s *eventServer) events(w http.ResponseWriter, _ *http.Request) {
+	next := time.Now()
+	for i := range streamEvents {
+		next = next.Add(streamEvery)
+		time.Sleep(time.Until(next))
+		s.mu.Lock()
+		s.sent[i] = time.Now()
+		s.mu.Unlock()
+		fmt.Fprintf(w, "%d %s\n", i, strings.Repeat("x", 1000))
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// handled notes the time of an event.
+func (s *eventServer) handled(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || id < 0 || id >= streamEvents {
+		http.Error(w, "no such event", http.StatusNotFound)
+		return
+	}
+	s.mu.Lock()
+	s.took = append(s.took, now.Sub(s.sent[id]))
+	s.mu.Unlock()
+	fmt.Fprintln(w, strings.Repeat("x", 1000))
 }
 
 // TestFiguresOfFairness prints only these figures.

@@ -23,7 +23,7 @@ func TestFigures(t *testing.T) {
 	f := &figures{}
 	guests := map[string][]byte{"go": benchGuest(t, "go"), "rust": benchGuest(t, "rust")}
 	for _, lines := range []func(*testing.T, *figures, map[string][]byte){
-		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures, neighbourFigures,
+		compileFigures, instanceFigures, callFigures, memoryFigures, coreFigures, stopFigures, scriptFigures, sliceFigures, neighbourFigures, fairnessFigures,
 	} {
 		lines(t, f, guests)
 	}
