@@ -121,7 +121,11 @@ func (o *Options) webhooks(cert *certificate, needed bool) func(s settings.Admis
 		if err := o.Replicas.check(s); err != nil {
 			return nil, err
 		}
-		return create(s)
+		created, err := create(s)
+		if h, ok := created.(*hooks); ok && o.Replicas.Turn != nil {
+			h.Led = o.Replicas.Turn.Led()
+		}
+		return created, err
 	}
 }
 

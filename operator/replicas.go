@@ -31,8 +31,15 @@ type Replicas struct {
 	Lease    string        // the Lease as NAME or NAMESPACE/NAME; empty: the name of the operator, in the namespace of the pod
 	Duration time.Duration // how long the others wait for a leader that is silent; 0: 15 seconds; at least 2 seconds
 
+	// Turn decides in place of a Lease of the operator's own, for an operator of a host that has replicas. Nil: the other
+	// fields decide.
+	Turn Turn
+
 	name string // of this replica in the Lease
 }
+
+// Turn is the part of one operator in what the replicas of its host agree on.
+type Turn = reactor.Turn
 
 // DefaultLeaseDuration is the default of Replicas.Duration.
 const DefaultLeaseDuration = leadership.DefaultDuration
@@ -45,7 +52,7 @@ var ErrReplicas = errors.New("replicas")
 
 // nameReplica gives this replica the name that it has in the Lease, and in each of its log lines.
 func (o *Options) nameReplica(ctx context.Context) {
-	if !o.Replicas.any() || o.DryRun != nil {
+	if !o.Replicas.any() || o.Replicas.Turn != nil || o.DryRun != nil { // a host has a name itself
 		return
 	}
 	o.Identity = cmp.Or(o.Identity, peering.Identity(ctx))
@@ -60,6 +67,9 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 	switch {
 	case !o.Replicas.any():
 		return nil, nil
+	case o.Replicas.Turn != nil:
+		terms, err := o.Replicas.Terms()
+		return &reactor.Lease{Terms: terms, Turn: o.Replicas.Turn}, err
 	case o.Replicas.Leader && o.Replicas.Shared:
 		return nil, fmt.Errorf("%w: either a leader handles all objects, or the replicas share them", ErrReplicas)
 	case o.Replicas.Shared && (o.Peering.Name != "" || o.Peering.Priority != nil):
@@ -68,46 +78,68 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 	if o.Once {
 		return nil, fmt.Errorf("%w: an operator that handles all objects once has no replicas", ErrReplicas)
 	}
-	duration := o.Replicas.Duration
-	if duration == 0 {
-		duration = leadership.DefaultDuration
-	}
-	terms, err := leadership.TermsOf(duration)
+	terms, err := o.Replicas.Terms()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrReplicas, err)
+		return nil, err
 	}
-	namespace, name, both := strings.Cut(o.Replicas.Lease, "/")
-	switch {
-	case !both:
-		namespace, name = "", namespace
-	case namespace == "":
-		return nil, fmt.Errorf("%w: the lease %q is neither NAME nor NAMESPACE/NAME", ErrReplicas, o.Replicas.Lease)
-	}
-	if name == "" {
-		name = strings.ToLower(strings.ReplaceAll(registered, "+", "."))
-	}
-	if name == "" {
-		return nil, fmt.Errorf("%w: the operator has no name that its replicas share: name a lease", ErrReplicas)
-	}
-	if err := apipath.CheckName(name); err != nil {
-		return nil, fmt.Errorf("%w: the lease: %w", ErrReplicas, err)
+	namespace, name, err := o.Replicas.Named(strings.ToLower(strings.ReplaceAll(registered, "+", ".")))
+	if err != nil {
+		return nil, err
 	}
 	return &reactor.Lease{Namespace: namespace, Name: name, Identity: o.Replicas.name, Terms: terms, Shared: o.Replicas.Shared}, nil
 }
 
-func (r Replicas) any() bool { return r.Leader || r.Shared }
+// Named returns the namespace and the name of the Lease. The namespace is empty for that of the pod.
+//
+// Errors: ErrReplicas, also without a Lease and a usual name.
+func (r Replicas) Named(usual string) (namespace, name string, err error) {
+	namespace, name, both := strings.Cut(r.Lease, "/")
+	switch {
+	case !both:
+		namespace, name = "", namespace
+	case namespace == "":
+		return "", "", fmt.Errorf("%w: the lease %q is neither NAME nor NAMESPACE/NAME", ErrReplicas, r.Lease)
+	}
+	if name = cmp.Or(name, usual); name == "" {
+		return "", "", fmt.Errorf("%w: the operator has no name that its replicas share: name a lease", ErrReplicas)
+	}
+	if err := apipath.CheckName(name); err != nil {
+		return "", "", fmt.Errorf("%w: the lease: %w", ErrReplicas, err)
+	}
+	return namespace, name, nil
+}
 
-// check refuses servers of webhooks whose certificates differ between the replicas: the last one that writes the
-// configurations of webhooks would cut off the others.
+// Terms returns the times of the Lease.
+//
+// Errors: ErrReplicas, if Duration is too short.
+func (r Replicas) Terms() (leadership.Terms, error) {
+	terms, err := leadership.TermsOf(cmp.Or(r.Duration, leadership.DefaultDuration))
+	if err != nil {
+		return terms, fmt.Errorf("%w: %w", ErrReplicas, err)
+	}
+	return terms, nil
+}
+
+func (r Replicas) any() bool { return r.Leader || r.Shared || r.Turn != nil }
+
+// check checks the server of webhooks of an operator. Those of hosted operators are their host's.
 func (r Replicas) check(s settings.Admission) error {
-	if !r.any() || s.Managed == "" {
+	if !r.any() || r.Turn != nil || s.Managed == "" {
 		return nil
 	}
+	return CheckCertificate(s.Server)
+}
+
+// CheckCertificate refuses a server of webhooks whose certificate differs between the replicas: the last one that writes the
+// configurations of webhooks would cut off the others.
+//
+// Errors: ErrReplicas.
+func CheckCertificate(of json.RawMessage) error {
 	var server struct {
 		Secret   json.RawMessage `json:"secret"`
 		CertFile json.RawMessage `json:"certfile"`
 	}
-	if _ = json.Unmarshal(s.Server, &server); server.Secret == nil && server.CertFile == nil {
+	if _ = json.Unmarshal(of, &server); server.Secret == nil && server.CertFile == nil {
 		return fmt.Errorf("%w: the servers of webhooks need one certificate: give the option \"secret\" or \"certfile\" to the admission server", ErrReplicas)
 	}
 	return nil

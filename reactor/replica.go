@@ -39,7 +39,49 @@ type Lease struct {
 	// Shared divides the objects between the replicas. The leader then only decides which replicas are members, and runs the background
 	// handlers. See package membership.
 	Shared bool
+
+	// Turn decides in place of a Lease of the operator's own: the operator is one of many of a host, and the hosts are the
+	// replicas. Only the Terms matter then. Nil: the operator has the Lease.
+	Turn Turn
 }
+
+// Turn is the part of one operator in what the replicas of its host agree on.
+type Turn interface {
+	patching.Guard
+
+	// Led returns a channel that is closed when this host runs the operator.
+	Led() <-chan struct{}
+
+	// Lost returns a channel that is closed when this host cannot be certain any more that no other one runs the operator.
+	Lost() <-chan struct{}
+
+	// Standing returns the identity of the leader of the hosts as it was last seen, and whether this host runs the operator.
+	Standing() (leader string, leads bool)
+}
+
+// hosted is the part of an operator whose host has the Lease.
+type hosted struct{ Turn }
+
+// Run implements part.
+func (h hosted) Run(ctx context.Context, lead func()) error {
+	select {
+	case <-h.Led():
+		lead()
+	case <-h.Lost():
+		return ErrLeaseLost
+	case <-ctx.Done():
+		return nil
+	}
+	select {
+	case <-h.Lost():
+		return ErrLeaseLost
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Release implements part: the host releases the Lease, after all of its operators have ended.
+func (hosted) Release(context.Context) error { return nil }
 
 // part is what a replica does among the others. Run takes part until the context ends, and calls lead when the replica becomes the
 // leader.
@@ -71,6 +113,10 @@ func ReplicaName(identity string) string { return identity + "_" + rand.Text()[:
 func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*replica, error) {
 	if op.Lease == nil || op.DryRun != nil {
 		return nil, nil
+	}
+	if turn := op.Lease.Turn; turn != nil {
+		op.pauses.Set(pauses.Reason{Standby: true}, true)
+		return &replica{part: hosted{turn}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}, nil
 	}
 	options := func() clients.Options {
 		o := op.requestOptions()

@@ -190,6 +190,7 @@ type managed struct {
 	reach          *reach                                                      // nil: the whole cluster
 	permit         func(ctx context.Context, handlers []reviews.Handler) error // nil: all handlers are permitted
 	announced      *ClientConfig                                               // the latest client config; nil before the first one
+	stays          bool                                                        // the configurations are those of all replicas
 }
 
 // permitted asks whether the handlers are permitted.
@@ -247,7 +248,7 @@ func (m *managed) asked() bool { return m.announced != nil && len(m.configuratio
 
 // clean removes the webhooks that are not persistent from all configurations.
 func (m *managed) clean(ctx context.Context) error {
-	if m.announced == nil {
+	if m.announced == nil || m.stays {
 		return nil
 	}
 	with := m.content()

@@ -33,6 +33,10 @@ type Webhooks struct {
 	// configurations are written, and each minute. It may be nil.
 	Permit func(ctx context.Context, handlers []reviews.Handler) error
 
+	// Led makes these webhooks those of one of several replicas: only the leader writes the configurations, and they stay when
+	// it ends, because another replica serves them then. It is closed when this replica leads. Nil: there are no other replicas.
+	Led <-chan struct{}
+
 	// Detect finds the name of this machine in a local cluster, for servers that need it. It
 	// returns an empty name for other clusters.
 	Detect func(ctx context.Context) (string, error)
@@ -55,7 +59,7 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	if registrar == nil {
 		registrar = operator
 	}
-	m := &managed{permit: w.Permit}
+	m := &managed{permit: w.Permit, stays: w.Led != nil}
 	if w.Scope != nil {
 		m.reach = newReach(w.Scope)
 		operator = scoped{operator, m.reach}
@@ -70,8 +74,10 @@ func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
 	if err := m.permitted(ctx); err != nil {
 		return err
 	}
-	if err := m.create(ctx); err != nil {
-		return err
+	if w.Led == nil { // otherwise when it leads
+		if err := m.create(ctx); err != nil {
+			return err
+		}
 	}
 	handler := NewHandler(operator, w.Limits, w.Log)
 	server := bind(w.Server, Environment{
@@ -124,8 +130,14 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 	defer again.Stop()
 	moved, stop := w.follow(ctx, m.reach)
 	defer stop()
+	waits, led := w.Led != nil, w.Led
 	for {
 		select {
+		case <-led:
+			if err := m.create(ctx); err != nil && ctx.Err() == nil {
+				return err, false
+			}
+			waits, led = false, nil
 		case <-announced.filled:
 			config := announced.get()
 			m.announced = &config
@@ -147,7 +159,7 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 		case <-ctx.Done():
 			return nil, false
 		}
-		if m.announced == nil {
+		if m.announced == nil || waits {
 			continue
 		}
 		if err := m.reconfigure(ctx); err != nil {

@@ -157,7 +157,7 @@ func (*scopedOperator) Handlers() []reviews.Handler {
 }
 
 // serveScope serves the webhooks of an operator with a scope, in a bubble. They stop before their server does.
-func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhooks.Scope) (shared *webhooks.Shared, stop func()) {
+func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhooks.Scope, led ...chan struct{}) (shared *webhooks.Shared, stop func()) {
 	t.Helper()
 	server := announced{make(chan webhooks.ClientConfig)}
 	shared = webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
@@ -167,6 +167,9 @@ func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhook
 	all.Go(func() { _ = shared.Run(reachable) })
 	all.Go(func() {
 		w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: scope, Registrar: host, Log: zerolog.Nop()}
+		if len(led) > 0 {
+			w.Led = led[0]
+		}
 		if err := w.Run(ctx, op); err != nil {
 			t.Error(err)
 		}
@@ -213,6 +216,32 @@ func TestAScopeLimitsWebhooks(t *testing.T) {
 			}
 		}
 		stop()
+	})
+}
+
+// TestOnlyTheLeaderConfiguresWebhooks: a replica that stands by answers requests, and writes nothing until it leads. Webhooks of
+// replicas stay when one of them ends.
+func TestOnlyTheLeaderConfiguresWebhooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op, host, led, places := &scopedOperator{recorder: &recorder{}}, &recorder{}, make(chan struct{}), &territory{names: []string{"ns"}, changed: make(chan struct{}, 1)}
+		shared, stop := serveScope(t, op, host, &webhooks.Scope{Territory: places}, led)
+		synctest.Wait()
+		places.set("ns", "other")
+		synctest.Wait()
+		w := httptest.NewRecorder()
+		shared.ServeHTTP(w, post("/operators/ns/a/fn", strings.NewReplacer(`"operation"`, `"namespace":"ns","operation"`).Replace(review)))
+		if w.Code != http.StatusOK || len(host.patches()) > 0 {
+			t.Errorf("before it leads: %d %s, configured %q", w.Code, w.Body, host.patches())
+		}
+		close(led)
+		synctest.Wait()
+		if got := host.patches(); len(got) != 2 || !strings.Contains(got[0], `"values":["ns","other"]`) {
+			t.Errorf("the leader has configured %q", got)
+		}
+		stop()
+		if got := host.patches(); len(got) != 2 {
+			t.Errorf("at the end, it has configured %q", got[2:])
+		}
 	})
 }
 
