@@ -38,6 +38,9 @@ func (h *Host) admission(d *Declaration, namespaces []string, territory operator
 		scope = &webhooks.Scope{Namespaces: selectors.ParseNamespaces(namespaces).Exact()}
 	}
 	admission := h.options.Gateway.Admission(d, scope)
+	if h.options.Replica != nil {
+		admission.Tenancy.Registrar = fenced{admission.Tenancy.Registrar, h.options.Replica}
+	}
 	if scope != nil {
 		admission.Tenancy.RefuseConversion = refusal("ConversionScope", errConversion)
 	}
@@ -48,7 +51,7 @@ func (h *Host) admission(d *Declaration, namespaces []string, territory operator
 // stopped. It is false if the step has ended before.
 func (t *tenant) unregister(step context.Context) bool {
 	gateway := t.host.options.Gateway
-	if gateway == nil || !t.report.hadWebhooks() {
+	if gateway == nil || !t.led || !t.report.hadWebhooks() {
 		return true
 	}
 	began := time.Now()

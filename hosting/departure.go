@@ -84,6 +84,9 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 	}
 	p := &departure{t: t, d: d, log: t.log.With().Str("logger", "kopf.hosting").Logger()}
 	p.options = finalizers.Options{Login: t.host.options.Identities.Login(d.Account()), Log: p.log}
+	if replica := t.host.options.Replica; replica != nil {
+		p.options.Guard = replica
+	}
 	p.locate()
 	if p.options.Finalizer == "" || len(p.options.Resources) == 0 {
 		return nil // the operator has never served

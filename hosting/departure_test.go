@@ -68,9 +68,9 @@ func (c *cluster) now() seen {
 }
 
 // leaving is a host whose operators have finalizers.
-func leaving(t *testing.T) (*fixture, *cluster) {
+func leaving(t *testing.T, replica ...Replica) (*fixture, *cluster) {
 	t.Helper()
-	x, c := hosted(t, operator.Options{}), &cluster{}
+	x, c := hosted(t, operator.Options{}, replica...), &cluster{}
 	c.runs = func() bool {
 		return slices.ContainsFunc(x.all(), func(f *fake) bool {
 			select {

@@ -69,6 +69,9 @@ func (t *tenant) facts() facts.Operator {
 		measure(&f, run.op.Usage())
 		f.Limits = append(f.Limits, rates(run.op.Throttles())...)
 	}
+	if replicas := t.host.Replicas(); replicas != nil {
+		f.Standby, f.Host = !replicas.Leads, line(replicas.Leader)
+	}
 	f.Module.Resources = append([]string{}, f.Module.Resources...) // lists are never null
 	f.Conditions = append([]api.Condition{}, f.Conditions...)
 	f.Measured.Handlers = append([]facts.Handler{}, f.Measured.Handlers...)

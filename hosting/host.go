@@ -40,6 +40,9 @@ type Options struct {
 	// are refused.
 	Gateway Gateway
 
+	// Replica makes the host one of several with the same declarations. Nil: there are no others.
+	Replica Replica
+
 	// Places are the namespaces of the cluster. Nil: operators with a selector of namespaces are
 	// refused.
 	Places *places.Places
@@ -58,7 +61,8 @@ type Options struct {
 	Tracer func(namespace, name string) tracing.Tracer
 
 	// Report is called when the status of a declaration has changed, and with nil after a
-	// removed operator has stopped. It must not block. Nil reports nothing.
+	// removed operator has stopped. It must not block. Nil reports nothing. A host that stands
+	// by reports nothing, either.
 	Report func(key Key, status *api.Status)
 
 	Log zerolog.Logger
@@ -94,6 +98,8 @@ type instance interface {
 //   - An operator continues while a new version of it cannot be loaded.
 //   - A declaration for which nothing happens costs no goroutine, apart from those of its
 //     operator.
+//   - With Options.Replica, operators begin no handlers until it leads, and nothing is reported or
+//     removed.
 type Host struct {
 	options Options
 	loading *slots.Pool // of the operators that are loaded at the same time; the owners are namespaces
@@ -183,8 +189,16 @@ func (h *Host) IsRunning() bool {
 
 // Run runs the operators until the context ends. It then stops all of them gracefully, and
 // waits for them.
+//
+// Errors: operator.ErrLeaseLost, if another replica may run the operators.
 func (h *Host) Run(ctx context.Context) error {
 	working := context.WithoutCancel(ctx) // of the operators, which are stopped gracefully
+	var led, lost <-chan struct{}
+	leave := func() error { return nil }
+	if h.options.Replica != nil {
+		led, lost = h.options.Replica.Led(), h.options.Replica.Lost()
+		leave = h.join(working)
+	}
 	h.begin(working)
 	ticker := time.NewTicker(looking)
 	defer ticker.Stop()
@@ -194,10 +208,18 @@ func (h *Host) Run(ctx context.Context) error {
 			for _, t := range h.all() {
 				t.look(working)
 			}
+			continue
+		case <-led:
+			led = nil
+			for _, t := range h.all() {
+				t.start(working)
+			}
+			continue
+		case <-lost:
 		case <-ctx.Done():
-			h.end(working)
-			return nil
 		}
+		h.end(working)
+		return leave()
 	}
 }
 
@@ -240,7 +262,9 @@ func (h *Host) forget(t *tenant) {
 	defer h.mu.Unlock()
 	if h.tenants[t.key] == t && t.isRemoved() {
 		delete(h.tenants, t.key)
-		h.options.Report(t.key, nil)
+		if t.led {
+			h.options.Report(t.key, nil)
+		}
 	}
 }
 

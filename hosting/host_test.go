@@ -127,7 +127,7 @@ type fixture struct {
 }
 
 // hosted runs a host in the bubble of a test until its end.
-func hosted(t *testing.T, base operator.Options) *fixture {
+func hosted(t *testing.T, base operator.Options, replica ...Replica) *fixture {
 	t.Helper()
 	x := &fixture{t: t}
 	x.fetch = func(context.Context, string) error { return nil }
@@ -155,12 +155,15 @@ func hosted(t *testing.T, base operator.Options) *fixture {
 			x.reports = append(x.reports, text)
 		},
 	})
+	if len(replica) > 0 {
+		x.options.Replica = replica[0]
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- x.Run(ctx) }() // Waited for by the clean-up.
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := <-done; err != nil && !errors.Is(err, operator.ErrLeaseLost) {
 			t.Error(err)
 		}
 		if n := x.held.Load(); n != 0 {

@@ -55,6 +55,7 @@ type tenant struct {
 	abort   context.CancelFunc // ends what the goroutine does for an earlier declaration; nil: nothing
 
 	// Only the goroutine uses these fields.
+	led      bool // this host runs the operator, and reports about it
 	run      *run // nil: no operator
 	attempts attempts
 	pace     *rate.Limiter // of the attempts
@@ -113,7 +114,12 @@ func newTenant(h *Host, key Key) *tenant {
 	if tracer := h.options.Tracer; tracer != nil {
 		t.tracer = tracer(key.Namespace, key.Name)
 	}
-	t.report = &reporter{log: t.log, publish: func(s *api.Status) { h.options.Report(key, s) }}
+	t.report = &reporter{log: t.log, publish: t.publish}
+	if h.options.Replica == nil {
+		t.led = true
+	} else {
+		t.report.status.Host = h.options.Replica.Name()
+	}
 	return t
 }
 
@@ -147,7 +153,7 @@ func sameSpec(a, b *Declaration) bool {
 // call ends a departure.
 func (t *tenant) remove() {
 	t.mu.Lock()
-	if mode, _ := t.desired.Spec.Removal(); mode != api.Keep && !t.desired.Leaving {
+	if mode, _ := t.desired.Spec.Removal(); mode != api.Keep && !t.desired.Leaving && t.host.leads() {
 		t.desired.Leaving = true
 	} else {
 		t.removed = true
@@ -231,9 +237,10 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.attempts = attempts{epoch: epochOf(&d)}
 		t.report.released(&d)
 	}
+	t.lead(step, &d)
 	t.reap(step, &d)
 	switch {
-	case ending:
+	case ending || t.host.hasLost():
 		t.stopTimer()
 		t.halt()
 	case gone:
@@ -242,6 +249,8 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		if t.unregister(step) {
 			t.host.forget(t)
 		}
+	case d.Leaving && !t.led: // the leader lets the operator leave, and this host may have to continue
+		t.stopTimer()
 	case d.Leaving:
 		t.stopTimer()
 		t.leave(ctx, step, d)
@@ -249,6 +258,7 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.fail(step, &d, &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Final: true, Err: d.Problem})
 	case d.Spec.Suspend:
 		t.halt()
+		t.withdraw(step)
 		t.report.suspended(&d)
 	case t.run != nil && t.run.isOf(&d):
 		t.report.serving(&d, t.run, t.attempts.crashes)
@@ -351,6 +361,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	if t.tracer != nil {
 		o.Tracer = t.tracer
 	}
+	o.Replicas = t.host.turn()
 	op, err := t.host.load(step, d, o)
 	if err != nil {
 		return err
@@ -391,7 +402,7 @@ func (t *tenant) setRun(r *run) {
 
 // reap notices that the operator has ended by itself.
 func (t *tenant) reap(step context.Context, d *Declaration) {
-	if t.run == nil {
+	if t.run == nil || t.host.hasLost() {
 		return
 	}
 	select {
@@ -438,6 +449,9 @@ func (t *tenant) fail(step context.Context, d *Declaration, err error) {
 		}
 	}
 	a.final = refusal.Final
+	if a.final && t.run == nil {
+		t.withdraw(step)
+	}
 	delay := time.Duration(0)
 	if !a.final {
 		delay = min(firstRetry<<min(a.failures-1, 20), lastRetry)

@@ -25,6 +25,8 @@ import (
 type hostOfTest struct {
 	journal journals.Journal
 	retried []string
+
+	replicas *facts.Replicas
 }
 
 // nasty would forge a line, and control the terminal.
@@ -56,6 +58,8 @@ func (*hostOfTest) Object(_ hosting.Key, uid string) (*facts.Object, error) {
 }
 
 func (*hostOfTest) IsRunning() bool { return true }
+
+func (h *hostOfTest) Replicas() *facts.Replicas { return h.replicas }
 
 // atHost runs a command line against a host.
 func atHost(t *testing.T, url, line string) (code exitCode, stdout, stderr string) {

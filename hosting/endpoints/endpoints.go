@@ -26,6 +26,7 @@ type Source interface {
 	Retry(key hosting.Key) error
 	Object(key hosting.Key, uid string) (*facts.Object, error)
 	IsRunning() bool
+	Replicas() *facts.Replicas // nil: the host has no others
 }
 
 var _ Source = (*hosting.Host)(nil)

@@ -38,6 +38,7 @@ type source struct {
 	asked     atomic.Int64
 	retried   atomic.Int64
 	stopped   bool
+	replicas  *facts.Replicas
 }
 
 func (s *source) Facts() []facts.Operator {
@@ -66,6 +67,8 @@ func (s *source) Object(key hosting.Key, uid string) (*facts.Object, error) {
 }
 
 func (s *source) IsRunning() bool { return !s.stopped }
+
+func (s *source) Replicas() *facts.Replicas { return s.replicas }
 
 var mailer = hosting.Key{Kind: api.Namespaced, Namespace: "team", Name: "mailer"}
 

@@ -21,6 +21,7 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 var (
 	operators = prometheus.NewDesc("kopf_operators", "Operators that are declared.", nil, nil)
 	omitted   = prometheus.NewDesc("kopf_operators_omitted", "Operators without metrics of their own, because there are too many.", nil, nil)
+	leads     = prometheus.NewDesc("kopf_leader", "1 if the host is the leader of its replicas, else 0. Absent without replicas.", nil, nil)
 	memory    = described("operator_memory_bytes", "Memory of the operator: of its instances, and of the host for its handlers.", "kind")
 	requests  = described("operator_api_requests_total", "Requests to Kubernetes, by the status of the response; none: no response came.", "code")
 	took      = described("operator_call_duration_seconds", "How long calls of handlers took, including waits.")
@@ -63,6 +64,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	report := c.reports.latest()
 	ch <- prometheus.MustNewConstMetric(operators, prometheus.GaugeValue, float64(report.Host.Operators))
 	ch <- prometheus.MustNewConstMetric(omitted, prometheus.GaugeValue, float64(report.Omitted))
+	if replicas := report.Host.Replicas; replicas != nil {
+		ch <- prometheus.MustNewConstMetric(leads, prometheus.GaugeValue, truth(replicas.Leads))
+	}
 	for i := range report.Operators {
 		f := &report.Operators[i]
 		for _, number := range numbers {

@@ -46,6 +46,15 @@ type Host struct {
 	Ready      int       `json:"ready"` // operators that serve as declared
 	HeapBytes  uint64    `json:"heapBytes"`
 	Goroutines int       `json:"goroutines"`
+
+	Replicas *Replicas `json:"replicas,omitempty"` // nil: the host has no replicas
+}
+
+// Replicas is what a host knows about the hosts with the same declarations.
+type Replicas struct {
+	Name   string `json:"name"`             // of this host in the Lease
+	Leader string `json:"leader,omitempty"` // the host that runs the operators; empty: unknown
+	Leads  bool   `json:"leads"`            // it is this one
 }
 
 // Operator is the state of one declared operator.
@@ -61,6 +70,8 @@ type Operator struct {
 	Conditions []api.Condition `json:"conditions"`
 	Restarts   int             `json:"restarts"`          // since the spec has changed
 	Started    *time.Time      `json:"started,omitempty"` // nil: it does not run
+	Standby    bool            `json:"standby,omitempty"` // it is loaded, and another host runs it
+	Host       string          `json:"host,omitempty"`    // that runs it; empty: the host has no replicas, or none leads
 
 	Work   Work    `json:"work"`
 	Memory Memory  `json:"memory"`

@@ -23,6 +23,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/discovery"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -51,6 +52,7 @@ type Options struct {
 	Resources  []string       // names as in operator.Facts: kopfexamples.v1.kopf.dev
 	Namespaces []string       // names or patterns; empty: the whole cluster
 	Limits     clients.Limits // of rates
+	Guard      patching.Guard // of each patch; nil: no other host runs the operator
 	Log        zerolog.Logger
 }
 
@@ -196,6 +198,11 @@ func (f *Finalizers) release(ctx context.Context, at place, object *metav1.Parti
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": object.ResourceVersion, "finalizers": kept}})
 		if err != nil {
 			return err
+		}
+		if f.options.Guard != nil {
+			if _, err := f.options.Guard.Hold(); err != nil {
+				return err
+			}
 		}
 		err = f.request(ctx, ofObject, http.MethodPatch, path, nil, patch, nil)
 		if !apierrors.IsConflict(err) {

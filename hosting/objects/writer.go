@@ -91,7 +91,7 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 // doubt plans a correction, if the status on the server differs from the newest one of the host.
 // The caller holds the lock.
 func (w *writer) doubt(o *object) {
-	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) {
+	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) && !onlyHostDiffers(o.present, o.newest) {
 		o.late = true
 		time.AfterFunc(correction, func() { w.correct(o) })
 	}
@@ -183,6 +183,17 @@ func same(a, b *api.Status) bool {
 	return err == nil && err2 == nil && string(first) == string(second)
 }
 
+// onlyHostDiffers reports whether two statuses are equal but for the host: definitions of an earlier version drop this field,
+// so it would be written again for ever.
+func onlyHostDiffers(a, b *api.Status) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	other := *a
+	other.Host = b.Host
+	return same(&other, b)
+}
+
 // writeOne writes one status; false without any.
 func (w *writer) writeOne(ctx context.Context) bool {
 	key, o, status := w.take()
@@ -226,7 +237,7 @@ func (w *writer) again(o *object, status *api.Status) {
 // write replaces the status of an object. The identity of the object makes the server refuse
 // the status of a deleted object for a new one of its name.
 func (w *writer) write(ctx context.Context, key hosting.Key, uid string, status *api.Status) error {
-	fields := map[string]any{"observedGeneration": nil, "module": nil, "digest": nil, "handlers": nil, "webhooks": nil, "resources": nil, "finalizer": nil, "restarts": nil, "conditions": nil}
+	fields := map[string]any{"observedGeneration": nil, "module": nil, "digest": nil, "handlers": nil, "webhooks": nil, "resources": nil, "finalizer": nil, "restarts": nil, "host": nil, "conditions": nil}
 	text, err := json.Marshal(status)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)

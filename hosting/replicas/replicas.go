@@ -1,0 +1,177 @@
+// Package replicas makes a host one of several that serve the same declarations. They elect a leader by one Lease: it runs the
+// operators, and the others stand by.
+//
+// See docs/replicas.md.
+package replicas
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/reactor"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/peering"
+	"github.com/kopf-wasm/kopf/reactor/rights"
+)
+
+// DefaultLease is the name of the Lease of hosts.
+const DefaultLease = "kopf-serve"
+
+// ErrForbidden means that the host lacks a right to Leases.
+var ErrForbidden = errors.New("the host may not use the lease of its replicas")
+
+// releaseTimeout limits the last request.
+const releaseTimeout = 5 * time.Second
+
+// Options describe a replica. Config is required.
+type Options struct {
+	Config    *rest.Config // of the host
+	Namespace string       // of the pod; empty: default. The Lease may name another one.
+
+	// Identity is the beginning of the name of this replica. Empty: that of the pod, or of the user and the machine.
+	Identity string
+
+	// Lease and Duration are as in operator.Replicas; the default of the name is DefaultLease.
+	Lease    string
+	Duration time.Duration
+}
+
+// Replica is this host among the others. It is safe for concurrent use.
+type Replica struct {
+	name          string
+	namespace, of string // of the Lease
+	terms         leadership.Terms
+	client        *clients.Client
+	store         leadership.Store
+	election      *leadership.Election
+	log           zerolog.Logger
+	led, lost     chan struct{}
+}
+
+var _ operator.Turn = (*Replica)(nil)
+
+// New makes a replica without connecting. Each call makes another name, because the Lease of a process that has ended must not be
+// taken for its own by the next one.
+//
+// Errors: operator.ErrReplicas, if the Lease or the duration is invalid.
+func New(ctx context.Context, o Options) (*Replica, error) {
+	wants := operator.Replicas{Lease: o.Lease, Duration: o.Duration}
+	namespace, name, err := wants.Named(DefaultLease)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := wants.Terms()
+	if err != nil {
+		return nil, err
+	}
+	if o.Identity == "" {
+		o.Identity = peering.Identity(ctx)
+	}
+	r := &Replica{
+		name: reactor.ReplicaName(o.Identity), namespace: cmp.Or(namespace, o.Namespace, "default"), of: name, terms: terms,
+		led: make(chan struct{}), lost: make(chan struct{}), log: zerolog.Nop(),
+	}
+	options := clients.Options{RequestTimeout: terms.Renewal, ConnectTimeout: terms.Renewal, FinalRefusals: true}
+	vault := credentials.Of(credentials.Info{Config: o.Config})
+	r.client = clients.New(vault, func() clients.Options { return options }, func(string) {}) // renewals wait for no other request
+	if r.store, err = leadership.In(r.client, r.namespace, name, nil); err != nil {
+		return nil, fmt.Errorf("%w: the lease: %w", operator.ErrReplicas, err)
+	}
+	r.election = &leadership.Election{Store: r.store, Identity: r.name, Terms: terms, Log: func(text string) { r.log.Info().Msg(text) }}
+	return r, nil
+}
+
+// Log returns a logger whose lines have the name of this replica. The replica uses it, too.
+func (r *Replica) Log(of zerolog.Logger) zerolog.Logger {
+	named := of.With().Str(loggers.Replica, r.name).Logger()
+	r.log = named.With().Str(loggers.Field, "kopf.replicas").Logger()
+	return named
+}
+
+// Name returns the identity of this replica in the Lease.
+func (r *Replica) Name() string { return r.name }
+
+// Duration returns how long other hosts wait for a leader that is silent.
+func (r *Replica) Duration() time.Duration { return r.terms.Duration }
+
+// Check checks that the host may read, create and update the Lease.
+//
+// Errors: ErrForbidden, which names what is missing; those of the API server.
+func (r *Replica) Check(ctx context.Context) error {
+	var missing []string
+	for _, verb := range []string{"get", "create", "update"} {
+		allowed, err := r.may(ctx, verb)
+		if err != nil {
+			return fmt.Errorf("the rights to the lease of the replicas cannot be checked: %w", err)
+		}
+		if !allowed {
+			missing = append(missing, verb)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: it may not %s leases.coordination.k8s.io %s in the namespace %s: run: kopf serve --install --replicas leader --lease %[4]s/%[3]s | kubectl apply -f -", ErrForbidden, strings.Join(missing, ", "), r.of, r.namespace)
+	}
+	return nil
+}
+
+// may asks for one right. A right to create cannot be for one name.
+func (r *Replica) may(ctx context.Context, verb string) (bool, error) {
+	resource := &rights.Resource{Verb: verb, Group: "coordination.k8s.io", Plural: "leases", Namespace: r.namespace, Name: r.of}
+	if verb == "create" {
+		resource.Name = ""
+	}
+	path, body, err := rights.Question{Resource: resource}.Review()
+	if err != nil {
+		return false, err
+	}
+	text, err := r.client.Ask(ctx, path, body)
+	var answer rights.Answer
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	return answer.Allowed(), err
+}
+
+// Run takes part in the election until the context ends.
+//
+// Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
+func (r *Replica) Run(ctx context.Context) error {
+	err := r.election.Run(ctx, func() { close(r.led) })
+	if err != nil {
+		close(r.lost)
+	}
+	return err
+}
+
+// Release lets another host lead at once. All operators must have ended.
+func (r *Replica) Release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	if err := r.election.Release(ctx); err != nil {
+		r.log.Warn().Err(err).Msg("The lease could not be released: another host leads when it has expired.")
+	}
+}
+
+// Hold implements operator.Turn.
+func (r *Replica) Hold() (until time.Time, err error) { return r.election.Hold() }
+
+// Led implements operator.Turn.
+func (r *Replica) Led() <-chan struct{} { return r.led }
+
+// Lost implements operator.Turn.
+func (r *Replica) Lost() <-chan struct{} { return r.lost }
+
+// Standing implements operator.Turn.
+func (r *Replica) Standing() (leader string, leads bool) { return r.election.Standing() }
