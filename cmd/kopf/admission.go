@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/gateway"
 	"github.com/kopf-wasm/kopf/hosting/identity"
 	"github.com/kopf-wasm/kopf/hosting/installation"
+	"github.com/kopf-wasm/kopf/hosting/replicas"
 )
 
 // jsonOf returns the JSON form of a webhook server, which is named by its type or described
@@ -42,7 +43,15 @@ func (o *serveOptions) manifests() (string, error) {
 			admission.SecretNamespace, admission.SecretName = secret.Namespace, secret.Name
 		}
 	}
-	return installation.Manifests(identity.Mode(o.identity), admission), nil
+	text := installation.Manifests(identity.Mode(o.identity), admission)
+	if o.replicas.wants.Leader {
+		namespace, name, err := replicas.Named(o.replicas.wants.Lease)
+		if err != nil {
+			return "", usageError{err}
+		}
+		text += installation.Lease(namespace, name)
+	}
+	return text, nil
 }
 
 // gateway makes the server for admission handlers; nil without one.

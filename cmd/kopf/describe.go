@@ -64,7 +64,13 @@ func describeOperator(to io.Writer, f *facts.Operator) error {
 	pair("Calls", "%d, with %d errors and %d lost", w.Calls, w.Errors, w.Lost)
 	pair("Computing", "%s", endpoints.Seconds(w.ComputingSeconds))
 	pair("Memory", "%s in %d instances, %s of the host", endpoints.Bytes(f.Memory.Instances), w.Instances, endpoints.Bytes(f.Memory.Host))
-	if w.Paused {
+	switch {
+	case f.Standby:
+		pair("Stands by", "the host that runs it is %s", orDash(f.Host))
+	case f.Host != "":
+		pair("Host", "%s", f.Host)
+	}
+	if w.Paused && !f.Standby {
 		pair("Paused", "by other operators")
 	}
 	fmt.Fprintln(table, "\nConditions:")

@@ -73,12 +73,16 @@ func printReport(to io.Writer, report *facts.Report, wide bool) error {
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	fmt.Fprint(table, "OPERATOR\tDIGEST\tREADY\tOBJECTS\tCALLS\tERRORS\tMEMORY\tCPU")
+	hosts := wide && report.Host.Replicas != nil
+	if hosts {
+		fmt.Fprint(table, "\tHOST")
+	}
 	if wide {
 		fmt.Fprint(table, "\tREASON\tHANDLERS\tQUEUED\tRETRIES\tDAEMONS\tRESTARTS\tHOST MEMORY\tMODULE")
 	}
 	fmt.Fprintln(table)
 	for i := range report.Operators {
-		row(table, &report.Operators[i], wide)
+		row(table, &report.Operators[i], wide, hosts)
 	}
 	if err := table.Flush(); err != nil || report.Omitted == 0 {
 		return err
@@ -87,14 +91,20 @@ func printReport(to io.Writer, report *facts.Report, wide bool) error {
 	return err
 }
 
-// row writes one operator.
-func row(to io.Writer, f *facts.Operator, wide bool) {
+// row writes one operator. An operator of a host that stands by is ready to take over.
+func row(to io.Writer, f *facts.Operator, wide, hosts bool) {
 	ready := "False"
-	if f.Ready {
+	switch {
+	case f.Ready && f.Standby:
+		ready = "Standby"
+	case f.Ready:
 		ready = "True"
 	}
 	w := &f.Work
 	fmt.Fprintf(to, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s", cell(titleOf(f)), shortDigest(f.Module.Digest), ready, w.Objects, w.Calls, w.Errors, endpoints.Bytes(f.Memory.Instances), endpoints.Seconds(w.ComputingSeconds))
+	if hosts {
+		fmt.Fprintf(to, "\t%s", orDash(cell(f.Host)))
+	}
 	if wide {
 		fmt.Fprintf(to, "\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s", cell(f.Reason), f.Module.Handlers, w.Queued, w.Retries, w.Daemons, f.Restarts, endpoints.Bytes(f.Memory.Host), cell(f.Module.Declared))
 	}

@@ -50,7 +50,8 @@ func (o *hostOptions) client(ctx context.Context) (*client.Client, error) {
 
 // userConfig returns the credentials of the current context; nil without any.
 func userConfig(ctx context.Context) (*rest.Config, error) {
-	return firstConfig(ctx, operator.Kubeconfig, operator.ServiceAccount)
+	config, _, err := firstConfig(ctx, operator.Kubeconfig, operator.ServiceAccount)
+	return config, err
 }
 
 // report returns the operators of the namespace.

@@ -32,7 +32,7 @@ type hostOfTest struct {
 // nasty would forge a line, and control the terminal.
 const nasty = "x\x1b[2J\nteam/forged\tTrue"
 
-func (*hostOfTest) Facts() []facts.Operator {
+func (h *hostOfTest) Facts() []facts.Operator {
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	mailer := facts.Operator{
 		Kind: api.Namespaced, Namespace: "team", Name: "mailer", Account: "system:serviceaccount:team:mailer", Ready: true, Reason: "Serving", Started: &started,
@@ -43,6 +43,9 @@ func (*hostOfTest) Facts() []facts.Operator {
 	}
 	other := facts.Operator{Kind: api.Namespaced, Namespace: "other", Name: "mailer", Reason: nasty, Module: facts.Module{Declared: nasty, Digest: nasty}}
 	cluster := facts.Operator{Kind: api.Cluster, Name: "janitor", Reason: "CrashLoop"}
+	if r := h.replicas; r != nil {
+		mailer.Standby, mailer.Host, mailer.Work.Paused = !r.Leads, r.Leader, !r.Leads
+	}
 	return []facts.Operator{cluster, other, mailer}
 }
 
@@ -102,6 +105,24 @@ func TestGet(t *testing.T) {
 	}
 	if code, out, _ = atHost(t, url, "get -o yaml"); code != exitOK || !strings.Contains(out, "schema: hosting.kopf.dev/statusz/v1\n") || strings.Contains(out, "\x1b") {
 		t.Errorf("%d: %s", code, out)
+	}
+}
+
+// TestGetFromReplicas: a host that stands by says so, and which host runs the operators.
+func TestGetFromReplicas(t *testing.T) {
+	h, url := serving(t)
+	h.replicas = &facts.Replicas{Name: "host-b", Leader: "host-a"}
+	code, out, _ := atHost(t, url, "get team/mailer -o wide")
+	if code != exitOK || !strings.Contains(out, " CPU     HOST     REASON ") || !strings.Contains(out, " Standby ") || !strings.Contains(out, " host-a ") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	if code, out, _ = atHost(t, url, "describe team/mailer"); code != exitOK || !strings.Contains(out, "the host that runs it is host-a") || strings.Contains(out, "Paused") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	h, url = serving(t)
+	h.replicas = &facts.Replicas{Name: "host-a", Leader: "host-a", Leads: true}
+	if code, out, _ = atHost(t, url, "get team/mailer -o json"); code != exitOK || !strings.Contains(out, `"leads": true`) || strings.Contains(out, `"standby"`) {
+		t.Errorf("%d\n%s", code, out)
 	}
 }
 

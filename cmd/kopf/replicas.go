@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/hosting/replicas"
 	"github.com/kopf-wasm/kopf/operator"
 )
 
@@ -25,6 +28,55 @@ func (o *replicaOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.mode, "replicas", "", "run as one of several replicas in this `MODE`: leader (one of them handles the objects, and the others wait) or shared (each object belongs to one of them)")
 	flags.StringVar(&o.wants.Lease, "lease", "", "the lease of the replicas: `[NAMESPACE/]NAME` (default the name of the operator, in the namespace of the pod)")
 	flags.DurationVar(&o.wants.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long replicas wait for one that is silent")
+}
+
+// addHostFlags adds the flags of a host of many operators.
+func (o *replicaOptions) addHostFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.mode, "replicas", "", "serve as one of several hosts in this `MODE`: leader (one of them runs the operators, and the others stand by); with --install, print the role for it")
+	flags.StringVar(&o.wants.Lease, "lease", "", "the lease of the hosts: `[NAMESPACE/]NAME` (default "+replicas.DefaultLease+", in the namespace of the pod)")
+	flags.DurationVar(&o.wants.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long hosts wait for a leader that is silent")
+}
+
+// checkReplicas checks the flags of replicas, and the flags that do not go with them.
+//
+// Errors: usageError.
+func (o *serveOptions) checkReplicas(flags *pflag.FlagSet) error {
+	switch {
+	case o.replicas.mode == replicasShared:
+		return usageError{errors.New("--replicas shared: a host runs all of its operators, or stands by: want leader")}
+	case o.replicas.mode != "" && o.replicas.mode != replicasLeader:
+		return usageError{fmt.Errorf("--replicas %q: want leader", o.replicas.mode)}
+	case o.replicas.mode == "" && (flags.Changed("lease") || flags.Changed("lease-duration")):
+		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader")}
+	case o.replicas.mode != "" && (o.dryRun || o.watchRoles):
+		return usageError{errors.New("--replicas is for hosts that serve: leave out --dry-run and --watch-roles")}
+	}
+	if err := o.replicas.check(flags); err != nil || o.replicas.mode == "" {
+		return err
+	}
+	if server := jsonOf(o.admission); server != nil && !o.install {
+		if err := operator.CheckCertificate(server); err != nil {
+			return usageError{fmt.Errorf("--admission-server: %w", err)}
+		}
+	}
+	return nil
+}
+
+// replica makes the host one of several; nil without --replicas.
+//
+// Errors: usageError; the host may not use the Lease.
+func (o *serveOptions) replica(ctx context.Context, config *rest.Config, namespace string) (*replicas.Replica, error) {
+	if o.replicas.mode == "" {
+		return nil, nil
+	}
+	replica, err := replicas.New(ctx, replicas.Options{Config: config, Namespace: namespace, Lease: o.replicas.wants.Lease, Duration: o.replicas.wants.Duration})
+	if errors.Is(err, operator.ErrReplicas) {
+		return nil, usageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return replica, replica.Check(ctx)
 }
 
 // check checks the flags, and sets the mode of the replicas. Flags are those of the command, which may have none of these.

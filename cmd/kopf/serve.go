@@ -37,6 +37,7 @@ type serveOptions struct {
 	settings   []string
 	set        []string
 	admission  string
+	replicas   replicaOptions
 	listen     listenOptions
 	traces     traceOptions
 	scripted   scriptOptions
@@ -63,6 +64,7 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
   kopf serve --watch-roles | kubectl apply -f -
   kopf serve
   kopf serve --namespace team-a --limit MaxMemory=64Mi
+  kopf serve --replicas leader
   kopf serve ./operators --listen 127.0.0.1:8080
   kopf serve ./operators --packages requirements.txt
   kopf serve ./operators --dry-run`,
@@ -71,6 +73,9 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
 				return err
 			}
 			if err := o.setDirectory(args); err != nil {
+				return err
+			}
+			if err := o.checkReplicas(cmd.Flags()); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), stdout, stderr)
@@ -93,6 +98,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
 	flags.StringVar(&o.admission, "admission-server", "", "serve admission handlers of all operators by this `SERVER`: a type, or JSON like {\"type\": \"server\", \"port\": 9443}; with --install, print the roles for it")
+	o.replicas.addHostFlags(flags)
 	o.listen.addFlags(flags)
 	o.traces.addFlag(flags)
 	o.scripted.addFlags(flags)
@@ -181,9 +187,16 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	defer farewell()
 	o.scripted.apply(&base, log)
-	config, err := ownConfig(ctx)
+	config, namespace, err := ownConfig(ctx)
 	if err != nil {
 		return err
+	}
+	replica, err := o.replica(ctx, config, namespace)
+	if err != nil {
+		return err
+	}
+	if replica != nil {
+		log = replica.Log(log)
 	}
 	identities, err := identity.New(config, identity.Mode(o.identity))
 	if err != nil {
@@ -215,6 +228,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if exporter != nil {
 		options.Tracer = exporter.Operator
 	}
+	if replica != nil {
+		options.Replica = replica
+	}
 	serving := hosting.New(options)
 	stopListening, err := o.listen.serve(ctx, serving, config, log)
 	if err != nil {
@@ -229,7 +245,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 
 // printWatchRoles prints the roles for what the declared operators watch now.
 func (o *serveOptions) printWatchRoles(ctx context.Context, stdout io.Writer) error {
-	config, err := ownConfig(ctx)
+	config, _, err := ownConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,6 +269,7 @@ func serveFrom(ctx context.Context, serving *hosting.Host, from source, namespac
 	})
 	all.Go(func() { namespaces.Run(working) })
 	err := serving.Run(working)
+	stop() // the host may have ended by itself
 	all.Wait()
 	return errors.Join(failure, err)
 }
@@ -281,25 +298,26 @@ func (o *serveOptions) source(ctx context.Context, config *rest.Config, log zero
 	return s, err
 }
 
-// ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig.
-func ownConfig(ctx context.Context) (*rest.Config, error) {
-	config, err := firstConfig(ctx, operator.ServiceAccount, operator.Kubeconfig)
+// ownConfig returns the credentials of the host: those of its pod, or of a kubeconfig. The namespace is that of the pod or of the
+// context.
+func ownConfig(ctx context.Context) (config *rest.Config, namespace string, err error) {
+	config, namespace, err = firstConfig(ctx, operator.ServiceAccount, operator.Kubeconfig)
 	if err == nil && config == nil {
 		err = errors.New("no credentials: run inside a cluster, or set KUBECONFIG to a file with a current context")
 	}
-	return config, err
+	return config, namespace, err
 }
 
-// firstConfig returns the credentials of the first login that has some; nil without any.
-func firstConfig(ctx context.Context, logins ...operator.Login) (*rest.Config, error) {
+// firstConfig returns the credentials of the first login that has some, and their namespace; nil without any.
+func firstConfig(ctx context.Context, logins ...operator.Login) (config *rest.Config, namespace string, err error) {
 	for _, login := range logins {
 		info, err := login(ctx)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if info != nil {
-			return info.Config, nil
+			return info.Config, info.DefaultNamespace, nil
 		}
 	}
-	return nil, nil
+	return nil, "", nil
 }

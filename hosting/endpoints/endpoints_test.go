@@ -190,6 +190,34 @@ func TestConditionsThatNeedAttention(t *testing.T) {
 	}
 }
 
+// TestReplicasAreSeen: on the page, in the report and in the metrics.
+func TestReplicasAreSeen(t *testing.T) {
+	s := newSource()
+	h := New(s, "v1").Handler(nil)
+	if _, text := ask(t, h, "GET", "/metrics"); strings.Contains(text, "kopf_leader") {
+		t.Error("a host without replicas has the metric kopf_leader")
+	}
+	for _, leads := range []bool{false, true} {
+		s.replicas = &facts.Replicas{Name: "host-b", Leader: "host-a", Leads: leads}
+		for i := range s.operators {
+			s.operators[i].Standby = !leads
+		}
+		h = New(s, "v1").Handler(nil)
+		want := map[string]string{"/statusz": `"leads": false`, "/statusz?format=html": "replica host-b, stands by; the leader is host-a", "/metrics": "kopf_leader 0"}
+		if leads {
+			want = map[string]string{"/statusz": `"leads": true`, "/statusz?format=html": "replica host-b, the leader", "/metrics": "kopf_leader 1"}
+		}
+		for path, says := range want {
+			if _, text := ask(t, h, "GET", path); !strings.Contains(text, says) {
+				t.Errorf("%s does not say %q:\n%s", path, says, text)
+			}
+		}
+		if _, text := ask(t, h, "GET", "/statusz?format=html"); strings.Contains(text, "stands by</span>") == leads {
+			t.Errorf("leads %t:\n%s", leads, text)
+		}
+	}
+}
+
 // TestSearch finds operators by all words, and by their state.
 func TestSearch(t *testing.T) {
 	h := New(newSource(), "v1").Handler(nil)

@@ -2,6 +2,7 @@
 package installation
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 
@@ -55,6 +56,29 @@ rules:
 - {apiGroups: [""], resources: [secrets], verbs: [create]}
 - {apiGroups: [""], resources: [secrets], resourceNames: [%[2]s], verbs: [get, patch]}
 `
+
+// leaseRole is the role for the Lease of replicas of the host. A right to create cannot name the object.
+const leaseRole = `---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: kopf-serve-lease, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kopf-serve-lease}
+subjects:
+- {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: kopf-serve-lease, namespace: %[1]s}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [%[2]s], verbs: [get, update]}
+`
+
+// Lease returns the role in YAML, and its binding, that let several hosts elect a leader by a Lease. It follows the Manifests;
+// the default of the namespace is kopf-system.
+func Lease(namespace, name string) string {
+	return fmt.Sprintf(leaseRole, cmp.Or(namespace, "kopf-system"), name)
+}
 
 // Manifests returns all manifests in YAML: the definitions, the policy about service
 // accounts, and the account of the host with its roles for a mode, and for admission handlers

@@ -1,6 +1,7 @@
 package installation_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -47,6 +48,14 @@ func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
 	}
 	if got := strings.Join(with["kopf-system/kopf-serve-admission"], " "); got != "create:secrets: get,patch:secrets:cert" {
 		t.Errorf("the secret: %s", got)
+	}
+	for _, namespace := range []string{"", "own"} {
+		text := installation.Lease(namespace, "hosts")
+		for _, want := range []string{"name: kopf-serve-lease, namespace: " + cmp.Or(namespace, "kopf-system") + "}", "resources: [leases], verbs: [create]}", "resourceNames: [hosts], verbs: [get, update]}"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the role for the lease has no %s: %s", want, text)
+			}
+		}
 	}
 	for _, roles := range []map[string][]string{without, with} {
 		for name, rules := range roles {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/kopf-wasm/kopf/operator"
@@ -67,12 +68,11 @@ var _ operator.Turn = (*Replica)(nil)
 //
 // Errors: operator.ErrReplicas, if the Lease or the duration is invalid.
 func New(ctx context.Context, o Options) (*Replica, error) {
-	wants := operator.Replicas{Lease: o.Lease, Duration: o.Duration}
-	namespace, name, err := wants.Named(DefaultLease)
+	namespace, name, err := Named(o.Lease)
 	if err != nil {
 		return nil, err
 	}
-	terms, err := wants.Terms()
+	terms, err := operator.Replicas{Duration: o.Duration}.Terms()
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,22 @@ func New(ctx context.Context, o Options) (*Replica, error) {
 	}
 	r.election = &leadership.Election{Store: r.store, Identity: r.name, Terms: terms, Log: func(text string) { r.log.Info().Msg(text) }}
 	return r, nil
+}
+
+// Named returns the namespace and the name of a Lease that is given as NAME or NAMESPACE/NAME. The default of the name is
+// DefaultLease; the namespace may be empty.
+//
+// Errors: operator.ErrReplicas.
+func Named(lease string) (namespace, name string, err error) {
+	if namespace, name, err = (operator.Replicas{Lease: lease}).Named(DefaultLease); err != nil {
+		return "", "", err
+	}
+	for _, part := range []string{namespace, name} {
+		if wrong := validation.IsDNS1123Subdomain(part); part != "" && len(wrong) > 0 {
+			return "", "", fmt.Errorf("%w: the lease %q: %s", operator.ErrReplicas, lease, wrong[0])
+		}
+	}
+	return namespace, name, nil
 }
 
 // Log returns a logger whose lines have the name of this replica. The replica uses it, too.
