@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -109,17 +110,44 @@ func TestHostsHaveTheRightsOfTheInstallation(t *testing.T) {
 		given     values
 		mode      identity.Mode
 		admission *installation.Admission
+		lease     string // what --replicas adds
 	}{
-		"tokens":        {serveValues, identity.Token, nil},
-		"impersonation": {serveValues + "host: {identity: impersonate}", identity.Impersonate, nil},
-		"admission":     {serveValues + "host: {admission: {enabled: true}}", identity.Token, secret},
+		"tokens":        {serveValues, identity.Token, nil, ""},
+		"impersonation": {serveValues + "host: {identity: impersonate}", identity.Impersonate, nil, ""},
+		"admission":     {serveValues + "host: {admission: {enabled: true}}", identity.Token, secret, ""},
+		"replicas":      {serveValues + "replicas: 2", identity.Token, nil, installation.Lease("", "kopf-serve")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, got := essence(installed(t, tt.mode, tt.admission)), essence(rendered(t, "kopf-serve", "kopf-system", tt.given))
+			lease, err := documents(tt.lease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := essence(append(installed(t, tt.mode, tt.admission), lease...)), essence(rendered(t, "kopf-serve", "kopf-system", tt.given))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestReplicasOfAHostElectALeader: by the one Lease that their role is for.
+func TestReplicasOfAHostElectALeader(t *testing.T) {
+	objects := rendered(t, "hosts", "team", serveValues+"replicas: 3\nhost: {admission: {enabled: true}}")
+	deployment := find(t, objects, "Deployment")
+	arguments := marshalled(t, container(t, deployment)["args"])
+	for _, want := range []string{"--replicas=leader\n", "--lease=team/hosts\n", `"secret":{"namespace":"team"`} {
+		if !strings.Contains(arguments, want) {
+			t.Errorf("no %s in the arguments: %s", want, arguments)
+		}
+	}
+	if env := marshalled(t, container(t, deployment)["env"]); !strings.Contains(env, "name: POD_ID") || field(t, deployment, "spec.strategy.type") != "RollingUpdate" {
+		t.Errorf("the name of the replica comes from %s; the strategy: %v", env, field(t, deployment, "spec.strategy"))
+	}
+	if got := fmt.Sprint(field(t, find(t, objects, "PodDisruptionBudget"), "spec.maxUnavailable")); got != "1" {
+		t.Errorf("the budget allows %s", got)
+	}
+	if alone := marshalled(t, container(t, find(t, rendered(t, "hosts", "team", serveValues), "Deployment"))["args"]); strings.Contains(alone, "replicas") {
+		t.Errorf("one host: %s", alone)
 	}
 }
 
