@@ -56,6 +56,9 @@ func (t *tenant) unregister(step context.Context) bool {
 	}
 	began := time.Now()
 	for pauses := (backoffs.Doubling{First: firstRetry, Most: lastRelease}); ; {
+		if !t.host.holds() {
+			return false
+		}
 		err := gateway.Remove(step, t.key)
 		if err == nil {
 			t.report.unregistered()

@@ -55,6 +55,15 @@ func (h *Host) hasLost() bool {
 	return h.options.Replica != nil && isClosed(h.options.Replica.Lost())
 }
 
+// holds reports whether this host certainly runs the operators now: whatever it writes itself is late otherwise.
+func (h *Host) holds() bool {
+	if h.options.Replica == nil {
+		return true
+	}
+	_, err := h.options.Replica.Hold()
+	return err == nil
+}
+
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

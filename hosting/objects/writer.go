@@ -91,7 +91,7 @@ func (w *writer) observed(key hosting.Key, uid string, present *api.Status) {
 // doubt plans a correction, if the status on the server differs from the newest one of the host.
 // The caller holds the lock.
 func (w *writer) doubt(o *object) {
-	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) && !onlyHostDiffers(o.present, o.newest) {
+	if o.newest != nil && o.wanted == nil && !o.late && !same(o.present, o.newest) && !onlyHostIsDropped(o.present, o.newest) {
 		o.late = true
 		time.AfterFunc(correction, func() { w.correct(o) })
 	}
@@ -183,15 +183,15 @@ func same(a, b *api.Status) bool {
 	return err == nil && err2 == nil && string(first) == string(second)
 }
 
-// onlyHostDiffers reports whether two statuses are equal but for the host: definitions of an earlier version drop this field,
-// so it would be written again for ever.
-func onlyHostDiffers(a, b *api.Status) bool {
-	if a == nil || b == nil {
+// onlyHostIsDropped reports whether a status was written but for the host: definitions of an earlier version drop this field, so
+// it would be written again for ever.
+func onlyHostIsDropped(present, wanted *api.Status) bool {
+	if present == nil || present.Host != "" {
 		return false
 	}
-	other := *a
-	other.Host = b.Host
-	return same(&other, b)
+	whole := *present
+	whole.Host = wanted.Host
+	return same(&whole, wanted)
 }
 
 // writeOne writes one status; false without any.

@@ -207,3 +207,26 @@ func TestForgedWhileWritten(t *testing.T) {
 		}
 	})
 }
+
+// TestADroppedHostIsNotWrittenAgain: definitions of an earlier version drop the host of a status. A host that another client writes is
+// corrected.
+func TestADroppedHostIsNotWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := written(t)
+		w.observed(key, "u", nil)
+		mine, other := status("Serving", 1), status("Serving", 1)
+		mine.Host, other.Host = "me", "another"
+		w.want(key, mine)
+		time.Sleep(time.Minute)
+		w.observed(key, "u", status("Serving", 1))
+		time.Sleep(time.Minute)
+		if statuses, _ := r.sent(); len(statuses) != 1 || !strings.Contains(statuses[0], `"host":"me"`) {
+			t.Errorf("written %q", statuses)
+		}
+		w.observed(key, "u", other)
+		time.Sleep(time.Minute)
+		if statuses, _ := r.sent(); len(statuses) != 2 {
+			t.Errorf("written %q", statuses)
+		}
+	})
+}
