@@ -38,7 +38,7 @@ func TestHostsTakeOver(t *testing.T) {
 	h.create(t, "one", "{}")
 	h.handled(t, "one")
 	leader := h.declared(t, "a").Status.Host
-	first.until(t, "it says what it has handled", func() bool { return len(first.stderr.With("/one]", "succeeded")) == 1 })
+	first.until(t, "it says what it has handled", func() bool { return len(first.stderr.With("/one]", "'createFn' succeeded")) == 1 })
 	if leader == "" || len(second.stderr.With("/one]")) > 0 {
 		t.Errorf("the host of the operator is %q; the other one says %q", leader, second.stderr.With("/one]"))
 	}
@@ -47,7 +47,7 @@ func TestHostsTakeOver(t *testing.T) {
 	h.create(t, "two", "{}")
 	second.says(t, leads)
 	h.handled(t, "two")
-	if code := first.exits(t); code != 0 || len(first.stderr.With("/two]", "succeeded"))+len(second.stderr.With("/two]", "succeeded")) != 1 {
+	if code := first.exits(t); code != 0 || len(first.stderr.With("/two]", "'createFn' succeeded"))+len(second.stderr.With("/two]", "'createFn' succeeded")) != 1 {
 		t.Errorf("the stopped host ends with %d; it says %q, and the other one %q", code, first.stderr.With("/two]"), second.stderr.With("/two]"))
 	}
 	h.space.until(t, "the status names the new leader", func() bool { s := h.declared(t, "a").Status; return s.Host != "" && s.Host != leader })
