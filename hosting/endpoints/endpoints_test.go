@@ -304,7 +304,7 @@ func TestMetricsOfOperators(t *testing.T) {
 // metrics of a host, with their labels.
 func TestMetricsOfHostsAreThoseOfTheManual(t *testing.T) {
 	s := newSource()
-	s.operators = s.operators[1:]
+	s.operators, s.replicas = s.operators[1:], &facts.Replicas{}
 	_, text := ask(t, New(s, "v1").Handler(nil), "GET", "/metrics")
 	found := metricstest.Parse(t, text)
 	_, manual := metricstest.Sections(t, "../../docs/monitoring.md", "## Metrics of a serving host")
