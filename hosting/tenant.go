@@ -388,7 +388,7 @@ func (t *tenant) halt() {
 	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator stops.")
 	t.run.op.Stop()
 	<-t.run.ended
-	if err := t.run.err; err != nil {
+	if err := t.run.err; err != nil && !errors.Is(err, operator.ErrLeaseLost) { // the host says it once for all
 		t.log.Error().Str("logger", "kopf.hosting").Err(err).Msg("The operator has stopped with an error.")
 	}
 	t.setRun(nil)
