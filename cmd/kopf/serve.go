@@ -156,17 +156,8 @@ type source interface {
 
 // run serves until a signal comes.
 func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
-	switch {
-	case o.install:
-		text, err := o.manifests()
-		if err == nil {
-			_, err = io.WriteString(stdout, text)
-		}
-		return err
-	case o.watchRoles:
-		return o.printWatchRoles(ctx, stdout)
-	case o.dryRun:
-		return o.check(stdout)
+	if o.install || o.watchRoles || o.dryRun {
+		return o.print(ctx, stdout)
 	}
 	o.silent = o.quiet
 	output, level, err := o.writer(stderr)
@@ -241,6 +232,21 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	return untilSignalled(ctx, log, func(ctx context.Context) error {
 		return admitting(ctx, admission, func(ctx context.Context) error { return serveFrom(ctx, serving, from, namespaces) })
 	})
+}
+
+// print does what needs no serving.
+func (o *serveOptions) print(ctx context.Context, stdout io.Writer) error {
+	switch {
+	case o.watchRoles && !o.install:
+		return o.printWatchRoles(ctx, stdout)
+	case o.dryRun && !o.install:
+		return o.check(stdout)
+	}
+	text, err := o.manifests()
+	if err == nil {
+		_, err = io.WriteString(stdout, text)
+	}
+	return err
 }
 
 // printWatchRoles prints the roles for what the declared operators watch now.
