@@ -65,7 +65,7 @@ func scenariosOfExamples(t *testing.T, program string) {
 				skip(t, module+" is not built: run 'make guest-examples'")
 			}
 			read(t, module)
-			output := run(t, program, "test", filepath.Join(root, example), "--module", absolute(t, filepath.Join(root, module)))
+			output := run(t, program, "test", filepath.Join(root, example), "--module", pathtest.Absolute(t, filepath.Join(root, module)))
 			if !strings.HasSuffix(output, "2 passed, 0 failed\n") {
 				t.Error(output)
 			}
