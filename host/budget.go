@@ -24,11 +24,16 @@ type budget struct {
 	rested  time.Duration // the value of slept when began was set
 	stopAt  time.Time     // end of the grace, once the context is done
 	entered int           // number of host functions that were called
-	yields  int           // slices that were used up and are not counted yet
 
 	registering bool       // initialisation and registration see no secrets, and do not wait for the rate of the share
 	exhausted   *rateError // the call waited for the rate of its share when its context ended; nil: it did not
 
+	uncounted
+}
+
+// uncounted is what the call has used since its usage was counted.
+type uncounted struct {
+	yields       int           // slices that were used up
 	settled      time.Time     // the time up to which usage is counted
 	settledSleep time.Duration // the value of slept at settled
 }
@@ -37,7 +42,7 @@ func newBudget(ctx context.Context, o *Options, now time.Time) budget {
 	if o.Clock != nil {
 		now = o.Clock()
 	}
-	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, settled: now}
+	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, uncounted: uncounted{settled: now}}
 }
 
 // now returns the time that computing takes.

@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 
 func TestSleepIsNotSpent(t *testing.T) {
 	m := bare(t, nil)
-	c := &call{in: &instance{m: m}, budget: budget{settled: time.Now().Add(-time.Hour), slept: 59 * time.Minute}}
+	c := &call{in: &instance{m: m}, budget: budget{uncounted: uncounted{settled: time.Now().Add(-time.Hour)}, slept: 59 * time.Minute}}
 	c.Settle()
 	if got := m.Usage().Computing; got < time.Minute || got > 30*time.Minute {
 		t.Errorf("%v of a minute of computing are counted", got)

@@ -12,10 +12,10 @@ import (
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
-// Replica is this host among several with the same declarations. Its Turn is that of each operator: the leader runs all of them.
+// Replica is this host among several with the same declarations. Its Leadership is that of each operator: the leader runs all of them.
 // The others stand by: their operators are loaded, fill their indices and answer admission reviews.
 type Replica interface {
-	operator.Turn
+	operator.Leadership
 
 	// Run takes part until the context ends.
 	//
@@ -73,12 +73,12 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// turn returns the options of operators about replicas.
-func (h *Host) turn() operator.Replicas {
+// leadership returns the options of operators about replicas.
+func (h *Host) leadership() operator.Replicas {
 	if h.options.Replica == nil {
 		return operator.Replicas{}
 	}
-	return operator.Replicas{Turn: h.options.Replica, Duration: h.options.Replica.Duration()}
+	return operator.Replicas{Leadership: h.options.Replica, Duration: h.options.Replica.Duration()}
 }
 
 // Replicas returns what the host knows about its replicas; nil without any.
@@ -95,12 +95,12 @@ func (h *Host) Replicas() *facts.Replicas {
 // it knew then.
 type fenced struct {
 	webhooks.Cluster
-	turn operator.Turn
+	leadership operator.Leadership
 }
 
 // Create implements webhooks.Cluster.
 func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) error {
-	if _, err := f.turn.Hold(); err != nil {
+	if _, err := f.leadership.Hold(); err != nil {
 		return err
 	}
 	return f.Cluster.Create(ctx, path, object)
@@ -108,7 +108,7 @@ func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) er
 
 // Patch implements webhooks.Cluster.
 func (f fenced) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
-	if _, err := f.turn.Hold(); err != nil {
+	if _, err := f.leadership.Hold(); err != nil {
 		return err
 	}
 	return f.Cluster.Patch(ctx, path, mergePatch)

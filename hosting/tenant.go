@@ -46,13 +46,8 @@ type tenant struct {
 	journal journals.Journal    // of the newest records of log
 	present atomic.Pointer[run] // run, for other goroutines
 
-	mu      sync.Mutex  // guards the fields below
-	desired Declaration // the newest one
-	removed bool
-	shutoff bool               // the host ends
-	dirty   bool               // there is something to do
-	working bool               // the goroutine exists
-	abort   context.CancelFunc // ends what the goroutine does for an earlier declaration; nil: nothing
+	mu sync.Mutex // guards demand
+	demand
 
 	// Only the goroutine uses these fields.
 	led      bool // this host runs the operator, and reports about it
@@ -60,6 +55,16 @@ type tenant struct {
 	attempts attempts
 	pace     *rate.Limiter // of the attempts
 	share    *host.Share   // of the processors, for all runs: a restart gives no new computing time
+}
+
+// demand is what the declaration and the host ask of a tenant.
+type demand struct {
+	desired Declaration // the newest one
+	removed bool
+	shutoff bool               // the host ends
+	dirty   bool               // there is something to do
+	working bool               // the goroutine exists
+	abort   context.CancelFunc // ends what the goroutine does for an earlier declaration; nil: nothing
 }
 
 // run is an operator that runs.
@@ -361,7 +366,7 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	if t.tracer != nil {
 		o.Tracer = t.tracer
 	}
-	o.Replicas = t.host.turn()
+	o.Replicas = t.host.leadership()
 	op, err := t.host.load(step, d, o)
 	if err != nil {
 		return err

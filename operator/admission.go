@@ -122,8 +122,8 @@ func (o *Options) webhooks(cert *certificate, needed bool) func(s settings.Admis
 			return nil, err
 		}
 		created, err := create(s)
-		if h, ok := created.(*hooks); ok && o.Replicas.Turn != nil {
-			h.Led = o.Replicas.Turn.Led()
+		if h, ok := created.(*hooks); ok && o.Replicas.Leadership != nil {
+			h.Led = o.Replicas.Leadership.Led()
 		}
 		return created, err
 	}

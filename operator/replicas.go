@@ -31,15 +31,15 @@ type Replicas struct {
 	Lease    string        // the Lease as NAME or NAMESPACE/NAME; empty: the name of the operator, in the namespace of the pod
 	Duration time.Duration // how long the others wait for a leader that is silent; 0: 15 seconds; at least 2 seconds
 
-	// Turn decides in place of a Lease of the operator's own, for an operator of a host that has replicas. Nil: the other
+	// Leadership decides in place of a Lease of the operator's own, for an operator of a host that has replicas. Nil: the other
 	// fields decide.
-	Turn Turn
+	Leadership Leadership
 
 	name string // of this replica in the Lease
 }
 
-// Turn is the part of one operator in what the replicas of its host agree on.
-type Turn = reactor.Turn
+// Leadership is the part of one operator in what the replicas of its host agree on.
+type Leadership = reactor.Leadership
 
 // DefaultLeaseDuration is the default of Replicas.Duration.
 const DefaultLeaseDuration = leadership.DefaultDuration
@@ -52,7 +52,7 @@ var ErrReplicas = errors.New("replicas")
 
 // nameReplica gives this replica the name that it has in the Lease, and in each of its log lines.
 func (o *Options) nameReplica(ctx context.Context) {
-	if !o.Replicas.any() || o.Replicas.Turn != nil || o.DryRun != nil { // a host has a name itself
+	if !o.Replicas.any() || o.Replicas.Leadership != nil || o.DryRun != nil { // a host has a name itself
 		return
 	}
 	o.Identity = cmp.Or(o.Identity, peering.Identity(ctx))
@@ -67,9 +67,9 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 	switch {
 	case !o.Replicas.any():
 		return nil, nil
-	case o.Replicas.Turn != nil:
+	case o.Replicas.Leadership != nil:
 		terms, err := o.Replicas.Terms()
-		return &reactor.Lease{Terms: terms, Turn: o.Replicas.Turn}, err
+		return &reactor.Lease{Terms: terms, Leadership: o.Replicas.Leadership}, err
 	case o.Replicas.Leader && o.Replicas.Shared:
 		return nil, fmt.Errorf("%w: either a leader handles all objects, or the replicas share them", ErrReplicas)
 	case o.Replicas.Shared && (o.Peering.Name != "" || o.Peering.Priority != nil):
@@ -120,11 +120,11 @@ func (r Replicas) Terms() (leadership.Terms, error) {
 	return terms, nil
 }
 
-func (r Replicas) any() bool { return r.Leader || r.Shared || r.Turn != nil }
+func (r Replicas) any() bool { return r.Leader || r.Shared || r.Leadership != nil }
 
 // check checks the server of webhooks of an operator. Those of hosted operators are their host's.
 func (r Replicas) check(s settings.Admission) error {
-	if !r.any() || r.Turn != nil || s.Managed == "" {
+	if !r.any() || r.Leadership != nil || s.Managed == "" {
 		return nil
 	}
 	return CheckCertificate(s.Server)

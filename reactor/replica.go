@@ -40,13 +40,13 @@ type Lease struct {
 	// handlers. See package membership.
 	Shared bool
 
-	// Turn decides in place of a Lease of the operator's own: the operator is one of many of a host, and the hosts are the
+	// Leadership decides in place of a Lease of the operator's own: the operator is one of many of a host, and the hosts are the
 	// replicas. Only the Terms matter then. Nil: the operator has the Lease.
-	Turn Turn
+	Leadership Leadership
 }
 
-// Turn is the part of one operator in what the replicas of its host agree on.
-type Turn interface {
+// Leadership is the part of one operator in what the replicas of its host agree on.
+type Leadership interface {
 	patching.Guard
 
 	// Led returns a channel that is closed when this host runs the operator.
@@ -60,7 +60,7 @@ type Turn interface {
 }
 
 // hosted is the part of an operator whose host has the Lease.
-type hosted struct{ Turn }
+type hosted struct{ Leadership }
 
 // Run implements part.
 func (h hosted) Run(ctx context.Context, lead func()) error {
@@ -114,9 +114,9 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 	if op.Lease == nil || op.DryRun != nil {
 		return nil, nil
 	}
-	if turn := op.Lease.Turn; turn != nil {
+	if hosts := op.Lease.Leadership; hosts != nil {
 		op.pauses.Set(pauses.Reason{Standby: true}, true)
-		return &replica{part: hosted{turn}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}, nil
+		return &replica{part: hosted{hosts}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}, nil
 	}
 	options := func() clients.Options {
 		o := op.requestOptions()

@@ -61,7 +61,7 @@ type Replica struct {
 	led, lost     chan struct{}
 }
 
-var _ operator.Turn = (*Replica)(nil)
+var _ operator.Leadership = (*Replica)(nil)
 
 // New makes a replica without connecting. Each call makes another name, because the Lease of a process that has ended must not be
 // taken for its own by the next one.
@@ -180,14 +180,14 @@ func (r *Replica) Release(ctx context.Context) {
 	}
 }
 
-// Hold implements operator.Turn.
+// Hold implements operator.Leadership.
 func (r *Replica) Hold() (until time.Time, err error) { return r.election.Hold() }
 
-// Led implements operator.Turn.
+// Led implements operator.Leadership.
 func (r *Replica) Led() <-chan struct{} { return r.led }
 
-// Lost implements operator.Turn.
+// Lost implements operator.Leadership.
 func (r *Replica) Lost() <-chan struct{} { return r.lost }
 
-// Standing implements operator.Turn.
+// Standing implements operator.Leadership.
 func (r *Replica) Standing() (leader string, leads bool) { return r.election.Standing() }

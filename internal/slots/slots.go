@@ -26,8 +26,8 @@ type Pool struct {
 	mu      sync.Mutex // guards the fields below
 	free    int
 	used    map[string]int    // by owner
-	turns   map[string]uint64 // of owners that have slots or wait: the number of their last turn
-	turn    uint64            // the newest one
+	last    map[string]uint64 // of owners that have slots or wait: the number of their last turn
+	newest  uint64            // the newest one
 	waiting []*caller         // in the order in which they came
 }
 
@@ -41,7 +41,7 @@ type caller struct {
 // New makes a pool of a number of slots, at least one.
 func New(size int) *Pool {
 	size = max(size, 1)
-	return &Pool{most: max(size/2, 1), free: size, used: map[string]int{}, turns: map[string]uint64{}}
+	return &Pool{most: max(size/2, 1), free: size, used: map[string]int{}, last: map[string]uint64{}}
 }
 
 // Take waits for a number of slots, and takes all of them at once. If the owner may not have as
@@ -91,7 +91,7 @@ func (p *Pool) give(owner string, slots int) {
 // forget forgets an owner that has no slots and does not wait. The caller holds the lock.
 func (p *Pool) forget(owner string) {
 	if p.used[owner] == 0 && !slices.ContainsFunc(p.waiting, func(c *caller) bool { return c.owner == owner }) {
-		delete(p.turns, owner)
+		delete(p.last, owner)
 	}
 }
 
@@ -108,8 +108,8 @@ func (p *Pool) grant() {
 		if c.slots > 0 {
 			p.used[c.owner] += c.slots
 		}
-		p.turn++
-		p.turns[c.owner] = p.turn
+		p.newest++
+		p.last[c.owner] = p.newest
 		p.forget(c.owner)
 		close(c.granted)
 	}
@@ -132,5 +132,5 @@ func (p *Pool) isBefore(owner, other string) bool {
 	if p.used[owner] != p.used[other] {
 		return p.used[owner] < p.used[other]
 	}
-	return p.turns[owner] < p.turns[other]
+	return p.last[owner] < p.last[other]
 }
