@@ -58,5 +58,8 @@ func serviceName(modules []string) string {
 	name := path.Base(filepath.ToSlash(modules[0]))
 	name, _, _ = strings.Cut(name, "@")
 	name, _, _ = strings.Cut(name, ":")
-	return strings.TrimSuffix(name, filepath.Ext(name))
+	for _, extension := range []string{".wasm", ".js", ".py"} { // references of artifacts have dots, too
+		name = strings.TrimSuffix(name, extension)
+	}
+	return name
 }

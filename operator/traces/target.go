@@ -80,10 +80,10 @@ func TargetOf(flag string, env func(name string) string) (*Target, error) {
 func endpoint(from, text string, base bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
+	case strings.Contains(text, "@"), err == nil && (u.RawQuery != "" || u.Fragment != ""): // what follows is not shown: it may be a secret
+		return "", fmt.Errorf("%w: invalid URL in %s: must have no credentials, no query and no fragment: use %s for credentials", ErrTarget, from, envHeaders)
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("%w: invalid URL %q in %s: must be like http://collector:4318", ErrTarget, text, from)
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("%w: invalid URL in %s: must have no credentials, no query and no fragment: use %s for credentials", ErrTarget, from, envHeaders)
 	}
 	if base && !strings.HasSuffix(strings.TrimRight(u.Path, "/"), path) {
 		u = u.JoinPath(path)

@@ -229,6 +229,7 @@ func TestTargets(t *testing.T) {
 		{"switched off", "", env{envEndpoint: "http://b:1", envDisabled: "TRUE"}, "", ""},
 		{"another exporter", "", env{envEndpoint: "http://b:1", envExporter: "none"}, "", ""},
 		{"no URL", "collector:4318", nil, "", `invalid URL "collector:4318" in --traces`},
+		{"no URL with a password", "me:secret@collector:4318", nil, "", "invalid URL in --traces: must have no credentials"},
 		{"no URL in a variable", "", env{envEndpoint: "4318"}, "", `in OTEL_EXPORTER_OTLP_ENDPOINT`},
 		{"credentials", "http://me:top-secret@collector", nil, "", "must have no credentials"},
 		{"a header without a value", "http://c", env{envHeaders: "top-secret"}, "", "invalid header in OTEL_EXPORTER_OTLP_HEADERS"},
