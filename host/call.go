@@ -20,12 +20,13 @@ type call struct {
 	budget
 	words
 
-	in     *instance
-	inner  context.Context // of host functions; nil before the first of them can run
-	owner  *Task           // nil: initialisation and registration
-	export string
-	woken  <-chan struct{} // closed when the task is cancelled: ends sleeps
-	around Surroundings    // nil: the real ones
+	in      *instance
+	inner   context.Context // of host functions; nil before the first of them can run
+	owner   *Task           // nil: initialisation and registration
+	export  string
+	woken   <-chan struct{} // closed when the task is cancelled: ends sleeps
+	yielded bool            // the code has used up a budget
+	around  Surroundings    // nil: the real ones
 }
 
 // callKey finds the call in the context of a host function.
@@ -85,7 +86,7 @@ func (c *call) Run(export string, params ...uint64) (uint64, error) {
 		c.inner = context.WithValue(c.ctx, callKey{}, c)
 	}
 	err := fn.CallWithStack(c.inner, stack)
-	if c.yields > 0 && isLarge(fn) { // code within one budget cannot grow its stack far
+	if c.yielded && isLarge(fn) { // code within one budget cannot grow its stack far
 		c.in.m.pool.stacks.revoke(c.in)
 	}
 	c.Settle()
@@ -184,6 +185,7 @@ func (c *call) count() {
 // yield is called by the guest's code when its budget is used up. It returns the next budget, or ends the call. The cost of a
 // call that runs for long is counted meanwhile, as its end may never come.
 func (c *call) yield() int64 {
+	c.yielded = true
 	if c.budget.yield() {
 		c.count()
 	}

@@ -143,7 +143,10 @@ func (r *release) collect(ctx context.Context) error {
 		}
 		packages = append(packages, linked...)
 	}
-	root := runtime.GOROOT() //nolint:staticcheck // this tool runs by go run, with the installation that builds
+	root, err := r.builder.Toolchain(ctx)
+	if err != nil {
+		return err
+	}
 	packages = append(packages, licences.Package{Folder: root, Module: "std", Version: runtime.Version(), ModuleAt: root})
 	found, err := licences.Go(packages)
 	if err != nil {

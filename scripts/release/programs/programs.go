@@ -109,6 +109,12 @@ func (b *Builder) Linked(ctx context.Context, source string, p Platform) ([]lice
 	return all, nil
 }
 
+// Toolchain returns the folder of the installation of Go that builds.
+func (b *Builder) Toolchain(ctx context.Context) (string, error) {
+	root, err := command(ctx, b.Work, nil, "env", "GOROOT")
+	return strings.TrimSpace(root), err
+}
+
 func (b *Builder) modules() string { return filepath.Join(b.Work, "modules") }
 
 // environment is that of the go command: modules come from the release and from the cache of this machine, so that
