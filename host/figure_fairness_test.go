@@ -47,7 +47,7 @@ func fairnessFigures(t *testing.T, f *figures, guests map[string][]byte) {
 }
 
 // spinningRate lets sixteen handlers compute meanwhile.
-func spinningRate(t *testing.T, f *figures, m *Module, beside string, meanwhile func()) {
+func spinningRate(t *testing.T, f *figures, m *Module, neighbour string, meanwhile func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -62,8 +62,8 @@ func spinningRate(t *testing.T, f *figures, m *Module, beside string, meanwhile 
 	meanwhile()
 	cancel()
 	group.Wait()
-	f.add("processors of 16 handlers that compute, next to "+beside, "", 0, (m.Usage().Computing-before.Computing).Seconds()/time.Since(began).Seconds())
-	f.add("their fuel in each second, next to "+beside, "10^6", 0, float64(m.Usage().Fuel-before.Fuel)/1e6/time.Since(began).Seconds())
+	f.add("processors of 16 handlers that compute, next to "+neighbour, "", 0, (m.Usage().Computing-before.Computing).Seconds()/time.Since(began).Seconds())
+	f.add("their fuel in each second, next to "+neighbour, "10^6", 0, float64(m.Usage().Fuel-before.Fuel)/1e6/time.Since(began).Seconds())
 }
 
 // eventTimes handles the events of a stream.

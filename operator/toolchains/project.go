@@ -58,7 +58,7 @@ var scriptEndings = map[string]Language{".js": JavaScript, ".mjs": JavaScript, "
 // # Errors
 //
 //   - ErrNoProject: the folder has no source that the package knows.
-//   - ErrManyScripts: the script of the operator cannot be told from the others.
+//   - ErrManyScripts: there are several scripts, and no name says which one is the operator.
 //   - Others come from reading the folder.
 func Find(path string) (*Project, error) {
 	absolute, err := filepath.Abs(path)

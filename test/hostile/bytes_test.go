@@ -69,7 +69,7 @@ func call(function int) []byte { return append([]byte{0x10}, num(function)...) }
 // forever is an endless loop.
 func forever(code ...byte) []byte { return cat([]byte{0x03, 0x40}, code, []byte{0x0c, 0, end}) }
 
-// registrationAt is where the registration lies. The step follows, and then what the module is told.
+// registrationAt is where the registration lies. The step follows, and then the message to the module.
 const registrationAt = 16
 
 // done is the step of a handler that has nothing to say.

@@ -37,7 +37,7 @@ func plotScaling(text string) map[string]string {
 	}
 	const height = 210
 	content := drawCurves("allocations per object", titleHeight, allocations) + drawCurves("bytes per object", titleHeight+height, bytes)
-	return map[string]string{"scaling": drawing("life of one object, beside others", titleHeight+2*height, content)}
+	return map[string]string{"scaling": drawing("life of one object, next to others", titleHeight+2*height, content)}
 }
 
 // Sizes of curves, in pixels.
