@@ -134,8 +134,9 @@ func (j Job) explain(cmd *exec.Cmd, err error, said string) error {
 	return fmt.Errorf("%w: %w: %s", ErrCrash, err, first)
 }
 
-// starving lists the messages of runtimes without memory for the heap or for a thread.
-var starving = []string{"out of memory", "cannot allocate memory", "Resource temporarily unavailable"}
+// starving lists the messages of runtimes without memory for the heap, for a thread, or for themselves: Go's runtime does not
+// check all of its own allocations. A fault of other code would be a panic.
+var starving = []string{"out of memory", "cannot allocate memory", "Resource temporarily unavailable", "SIGSEGV: segmentation violation"}
 
 // firstWrite closes a channel at the first write.
 type firstWrite struct {
