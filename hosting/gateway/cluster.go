@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -171,20 +170,12 @@ func (r right) parts() []string {
 
 // may asks the API server whether an account has a right.
 func (c *cluster) may(ctx context.Context, account hosting.Account, r right) (bool, error) {
-	path, review, err := rights.Question{
+	allowed, err := rights.Question{
 		Subject:  &rights.Subject{User: account.String(), Groups: account.Groups()},
 		Resource: &rights.Resource{Verb: r.verb, Group: r.group, Plural: r.resource, Subresource: r.subresource, Namespace: r.namespace},
-	}.Review()
-	if err != nil {
-		return false, err
-	}
-	text, err := c.client.Ask(ctx, path, review)
-	var answer rights.Answer
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
+	}.Ask(ctx, c.client.Ask)
 	if err != nil {
 		return false, errors.Join(fmt.Errorf("the rights of %s cannot be checked", account), err)
 	}
-	return answer.Allowed(), nil
+	return allowed, nil
 }

@@ -7,7 +7,6 @@ package replicas
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -148,16 +147,7 @@ func (r *Replica) may(ctx context.Context, verb string) (bool, error) {
 	if verb == "create" {
 		resource.Name = ""
 	}
-	path, body, err := rights.Question{Resource: resource}.Review()
-	if err != nil {
-		return false, err
-	}
-	text, err := r.client.Ask(ctx, path, body)
-	var answer rights.Answer
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
-	return answer.Allowed(), err
+	return rights.Question{Resource: resource}.Ask(ctx, r.client.Ask)
 }
 
 // Run takes part in the election until the context ends.

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +49,7 @@ func (r rule) lacking(ctx context.Context, ask Ask, namespace, resource string) 
 	for _, verb := range r.verbs {
 		for _, name := range names {
 			right := &questions.Resource{Verb: verb, Group: r.group, Plural: plural, Subresource: subresource, Namespace: namespace, Name: name}
-			allowed, err := asked(ctx, ask, right)
+			allowed, err := questions.Question{Resource: right}.Ask(ctx, ask)
 			if err != nil {
 				return nil, fmt.Errorf("the right to %s %s: %w", verb, resource, err)
 			}
@@ -60,20 +59,6 @@ func (r rule) lacking(ctx context.Context, ask Ask, namespace, resource string) 
 		}
 	}
 	return verbs, nil
-}
-
-func asked(ctx context.Context, ask Ask, right *questions.Resource) (bool, error) {
-	path, review, err := questions.Question{Resource: right}.Review()
-	if err != nil {
-		return false, err
-	}
-	text, err := ask(ctx, path, review)
-	if err != nil {
-		return false, err
-	}
-	var answer questions.Answer
-	err = json.Unmarshal(text, &answer)
-	return answer.Allowed(), err
 }
 
 // text is for people: "list, watch greetings.example.com in the namespace a".

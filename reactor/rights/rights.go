@@ -6,6 +6,7 @@
 package rights
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
@@ -71,6 +72,21 @@ func (q Question) Review() (path apipath.Path, body []byte, err error) {
 	}
 	body, err = json.Marshal(review{group + "/v1", kind, spec{q.Subject, q.Resource, q.Path}})
 	return path, body, err
+}
+
+// Ask asks the question through a function that posts a review, and reports whether the account has the right.
+func (q Question) Ask(ctx context.Context, post func(ctx context.Context, path apipath.Path, body []byte) ([]byte, error)) (bool, error) {
+	path, body, err := q.Review()
+	if err != nil {
+		return false, err
+	}
+	text, err := post(ctx, path, body)
+	if err != nil {
+		return false, err
+	}
+	var answer Answer
+	err = json.Unmarshal(text, &answer)
+	return answer.Allowed(), err
 }
 
 // Answer is the review with which the API server answers.

@@ -2,7 +2,6 @@ package sharing
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -45,17 +44,12 @@ func OwnAccess(client *clients.Client) Access {
 
 // ask asks for one verb.
 func ask(ctx context.Context, client *clients.Client, verb string, s Scope) (bool, error) {
-	path, review, err := rights.Question{Resource: &rights.Resource{Verb: verb, Group: s.Group, Version: s.Version, Plural: s.Plural, Namespace: s.Namespace}}.Review()
-	if err != nil {
-		return false, err
-	}
-	text, err := client.Ask(ctx, path, review)
+	question := rights.Question{Resource: &rights.Resource{Verb: verb, Group: s.Group, Version: s.Version, Plural: s.Plural, Namespace: s.Namespace}}
+	allowed, err := question.Ask(ctx, client.Ask)
 	if err != nil {
 		return false, fmt.Errorf("the right to %s %s: %w", verb, s.Plural, err)
 	}
-	var answer rights.Answer
-	err = json.Unmarshal(text, &answer)
-	return answer.Allowed(), err
+	return allowed, nil
 }
 
 // right is the known right of one subscriber. One goroutine uses it.
