@@ -28,7 +28,7 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if m.restore(dir, file, digest, source, limits) && m.build(compiler.OnlyCached(ctx), dir, m.prepared.Shell) == nil {
 		return nil
 	}
-	place, err := m.placeFor(dir)
+	place, err := placeFor(dir)
 	if err != nil {
 		return err
 	}
@@ -54,23 +54,21 @@ type place struct {
 }
 
 // placeFor returns the cache directory, or a temporary one without a cache.
-func (m *Module) placeFor(dir string) (place, error) {
-	if dir == "" {
-		temporary, err := exchangeDir()
-		if err != nil {
+func placeFor(dir string) (place, error) {
+	at := place{dir, dir == ""}
+	if at.temporary {
+		var err error
+		if at.dir, err = exchangeDir(); err != nil {
 			return place{}, nil //nolint:nilerr // it is compiled in memory
 		}
-		dir = temporary
-		if dir, err = filepath.Abs(dir); err != nil {
-			return place{}, errors.Join(fmt.Errorf("compilation cache: %w", err), os.RemoveAll(temporary))
-		}
-		return place{dir, true}, nil
 	}
-	dir, err := filepath.Abs(dir)
+	absolute, err := filepath.Abs(at.dir)
 	if err != nil {
+		at.leave()
 		return place{}, fmt.Errorf("compilation cache: %w", err)
 	}
-	return place{dir, false}, nil
+	at.dir = absolute
+	return at, nil
 }
 
 func (p place) leave() {

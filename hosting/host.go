@@ -57,7 +57,7 @@ type Options struct {
 	GrantedSettings []string
 
 	// Tracer returns what takes the spans of an operator. The namespace of those of the whole cluster
-	// is empty. It is called once for each operator, as long as it is declared. Nil: Base decides.
+	// is empty. The host calls it once for each declaration. Nil: Base decides.
 	Tracer func(namespace, name string) tracing.Tracer
 
 	// Report is called when the status of a declaration has changed, and with nil after a

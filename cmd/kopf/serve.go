@@ -237,16 +237,16 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 // print does what needs no serving.
 func (o *serveOptions) print(ctx context.Context, stdout io.Writer) error {
 	switch {
-	case o.watchRoles && !o.install:
+	case o.install:
+		text, err := o.manifests()
+		if err == nil {
+			_, err = io.WriteString(stdout, text)
+		}
+		return err
+	case o.watchRoles:
 		return o.printWatchRoles(ctx, stdout)
-	case o.dryRun && !o.install:
-		return o.check(stdout)
 	}
-	text, err := o.manifests()
-	if err == nil {
-		_, err = io.WriteString(stdout, text)
-	}
-	return err
+	return o.check(stdout)
 }
 
 // printWatchRoles prints the roles for what the declared operators watch now.

@@ -39,45 +39,28 @@ type Admission struct {
 const admissionRights = `- {apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations, mutatingwebhookconfigurations], verbs: [create, patch, delete]}
 `
 
-// secretRole is the role for the secret of a certificate. A right to create cannot name the
-// object.
-const secretRole = `---
+// objectRole is the role for one object, which the host creates, in a namespace, and its binding: the name of both, the namespace, the
+// group, the resource, the name of the object, and the verbs for it. A right to create cannot name the object.
+const objectRole = `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: kopf-serve-admission, namespace: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kopf-serve-admission}
+metadata: {name: %[1]s, namespace: %[2]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
 subjects:
 - {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: kopf-serve-admission, namespace: %[1]s}
+metadata: {name: %[1]s, namespace: %[2]s}
 rules:
-- {apiGroups: [""], resources: [secrets], verbs: [create]}
-- {apiGroups: [""], resources: [secrets], resourceNames: [%[2]s], verbs: [get, patch]}
-`
-
-// leaseRole is the role for the Lease of replicas of the host. A right to create cannot name the object.
-const leaseRole = `---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: kopf-serve-lease, namespace: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kopf-serve-lease}
-subjects:
-- {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: kopf-serve-lease, namespace: %[1]s}
-rules:
-- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
-- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [%[2]s], verbs: [get, update]}
+- {apiGroups: [%[3]s], resources: [%[4]s], verbs: [create]}
+- {apiGroups: [%[3]s], resources: [%[4]s], resourceNames: [%[5]s], verbs: [%[6]s]}
 `
 
 // Lease returns the role in YAML, and its binding, that let several hosts elect a leader by a Lease. It follows the Manifests;
 // the default of the namespace is kopf-system.
 func Lease(namespace, name string) string {
-	return fmt.Sprintf(leaseRole, cmp.Or(namespace, "kopf-system"), name)
+	return fmt.Sprintf(objectRole, "kopf-serve-lease", cmp.Or(namespace, "kopf-system"), "coordination.k8s.io", "leases", name, "get, update")
 }
 
 // Manifests returns all manifests in YAML: the definitions, the policy about service
@@ -90,7 +73,7 @@ func Manifests(mode identity.Mode, admission *Admission) string {
 	}
 	text += admissionRights
 	if admission.SecretName != "" {
-		text += fmt.Sprintf(secretRole, admission.SecretNamespace, admission.SecretName)
+		text += fmt.Sprintf(objectRole, "kopf-serve-admission", admission.SecretNamespace, `""`, "secrets", admission.SecretName, "get, patch")
 	}
 	return text
 }

@@ -76,7 +76,7 @@ func TestFaultsOfReplicasThatShare(t *testing.T) {
 				} else {
 					c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
 					t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
-					time.Sleep(time.Until(began.Add(sharing + time.Second))) // all may have been handled before the fault; a replica that is back in time goes on
+					time.Sleep(time.Until(began.Add(sharing + time.Second))) // a replica that returns before its Lease expires continues
 					fault.mend(t, one)
 					one.exits(t)
 					c.enlist(t)
