@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,7 +15,6 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/replicas"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -25,127 +22,9 @@ import (
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
-
-// ledger is what all hosts of a test write down.
-type ledger struct {
-	mu       sync.Mutex                // guards the fields below
-	running  map[string]map[string]int // handlers that run, by objects and hosts
-	done     map[string]int            // handlers of changes that have ended, by objects and values of spec.field
-	loaded   map[string]int            // operators, by hosts
-	reports  map[string][]string       // "name: reason of Ready, host", by the hosts that reported
-	overlaps []string
-}
-
-func newLedger() *ledger {
-	return &ledger{running: map[string]map[string]int{}, done: map[string]int{}, loaded: map[string]int{}, reports: map[string][]string{}}
-}
-
-func (l *ledger) begin(object, host string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.running[object] == nil {
-		l.running[object] = map[string]int{}
-	}
-	l.running[object][host]++
-	if len(l.running[object]) > 1 {
-		l.overlaps = append(l.overlaps, fmt.Sprint(object, " in ", l.running[object]))
-	}
-}
-
-func (l *ledger) end(object, host string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.running[object][host]--; l.running[object][host] == 0 {
-		delete(l.running[object], host)
-	}
-}
-
-func (l *ledger) note(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
-}
-
-func (l *ledger) get(read func() int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return read()
-}
-
-// scribe is a guest with a daemon, and handlers of changes that take a second. It writes down all of them.
-type scribe struct {
-	*ledger
-	host string
-}
-
-func (*scribe) Name() string { return "scribe" }
-
-func (*scribe) Registration() *abi.Registration {
-	resource := &abi.Selector{Group: "example.com", Plural: "shops"}
-	return &abi.Registration{Handlers: []abi.Handler{
-		{Kind: abi.KindCreate, ID: "created", Resource: resource},
-		{Kind: abi.KindUpdate, ID: "updated", Resource: resource},
-		{Kind: abi.KindDaemon, ID: "daemon", Resource: resource},
-	}}
-}
-
-func (*scribe) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
-	return &abi.Answers{}, nil
-}
-
-func (s *scribe) Start(_ context.Context, inv *abi.Invocation, raw []byte, _ guests.Env) (guests.Task, *abi.Step, error) {
-	body, err := dicts.DecodeObject(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	w := &writing{scribe: s, object: dicts.LookupString(body, "metadata", "name"), field: dicts.LookupString(body, "spec", "field"), id: inv.ID}
-	s.begin(w.object, s.host)
-	w.ends = sync.OnceFunc(func() { s.end(w.object, s.host) })
-	if inv.ID == "daemon" {
-		return w, &abi.Step{Step: abi.StepWait, Stoppable: true}, nil
-	}
-	second := 1.0
-	return w, &abi.Step{Step: abi.StepWait, Seconds: &second}, nil
-}
-
-// writing is a task of a scribe.
-type writing struct {
-	guests.Task
-	scribe            *scribe
-	object, field, id string
-	ends              func()
-}
-
-func (w *writing) Resume(context.Context, abi.Answer) (*abi.Step, error) {
-	if w.id != "daemon" {
-		w.scribe.note(func() { w.scribe.done[w.object+" "+w.field]++ })
-	}
-	w.ends()
-	return &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"` + w.id + `":"` + w.scribe.host + `"}}`)}}, nil
-}
-
-func (*writing) Cancel(context.Context) error { return nil }
-
-func (w *writing) Release(context.Context) { w.ends() }
-
-// wire is the connection of a host.
-type wire struct {
-	http.RoundTripper
-	cut atomic.Bool
-}
-
-var errCut = errors.New("the connection is cut")
-
-func (l *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if l.cut.Load() {
-		time.Sleep(time.Second)
-		return nil, errCut
-	}
-	time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
-	return l.RoundTripper.RoundTrip(r)
-}
 
 // connected are all the one account that the small API server has.
 type connected struct {
@@ -160,7 +39,7 @@ func (a connected) Login(Account) func(context.Context) (*credentials.Info, erro
 // twin is one of several hosts.
 type twin struct {
 	*Host
-	*wire
+	*reactortest.Wire
 	replica *replicas.Replica
 	name    string
 	stop    context.CancelFunc
@@ -169,22 +48,32 @@ type twin struct {
 
 // town is a cluster with hosts.
 type town struct {
-	*ledger
+	*reactortest.Calls
 	t      *testing.T
 	server *apiserver.Server
+
+	mu      sync.Mutex          // guards the fields below
+	loaded  map[string]int      // operators, by hosts
+	reports map[string][]string // "name: reason of Ready, host", by the hosts that reported
 }
 
 func newTown(t *testing.T) *town {
 	t.Helper()
 	shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
-	return &town{ledger: newLedger(), t: t, server: apiserver.New([]apiserver.Resource{shop})}
+	return &town{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), loaded: map[string]int{}, reports: map[string][]string{}}
+}
+
+func (w *town) note(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
 }
 
 // host starts a host that has declarations.
 func (w *town) host(name string, declared ...Declaration) *twin {
 	w.t.Helper()
-	t := &twin{wire: &wire{RoundTripper: w.server}, name: name, end: make(chan error, 1)}
-	config := &rest.Config{Host: "http://server", Transport: t.wire}
+	t := &twin{Wire: &reactortest.Wire{RoundTripper: w.server}, name: name, end: make(chan error, 1)}
+	config := &rest.Config{Host: "http://server", Transport: t.Wire}
 	var err error
 	if t.replica, err = replicas.New(w.t.Context(), replicas.Options{Config: config, Identity: name}); err != nil {
 		w.t.Fatal(err)
@@ -198,7 +87,7 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 		},
 		create: func(ctx context.Context, o operator.Options) (instance, error) {
 			w.note(func() { w.loaded[name]++ })
-			o.Modules, o.Guests = nil, []guests.Guest{&scribe{w.ledger, name}}
+			o.Modules, o.Guests = nil, []guests.Guest{&reactortest.Recorder{Calls: w.Calls, Replica: name}}
 			return operator.New(ctx, o)
 		},
 		Report: func(key Key, s *api.Status) {
@@ -243,7 +132,7 @@ func (w *town) until(what string, fulfilled func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); !fulfilled(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("waiting for %s: %+v", what, w.ledger)
+			w.t.Fatalf("waiting for %s: done %v, at once %v", what, w.Done(), w.Overlaps())
 		}
 	}
 }
@@ -251,12 +140,7 @@ func (w *town) until(what string, fulfilled func() bool) {
 // handled waits until a change of an object is handled.
 func (w *town) handled(name, field string) {
 	w.t.Helper()
-	w.until(name+" "+field, func() bool { return w.get(func() int { return w.done[name+" "+field] }) > 0 })
-}
-
-// works reports whether a host has the daemon of an object.
-func (w *town) works(host, object string) bool {
-	return w.get(func() int { return w.running[object][host] }) > 0
+	w.until(name+" "+field, func() bool { return w.Done()[name+" "+field] > 0 })
 }
 
 var shops = Declaration{Key: Key{Kind: api.Namespaced, Namespace: "default", Name: "shops"}, UID: "u", Generation: 1, Spec: api.Spec{Module: "m", ServiceAccountName: "sa"}}
@@ -273,7 +157,7 @@ func TestOneHostRunsTheOperators(t *testing.T) {
 			t.Helper()
 			var found *twin
 			w.until("a leader", func() bool {
-				i := slices.IndexFunc(twins, func(h *twin) bool { return h.Replicas().Leads && w.works(h.name, "a") })
+				i := slices.IndexFunc(twins, func(h *twin) bool { return h.Replicas().Leads && w.Running(h.name, "a") })
 				if i >= 0 {
 					found = twins[i]
 				}
@@ -306,7 +190,7 @@ func TestOneHostRunsTheOperators(t *testing.T) {
 		w.handled("a", "1")
 		w.until("a report of the new leader", func() bool { return w.reported(second.name, "shops: Serving, true") })
 
-		second.cut.Store(true)
+		second.Cut.Store(true)
 		w.put("a", "2")
 		if err := <-second.end; !errors.Is(err, operator.ErrLeaseLost) {
 			t.Errorf("the leader without a connection ends with %v", err)
@@ -315,10 +199,10 @@ func TestOneHostRunsTheOperators(t *testing.T) {
 		w.handled("a", "2")
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if len(w.overlaps) > 0 || w.loaded[third.name] != 1 {
-			t.Errorf("at once: %v; loaded: %v", w.overlaps, w.loaded)
+		if overlaps := w.Overlaps(); len(overlaps) > 0 || w.loaded[third.name] != 1 {
+			t.Errorf("at once: %v; loaded: %v", overlaps, w.loaded)
 		}
-		for change, times := range w.done {
+		for change, times := range w.Done() {
 			if times != 1 {
 				t.Errorf("%s is handled %d times", change, times)
 			}
@@ -326,32 +210,34 @@ func TestOneHostRunsTheOperators(t *testing.T) {
 	})
 }
 
-// seat is a Replica of a test, which leads and loses when the test says so.
-type seat struct {
+// fixedReplica is a Replica of a test, which leads and loses when the test says so.
+type fixedReplica struct {
 	led, lost chan struct{}
 	released  atomic.Bool
 }
 
-func newSeat() *seat { return &seat{led: make(chan struct{}), lost: make(chan struct{})} }
+func newFixedReplica() *fixedReplica {
+	return &fixedReplica{led: make(chan struct{}), lost: make(chan struct{})}
+}
 
-func (s *seat) Led() <-chan struct{}  { return s.led }
-func (s *seat) Lost() <-chan struct{} { return s.lost }
-func (*seat) Name() string            { return "me" }
-func (*seat) Duration() time.Duration { return operator.DefaultLeaseDuration }
-func (s *seat) Release(context.Context) {
+func (s *fixedReplica) Led() <-chan struct{}  { return s.led }
+func (s *fixedReplica) Lost() <-chan struct{} { return s.lost }
+func (*fixedReplica) Name() string            { return "me" }
+func (*fixedReplica) Duration() time.Duration { return operator.DefaultLeaseDuration }
+func (s *fixedReplica) Release(context.Context) {
 	s.released.Store(true)
 }
 
-func (s *seat) Standing() (leader string, leads bool) { return "", isClosed(s.led) }
+func (s *fixedReplica) Standing() (leader string, leads bool) { return "", isClosed(s.led) }
 
-func (s *seat) Hold() (until time.Time, err error) {
+func (s *fixedReplica) Hold() (until time.Time, err error) {
 	if !isClosed(s.led) || isClosed(s.lost) {
 		return time.Time{}, operator.ErrLeaseLost
 	}
 	return time.Now().Add(time.Minute), nil
 }
 
-func (s *seat) Run(ctx context.Context) error {
+func (s *fixedReplica) Run(ctx context.Context) error {
 	select {
 	case <-s.lost:
 		return operator.ErrLeaseLost
@@ -364,7 +250,7 @@ func (s *seat) Run(ctx context.Context) error {
 // it continues where the former leader has ended.
 func TestAHostThatStandsByRemovesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		me, g := newSeat(), &gate{}
+		me, g := newFixedReplica(), &gate{}
 		x, c := leaving(t, me)
 		x.options.Gateway = g
 		for _, name := range []string{"released", "suspended", "gone", "without", "stays"} {
@@ -414,7 +300,7 @@ func TestAHostThatStandsByRemovesNothing(t *testing.T) {
 // TestAHostThatLosesItsLeaseEnds: it reports nothing more, starts nothing again, and does not release what it does not have.
 func TestAHostThatLosesItsLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		me := newSeat()
+		me := newFixedReplica()
 		x := hosted(t, operator.Options{}, me)
 		close(me.led)
 		x.declared("a", 1, nil)

@@ -7,10 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,147 +15,14 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
-	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
-
-// book is what all replicas write down about their handlers.
-type book struct {
-	mu       sync.Mutex                // guards the fields below
-	running  map[string]map[string]int // how many handlers run, by objects and replicas
-	done     map[string]int            // handlers of changes that have ended, by objects and values of spec.field
-	overlaps []string
-}
-
-func (b *book) begin(object, replica string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.running[object] == nil {
-		b.running[object] = map[string]int{}
-	}
-	b.running[object][replica]++
-	if len(b.running[object]) > 1 {
-		b.overlaps = append(b.overlaps, fmt.Sprint(object, " in ", b.running[object]))
-	}
-}
-
-func (b *book) end(object, replica string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.running[object][replica]--; b.running[object][replica] == 0 {
-		delete(b.running[object], replica)
-	}
-}
-
-func (b *book) conclude(object, field string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.done[object+" "+field]++
-}
-
-// busy returns in how many objects handlers of a replica run.
-func (b *book) busy(replica string) (count int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, by := range b.running {
-		count += by[replica]
-	}
-	return count
-}
-
-// clerk is a guest with a daemon, which runs until it is stopped, and handlers of changes, which take a second. It writes down
-// all of them.
-type clerk struct {
-	*book
-	replica string
-}
-
-func (c *clerk) Name() string { return "clerk" }
-
-func (c *clerk) Registration() *abi.Registration {
-	resource := &abi.Selector{Group: "example.com", Plural: "shops"}
-	return &abi.Registration{Handlers: []abi.Handler{
-		{Kind: abi.KindCreate, ID: "created", Resource: resource},
-		{Kind: abi.KindUpdate, ID: "updated", Resource: resource},
-		{Kind: abi.KindDaemon, ID: "daemon", Resource: resource},
-		{Kind: abi.KindIndex, ID: "index", Resource: resource},
-	}}
-}
-
-func (c *clerk) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.Answers, error) {
-	return &abi.Answers{}, nil
-}
-
-func (c *clerk) Start(_ context.Context, inv *abi.Invocation, raw []byte, _ guests.Env) (guests.Task, *abi.Step, error) {
-	body, err := dicts.DecodeObject(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	task := &task{clerk: c, object: dicts.LookupString(body, "metadata", "name"), field: dicts.LookupString(body, "spec", "field"), kind: inv.ID}
-	if inv.ID == "index" {
-		return task, &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Result: abi.Raw(`"x"`)}}, nil
-	}
-	c.begin(task.object, c.replica)
-	task.ends = sync.OnceFunc(func() { c.end(task.object, c.replica) })
-	if inv.ID == "daemon" {
-		return task, &abi.Step{Step: abi.StepWait, Stoppable: true}, nil
-	}
-	second := 1.0
-	return task, &abi.Step{Step: abi.StepWait, Seconds: &second}, nil
-}
-
-type task struct {
-	guests.Task
-	clerk               *clerk
-	object, field, kind string
-	ends                func()
-}
-
-func (t *task) Resume(context.Context, abi.Answer) (*abi.Step, error) {
-	if t.kind == "daemon" {
-		time.Sleep(3 * time.Second) // it ends slowly
-	} else {
-		t.clerk.conclude(t.object, t.field)
-	}
-	t.ends()
-	return &abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"status":{"` + t.kind + `":"` + t.clerk.replica + `"}}`)}}, nil
-}
-
-func (t *task) Cancel(context.Context) error { return nil }
-
-func (t *task) Release(context.Context) {
-	if t.ends != nil {
-		t.ends()
-	}
-}
-
-// wire is the connection of a replica. Its watches are late.
-type wire struct {
-	http.RoundTripper
-	delay time.Duration // of watches, at most
-	cut   atomic.Bool
-}
-
-var errCut = errors.New("the connection is cut")
-
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.cut.Load() {
-		time.Sleep(time.Second)
-		return nil, errCut
-	}
-	time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
-	rsp, err := w.RoundTripper.RoundTrip(r)
-	if err == nil && r.URL.Query().Get("watch") != "" {
-		rsp.Body = newLate(rsp.Body, w.delay)
-	}
-	return rsp, err
-}
 
 // late is a body whose parts arrive late.
 type late struct {
@@ -204,7 +68,7 @@ func (l *late) Read(p []byte) (int, error) {
 
 // fleet is a number of replicas on one server.
 type fleet struct {
-	*book
+	*reactortest.Calls
 	t      *testing.T
 	server *apiserver.Server
 	terms  leadership.Terms
@@ -213,7 +77,7 @@ type fleet struct {
 // member is a replica of a fleet.
 type member struct {
 	*Operator
-	*wire
+	*reactortest.Wire
 	name string
 	stop context.CancelFunc
 	end  chan error
@@ -221,12 +85,13 @@ type member struct {
 
 func (f *fleet) join(name string, delay time.Duration) *member {
 	f.t.Helper()
-	registry, err := registries.New(&clerk{f.book, name})
+	registry, err := registries.New(&reactortest.Recorder{Calls: f.Calls, Replica: name, Stopping: 3 * time.Second})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	m := &member{wire: &wire{RoundTripper: f.server, delay: delay}, name: name, end: make(chan error, 1)}
-	info := credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m.wire}}
+	late := func(body io.ReadCloser) io.ReadCloser { return newLate(body, delay) }
+	m := &member{Wire: &reactortest.Wire{RoundTripper: f.server, Late: late}, name: name, end: make(chan error, 1)}
+	info := credentials.Info{Config: &rest.Config{Host: "http://server", Transport: m.Wire}}
 	s := settings.Default()
 	s.Posting.Enabled, s.Persistence.ConsistencyTimeout = false, time.Minute // longer than the watches are late
 	m.Operator, err = New(Options{
@@ -263,7 +128,7 @@ func (f *fleet) settle(objects int, members ...*member) {
 		held, agreed := 0, true
 		for _, m := range members {
 			share := m.share()
-			if share == nil || share.Members != len(members) || f.busy(m.name) != share.Objects {
+			if share == nil || share.Members != len(members) || f.Busy(m.name) != share.Objects {
 				agreed = false
 			} else {
 				held += share.Objects
@@ -274,7 +139,7 @@ func (f *fleet) settle(objects int, members ...*member) {
 		}
 		if time.Now().After(deadline) {
 			for _, m := range members {
-				f.t.Logf("%s: %+v, %d handlers", m.name, m.share(), f.busy(m.name))
+				f.t.Logf("%s: %+v, %d handlers", m.name, m.share(), f.Busy(m.name))
 			}
 			f.t.Fatalf("%d of %d objects are held", held, objects)
 		}
@@ -291,7 +156,7 @@ func TestReplicasShareObjectsOnLateWatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
-		f := &fleet{book: &book{running: map[string]map[string]int{}, done: map[string]int{}}, t: t, server: apiserver.New([]apiserver.Resource{shop}), terms: terms}
+		f := &fleet{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), terms: terms}
 		const objects, prompt, tardy = 40, time.Second, 15 * time.Second
 		names := make([]string, objects)
 		for i := range names {
@@ -329,7 +194,7 @@ func TestReplicasShareObjectsOnLateWatches(t *testing.T) {
 		change()
 		f.settle(objects, b, c, d)
 		time.Sleep(time.Minute) // a handler whose replica is lost before the patch is called again
-		b.cut.Store(true)
+		b.Cut.Store(true)
 		if err := <-b.end; !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("the replica without a connection ends with %v", err)
 		}
@@ -359,21 +224,20 @@ func TestReplicasShareObjectsOnLateWatches(t *testing.T) {
 
 func (f *fleet) check(names []string, changes int) {
 	f.t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, overlap := range f.overlaps {
+	for _, overlap := range f.Overlaps() {
 		f.t.Error("at once: ", overlap)
 	}
+	done := f.Done()
 	for _, name := range names {
 		for _, field := range []int{0, changes} { // others may be merged
-			if times := f.done[fmt.Sprint(name, " ", field)]; times != 1 {
+			if times := done[fmt.Sprint(name, " ", field)]; times != 1 {
 				f.t.Errorf("the change %d of %s was handled %d times", field, name, times)
 			}
 		}
 	}
-	for _, what := range slices.Sorted(maps.Keys(f.done)) {
-		if f.done[what] > 1 {
-			f.t.Errorf("%s was handled %d times", what, f.done[what])
+	for _, what := range slices.Sorted(maps.Keys(done)) {
+		if done[what] > 1 {
+			f.t.Errorf("%s was handled %d times", what, done[what])
 		}
 	}
 }
