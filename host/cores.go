@@ -60,8 +60,8 @@ func (s *Share) Change(weight int, rate time.Duration) {
 }
 
 // scheduler gives cores to shares: a free core goes to the share that has used least for its
-// weight, and within a share to the call that has waited longest. One core is kept free for
-// shares that use little, see reserve.
+// weight, and within a share to a call in its turn, or else to the one that has waited longest.
+// One core is kept free for shares that use little, see reserve.
 type scheduler struct {
 	size int
 	now  func() time.Time
@@ -79,8 +79,11 @@ func newScheduler(size int, now func() time.Time) *scheduler {
 }
 
 // take waits for a core, also if the share has used up its rate: for what ends soon.
-func (s *Share) take() {
-	if granted := s.owner.ask(s); granted != nil {
+func (s *Share) take() { s.insist(s.owner.ask(s)) }
+
+// insist waits for a core that was asked for, also if the share has used up its rate.
+func (s *Share) insist(granted chan struct{}) {
+	if granted != nil {
 		_ = s.owner.insist(s, granted) // the caller waits in any case
 		<-granted
 	}
@@ -104,10 +107,9 @@ func (s *Share) enter(ctx context.Context) error {
 	return nil // the core was granted meanwhile
 }
 
-// again waits for a core for a call that continues after a wait. After the end of the context, it waits as take,
+// await waits for a core that a call has asked for to continue. After the end of the context, it waits as insist,
 // because the call has to end. The result says why it has waited until then; nil: for other calls.
-func (s *Share) again(ctx context.Context) *rateError {
-	granted := s.owner.ask(s)
+func (s *Share) await(ctx context.Context, granted chan struct{}) *rateError {
 	if granted == nil {
 		return nil
 	}
@@ -148,6 +150,28 @@ func (c *scheduler) ask(s *Share) (granted chan struct{}) {
 	}
 	granted = make(chan struct{})
 	s.waiting = append(s.waiting, granted)
+	return granted
+}
+
+// pass gives the core of a call to the share that should have it next, and asks for one again. A call in its
+// turn comes before the others of its share. The result is as that of ask, and never nil.
+func (c *scheduler) pass(s *Share, turn bool) (granted chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count()
+	s.running--
+	c.free++
+	c.notice(s, c.bounds())
+	if !c.allows(s) {
+		s.delayed.Add(1)
+	}
+	granted = make(chan struct{})
+	at := len(s.waiting)
+	if turn {
+		at = min(s.urgent, at)
+	}
+	s.waiting = slices.Insert(s.waiting, at, granted)
+	c.grant()
 	return granted
 }
 
@@ -256,11 +280,27 @@ func (b *budget) withoutCore(do func()) time.Duration {
 	b.share.leave()
 	do()
 	b.queued.begin()
+	b.regain(b.share.owner.ask(b.share))
+	return b.now().Sub(began)
+}
+
+// turnOfCall is how many slices a call has before the other calls of its share. With turns of a single slice, each
+// call of a guest that takes longer for one would begin next to all others, in an instance of its own.
+const turnOfCall = 10
+
+// pass lets others have the core after a slice.
+func (b *budget) pass() {
+	b.slices++
+	b.queued.begin()
+	b.regain(b.share.owner.pass(b.share, b.slices%turnOfCall != 0))
+}
+
+// regain waits for a core that the call has asked for to continue.
+func (b *budget) regain(granted chan struct{}) {
 	if b.registering { // bounded by its own limit, and others may wait for it
-		b.share.take()
+		b.share.insist(granted)
 	} else {
-		b.exhausted = cmp.Or(b.exhausted, b.share.again(b.ctx))
+		b.exhausted = cmp.Or(b.exhausted, b.share.await(b.ctx, granted))
 	}
 	b.queued.end()
-	return b.now().Sub(began)
 }

@@ -227,8 +227,10 @@ func (h *hosting) say(took time.Duration) {
 	if h.watches != nil {
 		s.Shared = h.watches.Watches()
 	}
-	for _, module := range h.last.Load().Usage().Modules {
-		s.Computing += module.Computing.Seconds()
+	if op := h.last.Load(); op != nil { // the reference has none
+		for _, module := range op.Usage().Modules {
+			s.Computing += module.Computing.Seconds()
+		}
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
