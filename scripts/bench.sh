@@ -10,7 +10,7 @@
 #   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins; WATCHES=own,shared: how they watch
 #   LARGE=        any value: restarts over objects of 10 KB, too
 #   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
-#   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kube-rs, controller-runtime and the reference: docs/benchmarks.md
+#   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kopf-python, kube-rs, controller-runtime and the reference: docs/benchmarks.md
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
 set -euo pipefail

@@ -16,7 +16,7 @@ import (
 // publishedOperators are those that the manual compares, and publishedTables the scenarios.
 var (
 	publishedOperators = []publishedOperator{
-		{"kopf-rust", "kopf-wasm, Rust"}, {"kopf-go", "kopf-wasm, Go"}, {kubeRS, kubeRS}, {"controller-runtime", "controller-runtime"}, {reference, "Kopf"},
+		{"kopf-rust", "kopf-wasm, Rust"}, {"kopf-go", "kopf-wasm, Go"}, {"kopf-python", "kopf-wasm, Python"}, {kubeRS, kubeRS}, {"controller-runtime", "controller-runtime"}, {reference, "Kopf"},
 	}
 	publishedTables  = []table{{burst, false, publishedColumns, nil}, {update, false, publishedColumns, nil}}
 	publishedColumns = []column{

@@ -178,7 +178,7 @@ func TestRunsThatCannotBePublishedDoNotBegin(t *testing.T) {
 		measured []program
 	}{
 		"":                                      {options{Publish: "docs", Posting: "both"}, all},
-		"controller-runtime is not measured":    {options{Publish: "docs", Posting: "both"}, append(all[:3:3], all[4])},
+		"kube-rs is not measured":               {options{Publish: "docs", Posting: "both"}, append(all[:3:3], all[4:]...)},
 		"leave out POSTING=on":                  {options{Publish: "docs", Posting: "on"}, all},
 		"kopf-rust is not measured: name it in": {options{Publish: "docs", Posting: "off"}, nil},
 	} {
