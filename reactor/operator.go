@@ -233,7 +233,8 @@ func (op *Operator) Accounts() []accounts.Usage { return op.account.Usage() }
 // Order at the start: startup handlers, credentials, background handlers, resources and
 // namespaces, streams. Order at the end: streams stop; running handlers and background
 // handlers finish (queueing.exit_timeout); cleanup handlers run; the operator withdraws
-// from the peering.
+// from the peering. A replica withdraws, and lets another one continue, as soon as the handlers
+// have finished: webhooks and cleanup handlers are those of each replica.
 //
 // If the exit takes longer than process.ultimate_exiting_timeout, Run returns
 // ErrExitTimeout. Goroutines that hang then keep running, so the process should end.
@@ -269,7 +270,6 @@ func (op *Operator) run(ctx context.Context) error {
 	}
 	err = errors.Join(err, op.cleanup(context.WithoutCancel(ctx)))
 	op.leave()
-	op.replica.release(context.WithoutCancel(ctx))
 	return err
 }
 
@@ -406,20 +406,21 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 
 // observe runs both observers and the pauses. The first error ends all of them. When the
 // context ends, it closes the entrance of handlers, and stops daemons while the observers
-// end.
+// end. Another replica can continue with the objects while the webhooks still serve.
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer op.refused.ends(cancel)()
-	var parts sync.WaitGroup
-	admit := func(ctx context.Context) error { return op.admit(ctx, hooks) }
-	begin := func(part func(context.Context) error) {
-		parts.Go(func() {
+	var parts, reviews, objects sync.WaitGroup
+	run := func(group *sync.WaitGroup, part func(context.Context) error) {
+		group.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, admit, op.lead, op.untilCompleted} {
+	begin := func(part func(context.Context) error) { run(&parts, part) }
+	run(&reviews, func(ctx context.Context) error { return op.admit(ctx, hooks) })
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, op.lead, op.untilCompleted} {
 		begin(part)
 	}
 	ended := make(chan struct{})
@@ -433,10 +434,15 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	}
 	op.attend(ctx, begin, o.AskAgain)
 	parts.Wait()
+	objects.Go(func() {
+		o.Orchestrator.Wait()
+		<-ended
+		op.giveUp(context.WithoutCancel(ctx))
+	})
+	reviews.Wait()
 	op.serving.Store(false)
 	cancel(nil)
-	o.Orchestrator.Wait()
-	<-ended
+	objects.Wait()
 	return context.Cause(ctx)
 }
 

@@ -228,11 +228,15 @@ func (r *replica) holdings() *membership.Holdings {
 	return r.member.Holdings
 }
 
-// release lets another replica be the leader at once.
-func (r *replica) release(ctx context.Context) {
+// giveUp lets another replica continue at once. The streams and the daemons have ended.
+func (op *Operator) giveUp(ctx context.Context) {
+	r := op.replica
 	if r == nil {
 		return
 	}
+	op.replacing.end() // it may start background handlers
+	op.works.Stop()
+	op.leave()
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	if err := r.Release(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/operator/apiserver"
+	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -71,7 +73,8 @@ type fleet struct {
 	*reactortest.Calls
 	t      *testing.T
 	server *apiserver.Server
-	terms  leadership.Terms
+	leader bool // only one of them handles objects
+	hooks  func(settings.Admission) (Webhooks, error)
 }
 
 // member is a replica of a fleet.
@@ -83,8 +86,18 @@ type member struct {
 	end  chan error
 }
 
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
+	return &fleet{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop})}
+}
+
 func (f *fleet) join(name string, delay time.Duration) *member {
 	f.t.Helper()
+	terms, err := leadership.TermsOf(leadership.DefaultDuration)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	registry, err := registries.New(&reactortest.Recorder{Calls: f.Calls, Replica: name, Stopping: 3 * time.Second})
 	if err != nil {
 		f.t.Fatal(err)
@@ -95,7 +108,7 @@ func (f *fleet) join(name string, delay time.Duration) *member {
 	s := settings.Default()
 	s.Posting.Enabled, s.Persistence.ConsistencyTimeout = false, time.Minute // longer than the watches are late
 	m.Operator, err = New(Options{
-		Registry: registry, Settings: s, Identity: name, Lease: &Lease{Name: "op", Namespace: "default", Terms: f.terms, Shared: true}, Log: zerolog.New(io.Discard),
+		Registry: registry, Settings: s, Identity: name, Lease: &Lease{Name: "op", Namespace: "default", Terms: terms, Shared: !f.leader}, Log: zerolog.New(io.Discard), Webhooks: f.hooks,
 		Logins: []credentials.HostLogin{{Name: "test", Get: func(context.Context) (*credentials.Info, error) { return &info, nil }}},
 	})
 	if err != nil {
@@ -151,12 +164,7 @@ func (f *fleet) settle(objects int, members ...*member) {
 func TestReplicasShareObjectsOnLateWatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		terms, err := leadership.TermsOf(leadership.DefaultDuration)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
-		f := &fleet{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), terms: terms}
+		f := newFleet(t)
 		const objects, prompt, tardy = 40, time.Second, 15 * time.Second
 		names := make([]string, objects)
 		for i := range names {
@@ -238,6 +246,68 @@ func (f *fleet) check(names []string, changes int) {
 	for _, what := range slices.Sorted(maps.Keys(done)) {
 		if done[what] > 1 {
 			f.t.Errorf("%s was handled %d times", what, done[what])
+		}
+	}
+}
+
+// lingering are webhooks that API servers still ask when the operator ends.
+type lingering struct{ ended *atomic.Bool }
+
+func (l lingering) Serve(ctx context.Context, _ *admission.Admission) error {
+	<-ctx.Done()
+	time.Sleep(10 * time.Second) // shorter than the lease
+	l.ended.Store(true)
+	return nil
+}
+
+// TestNextReplicaDoesNotWaitForWebhooks: a replica that is stopped gives up its Lease when its handlers of objects have ended, and not
+// before; it answers reviews meanwhile.
+func TestNextReplicaDoesNotWaitForWebhooks(t *testing.T) {
+	t.Parallel()
+	for _, leader := range []bool{true, false} {
+		t.Run(fmt.Sprint("leader=", leader), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const objects = 20
+				f := newFleet(t)
+				f.leader = leader
+				busy := func(name string) func() bool { return func() bool { return f.Busy(name) == objects } }
+				for i := range objects {
+					f.put(fmt.Sprint("shop-", i), "0")
+				}
+				var ended atomic.Bool
+				f.hooks = func(settings.Admission) (Webhooks, error) { return lingering{&ended}, nil }
+				a := f.join("a", time.Second)
+				f.until(busy("a"))
+				f.hooks = nil
+				b := f.join("b", time.Second)
+				time.Sleep(time.Minute)
+				a.stop()
+				f.until(busy("b"))
+				if ended.Load() {
+					t.Error("the next replica has waited until the webhooks ended")
+				}
+				if err := <-a.end; err != nil || !ended.Load() {
+					t.Errorf("the stopped replica ends with %v; its webhooks have ended: %v", err, ended.Load())
+				}
+				b.stop()
+				if err := <-b.end; err != nil {
+					t.Errorf("the next replica ends with %v", err)
+				}
+				for _, overlap := range f.Overlaps() {
+					t.Error("at once: ", overlap)
+				}
+			})
+		})
+	}
+}
+
+// until waits until a condition holds.
+func (f *fleet) until(holds func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(5 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatal("it does not happen")
 		}
 	}
 }
