@@ -51,6 +51,7 @@ type Election struct {
 	Wake <-chan struct{}
 
 	seen    sight                     // what is known of the Lease; only Run uses it
+	outage  Outage                    // of the requests about the Lease; only Run uses it
 	renewal atomic.Pointer[time.Time] // the begin of the last successful one; nil: not the leader
 	leader  atomic.Pointer[string]    // as it was last seen
 }
@@ -142,15 +143,18 @@ func (e *Election) campaign(ctx context.Context) bool {
 	}
 	e.look(lease)
 	if !e.free() {
+		e.reached()
 		return false
 	}
 	begun := time.Now()
 	written, err := e.Store.Write(ctx, e.noted(lease.takenBy(e.Identity, e.Terms, begun)))
-	if err != nil {
-		if !errors.Is(err, ErrConflict) { // otherwise another replica was faster
-			e.trouble(ctx, "taken", err)
-		}
+	if err != nil && !errors.Is(err, ErrConflict) {
+		e.trouble(ctx, "taken", err)
 		return false
+	}
+	e.reached()
+	if err != nil {
+		return false // another replica was faster
 	}
 	e.hold(begun, written)
 	if !e.Own {
@@ -228,6 +232,7 @@ func (e *Election) renew(ctx context.Context) (time.Duration, error) {
 		e.trouble(ctx, "renewed", err)
 		return min(e.Terms.Look, time.Until(until)), nil
 	}
+	e.reached()
 	e.hold(begun, written)
 	return e.Terms.Retry, nil
 }
@@ -259,8 +264,16 @@ func (e *Election) hold(begun time.Time, written Lease) {
 	e.tell(written)
 }
 
+// trouble says that requests fail, and why the first one does.
 func (e *Election) trouble(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		e.Log(fmt.Sprintf("The lease could not be %s: %v", what, err))
+	if ctx.Err() == nil && e.outage.Changed(err) {
+		e.Log(fmt.Sprintf("The lease could not be %s, which is tried again: %v", what, err))
+	}
+}
+
+// reached says that requests succeed again.
+func (e *Election) reached() {
+	if e.outage.Changed(nil) {
+		e.Log("The lease is reached again.")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
@@ -263,4 +265,60 @@ func TestTermsAreChecked(t *testing.T) {
 	if err != nil || terms.Duration != 3*time.Second || terms.Renewal != 2*time.Second || terms.Margin() != time.Second/2 {
 		t.Errorf("got %+v, %v", terms, err)
 	}
+}
+
+// failing is a Store whose requests fail from time to time.
+type failing struct {
+	*memory
+	reads, writes atomic.Bool
+}
+
+func (f *failing) Read(ctx context.Context) (leadership.Lease, error) {
+	if f.reads.Load() {
+		return leadership.Lease{}, leadershiptest.ErrCut
+	}
+	return f.memory.Read(ctx)
+}
+
+func (f *failing) Write(ctx context.Context, lease leadership.Lease) (leadership.Lease, error) {
+	if f.writes.Load() {
+		return leadership.Lease{}, leadershiptest.ErrCut
+	}
+	return f.memory.Write(ctx, lease)
+}
+
+// TestFailuresAreLoggedWhenTheyBeginAndEnd: a replica looks at the Lease twice a second, also while the API server is away for hours.
+func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{memory: free()}
+		var said []string
+		e := &leadership.Election{Store: store, Identity: "a", Terms: terms(t), Log: func(text string) { said = append(said, text) }}
+		ctx, stop := context.WithCancel(t.Context())
+		led, ended := make(chan struct{}), make(chan error, 1)
+		store.reads.Store(true)
+		go func() { ended <- e.Run(ctx, func() { close(led) }) }()
+		time.Sleep(time.Hour)
+		store.writes.Store(true)
+		store.reads.Store(false)
+		time.Sleep(time.Hour)
+		store.writes.Store(false)
+		<-led
+		time.Sleep(time.Hour)
+		store.writes.Store(true)
+		time.Sleep(5 * time.Second) // shorter than the lease
+		store.writes.Store(false)
+		time.Sleep(time.Hour)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		want := []string{
+			"The lease could not be read, which is tried again: no connection", "The lease is reached again.", "This replica is the leader now: a.",
+			"The lease could not be renewed, which is tried again: no connection", "The lease is reached again.",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
@@ -86,16 +85,18 @@ func (m *Member) tidy(ctx context.Context) {
 	if stored.Generation == 0 {
 		return
 	}
+	var failure error
 	for _, name := range m.sights.Names() {
 		if stored.Has(name) || !m.sights.Ended(name) {
 			continue
 		}
 		if state := m.sights.Lease(name); state.Version != "" {
-			if err := m.Leases.Delete(ctx, name, state); err != nil && ctx.Err() == nil {
-				m.Log(fmt.Sprintf("The lease of a former member could not be deleted: %v", err))
+			if err := m.Leases.Delete(ctx, name, state); err != nil {
+				failure = err
 				continue
 			}
 		}
 		m.sights.Forget(name)
 	}
+	m.tell(ctx, &m.tidying, failure, "The lease of a former member could not be deleted, which is tried again", "The leases of former members can be deleted again.")
 }

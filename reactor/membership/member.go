@@ -45,6 +45,8 @@ type Member struct {
 	own, election *leadership.Election
 	ownNews, news chan struct{}      // make the elections write
 	sights        *leadership.Sights // only survey and what it calls use them
+	listing       leadership.Outage  // the same
+	tidying       leadership.Outage  // the same
 
 	mu      sync.Mutex // guards the fields below
 	fail    context.CancelCauseFunc
@@ -206,18 +208,27 @@ func (m *Member) survey(ctx context.Context) {
 		pause := m.Terms.Retry
 		begun := time.Now()
 		all, err := m.Leases.List(ctx)
-		switch {
-		case err == nil:
+		m.tell(ctx, &m.listing, err, "The leases of the members could not be listed, which is tried again", "The leases of the members can be listed again.")
+		if err == nil {
 			m.sights.Look(begun, all)
 			if m.assign() {
 				pause = m.Terms.Look
 				m.tidy(ctx)
 			}
-		case ctx.Err() == nil:
-			m.Log(fmt.Sprintf("The leases of the members could not be listed: %v", err))
 		}
 		if backoffs.Pause(ctx, pause) != nil {
 			return
 		}
+	}
+}
+
+// tell says that something fails when it begins to fail, and that it succeeds again.
+func (m *Member) tell(ctx context.Context, outage *leadership.Outage, err error, fails, succeeds string) {
+	switch {
+	case ctx.Err() != nil || !outage.Changed(err):
+	case err != nil:
+		m.Log(fmt.Sprintf("%s: %v", fails, err))
+	default:
+		m.Log(succeeds)
 	}
 }

@@ -3,9 +3,14 @@ package membership
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 )
@@ -56,6 +61,69 @@ func TestCoordinatorIsReleasedEvenIfTheMemberCannotBe(t *testing.T) {
 		}
 		if holder := leases.leases[electionLease].Holder; holder != "" {
 			t.Errorf("the coordinator is still %q", holder)
+		}
+	})
+}
+
+// unlisted refuses to list and to delete Leases for a while.
+type unlisted struct {
+	*memory
+	lists, deletes atomic.Bool
+}
+
+func (u *unlisted) List(ctx context.Context) (map[string]leadership.Lease, error) {
+	if u.lists.Load() {
+		return nil, errRefused
+	}
+	return u.memory.List(ctx)
+}
+
+func (u *unlisted) Delete(ctx context.Context, member string, state leadership.Lease) error {
+	if u.deletes.Load() {
+		return errRefused
+	}
+	return u.memory.Delete(ctx, member, state)
+}
+
+// TestFailuresOfListingsAreLoggedWhenTheyBeginAndEnd: the Leases are listed twice a second.
+func TestFailuresOfListingsAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		leases := &unlisted{memory: newMemory()}
+		leases.put("gone", leadership.Lease{}) // of a member that has ended
+		leases.lists.Store(true)
+		leases.deletes.Store(true)
+		terms, err := leadership.TermsOf(leadership.DefaultDuration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex // guards the texts
+		var said []string
+		m := New(Options{Member: "m", Identity: "m", Leases: leases, Terms: terms, Log: func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.Contains(text, "again") {
+				said = append(said, text)
+			}
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.Run(ctx, func() {}) }()
+		for _, fails := range []*atomic.Bool{&leases.lists, &leases.deletes} {
+			time.Sleep(time.Hour)
+			fails.Store(false)
+		}
+		time.Sleep(time.Hour)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		want := []string{
+			"The leases of the members could not be listed, which is tried again: refused", "The leases of the members can be listed again.",
+			"The lease of a former member could not be deleted, which is tried again: refused", "The leases of former members can be deleted again.",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("the log (-want +got):\n%s", diff)
 		}
 	})
 }
