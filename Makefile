@@ -184,6 +184,10 @@ matrix: ## Run the tests of what depends on the API server on several versions o
 faults: build devcluster ## Break connections, servers and operators, at length; the tests have a short form of it
 	KOPF_FAULTS=full KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 60m -v -run '^TestFaults' ./test/e2e
 
+.PHONY: simulate
+simulate: ## Look for two replicas that handle one object, in 10,000 simulated worlds: 10 minutes of one core; SEEDS=10000, or SEEDS=7345-7346 for one world
+	SEEDS=$(or $(SEEDS),10000) go test -count=1 -cpu 1 -timeout 60m -v -run '^(TestNoObjectIsHandledByTwo|TestEachObjectIsHandledByOneMember)$$' ./reactor/leadership ./reactor/membership
+
 .PHONY: hostile
 hostile: engines devcluster ## Let operators of strangers attack a host, all of them; the tests have a short form of it
 	KOPF_HOSTILE=full CI=true KOPF_DEVCLUSTER=$(CURDIR)/$(DEVCLUSTER) go test -count=1 -timeout 30m -v -run '^TestHostile$$' ./test/hostile

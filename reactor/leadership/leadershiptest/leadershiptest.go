@@ -3,12 +3,14 @@
 package leadershiptest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,18 +24,20 @@ var (
 	errLost = fmt.Errorf("%w: the answer is lost", ErrCut) // the server has obeyed
 )
 
-// Seeds returns how many worlds a test simulates: $SEEDS, or else a default.
-func Seeds(t *testing.T, usual int) int {
+// Seeds returns the seeds of the worlds that a test simulates: from the first to before the second one. $SEEDS says how many, or
+// which ones ("7345-7346" is one world), or else there is a default number.
+func Seeds(t *testing.T, usual int) (from, to uint64) {
 	t.Helper()
-	text := os.Getenv("SEEDS")
-	if text == "" {
-		return usual
+	first, last, isRange := strings.Cut(cmp.Or(os.Getenv("SEEDS"), strconv.Itoa(usual)), "-")
+	if !isRange {
+		first, last = "0", first
 	}
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
+	from, wrong := strconv.ParseUint(first, 10, 64)
+	to, err := strconv.ParseUint(last, 10, 64)
+	if err = errors.Join(wrong, err); err != nil || from >= to {
+		t.Fatalf("invalid SEEDS=%s: must be a number or FROM-TO: %v", os.Getenv("SEEDS"), err)
 	}
-	return count
+	return from, to
 }
 
 // Dice are the random decisions of a world. They are safe for concurrent use.
