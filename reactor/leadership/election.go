@@ -128,7 +128,14 @@ func (e *Election) Release(ctx context.Context) error {
 		return nil // there is nothing to give up
 	}
 	_, err := e.Store.Write(ctx, e.seen.lease.released())
-	if errors.Is(err, ErrConflict) {
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	lease, err := e.Store.Read(ctx) // the answer to the last renewal may be missing
+	if err != nil || lease.Holder != e.Identity {
+		return err
+	}
+	if _, err = e.Store.Write(ctx, lease.released()); errors.Is(err, ErrConflict) {
 		return nil // others are at work
 	}
 	return err

@@ -322,3 +322,45 @@ func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 		}
 	})
 }
+
+// deaf is a Store that obeys, and whose answers to writes do not arrive for a while.
+type deaf struct {
+	*memory
+	silent atomic.Bool
+}
+
+func (d *deaf) Write(ctx context.Context, lease leadership.Lease) (leadership.Lease, error) {
+	written, err := d.memory.Write(ctx, lease)
+	if d.silent.Load() {
+		<-ctx.Done()
+		return leadership.Lease{}, ctx.Err()
+	}
+	return written, err
+}
+
+// TestLeaseIsReleasedWithoutTheAnswerToTheLastRenewal: a leader can be stopped in the middle of a renewal, so it does not know the version
+// of its Lease.
+func TestLeaseIsReleasedWithoutTheAnswerToTheLastRenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &deaf{memory: free()}
+		a := join(t, store, "a")
+		<-a.led
+		b := join(t, store, "b")
+		time.Sleep(time.Minute)
+		store.silent.Store(true)
+		time.Sleep(3 * time.Second) // a renewal is under way
+		a.stop()
+		if err := <-a.end; err != nil {
+			t.Fatal(err)
+		}
+		store.silent.Store(false)
+		if err := a.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if !b.leads() {
+			t.Error("the lease was not released")
+		}
+	})
+}
