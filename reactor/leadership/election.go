@@ -260,6 +260,7 @@ func (e *Election) reclaim(ctx context.Context) error {
 		e.Log("The lease of the leader was deleted or cleared. It is made again.")
 	}
 	e.seen.lease = lease
+	e.tell(lease)
 	return nil
 }
 

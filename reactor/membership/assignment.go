@@ -23,9 +23,22 @@ type Assignment struct {
 	Unsettled []string `json:"unsettled,omitempty"`
 }
 
-// maxGeneration is more than there will be: a thousand a second for a hundred thousand years. After a greater one, none
-// could follow, and no member would begin to work any more.
-const maxGeneration = 1 << 52
+// lastGeneration is the greatest generation; the first one follows it. All who may update Leases can write any number, so
+// none may be one after which no other can follow. It is odd, so that of two different generations, one is newer.
+const lastGeneration = 1<<52 - 1
+
+// following returns the generation that comes some steps after another one; 0: before the first.
+func following(generation, steps int64) int64 { return (generation+steps-1)%lastGeneration + 1 }
+
+// newer reports whether a generation is newer than another one: whether it comes in the half of all generations that follows
+// the other. All are newer than 0, the state before the first.
+func newer(generation, than int64) bool {
+	if generation == 0 || than == 0 {
+		return generation != 0
+	}
+	ahead := (generation - than + lastGeneration) % lastGeneration
+	return ahead != 0 && ahead <= lastGeneration/2
+}
 
 // errNote says that no coordinator has written a note.
 var errNote = errors.New("no coordinator makes such an assignment")
@@ -41,7 +54,7 @@ func parse(note string) (Assignment, error) {
 	if err := json.Unmarshal([]byte(note), &a); err != nil {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w", err)
 	}
-	if a.Generation < 0 || a.Generation > maxGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > maxMembers {
+	if a.Generation < 0 || a.Generation > lastGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > maxMembers {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w: generation %d of %d members", errNote, a.Generation, len(a.Members))
 	}
 	return a, nil
@@ -78,7 +91,7 @@ func (a Assignment) next(c census) Assignment {
 	settled := a
 	settled.Unsettled = nil
 	for _, member := range a.Unsettled {
-		if !c.ended(member) && c.acknowledged(member) < a.Generation {
+		if !c.ended(member) && newer(a.Generation, c.acknowledged(member)) {
 			settled.Unsettled = append(settled.Unsettled, member)
 		}
 	}
@@ -90,7 +103,7 @@ func (a Assignment) next(c census) Assignment {
 	if slices.Equal(members, a.Members) {
 		return settled
 	}
-	return Assignment{Generation: a.Generation + 1, Members: members, Previous: a.Members, Unsettled: kept}
+	return Assignment{Generation: following(a.Generation, 1), Members: members, Previous: a.Members, Unsettled: kept}
 }
 
 // limited adds members to a list as far as there is room, and sorts it.
@@ -138,7 +151,7 @@ func (r rights) grown(earlier rights) bool {
 	case r.Generation == earlier.Generation:
 		return !stays && len(r.Unsettled) != len(earlier.Unsettled) // only a member that is new takes objects from members that live
 	}
-	next := r.Generation == earlier.Generation+1 && len(earlier.Unsettled) == 0
+	next := r.Generation == following(earlier.Generation, 1) && len(earlier.Unsettled) == 0
 	left := slices.ContainsFunc(r.Previous, func(member string) bool { return !r.Has(member) })
 	return !next || !stays || left
 }

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
@@ -39,6 +40,11 @@ func (m *Member) assign() bool {
 	if !m.leads {
 		return false
 	}
+	if m.foreign != 0 {
+		m.begin(m.remaining())
+		m.foreign = 0
+		return true
+	}
 	if m.wanted != nil && m.wanted.String() != m.stored.String() {
 		return true // it is not written yet
 	}
@@ -47,7 +53,8 @@ func (m *Member) assign() bool {
 		if m.sights.Looked() < m.Terms.Duration {
 			return true // a former member may live whose Lease was not there
 		}
-		next = initial(m.unused(), append(m.sights.Living(), m.Member))
+		m.begin(append(m.sights.Living(), m.Member))
+		return true
 	}
 	if next.String() != m.stored.String() {
 		m.wanted = &next
@@ -56,12 +63,25 @@ func (m *Member) assign() bool {
 	return true
 }
 
+// begin makes a first assignment, which does not depend on the stored one. The caller holds the lock.
+func (m *Member) begin(members []string) {
+	next := initial(m.unused(), members)
+	m.wanted = &next
+	wake(m.news)
+}
+
+// remaining are the members that may work on objects, and those that wait. The caller holds the lock.
+func (m *Member) remaining() []string {
+	members := slices.DeleteFunc(slices.Clone(m.adopted.Members), m.sights.Ended)
+	return append(members, m.sights.Living()...)
+}
+
 // acknowledged returns the generation that a member has acknowledged.
 func (m *Member) acknowledged(member string) int64 { return acknowledgedOn(m.sights.Lease(member)) }
 
 func acknowledgedOn(lease leadership.Lease) int64 {
 	generation, err := strconv.ParseInt(lease.Note, 10, 64)
-	if err != nil || generation > maxGeneration-2 { // unused returns a greater one
+	if err != nil || generation < 0 || generation > lastGeneration {
 		return 0
 	}
 	return generation
@@ -71,10 +91,15 @@ func acknowledgedOn(lease leadership.Lease) int64 {
 // yet. The caller holds the lock.
 func (m *Member) unused() int64 {
 	latest := m.adopted.Generation
-	for _, name := range m.sights.Names() {
-		latest = max(latest, m.acknowledged(name))
+	if newer(m.foreign, latest) {
+		latest = m.foreign
 	}
-	return latest + 2
+	for _, name := range m.sights.Names() {
+		if one := m.acknowledged(name); newer(one, latest) {
+			latest = one
+		}
+	}
+	return following(latest, 2)
 }
 
 // tidy deletes the Leases of members that have ended.

@@ -56,6 +56,8 @@ type Member struct {
 	settled int64       // the generation that is acknowledged
 	stored  Assignment  // as it was last seen on the Lease of the election
 	wanted  *Assignment // what the coordinator writes; nil: nothing yet
+	foreign int64       // a generation that the coordinator has not made, but that members can have seen; 0: none
+	passed  time.Time   // since when the stored assignment is older than the adopted one; zero: it is not
 }
 
 // New makes a member. It starts nothing.
@@ -141,7 +143,7 @@ func (m *Member) Release(ctx context.Context) error {
 func (m *Member) acknowledge(generation int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if generation > m.settled {
+	if newer(generation, m.settled) {
 		m.settled = generation
 		wake(m.ownNews)
 	}
@@ -161,13 +163,20 @@ func wake(news chan struct{}) {
 	}
 }
 
-// noted takes what is noted on the Lease of the election.
+// noted takes what is noted on the Lease of the election. A coordinator does not take what it has not written, but replaces it.
 func (m *Member) noted(note string) {
 	next, err := parse(note)
 	if err != nil {
 		return // the coordinator writes it again
 	}
 	m.mu.Lock()
+	if m.isForeign(next) {
+		if next.Generation == m.stored.Generation || newer(next.Generation, m.stored.Generation) { // otherwise no member takes it
+			m.foreign = next.Generation
+		}
+		m.mu.Unlock()
+		return
+	}
 	m.stored = next
 	taken, news := m.take(next)
 	m.mu.Unlock()
@@ -179,16 +188,27 @@ func (m *Member) noted(note string) {
 	}
 }
 
+// isForeign reports whether another process has written an assignment while this member is the coordinator. The caller holds the lock.
+func (m *Member) isForeign(next Assignment) bool {
+	text := next.String()
+	return m.leads && text != m.stored.String() && (m.wanted == nil || text != m.wanted.String())
+}
+
 // take compares an assignment with the adopted one, and returns whether it is newer, and what to log. The caller holds the lock.
 func (m *Member) take(next Assignment) (taken bool, news string) {
 	switch before := m.adopted; {
-	case m.out || next.Generation < before.Generation:
+	case m.out:
+		return false, ""
+	case next.Generation != before.Generation && !newer(next.Generation, before.Generation):
+		if next.Generation != 0 {
+			m.pass()
+		}
 		return false, ""
 	case next.Generation == before.Generation:
-		if len(next.Unsettled) >= len(before.Unsettled) {
+		if m.passed = (time.Time{}); len(next.Unsettled) >= len(before.Unsettled) {
 			return false, ""
 		}
-	case before.Has(m.Member) && (!next.Has(m.Member) || len(next.Previous) > 0 && next.Generation > before.Generation+1):
+	case before.Has(m.Member) && (!next.Has(m.Member) || len(next.Previous) > 0 && next.Generation != following(before.Generation, 1)):
 		m.out = true
 		m.fail(fmt.Errorf("%w: the others took this member for ended", leadership.ErrLost))
 		return false, ""
@@ -197,8 +217,21 @@ func (m *Member) take(next Assignment) (taken bool, news string) {
 	default:
 		news = fmt.Sprintf("This replica (%s) waits to become a member.", m.Member)
 	}
-	m.adopted = next
+	m.adopted, m.passed = next, time.Time{}
 	return true, news
+}
+
+// pass notes that the stored assignment is older than the adopted one. If it stays, no coordinator has made the adopted one,
+// and this member has to start again. The caller holds the lock.
+func (m *Member) pass() {
+	now := time.Now()
+	if m.passed.IsZero() {
+		m.passed = now
+	}
+	if now.Sub(m.passed) >= m.Terms.Duration {
+		m.out = true
+		m.fail(fmt.Errorf("%w: the others share the objects by an older assignment than this member", leadership.ErrLost))
+	}
 }
 
 // survey looks at the Leases of all members until the context ends. The coordinator makes the assignments from them; another member
