@@ -9,11 +9,12 @@ import (
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/frames"
 	"github.com/kopf-wasm/kopf/host/functions"
+	"github.com/kopf-wasm/kopf/host/prepare"
 )
 
 // exhausted are parts of what guests say, or of the names of functions in which they trap, if an
-// allocation fails: of Go and TinyGo, of Rust with and without the standard streams, of CPython, of
-// C++, and of AssemblyScript.
+// allocation fails that has not asked the engine for memory: of Go and TinyGo, of Rust with and
+// without the standard streams, of CPython, of C++, and of AssemblyScript.
 var exhausted = []string{
 	"out of memory", "memory allocation of ", "handle_alloc_error", "__rust_alloc_error_handler", "rust_oom", "MemoryError", "std::bad_alloc", "rowMemory",
 }
@@ -28,11 +29,12 @@ const (
 	saidLast = 3
 )
 
-// nameExhaustion says that memory is the reason of a trap, if it is: many guests only trap.
+// nameExhaustion says that memory is the reason of a trap, if it is: many guests only trap. In any
+// language, it is if the instance did not get the memory that it has asked for last.
 func (c *call) nameExhaustion(e *GuestError, text string) {
 	reason, trace, _ := strings.Cut(text, "\n")
 	said := strings.Join([]string{reason, e.Message, lastLines(functions.Text(c.stderr), saidLast), frames.Demangle(firstLines(trace, alarmed))}, "\n")
-	if slices.ContainsFunc(exhausted, func(part string) bool { return strings.Contains(said, part) }) {
+	if c.refused() > 0 || slices.ContainsFunc(exhausted, func(part string) bool { return strings.Contains(said, part) }) {
 		e.Err = fmt.Errorf("%w: %w", e.Err, ErrMemory)
 		e.Message = c.exhaustion(e.Message)
 	}
@@ -47,7 +49,25 @@ func (c *call) nameCaught(e *abi.Error) {
 
 // exhaustion is the message of a failure for want of memory.
 func (c *call) exhaustion(message string) string {
-	return fmt.Sprintf("%v: the instance uses %s, and the limit MaxMemory is %s: %s", ErrMemory, mebibytes(int(c.Memory().Size())), mebibytes(c.in.m.options.MaxMemory), message)
+	used, wanted, limit := int(c.Memory().Size()), c.refused(), c.in.m.options.MaxMemory
+	text := fmt.Sprintf("%v: the instance uses %s", ErrMemory, mebibytes(used))
+	if wanted > 0 {
+		text += fmt.Sprintf(", asks for %s more", mebibytes(wanted))
+	}
+	text += ", and the limit MaxMemory is " + mebibytes(limit)
+	if wanted > 0 && used+wanted <= limit {
+		text += "; all instances together have reached the limit InstanceMemory, or the system has no more"
+	}
+	return text + ": " + message
+}
+
+// refused is the memory that the instance has asked for last, in bytes; 0: it got it.
+func (c *call) refused() int {
+	pages := c.in.mod.ExportedGlobal(prepare.Refused)
+	if pages == nil {
+		return 0
+	}
+	return int(uint32(pages.Get())) * wasmPage
 }
 
 // lastLines returns the last lines of a text.

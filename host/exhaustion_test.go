@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
 
 // TestMemoryExhaustionIsNamed: Python is in TestPythonAttacks, and Rust in test/guests/rust.
@@ -43,6 +44,42 @@ func TestMemoryExhaustionIsNamed(t *testing.T) {
 			t.Errorf("step = %+v", step)
 		}
 	})
+}
+
+// TestRefusedMemoryIsNamed: in any language, if the instance traps without the memory that it has
+// asked for last.
+func TestRefusedMemoryIsNamed(t *testing.T) {
+	t.Parallel()
+	grow := func(pages int32) []byte { return asm.Cat(asm.I32Const(pages), asm.MemoryGrow, asm.Drop) }
+	for name, tt := range map[string]struct {
+		code  []byte
+		o     Options
+		wants string // of the message; empty: memory is not named
+	}{
+		"over MaxMemory":                {grow(32), Options{MaxMemory: 16 * wasmPage}, "out of memory: the instance uses 0.1 MiB, asks for 2.0 MiB more, and the limit MaxMemory is 1.0 MiB: trapped: unreachable"},
+		"after a success":               {asm.Cat(grow(1), grow(32)), Options{MaxMemory: 16 * wasmPage}, "out of memory: the instance uses 0.1 MiB, asks for 2.0 MiB more"},
+		"over InstanceMemory":           {grow(32), Options{InstanceMemory: 16 * wasmPage}, "and the limit MaxMemory is 256.0 MiB; all instances together have reached the limit InstanceMemory, or the system has no more: trapped: unreachable"},
+		"in a function of the module":   {asm.Cat(asm.I32Const(32), asm.MemoryGrow, asm.I32Const(-1), []byte{0x46}, asm.If, asm.Unreachable, asm.End), Options{MaxMemory: 16 * wasmPage}, "out of memory: "},
+		"no request":                    {nil, Options{}, ""},
+		"a fulfilled request":           {grow(1), Options{}, ""},
+		"a fulfilled one after another": {asm.Cat(grow(32), grow(1)), Options{MaxMemory: 16 * wasmPage}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := load(t, asm.Guest(asm.Cat(tt.code, asm.Unreachable)).Encode(), tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = m.Start(t.Context(), invoke(""), nil, &testEnv{})
+			var failure *GuestError
+			if !errors.As(err, &failure) || !errors.Is(err, ErrTrap) || errors.Is(err, ErrMemory) != (tt.wants != "") {
+				t.Fatalf("error = %v", err)
+			}
+			if !strings.Contains(failure.Message, tt.wants) {
+				t.Errorf("message %q, want %q", failure.Message, tt.wants)
+			}
+		})
+	}
 }
 
 // TestErrorsOfAuthorsAreNotTakenForExhaustion: only the types of the languages count, and only in

@@ -26,7 +26,7 @@ func (w *rewriter) assemble(bodies []byte, globals []uint32, limits Limits) ([]b
 	out = appendVector(out, wasm.SectionMemory, len(m.memories), func(out []byte, i int) []byte {
 		return appendLimits(out, m.memories[i].atMost(limits.MemoryPages))
 	})
-	out = appendVector(out, wasm.SectionGlobal, len(m.globals)+1, w.appendGlobal)
+	out = appendVector(out, wasm.SectionGlobal, len(m.globals)+2, w.appendGlobal)
 	out = w.appendExports(out, globals, enter)
 	out = appendJoined(out, wasm.SectionElement, len(m.elementTypes), m.shiftedElements(w.shift))
 	if w.usesData {
@@ -89,10 +89,13 @@ func (w *rewriter) appendTable(out []byte, i int) []byte {
 	return appendLimits(append(out, byte(t.elemType)), t.atMost(w.m.maxElements()))
 }
 
-// appendGlobal appends a global of the original, or the counter after the last one.
+// appendGlobal appends a global of the original, or the counter and Refused after the last one.
 func (w *rewriter) appendGlobal(out []byte, i int) []byte {
-	if i == len(w.m.globals) {
+	switch uint32(i) {
+	case w.counter:
 		return appendGlobal(out, &global{valType: typeI64, mutable: true, init: instruction{op: opI64Const, value: Budget}})
+	case w.refused:
+		return appendGlobal(out, &global{valType: typeI32, mutable: true, init: instruction{op: opI32Const}})
 	}
 	g := w.m.globals[i]
 	if g.init.op == opRefFunc {
@@ -108,10 +111,10 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// appendExports writes the exports of the original, the start function, Enter, and
+// appendExports writes the exports of the original, the start function, Enter, Refused, and
 // the globals that make up the state of an instance.
 func (w *rewriter) appendExports(out []byte, globals []uint32, enter uint32) []byte {
-	all := []Export{{Name: Enter, kind: kindFunc, index: enter}}
+	all := []Export{{Name: Enter, kind: kindFunc, index: enter}, {Name: Refused, kind: kindGlobal, index: w.refused}}
 	if w.m.start != nil {
 		all = append(all, Export{Name: Start, kind: kindFunc, index: w.shift(*w.m.start)})
 	}

@@ -21,7 +21,8 @@
 //     have one check, not two, and short loops one for several iterations. When the budget is spent, the
 //     host function yield is called and returns a new budget.
 //   - Instructions that work on ranges of memory or of tables, and memory.grow,
-//     become calls of functions that charge for the length, and split long ranges.
+//     become calls of functions that charge for the length, and split long ranges. A global tells
+//     the host that memory.grow has failed.
 //   - Tables get an upper bound.
 //   - Active data segments and the start function are removed, and mutable
 //     globals are exported: the host does the initialisation, or maps the memory of

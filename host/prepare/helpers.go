@@ -8,6 +8,7 @@ import (
 
 // More opcodes, which only helpers and checks use.
 const (
+	opSelect       = 0x1b
 	opI64Load      = 0x29
 	opI32Eqz       = 0x45
 	opI32Eq        = 0x46
@@ -69,7 +70,7 @@ func (w *rewriter) newHelper(in *instruction) helper {
 	switch {
 	case in.op == opMemoryGrow:
 		grow := funcType{params: []valueType{typeI32}, results: []valueType{typeI32}}
-		return w.charged("memory.grow", grow, nil, code)
+		return helper{"memory.grow", w.addType(grow), w.growBody(code)}
 	case in.sub == bulkMemoryCopy:
 		return helper{"memory.copy", w.addType(three), w.copyBody(code)}
 	case in.sub == bulkMemoryFill:
@@ -102,6 +103,18 @@ func (w *rewriter) charged(name string, t funcType, length []byte, code []byte) 
 		out = append(out, opLocalGet, byte(i))
 	}
 	return helper{name, w.addType(t), append(append(out, code...), opEnd)}
+}
+
+// growBody is the helper for memory.grow. It sets the global Refused: to what is asked for if the
+// memory does not grow, and else to zero.
+func (w *rewriter) growBody(code []byte) []byte {
+	const pages, before = 0, 1
+	out := w.appendCheck([]byte{1, 1, byte(typeI32)}, costGrow)
+	out = append(append(append(out, opLocalGet, pages), code...), opLocalSet, before)
+	out = append(out, opLocalGet, pages, opI32Const, 0, opLocalGet, before)
+	out = append(wasm.AppendSigned(append(out, opI32Const), -1), opI32Eq, opSelect)
+	out = wasm.AppendU32(append(out, opGlobalSet), w.refused)
+	return append(out, opLocalGet, before, opEnd)
 }
 
 // appendLengthCheck charges for a length in a local variable.

@@ -18,6 +18,10 @@ const (
 	// (i32, i32, i32, i32) -> i64. Missing results are zero.
 	Enter = "kopf:enter"
 
+	// Refused is the exported mutable global with the pages of 64 KiB that the last memory.grow asked
+	// for in vain, as an i32: 0 if it was successful, or if there was none.
+	Refused = "kopf:refused"
+
 	// GlobalPrefix and a number name the exported mutable globals.
 	GlobalPrefix = "kopf:global:"
 

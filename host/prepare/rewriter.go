@@ -12,6 +12,7 @@ type rewriter struct {
 	code    *canonicalCode
 	yield   uint32 // index of the imported function in the new module
 	counter uint32 // index of the private global
+	refused uint32 // index of the global with that name
 
 	types     []funcType // of the original, then new ones
 	typeIndex map[string]uint32
@@ -38,6 +39,7 @@ func newRewriter(m *module, code *canonicalCode) *rewriter {
 		iterations:  *newReader(nil),
 		yield:       m.importedFuncs(),
 		counter:     uint32(len(m.globals)),
+		refused:     uint32(len(m.globals)) + 1,
 		types:       m.types,
 		typeIndex:   map[string]uint32{},
 		helperIndex: map[helperKey]uint32{},
