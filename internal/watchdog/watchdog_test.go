@@ -51,6 +51,7 @@ func TestStuckProcessIsEnded(t *testing.T) {
 	if !supported {
 		t.Skip("no timers for this on this system")
 	}
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
