@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -84,9 +85,10 @@ func (p place) leave() {
 // module, while this process prepares the module.
 func (m *Module) translate(ctx context.Context, at place, source *prepare.Source) (file string, err error) {
 	if at.dir == "" {
-		if err := m.prepare(source, nil); err != nil {
+		if err := m.prepare(source, func([]byte) {}); err != nil {
 			return "", err
 		}
+		defer m.announce(at)(false)
 		return "", m.translateHere(ctx, compiler.Job{Original: m.prepared.Canonical, Prepared: m.prepared.Wasm, MemoryPages: m.limits().MemoryPages})
 	}
 	work, err := compiler.Begin(ctx, compiler.Job{
@@ -99,7 +101,9 @@ func (m *Module) translate(ctx context.Context, at place, source *prepare.Source
 	if err := m.prepare(source, work.Original); err != nil {
 		return "", err
 	}
+	ended := m.announce(at)
 	file, err = work.Compile(ctx, m.prepared.Wasm)
+	ended(err == nil)
 	switch {
 	case errors.Is(err, compiler.ErrInvalid), errors.Is(err, compiler.ErrLimit), errors.Is(err, compiler.ErrCrash):
 		return "", m.refuse(err)
@@ -127,18 +131,30 @@ func (m *Module) loadCompiled(ctx context.Context, dir, file string) error {
 func (m *Module) prepare(source *prepare.Source, decoded func(canonical []byte)) error {
 	d, err := source.Decode(m.limits())
 	if err == nil {
-		if decoded != nil {
-			decoded(d.Canonical)
-		}
+		decoded(d.Canonical)
 		m.prepared, err = d.Prepare()
 	}
 	if err != nil {
 		return m.refuse(err)
 	}
-	if m.options.Compiling != nil {
-		m.options.Compiling(len(m.prepared.Canonical))
-	}
 	return nil
+}
+
+// announce reports that a compilation begins. The returned function reports its end, and remembers
+// how long a successful one took.
+func (m *Module) announce(at place) (ended func(successful bool)) {
+	var pace compiler.Pace // without a cache, nothing is known and kept
+	if !at.temporary {
+		pace = compiler.PaceIn(at.dir)
+	}
+	size, began := len(m.prepared.Wasm), time.Now()
+	report := m.options.Compiling(size, pace.Estimate(size))
+	return func(successful bool) {
+		report()
+		if successful {
+			pace.Learn(size, time.Since(began))
+		}
+	}
 }
 
 // translateHere compiles in this process and memory, for systems where no file can be

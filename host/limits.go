@@ -134,8 +134,10 @@ type Options struct {
 	Dropped func(lines int64)
 
 	// Compiling is called before Load compiles a module that is not in the cache, with the
-	// size of the module in bytes. Nil: nothing is called.
-	Compiling func(size int)
+	// size of what is compiled, in bytes, and an estimate of the time: see compiler.Pace. Data and names
+	// of the module do not count. The function that it returns is called when the compilation has ended,
+	// with or without success. Nil: nothing is called.
+	Compiling func(size int, about time.Duration) (ended func())
 
 	// FullStacks shows all frames in the stacks of errors. False: neighbouring frames of SDKs and
 	// runtimes are one line, which counts them.
@@ -225,6 +227,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.PluginResponse, 4<<20)
 	setDefault(&o.LogLimit, defaultLogLimit)
 	setDefault(&o.HostName, "kopf")
+	if o.Compiling == nil {
+		o.Compiling = func(int, time.Duration) func() { return func() {} }
+	}
 	if o.newImage == nil {
 		o.newImage = linear.NewImage
 	}

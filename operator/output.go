@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/operator/scripts"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 )
 
@@ -33,25 +36,34 @@ func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 	}
 }
 
-// LongCompilation is the size from which on compiling a module takes seconds, in bytes. A user
-// who waits is informed. Only engines of scripts have such a size, usually.
-const LongCompilation = 8 << 20
+// LongCompilation is the size from which on compiling takes about a second, in bytes: see
+// host.Options.Compiling. A user who waits is informed. Usually, only the engine of Python has such a size.
+const LongCompilation = 3_000_000
 
 // announceCompiling logs the compilation of a large module.
 func announceCompiling(log zerolog.Logger, module string, o *host.Options) {
 	if o.Compiling != nil {
 		return
 	}
-	o.Compiling = func(size int) {
+	o.Compiling = func(size int, about time.Duration) func() {
 		if size >= LongCompilation {
-			log.Info().Str(loggers.Field, compilingLogger).Str("module", module).Int("size", size).Msg(CompilingText(module))
+			log.Info().Str(loggers.Field, compilingLogger).Str("module", module).Int("size", size).Msg(CompilingText(module, about))
 		}
+		return func() {}
 	}
 }
 
-// CompilingText is the message about the compilation of a large module.
-func CompilingText(module string) string {
-	return fmt.Sprintf("Compiling %s, or its engine, once on this machine. It takes some seconds.", module)
+// CompilingText is the message about the compilation of a large module, which takes about some time.
+func CompilingText(module string, about time.Duration) string {
+	return fmt.Sprintf("Compiling %s, once on this machine. It takes about %s.", Compiled(module), legible.Seconds(max(about, time.Second)))
+}
+
+// Compiled says what is compiled for a module: for a script, its engine.
+func Compiled(module string) string {
+	if scripts.Is(module) {
+		return "the engine of " + module
+	}
+	return module
 }
 
 // recorder logs each line. A line arrives in one write.

@@ -46,9 +46,10 @@ type Options struct {
 	// about the address of a proxy. Nil refuses none.
 	Control func(host string, address netip.Addr) error
 
-	// Progress is called with the name of an artifact, and the transferred and the total bytes of
-	// its module; may be nil.
-	Progress func(name string, done, total int64)
+	// Progress is called when the transfer of a module begins, with the name of its artifact; may
+	// be nil. The transfer calls moved with the transferred and the total bytes, and ended once at
+	// its end, with or without success. Several transfers may run at the same time.
+	Progress func(name string) (moved func(done, total int64), ended func())
 
 	// UserAgent identifies this program to registries. Default: "kopf".
 	UserAgent string
@@ -71,6 +72,9 @@ func New(o Options) *Client {
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "kopf"
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) (func(done, total int64), func()) { return unseen, func() {} }
 	}
 	c := &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: auth.NewCache()}
 	c.transport.control = o.Control

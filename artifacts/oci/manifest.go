@@ -125,7 +125,7 @@ func fetchRaw(ctx context.Context, repo *remote.Repository, r Reference) (mediaT
 
 // Config fetches and checks the config of a module's artifact.
 func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
-	config, err := c.blob(ctx, m.Reference, m.Parsed.Config, nil)
+	config, err := c.blob(ctx, m.Reference, m.Parsed.Config, unseen)
 	if err != nil {
 		return nil, explained(m.Reference, err)
 	}
@@ -134,11 +134,9 @@ func (c *Client) Config(ctx context.Context, m *Manifest) ([]byte, error) {
 
 // Layer fetches and checks the module. It resumes a broken transfer.
 func (c *Client) Layer(ctx context.Context, m *Manifest) ([]byte, error) {
-	var progress func(done, total int64)
-	if show := c.options.Progress; show != nil {
-		progress = func(done, total int64) { show(m.Reference.short(), done, total) }
-	}
-	module, err := c.blob(ctx, m.Reference, m.Module, progress)
+	moved, ended := c.options.Progress(m.Reference.short())
+	defer ended()
+	module, err := c.blob(ctx, m.Reference, m.Module, moved)
 	if err != nil {
 		return nil, explained(m.Reference, err)
 	}
@@ -150,25 +148,25 @@ func (c *Client) Blob(ctx context.Context, r Reference, d layout.Descriptor, lim
 	if !layout.ValidDigest(d.Digest) || d.Size < 0 || d.Size > limit {
 		return nil, explained(r, fmt.Errorf("%w: %q of %d bytes is announced, and the limit is %d", ErrLayout, d.Digest, d.Size, limit))
 	}
-	content, err := c.blob(ctx, r, d, nil)
+	content, err := c.blob(ctx, r, d, unseen)
 	return content, explained(r, err)
 }
 
 // attempts is the number of times that a transfer is started or resumed.
 const attempts = 4
 
+// unseen shows no progress: the content is small.
+func unseen(int64, int64) {}
+
 // blob fetches content whose size has been checked.
-func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, progress func(done, total int64)) ([]byte, error) {
-	if progress == nil {
-		progress = func(int64, int64) {}
-	}
+func (c *Client) blob(ctx context.Context, r Reference, d layout.Descriptor, moved func(done, total int64)) ([]byte, error) {
 	repo, err := c.repository(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	var content bytes.Buffer // grows with the received bytes, not with the announced size
 	for attempt := 1; ; attempt++ {
-		err := transfer(ctx, repo, d, &content, progress)
+		err := transfer(ctx, repo, d, &content, moved)
 		if err == nil {
 			break
 		}
@@ -189,7 +187,7 @@ func broken(err error) bool { return errors.Is(err, errBroken) && !errors.Is(err
 
 // transfer resumes a transfer at the end of the content. It starts again if the registry
 // cannot resume.
-func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content *bytes.Buffer, progress func(done, total int64)) error {
+func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor, content *bytes.Buffer, moved func(done, total int64)) error {
 	body, err := repo.Blobs().Fetch(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: ociDigest(d.Digest), Size: d.Size})
 	if isNotFound(err) {
 		return fmt.Errorf("%w: the registry has the manifest, but not its content %s", ErrMissing, d.Digest)
@@ -210,7 +208,7 @@ func transfer(ctx context.Context, repo *remote.Repository, d layout.Descriptor,
 	for {
 		n, err := from.Read(chunk)
 		content.Write(chunk[:n])
-		progress(int64(content.Len()), d.Size)
+		moved(int64(content.Len()), d.Size)
 		switch {
 		case err == io.EOF && int64(content.Len()) < d.Size:
 			return fmt.Errorf("%w after %d of %d bytes", errBroken, content.Len(), d.Size)

@@ -44,11 +44,17 @@ func (c *Client) send(ctx context.Context, repo *remote.Repository, name string,
 		return err
 	}
 	var from io.Reader = bytes.NewReader(content) // can be rewound for a retry
-	if c.options.Progress != nil && d.MediaType == layout.MediaModule {
-		c.options.Progress(name, 0, d.Size)
-		defer c.options.Progress(name, d.Size, d.Size)
+	if d.MediaType != layout.MediaModule {
+		return repo.Blobs().Push(ctx, described(d), from)
 	}
-	return repo.Blobs().Push(ctx, described(d), from)
+	moved, ended := c.options.Progress(name)
+	defer ended()
+	moved(0, d.Size)
+	err := repo.Blobs().Push(ctx, described(d), from)
+	if err == nil {
+		moved(d.Size, d.Size)
+	}
+	return err
 }
 
 // described converts a descriptor to the type of the library.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -71,11 +70,7 @@ func (o *moduleOptions) inspect(ctx context.Context, path string, config map[str
 func (o *registryOptions) guestOptions(name string, config map[string]string, stderr io.Writer) host.Options {
 	return host.Options{
 		Config: config, HostName: "kopf " + version(), Stdout: stderr, Stderr: stderr,
-		Compiling: func(size int) {
-			if size >= operator.LongCompilation {
-				fmt.Fprintln(o.notes(stderr), operator.CompilingText(filepath.Base(name)))
-			}
-		},
+		Compiling: o.compiling(name, stderr),
 	}
 }
 

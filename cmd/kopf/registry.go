@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -14,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/artifacts/oci/sources"
 	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 	"github.com/kopf-wasm/kopf/internal/legible"
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 // registryOptions are the registry flags that several commands share.
@@ -23,6 +26,7 @@ type registryOptions struct {
 	pull    string
 	silent  bool // no progress is shown
 	lines   bool // progress is shown in pipes, too: nothing else is written there
+	meter   *meter
 }
 
 func (o *registryOptions) addFlags(flags *pflag.FlagSet) {
@@ -48,12 +52,37 @@ func (o *registryOptions) addQuietFlag(flags *pflag.FlagSet) {
 	o.lines = true
 }
 
-// progress returns what shows transfers; nil: nothing does.
-func (o *registryOptions) progress(stderr io.Writer) func(name string, done, total int64) {
-	if o.silent {
+// progress returns what shows transfers; nil: nothing does, as in the log of an operator.
+func (o *registryOptions) progress(stderr io.Writer) func(name string) (moved func(done, total int64), ended func()) {
+	m := o.meterOf(stderr)
+	if o.silent || !m.terminal() && !o.lines {
 		return nil
 	}
-	return progress(stderr, o.lines)
+	return m.transfer
+}
+
+// meterOf returns the meter of the command: all its work shares one line.
+func (o *registryOptions) meterOf(stderr io.Writer) *meter {
+	if o.meter == nil {
+		o.meter = newMeter(stderr)
+	}
+	return o.meter
+}
+
+// compiling returns what shows the compilation of a large module, once before it takes place or,
+// on a terminal, until it ends.
+func (o *registryOptions) compiling(name string, stderr io.Writer) func(size int, about time.Duration) (ended func()) {
+	name = filepath.Base(name)
+	return func(size int, about time.Duration) func() {
+		switch m := o.meterOf(stderr); {
+		case o.silent || size < operator.LongCompilation:
+		case m.terminal():
+			return m.countdown(operator.Compiled(name)+":", "compiling, once on this machine", max(about, time.Second))
+		default:
+			fmt.Fprintln(stderr, legible.Line(operator.CompilingText(name, about)))
+		}
+		return func() {}
+	}
 }
 
 // notes is where messages about work that takes time are written.

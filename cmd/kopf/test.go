@@ -134,9 +134,9 @@ func (o *testOptions) runner(stderr io.Writer) (*scenarios.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited := operator.Options{Host: o.guestOptions("the module", nil, io.Discard)}
-	if o.showLogs {
-		limited.Host.Stdout, limited.Host.Stderr = stderr, stderr
+	limited := operator.Options{Host: o.guestOptions("the module", nil, stderr)}
+	if !o.showLogs {
+		limited.Host.Stdout, limited.Host.Stderr = io.Discard, io.Discard
 	}
 	if err := setLimits(&limited, o.limits); err != nil {
 		return nil, err

@@ -1,11 +1,12 @@
 // Package legible makes untrusted texts safe to show: texts of guests, objects, registries
 // and clients. Such texts must not forge lines of a log, control a terminal, or hide their
-// content.
+// content. Durations are here, too, in a form for people.
 package legible
 
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -143,3 +144,12 @@ type lineError struct{ err error }
 
 func (e *lineError) Error() string { return Short(e.err.Error(), maxError) }
 func (e *lineError) Unwrap() error { return e.err }
+
+// Seconds is a time for people, in whole seconds: 8 s, 2 min 5 s.
+func Seconds(d time.Duration) string {
+	total := int64(d.Round(time.Second) / time.Second)
+	if total < 60 {
+		return fmt.Sprintf("%d s", total)
+	}
+	return fmt.Sprintf("%d min %d s", total/60, total%60)
+}
