@@ -65,7 +65,7 @@ registry: ## Build the registry of the tests (about a minute at the first time)
 	@test/registry/build.sh $(REGISTRY)
 
 .PHONY: guests
-guests: guest-go guest-tinygo guest-python guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins ## Build all guest modules of tests and examples
+guests: guest-go guest-tinygo guest-python guest-rust guest-extism guest-minimal guest-sdk guest-bench guest-examples guest-plugins guest-memory ## Build all guest modules of tests and examples
 
 .PHONY: guest-go
 guest-go:
@@ -125,6 +125,12 @@ guest-plugins:
 	@scripts/rust-wasm.sh $(GUESTS)/extism-rust.wasm examples/extism/rust
 	@scripts/as-wasm.sh $(GUESTS)/extism-assemblyscript.wasm examples/extism/assemblyscript
 	@scripts/c-wasm.sh $(GUESTS)/extism-c.wasm examples/extism/c
+
+.PHONY: guest-memory
+guest-memory: guest-plugins # which builds in the same folder of packages
+	@scripts/c-wasm.sh $(GUESTS)/memory-c.wasm test/guests/memory/c c
+	@scripts/c-wasm.sh $(GUESTS)/memory-cpp.wasm test/guests/memory/cpp c++
+	@scripts/as-wasm.sh $(GUESTS)/memory-assemblyscript.wasm examples/extism/assemblyscript test/guests/memory/assemblyscript/main.ts
 
 ##@ Using
 
