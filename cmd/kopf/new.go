@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,8 @@ The templates:
 			project.Version = sdkVersion
 			if own := version(); strings.HasPrefix(own, "v") && !strings.Contains(own, "-") { // not one between releases
 				project.Version = own
+			} else if project.SDK == "" {
+				project.SDK = ownClone(os.Executable())
 			}
 			return writeProject(&project, args[0], stdout)
 		},
@@ -55,10 +59,22 @@ The templates:
 	flags := cmd.Flags()
 	flags.StringVarP(&language, "lang", "l", string(toolchains.Go), "the `LANGUAGE`: "+words(toolchains.Languages()))
 	flags.StringVarP(&template, "template", "t", string(projects.Minimal), "the `TEMPLATE`: "+words(projects.Templates()))
-	flags.StringVar(&project.SDK, "sdk", "", "use the SDK of this `CLONE` of kopf, for Go and Rust (default the published one)")
+	flags.StringVar(&project.SDK, "sdk", "", "use the SDK of this `CLONE` of kopf, for Go and Rust (default the clone that this program was built in, or the published one)")
 	_ = cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(strings.Split(words(toolchains.Languages()), ", "), cobra.ShellCompDirectiveNoFileComp)) // fails for unknown flags only
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(strings.Split(words(projects.Templates()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// ownClone is the clone whose Makefile has built a program, if the program still is there.
+func ownClone(program string, err error) string {
+	if err != nil {
+		return ""
+	}
+	clone := filepath.Dir(filepath.Dir(program))
+	if _, err := os.Stat(filepath.Join(clone, "guest-sdks", "go", "go.mod")); err != nil {
+		return ""
+	}
+	return clone
 }
 
 func words[Word ~string](all []Word) string {
@@ -81,6 +97,9 @@ func writeProject(project *projects.Project, shown string, stdout io.Writer) err
 	}
 	for _, path := range written {
 		fmt.Fprintln(stdout, filepath.Join(shown, filepath.FromSlash(path)))
+	}
+	if project.SDK == "" && project.Version == sdkVersion && slices.Contains([]toolchains.Language{toolchains.Go, toolchains.Rust}, project.Language) {
+		fmt.Fprintf(stdout, "\nThe operator needs version %s of the SDK. If it is not published yet, name a clone of the repository of kopf: --sdk CLONE\n", sdkVersion)
 	}
 	fmt.Fprintf(stdout, "\nNext:\n  cd %s\n  make test\n  kubectl apply -f crd.yaml\n  make dev\n", cmp.Or(shown, "."))
 	return nil
