@@ -61,15 +61,21 @@ type common struct {
 	lengths [][]int32
 }
 
-// maxTable limits the memory and time of a comparison: the product of the lengths of both
-// lists.
-const maxTable = 1 << 20
+// maxTable limits the memory of a comparison: the product of the lengths of both lists.
+// maxCells limits the time of all comparisons for a patch: documents can have many lists.
+const (
+	maxTable = 1 << 20
+	maxCells = 4 << 20
+)
 
-func newCommon(a, b []string) *common {
+// common compares two lists, as long as there are cells left for tables.
+func (d *differ) common(a, b []string) *common {
 	c := &common{a: a, b: b}
-	if len(a)*len(b) > maxTable {
+	cells := len(a) * len(b)
+	if cells > min(maxTable, d.cells) {
 		return c
 	}
+	d.cells -= cells
 	c.lengths = make([][]int32, len(a)+1)
 	for i := range c.lengths {
 		c.lengths[i] = make([]int32, len(b)+1)

@@ -23,7 +23,7 @@ import (
 //
 // See https://www.rfc-editor.org/rfc/rfc6902
 func Diff(from, to any) []Operation {
-	return differ{room: maxSize, encoding: maxEncoded}.diff(from, to)
+	return differ{room: maxSize, encoding: maxEncoded, cells: maxCells}.diff(from, to)
 }
 
 // maxSize bounds the memory of a patch, without the values, in bytes.
@@ -49,6 +49,7 @@ type differ struct {
 	size       int      // of the path as text, in bytes
 	room       int      // for more operations, in bytes
 	encoding   int      // bytes that may still be encoded
+	cells      int      // of the tables of all lists; see common
 }
 
 func (d differ) diff(from, to any) []Operation {
@@ -152,7 +153,7 @@ func (d *differ) lists(from, to []any) bool {
 	start := commonStart(a, b)
 	end := commonEnd(a[start:], b[start:])
 	endA, endB := len(a)-end, len(b)-end
-	c := newCommon(a[start:endA], b[start:endB])
+	c := d.common(a[start:endA], b[start:endB])
 	at := start // the index in the list after the operations so far
 	for i, j := 0, 0; ; {
 		nextI, nextJ := c.next(i, j)

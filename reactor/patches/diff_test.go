@@ -101,9 +101,9 @@ func TestDiffRoundTrip(t *testing.T) {
 		if random.IntN(2) == 0 {
 			to = mutated(random, from)
 		}
-		limits := differ{room: maxSize, encoding: maxEncoded}
+		limits := differ{room: maxSize, encoding: maxEncoded, cells: maxCells}
 		if i%2 == 0 {
-			limits = differ{room: random.IntN(1000), encoding: random.IntN(100)}
+			limits = differ{room: random.IntN(1000), encoding: random.IntN(100), cells: random.IntN(10)}
 		}
 		operations := limits.diff(from, to)
 		got, err := apply(dicts.Clone(from), operations)
@@ -127,8 +127,8 @@ func TestDiffOfLongLists(t *testing.T) {
 	if got := texts(Diff(from, shorter)); !slices.Equal(got, []string{`{"op":"remove","path":"/1500"}`}) {
 		t.Errorf("removing one takes %d operations", len(got))
 	}
-	encoder := differ{encoding: maxEncoded}
-	if newCommon(encoder.encodeAll(from), encoder.encodeAll(to)).lengths != nil {
+	encoder := differ{encoding: maxEncoded, cells: maxCells}
+	if encoder.common(encoder.encodeAll(from), encoder.encodeAll(to)).lengths != nil {
 		t.Error("the lists are compared, however long they are")
 	}
 	got, err := apply(from, Diff(from, to))

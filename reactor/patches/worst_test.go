@@ -2,6 +2,7 @@ package patches
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,10 +31,18 @@ func fields(count int, value string) string {
 // their depth. Users of the cluster write objects, and guests write patches.
 func TestWorstDiffs(t *testing.T) {
 	long := strings.Repeat("k", 100)
+	listOf := func(first int) string {
+		items := make([]string, 1000)
+		for i := range items {
+			items[i] = strconv.Itoa(first + i)
+		}
+		return "[" + strings.Join(items, ",") + "],"
+	}
 	for _, tt := range []struct{ name, from, to string }{
 		{"equal lists, nested", nested(deepest, "[", `"`+strings.Repeat("x", 1<<20)+`"`, "]"), ""},
 		{"nested lists whose innermost item changes", nested(deepest, "[", `"`+strings.Repeat("x", 1<<20)+`"`, "]"), nested(deepest, "[", "1", "]")},
 		{"nested lists that all get another item", nested(deepest, "[0,", `"`+strings.Repeat("x", 1<<20)+`"`, "]"), nested(deepest, "[1,0,", `"`+strings.Repeat("x", 1<<20)+`"`, "]")},
+		{"many lists of many items", "[" + strings.Repeat(listOf(1000), 60) + "0]", "[" + strings.Repeat(listOf(1500), 60) + "0]"},
 		{"equal objects with long keys", nested(deepest, `{"`+long+`":`, "1", "}"), ""},
 		{"many fields far below", nested(deepest, `{"a":`, fields(50_000, "1"), "}"), nested(deepest, `{"a":`, fields(50_000, "2"), "}")},
 		{"many fields far below, which go", nested(deepest, `{"a":`, fields(50_000, "1"), "}"), nested(deepest, `{"a":`, "{}", "}")},
