@@ -12,7 +12,7 @@ import (
 // machines are the machines of the process that modules can share.
 //
 // See RATIONALE.md, "Why do modules with equal code share a runtime?".
-var machines = machineSet{items: map[machineKey]*machine{}} //nolint:gochecknoglobals // all modules of the process share them
+var machines = machineSet{items: map[machineKey]*sharedMachine{}} //nolint:gochecknoglobals // all modules of the process share them
 
 // machine is a runtime with the code of one module. Modules with equal code share it: instances
 // have the state of a module, and the machine has none.
@@ -22,8 +22,7 @@ type machine struct {
 	engine   *engine                 // nil: the runtime has its own
 	compiled wazero.CompiledModule
 
-	key   machineKey
-	users int // zero: no other module can share it
+	key machineKey // zero: no other module can share it
 }
 
 // machineKey is what modules that share a machine have in common.
@@ -36,24 +35,56 @@ type machineKey struct {
 // machineSet holds machines while modules use them.
 type machineSet struct {
 	mu    sync.Mutex // guards items and their users
-	items map[machineKey]*machine
+	items map[machineKey]*sharedMachine
 }
 
-// take returns the machine for a key, and builds it at the first use. The caller gives it back.
+// sharedMachine is a machine that is used, or being built.
+type sharedMachine struct {
+	users   int
+	built   chan struct{} // closed after machine was set
+	machine *machine      // nil: it could not be built
+}
+
+// take returns the machine for a key, and builds it at the first use. The caller gives it back. Only those who want the
+// same machine wait while it is built.
 func (s *machineSet) take(key machineKey, build func() (*machine, error)) (*machine, error) {
+	for {
+		shared, first := s.enter(key)
+		if first {
+			return s.fill(shared, key, build)
+		}
+		if <-shared.built; shared.machine != nil {
+			return shared.machine, nil
+		}
+	}
+}
+
+// enter adds a user of a machine, and reports whether that user has to build it.
+func (s *machineSet) enter(key machineKey) (shared *sharedMachine, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m := s.items[key]; m != nil {
-		m.users++
-		return m, nil
+	shared = s.items[key]
+	if first = shared == nil; first {
+		shared = &sharedMachine{built: make(chan struct{})}
+		s.items[key] = shared
 	}
-	m, err := build()
-	if err != nil {
-		return nil, err
-	}
-	m.key, m.users = key, 1
-	s.items[key] = m
-	return m, nil
+	shared.users++
+	return shared, first
+}
+
+// fill builds a machine. If that fails, the next user tries again: it may be allowed what this one was not.
+func (s *machineSet) fill(shared *sharedMachine, key machineKey, build func() (*machine, error)) (m *machine, err error) {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if shared.machine = m; m == nil {
+			delete(s.items, key)
+		} else {
+			m.key = key
+		}
+		close(shared.built)
+	}()
+	return build()
 }
 
 // give gives a machine back, after all instances of the module were closed. The last module
@@ -69,13 +100,14 @@ func (s *machineSet) give(ctx context.Context, m *machine) error {
 func (s *machineSet) isUsed(m *machine) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.users > 1 {
-		m.users--
+	shared := s.items[m.key]
+	if shared == nil || shared.machine != m {
+		return false
+	}
+	if shared.users--; shared.users > 0 {
 		return true
 	}
-	if s.items[m.key] == m {
-		delete(s.items, m.key)
-	}
+	delete(s.items, m.key)
 	return false
 }
 

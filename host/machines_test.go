@@ -64,3 +64,40 @@ func TestRefusedModulesLeaveNoInstance(t *testing.T) {
 	}
 	result(t, m, "", &testEnv{})
 }
+
+// While one machine is built, others are built and shared, and who wants the same one gets it.
+func TestSlowMachinesDelayNoOthers(t *testing.T) {
+	set := machineSet{items: map[machineKey]*sharedMachine{}}
+	slow, quick := machineKey{folder: "slow"}, machineKey{folder: "quick"}
+	begun, end := make(chan struct{}), make(chan struct{})
+	errBuild := errors.New("boo")
+	failed, second := make(chan error, 1), make(chan *machine, 1)
+	go func() { // Waited for below.
+		_, err := set.take(slow, func() (*machine, error) {
+			close(begun)
+			<-end
+			return nil, errBuild
+		})
+		failed <- err
+	}()
+	<-begun
+	go func() { // Waited for below.
+		m, _ := set.take(slow, func() (*machine, error) { return &machine{}, nil })
+		second <- m
+	}()
+	for range 2 {
+		if m, err := set.take(quick, func() (*machine, error) { return &machine{}, nil }); err != nil || m.key != quick {
+			t.Errorf("got %v, %v", m, err)
+		}
+	}
+	if err := set.give(t.Context(), set.items[quick].machine); err != nil || set.items[quick].users != 1 {
+		t.Errorf("%v, %d users", err, set.items[quick].users)
+	}
+	close(end)
+	if err := <-failed; !errors.Is(err, errBuild) {
+		t.Errorf("got %v", err)
+	}
+	if m := <-second; m == nil || m.key != slow {
+		t.Errorf("the next one got %v", m)
+	}
+}
