@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -153,16 +154,19 @@ func Path(key hosting.Key) string {
 // the ids of handlers: Kubernetes accepts 253 bytes.
 const maxName = 150
 
+// hashed begins the names that have a hash.
+const hashed = "hash-"
+
 // Name is the name of an operator's configurations, and the suffix of the names of its
 // webhooks: NAME.NAMESPACE.wasmoperators.hosting.kopf.dev. A long name of an operator is
-// replaced by a hash.
+// replaced by a hash, and so is one that begins like a hash.
 func Name(key hosting.Key) string {
 	suffix := "." + key.Kind.Plural() + "." + api.Group
 	if key.Kind == api.Namespaced {
 		suffix = "." + key.Namespace + suffix
 	}
-	if len(key.Name)+len(suffix) > maxName {
-		return fmt.Sprintf("hash-%.16x%s", sha256.Sum256([]byte(key.Name)), suffix)
+	if len(key.Name)+len(suffix) > maxName || strings.HasPrefix(key.Name, hashed) { // nobody chooses the hash of another name
+		return fmt.Sprintf("%s%.16x%s", hashed, sha256.Sum256([]byte(key.Name)), suffix)
 	}
 	return key.Name + suffix
 }

@@ -54,6 +54,11 @@ func TestNamesAreOfOneOperator(t *testing.T) {
 	if name := gateway.Name(declaration(api.Namespaced, "mailer").Key); name != "mailer.ns.wasmoperators.hosting.kopf.dev" {
 		t.Error(name)
 	}
+	long := gateway.Name(hosting.Key{Kind: api.Namespaced, Namespace: "ns", Name: strings.Repeat("x", 200)})
+	hash, _, _ := strings.Cut(long, ".")
+	if taken := gateway.Name(hosting.Key{Kind: api.Namespaced, Namespace: "ns", Name: hash}); taken == long {
+		t.Errorf("an operator with the name %s has the configurations of one with a long name", hash)
+	}
 }
 
 // authorizer is an API server that answers about rights.
