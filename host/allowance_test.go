@@ -147,3 +147,29 @@ func TestGuestsWaitForTheirRate(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// What the host computes for an operator takes time of its rate, and waits for it.
+func TestWorkOfTheHostTakesTimeOfTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := rated(2, 6*time.Second)
+		other := &Share{owner: s.owner, weight: DefaultWeight}
+		began := time.Now()
+		for range 60 {
+			s.Compute(t.Context(), func() { time.Sleep(time.Second) })
+		}
+		if took := time.Since(began); took < 8*time.Minute || s.Delayed() == 0 {
+			t.Errorf("a minute of computing took %v with a tenth of a processor; %d pieces waited", took, s.Delayed())
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		began = time.Now()
+		s.Compute(ended, func() {})
+		other.Compute(t.Context(), func() {})
+		if took := time.Since(began); took != 0 {
+			t.Errorf("what has to end waited for %v", took)
+		}
+		if c := s.owner; c.free != 2 {
+			t.Errorf("%d cores are free", c.free)
+		}
+	})
+}

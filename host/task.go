@@ -40,14 +40,14 @@ type Task struct {
 
 // Resume continues a waiting task, and returns its next step.
 func (t *Task) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
-	message, err := json.Marshal(answer)
-	if err != nil {
-		return nil, fmt.Errorf("answer for %s: %w", abi.ExportResume, err)
-	}
 	if err := t.hold(ctx); err != nil {
 		return nil, err
 	}
 	defer t.in.unlock()
+	message, err := json.Marshal(answer) // counts as computing of the guest
+	if err != nil {
+		return nil, fmt.Errorf("answer for %s: %w", abi.ExportResume, err)
+	}
 	if !t.waits {
 		return nil, fmt.Errorf("task %d of %s does not wait", t.id, t.in.m.name)
 	}

@@ -74,6 +74,9 @@ type Options struct {
 	// Memo is the memo of the operator. Default (nil): an empty memo.
 	Memo *memos.Shared
 
+	// Compute runs what the host computes for the handlers, as a part of their computing time. Nil: it does not count.
+	Compute handling.Compute
+
 	// Held limits what is kept in memory for the handlers. Limits of zero have their
 	// defaults.
 	Held accounts.Limits
@@ -307,7 +310,7 @@ func (op *Operator) activity(e *generations.Generation, kind abi.Kind) *activiti
 
 // newGeneration makes a generation of the operator's handlers.
 func (op *Operator) newGeneration(number uint32, r *registries.Registry, o calls.Options) (*generations.Generation, error) {
-	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally, Meters: &op.meters.Handlers, Tracer: op.Tracer}, calls.New(op.limited(o), op.Namespaces, op.connected))
+	return generations.New(number, r, handling.Services{Base: op.memories.Base, Account: op.account, Events: op.events, Tally: &op.tally, Meters: &op.meters.Handlers, Tracer: op.Tracer, Compute: op.Compute}, calls.New(op.limited(o), op.Namespaces, op.connected))
 }
 
 // limited limits the requests of guests to the territory.

@@ -33,6 +33,23 @@ type Services struct {
 	Tally   *Tally            // nil: nothing counts calls
 	Meters  *meters.Handlers  // nil: nothing measures calls
 	Tracer  tracing.Tracer    // nil: nothing is traced
+	Compute Compute           // nil: what the host computes for handlers does not count
+}
+
+// Compute runs a function that only computes, when the operator may compute. See host.Share.
+type Compute func(ctx context.Context, do func())
+
+// leastWork is the size of a text from which on decoding or comparing it is a part of the computing time of the operator, in
+// bytes. The call of a handler costs more than smaller ones.
+const leastWork = 4 << 10
+
+// Work runs a function of the host that only computes, for texts of a size that handlers or their objects cause.
+func (s *Services) Work(ctx context.Context, size int, do func()) {
+	if s == nil || s.Compute == nil || size < leastWork {
+		do()
+		return
+	}
+	s.Compute(ctx, do)
 }
 
 // Object is what all causes of one object share in one cycle. Causes that belong to no

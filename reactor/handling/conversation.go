@@ -253,10 +253,10 @@ func (t *Conversation) cancelNow(ctx context.Context) error {
 
 // finish applies the outcome of the last step.
 func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
-	if err := t.Cause.Patch.Charge(t.Cause.Account, sizeOf(&step.Outcome), 0); err != nil {
-		return &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
-	}
-	if err := t.takePatch(step); err != nil {
+	var result any
+	var err error
+	t.Cause.Work(ctx, len(step.Result)+len(step.Patch), func() { result, err = t.take(step) })
+	if err != nil {
 		return err
 	}
 	if step.Error != nil && step.Error.Kind == abi.ErrorChildren && t.error == nil {
@@ -274,9 +274,23 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 			return err
 		}
 	}
-	t.settings, t.keyed = step.Settings, step.Keyed
-	return t.takeResult(step.Result)
+	t.settings, t.keyed, t.result = step.Settings, step.Keyed, result
+	return nil
 }
+
+// take counts what the handler returned, adds its patch to that of the cycle, and decodes the result of a success.
+func (t *Conversation) take(step *abi.Step) (result any, err error) {
+	if err := t.Cause.Patch.Charge(t.Cause.Account, sizeOf(&step.Outcome), 0); err != nil {
+		return nil, &guestError{fmt.Errorf("the result of %s: %w", loggers.Quote(t.Handler.ID), err)}
+	}
+	if err := t.takePatch(step); err != nil || step.Error != nil {
+		return nil, err
+	}
+	return t.decodeResult(step.Result)
+}
+
+// warningSize is the memory of a warning in addition to its text, in bytes.
+const warningSize = 16
 
 // sizeOf returns the memory of a handler's result, in bytes. What is decoded takes more than its text.
 func sizeOf(o *abi.Outcome) int {
@@ -285,7 +299,7 @@ func sizeOf(o *abi.Outcome) int {
 		size += len(o.Error.Message) + len(o.Error.Stack)
 	}
 	for _, warning := range o.Warnings {
-		size += len(warning)
+		size += len(warning) + warningSize
 	}
 	return size
 }
@@ -301,17 +315,17 @@ func (t *Conversation) takePatch(step *abi.Step) error {
 	}
 	if step.Transforms > 0 {
 		t.kept = true
-		t.Cause.Patch.Add(patching.ByTask(t.Task, t.Cause.Account))
+		t.Cause.Patch.Add(patching.ByTask(t.Task, t.Cause.Account, t.Cause.Work))
 	}
 	return nil
 }
 
-func (t *Conversation) takeResult(result abi.Raw) (err error) {
-	if result.IsNull() {
-		return nil
+func (t *Conversation) decodeResult(text abi.Raw) (result any, err error) {
+	if text.IsNull() {
+		return nil, nil
 	}
-	if t.result, err = dicts.Decode(result); err != nil {
-		return &guestError{fmt.Errorf("%w: the result of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
+	if result, err = dicts.Decode(text); err != nil {
+		return nil, &guestError{fmt.Errorf("%w: the result of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
 	}
-	return nil
+	return result, nil
 }

@@ -1,6 +1,7 @@
 package handling
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -145,6 +146,23 @@ func TestDaemonsCountForTheirOperator(t *testing.T) {
 	for _, scope := range []int{0, 1} {
 		if _, err := (&Env{Cause: NewCause(s.cause.Alone(), nil)}).MemoSet(scope, "k", reactortest.Text(1000), -1); !errors.Is(err, accounts.ErrLimit) {
 			t.Errorf("scope %d: %v", scope, err)
+		}
+	}
+}
+
+// TestWorkOfTheHostCounts checks that what the host computes with large texts of handlers is a part of their computing time.
+func TestWorkOfTheHostCounts(t *testing.T) {
+	large := strings.Repeat("x", leastWork)
+	for outcome, want := range map[string]int{`"result":"` + large + `"`: 1, `"patch":{"spec":"` + large + `"}`: 1, `"result":1,"patch":{"spec":1}`: 0} {
+		s := newStage(t, &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"done",` + outcome + `}`}}}, `{"metadata":{"name":"x"}}`)
+		works := 0
+		s.cause.Compute = func(_ context.Context, do func()) {
+			works++
+			do()
+		}
+		done, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn"}`), s.cause, fresh(0, 0))
+		if err != nil || done.Failed || works != want {
+			t.Errorf("%.30s: %v, %q; %d pieces of work, want %d", outcome, err, done.Message, works, want)
 		}
 	}
 }

@@ -102,9 +102,12 @@ func (p *Patch) Release(ctx context.Context, kept int) {
 	}
 }
 
+// Work runs a function that only computes, for texts of a size, in the computing time of the operator.
+type Work func(ctx context.Context, size int, do func())
+
 // ByTask returns the transformation that runs the functions of a task. The account counts its results.
-func ByTask(task guests.Task, account *accounts.Account) Transformation {
-	edit := func(ctx context.Context, body dicts.Object, charge Charge) (dicts.Object, error) {
+func ByTask(task guests.Task, account *accounts.Account, work Work) Transformation {
+	edit := func(ctx context.Context, body dicts.Object, charge Charge) (result dicts.Object, err error) {
 		raw, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
@@ -112,10 +115,12 @@ func ByTask(task guests.Task, account *accounts.Account) Transformation {
 		if raw, err = task.Transform(ctx, raw); err != nil {
 			return nil, err
 		}
-		if err := charge(account, dicts.Heap(raw)); err != nil {
-			return nil, err
-		}
-		return dicts.DecodeObject(raw)
+		work(ctx, len(raw), func() {
+			if err = charge(account, dicts.Heap(raw)); err == nil {
+				result, err = dicts.DecodeObject(raw)
+			}
+		})
+		return result, err
 	}
 	return Transformation{Edit: edit, Task: task}
 }

@@ -19,12 +19,16 @@ import (
 )
 
 // detect detects what has happened to the object.
-func (p *Processor) detect(c *cycle) (*handling.Cause, error) {
+func (p *Processor) detect(ctx context.Context, c *cycle) (*handling.Cause, error) {
 	if len(p.Handlers.Changing)+len(p.Handlers.Spawning) == 0 {
 		return handling.NewCause(c.Object, &handling.Change{}), nil // no handler needs the reason
 	}
-	k, err := Detect(&p.Settings.Persistence, p.Handlers.Extra, causes.Observation{
-		EventType: c.it.Type, Body: c.Body, Initial: c.memory.noticedByListing && !c.memory.handledOnce,
+	var k *handling.Change
+	var err error
+	c.Work(ctx, len(c.Raw), func() {
+		k, err = Detect(&p.Settings.Persistence, p.Handlers.Extra, causes.Observation{
+			EventType: c.it.Type, Body: c.Body, Initial: c.memory.noticedByListing && !c.memory.handledOnce,
+		})
 	})
 	if err != nil {
 		return nil, err

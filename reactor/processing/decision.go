@@ -41,7 +41,7 @@ func (c *cycle) spy(ctx context.Context) error {
 // plan manages daemons and the finalizer, then calls the handlers of changes. It does not
 // call handlers of changes on a state that may be outdated.
 func (c *cycle) plan(ctx context.Context, clean bool) (plan, error) {
-	changed, err := c.p.detect(c)
+	changed, err := c.p.detect(ctx, c)
 	if err != nil {
 		return plan{}, err
 	}
