@@ -50,6 +50,7 @@ var limits = []limit{
 	{name: "ChildMemory", size: func(o *Options) *int { return &o.Held.ChildMemory }},
 	{name: "PatchMemory", size: func(o *Options) *int { return &o.Held.PatchMemory }},
 	{name: "AnswerMemory", size: func(o *Options) *int { return &o.Held.AnswerMemory }},
+	{name: "ReviewMemory", size: func(o *Options) *int { return &o.Held.ReviewMemory }},
 }
 
 // LimitNames returns the names that SetLimit accepts: fields of Options and of Options.Held.

@@ -36,8 +36,8 @@ type reading struct {
 // goroutines.
 const requestCost = 16 << 10
 
-// errCrowded is the error of a request whose body was dropped.
-var errCrowded = errors.New("incoming reviews need too much memory")
+// errCrowded is the error of a request whose body or answer was dropped.
+var errCrowded = errors.New("the reviews of clients and their answers need too much memory")
 
 func newMemory(all int64) *memory {
 	return &memory{all: all, clients: map[netip.Prefix]*reading{}, changed: make(chan struct{})}

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/conns"
@@ -44,17 +46,16 @@ func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) ans
 		return failed(err)
 	}
 	response := conversionResponse{UID: request.UID, Converted: []json.RawMessage{}, Result: conversionResult{Status: "Success"}}
-	for _, object := range request.Objects {
-		converted, err := h.convertObject(ctx, r, object, request.Desired)
-		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			h.log.warn("conversion", fmt.Sprintf("An object cannot be converted to %s: %v", cut(request.Desired), err))
-			response.Converted, response.Result = []json.RawMessage{}, conversionResult{"Failed", err.Error()}
-			break
+	lease, converted, err := h.convertAll(ctx, r, request)
+	defer lease.Release()
+	if err != nil {
+		if ctx.Err() != nil && !errors.Is(err, accounts.ErrLimit) {
+			err = context.Cause(ctx)
 		}
-		response.Converted = append(response.Converted, converted)
+		h.log.warn("conversion", fmt.Sprintf("An object cannot be converted to %s: %v", cut(request.Desired), err))
+		response.Result = conversionResult{"Failed", err.Error()}
+	} else {
+		response.Converted = append(response.Converted, converted...)
 	}
 	text, err := json.Marshal(conversionAnswer{request.APIVersion, "ConversionReview", response})
 	if err != nil {
@@ -63,8 +64,43 @@ func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) ans
 	return answer{code: http.StatusOK, body: text}
 }
 
+// Memory of a conversion, as multiples.
+const (
+	copiesOfObject = 3 // the decoded object, the result, and what of both is in between
+	copiesOfAnswer = 2 // the results, and the text of the answer
+)
+
+// convertAll converts all objects. The lease has the memory of the results.
+func (h *Handler) convertAll(ctx context.Context, r *http.Request, request *reviews.Conversion) (lease *accounts.Lease, converted []json.RawMessage, err error) {
+	largest, size := 0, 0
+	for object := range dicts.Items(request.Objects) {
+		largest = max(largest, dicts.Heap(object))
+		size += copiesOfAnswer * len(object)
+	}
+	decoding := copiesOfObject * largest
+	if lease, err = h.operator.Reserve(ctx, decoding+size); err != nil {
+		return nil, nil, err
+	}
+	reserved := size
+	size = 0
+	for object := range dicts.Items(request.Objects) {
+		result, err := h.convertObject(ctx, r, object, request.Desired)
+		if err != nil {
+			return lease, nil, err
+		}
+		if size += copiesOfAnswer * len(result); size > reserved {
+			reserved = size
+			if err := lease.Resize(decoding + reserved); err != nil {
+				return lease, nil, err
+			}
+		}
+		converted = append(converted, result)
+	}
+	return lease, converted, nil
+}
+
 // convertObject converts one object. A large object takes several slots.
-func (h *Handler) convertObject(ctx context.Context, r *http.Request, object json.RawMessage, desired string) ([]byte, error) {
+func (h *Handler) convertObject(ctx context.Context, r *http.Request, object []byte, desired string) ([]byte, error) {
 	if int64(len(object)) > h.limits.Body {
 		return nil, fmt.Errorf("an object has %d bytes; the limit is %d", len(object), h.limits.Body)
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
@@ -42,6 +43,11 @@ type Operator interface {
 
 	// Convert converts an object to another apiVersion.
 	Convert(ctx context.Context, object []byte, desired string) ([]byte, error)
+
+	// Reserve waits for memory in which to convert objects. The caller must release it.
+	//
+	// Errors: accounts.ErrLimit.
+	Reserve(ctx context.Context, bytes int) (*accounts.Lease, error)
 
 	Cluster
 }

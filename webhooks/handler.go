@@ -38,9 +38,10 @@ type Limits struct {
 	Conversions int
 
 	// Memory bounds the bodies of all admission reviews from their first byte to the answer,
-	// in bytes. A second bound of equal size applies to conversions. When the memory is
-	// full, the oldest unread body of the client with the most memory is dropped. Default:
-	// 128 MiB.
+	// in bytes. A second bound of equal size applies to conversions, and a third one, of at
+	// least four conversions, to answers that are being sent. When the memory is full, the
+	// oldest unread body of the client with the most memory is dropped, or its oldest answer.
+	// Default: 128 MiB.
 	Memory int64
 
 	// ReadTimeout bounds the time to read the body of a request, in addition to the timeout
@@ -81,6 +82,7 @@ type Handler struct {
 	reviews     lane
 	conversions lane
 	objects     *slots         // slots for the objects of conversions
+	answers     *memory        // of the answers that are being sent
 	running     sync.WaitGroup // running reviews, including those that were already answered
 }
 
@@ -100,8 +102,12 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 		reviews:     lane{limits.Body, newMemory(limits.Memory), newSlots(limits.Concurrent), true},
 		conversions: lane{limits.Conversion, newMemory(limits.Memory), newSlots(limits.Conversions), false},
 		objects:     newSlots(limits.Concurrent),
+		answers:     newMemory(answersOf(limits)),
 	}
 }
+
+// answersOf is the memory of all answers that are being sent: at least that of two conversions.
+func answersOf(l Limits) int64 { return max(l.Memory, 2*copiesOfAnswer*l.Conversion) }
 
 // weight is the number of slots for a size in bytes.
 func (s *slots) weight(size int) int { return min(1+size/slotBytes, max(1, s.all*3/4)) }
@@ -212,9 +218,35 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
 		}
 		h.log.warn(a.reason(), fmt.Sprintf("A review for %q cannot be answered: %v", cut(r.URL.Path), a.err))
 	}
+	release, err := h.hold(w, r, len(a.body))
+	if err != nil {
+		a = failed(&reviews.Error{Code: http.StatusServiceUnavailable, Message: err.Error()})
+		kind = "text/plain; charset=utf-8"
+	}
+	defer release()
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(a.code)
 	_, _ = w.Write(a.body) // the client may have disconnected
+}
+
+// smallAnswer is the size of answers that are not counted: the buffer of a connection holds them.
+const smallAnswer = 4 << 10
+
+// hold counts an answer until it is sent. If there is no room for others, the client with the most of it loses its oldest one.
+func (h *Handler) hold(w http.ResponseWriter, r *http.Request, size int) (release func(), err error) {
+	if size <= smallAnswer {
+		return func() {}, nil
+	}
+	control := http.NewResponseController(w)
+	held, err := h.answers.begin(r.Context(), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	if err != nil {
+		return func() {}, err
+	}
+	if err := held.grow(r.Context(), int64(size)); err != nil {
+		held.release()
+		return func() {}, err
+	}
+	return held.release, nil
 }
 
 // withDeadline ends the context shortly before the client gives up, according to the timeout

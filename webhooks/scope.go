@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
@@ -126,6 +127,9 @@ func isNamespace(parent, key string) bool {
 }
 
 var errScopedConversion = errors.New("an operator of some namespaces converts no objects, because their definitions are of the whole cluster")
+
+// Reserve reserves nothing, because Convert refuses.
+func (scoped) Reserve(context.Context, int) (*accounts.Lease, error) { return nil, nil }
 
 // Convert refuses.
 func (scoped) Convert(context.Context, []byte, string) ([]byte, error) {

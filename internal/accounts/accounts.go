@@ -7,6 +7,7 @@
 package accounts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -26,6 +27,7 @@ const (
 	Children             // sub-handlers that were declared in unfinished cycles
 	Patches              // patches, results and errors of handlers in unfinished cycles
 	Answers              // responses to requests of handlers, until the handlers receive them
+	Reviews              // decoded objects of admission and conversion requests, until these are answered
 	kinds
 )
 
@@ -38,6 +40,7 @@ var known = [kinds]struct{ name, limit, holds, advice string }{
 	Children: {"children", "ChildMemory", "the sub-handlers", "declare fewer of them"},
 	Patches:  {"patches", "PatchMemory", "the patches and results of handlers", "make them smaller"},
 	Answers:  {"answers", "AnswerMemory", "the answers to requests", "make fewer requests at the same time, or list in pages"},
+	Reviews:  {"reviews", "ReviewMemory", "the objects of admission and conversion requests", "send smaller ones, or fewer at the same time"},
 }
 
 // String returns the name of the kind in metrics.
@@ -80,6 +83,11 @@ type Limits struct {
 	// AnswerMemory bounds the responses that handlers have requested and not yet received.
 	// Default: 256 MiB.
 	AnswerMemory int
+
+	// ReviewMemory bounds what the objects of admission and conversion requests take while
+	// they are decoded. Requests wait for it. Default: 256 MiB. All operators of the process
+	// have 1 GiB together, or as much as the largest ReviewMemory of one of them.
+	ReviewMemory int
 }
 
 // WithDefaults replaces zero fields by the defaults.
@@ -97,6 +105,7 @@ func (l Limits) WithDefaults() Limits {
 		{&l.ChildMemory, 256 << 20},
 		{&l.PatchMemory, 256 << 20},
 		{&l.AnswerMemory, 256 << 20},
+		{&l.ReviewMemory, 256 << 20},
 	} {
 		if *field.at == 0 {
 			*field.at = field.value
@@ -108,7 +117,7 @@ func (l Limits) WithDefaults() Limits {
 func (l Limits) of() [kinds]int {
 	return [kinds]int{
 		Memos: l.MemoMemory, Indices: l.IndexMemory, Pending: l.PendingMemory, Bodies: l.BodyMemory,
-		Children: l.ChildMemory, Patches: l.PatchMemory, Answers: l.AnswerMemory,
+		Children: l.ChildMemory, Patches: l.PatchMemory, Answers: l.AnswerMemory, Reviews: l.ReviewMemory,
 	}
 }
 
@@ -121,11 +130,19 @@ type Error struct {
 	Limit  int // bytes
 	Used   int // bytes, without the refused ones
 	Wanted int // refused bytes
+
+	// Process means that all operators of the process together have reached their limit, and
+	// that Used is theirs.
+	Process bool
 }
 
 // Error returns a text with the limit, its value, and what to do.
 func (e *Error) Error() string {
 	k := known[e.Kind]
+	if e.Process {
+		return fmt.Sprintf("the limit of %d bytes for all operators of the process is reached: %s take %d bytes, and %d more were refused: %s",
+			e.Limit, k.holds, e.Used, e.Wanted, k.advice)
+	}
 	return fmt.Sprintf("the limit %s of %d bytes is reached: %s of the operator take %d bytes, and %d more were refused: %s, or raise the limit with --limit %s=SIZE",
 		k.limit, e.Limit, k.holds, e.Used, e.Wanted, k.advice, k.limit)
 }
@@ -138,6 +155,7 @@ func (e *Error) Unwrap() error { return ErrLimit }
 type Account struct {
 	limits  Limits
 	entries [kinds]entry
+	process *process // of Reviews
 
 	// Refused is called with the error of a refusal, at most once per minute for each kind.
 	// It must be set before the account is used. It may be nil.
@@ -155,7 +173,7 @@ type entry struct {
 
 // New creates an account. Zero limits have their defaults.
 func New(l Limits) *Account {
-	a := &Account{limits: l.WithDefaults()}
+	a := &Account{limits: l.WithDefaults(), process: reviewing}
 	for kind, limit := range a.limits.of() {
 		a.entries[kind].limit = int64(limit)
 	}
@@ -167,7 +185,7 @@ func New(l Limits) *Account {
 func (a *Account) Limits() Limits {
 	if a == nil {
 		const most = 1 << 62
-		return Limits{most, most, most, most, most, most, most, most, most}
+		return Limits{most, most, most, most, most, most, most, most, most, most}
 	}
 	return a.limits
 }
@@ -180,13 +198,58 @@ func (a *Account) Take(k Kind, bytes int) error {
 		a.Give(k, -bytes)
 		return nil
 	}
+	if err := a.try(k, bytes); err != nil {
+		return a.Refuse(k, err)
+	}
+	return nil
+}
+
+// try is Take for more than no bytes, without counting a refusal.
+func (a *Account) try(k Kind, bytes int) *Error {
 	e := &a.entries[k]
-	used := e.used.Add(int64(bytes))
-	if used <= e.limit {
+	if used := e.used.Add(int64(bytes)); used > e.limit {
+		e.used.Add(-int64(bytes))
+		return &Error{Kind: k, Limit: int(e.limit), Used: int(used) - bytes, Wanted: bytes}
+	}
+	if k != Reviews {
 		return nil
 	}
-	e.used.Add(-int64(bytes))
-	return a.Refuse(k, &Error{Kind: k, Limit: int(e.limit), Used: int(used) - bytes, Wanted: bytes})
+	limit := max(e.limit, a.process.limit)
+	if used := a.process.used.Add(int64(bytes)); used > limit {
+		a.process.used.Add(-int64(bytes))
+		e.used.Add(-int64(bytes))
+		return &Error{Kind: k, Limit: int(limit), Used: int(used) - bytes, Wanted: bytes, Process: true}
+	}
+	return nil
+}
+
+// Await is Take for Reviews that waits for others to give back bytes, until the context ends.
+//
+// Errors: Error. If more bytes are wanted than the limit, it does not wait.
+func (a *Account) Await(ctx context.Context, bytes int) error {
+	if a == nil || bytes <= 0 {
+		return a.Take(Reviews, bytes)
+	}
+	if err := a.try(Reviews, bytes); err == nil {
+		return nil
+	}
+	a.process.waiting.Add(1)
+	defer a.process.waiting.Add(-1)
+	for {
+		given := a.process.given()
+		err := a.try(Reviews, bytes)
+		switch {
+		case err == nil:
+			return nil
+		case int64(bytes) > a.entries[Reviews].limit:
+			return a.Refuse(Reviews, err)
+		}
+		select {
+		case <-given:
+		case <-ctx.Done():
+			return a.Refuse(Reviews, err)
+		}
+	}
 }
 
 // Refuse counts a refusal by another limit of the kind, such as that of one memo. It returns
@@ -208,8 +271,12 @@ func (a *Account) Refuse(k Kind, err error) error {
 
 // Give gives back bytes.
 func (a *Account) Give(k Kind, bytes int) {
-	if a != nil && bytes != 0 {
-		a.entries[k].used.Add(-int64(bytes))
+	if a == nil || bytes == 0 {
+		return
+	}
+	a.entries[k].used.Add(-int64(bytes))
+	if k == Reviews {
+		a.process.give(bytes)
 	}
 }
 
@@ -252,6 +319,17 @@ func NewLease[T any](a *Account, k Kind, owner *T) *Lease {
 	l := &Lease{account: a, kind: k}
 	runtime.AddCleanup(owner, (*Lease).Release, l)
 	return l
+}
+
+// Await returns a lease with bytes for Reviews, which the caller must release. See Account.Await.
+func Await(ctx context.Context, a *Account, bytes int) (*Lease, error) {
+	if a == nil {
+		return nil, nil
+	}
+	if err := a.Await(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return &Lease{account: a, kind: Reviews, bytes: bytes}, nil
 }
 
 // Resize takes or gives back bytes to reach the size.

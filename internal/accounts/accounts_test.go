@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"runtime"
@@ -20,7 +21,7 @@ func TestRefusalsNameTheLimit(t *testing.T) {
 	}
 	err := a.Take(Memos, 101)
 	var detail *Error
-	if !errors.Is(err, ErrLimit) || !errors.As(err, &detail) || *detail != (Error{Memos, 1000, 900, 101}) {
+	if !errors.Is(err, ErrLimit) || !errors.As(err, &detail) || *detail != (Error{Kind: Memos, Limit: 1000, Used: 900, Wanted: 101}) {
 		t.Fatalf("error %#v", err)
 	}
 	for _, want := range []string{"MemoMemory of 1000 bytes", "the memos of the operator take 900 bytes, and 101 more", "--limit MemoMemory=SIZE"} {
@@ -167,4 +168,81 @@ func BenchmarkTakeAndGive(b *testing.B) {
 			a.Give(Pending, 1000)
 		}
 	})
+}
+
+// TestReviewsOfAllOperatorsAreBounded: by the bound of the process, unless the limit of an operator is higher.
+func TestReviewsOfAllOperatorsAreBounded(t *testing.T) {
+	all := newProcess(1000)
+	account := func(limit int) *Account {
+		a := New(Limits{ReviewMemory: limit})
+		a.process = all
+		return a
+	}
+	a, b, larger := account(800), account(800), account(2000)
+	if err := a.Take(Reviews, 700); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Take(Reviews, 400)
+	var detail *Error
+	if !errors.As(err, &detail) || *detail != (Error{Kind: Reviews, Limit: 1000, Used: 700, Wanted: 400, Process: true}) || !strings.Contains(err.Error(), "1000 bytes for all operators") {
+		t.Errorf("error %v", err)
+	}
+	if n := used(b, Reviews); n != 0 {
+		t.Errorf("%d bytes were taken", n)
+	}
+	if err := larger.Take(Reviews, 1300); err != nil {
+		t.Errorf("a higher limit does not count: %v", err)
+	}
+	larger.Give(Reviews, 1300)
+	a.Give(Reviews, 700)
+	if n := all.used.Load(); n != 0 {
+		t.Errorf("%d bytes are left", n)
+	}
+}
+
+// TestReviewsWait for those of all operators, until their contexts end. Who wants more than the limit does not wait.
+func TestReviewsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newProcess(1000)
+		a, b := New(Limits{ReviewMemory: 1000}), New(Limits{ReviewMemory: 600})
+		a.process, b.process = all, all
+		first, err := Await(t.Context(), a, 900)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Await(t.Context(), b, 601); !errors.Is(err, ErrLimit) {
+			t.Errorf("got %v", err)
+		}
+		ended := make(chan error, 3)
+		for range 3 {
+			go func() { // Waited for below.
+				l, err := Await(t.Context(), b, 300)
+				if err == nil {
+					time.Sleep(time.Second)
+					l.Release()
+				}
+				ended <- err
+			}()
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := Await(short, b, 200); !errors.Is(err, ErrLimit) || b.Usage()[Reviews].Refused != 2 {
+			t.Errorf("got %v, %d refusals", err, b.Usage()[Reviews].Refused)
+		}
+		if len(ended) > 0 {
+			t.Error("others did not wait")
+		}
+		first.Release()
+		for range 3 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := all.used.Load(); n != 0 || all.waiting.Load() != 0 {
+			t.Errorf("%d bytes are left, %d wait", n, all.waiting.Load())
+		}
+	})
+	if l, err := Await(t.Context(), nil, 1<<40); l != nil || err != nil {
+		t.Errorf("without an account: %v, %v", l, err)
+	}
 }

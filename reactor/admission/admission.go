@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -163,6 +164,11 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 	}
 	e := a.generations.Hold()
 	defer e.Release()
+	lease, err := accounts.Await(ctx, e.Services.Account, heapOf(in.Request))
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release()
 	c, err := a.cause(e, in, resource)
 	if err != nil {
 		return nil, err
@@ -194,6 +200,12 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 		verdict.Failures = append(verdict.Failures, &abi.Error{Kind: abi.ErrorArbitrary, Message: errValidatingPatch})
 	}
 	return verdict, nil
+}
+
+// heapOf is the memory that a request takes when it is decoded: both objects for their
+// differences, and the body for filters and with a patch.
+func heapOf(r *reviews.Request) int {
+	return 2*dicts.Heap(r.Body()) + dicts.Heap(r.Object) + dicts.Heap(r.OldObject)
 }
 
 const errValidatingPatch = "a validating handler cannot change the object, but it has a patch for it"
@@ -231,16 +243,20 @@ func patchOf(ctx context.Context, c *handling.Cause) ([]patches.Operation, error
 	if c.Patch.Empty() {
 		return nil, nil
 	}
-	body, err := dicts.DecodeObject(c.Raw)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := patches.Apply(body, c.Patch.Merge.Object())
+	var body, wanted dicts.Object
+	var err error
+	c.Work(ctx, len(c.Raw), func() {
+		if body, err = dicts.DecodeObject(c.Raw); err == nil {
+			wanted, err = patches.Apply(body, c.Patch.Merge.Object())
+		}
+	})
 	if err == nil && len(c.Patch.Transformations) > 0 {
 		wanted, err = c.Patch.Transformed(ctx, wanted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the patch of the handlers: %w", err)
 	}
-	return patches.Diff(body, wanted), nil
+	var operations []patches.Operation
+	c.Work(ctx, len(c.Raw), func() { operations = patches.Diff(body, wanted) })
+	return operations, nil
 }

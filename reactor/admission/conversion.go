@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
@@ -18,6 +19,13 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
+
+// Reserve waits for memory in which to convert objects.
+//
+// Errors: accounts.ErrLimit.
+func (a *Admission) Reserve(ctx context.Context, bytes int) (*accounts.Lease, error) {
+	return accounts.Await(ctx, a.generations.Present().Services.Account, bytes)
+}
 
 // Convert converts an object to another version of its group, in as many steps as needed.
 // Errors name the object, and the handler that failed or is missing.
@@ -132,6 +140,7 @@ func (c *converter) step(ctx context.Context, h *registries.Handler, before dict
 		Services: e.Services, Resource: &c.resource, Raw: dicts.Encode(before), Body: before, Memo: memos.New(e.Services.Base, e.Services.Account),
 		Patch: patching.New(nil), Log: loggers.ForObject(&c.admission.log, c.admission.refKey, before).Terse(),
 	}, &conversion{from: h.Spec.From, to: h.Spec.To})
+	defer made.Patch.Release(context.WithoutCancel(ctx), 0)
 	x := &handling.Execution{Settings: c.admission.settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModePermanent}
 	done, err := x.Attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
 	if err != nil {

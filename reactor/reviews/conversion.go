@@ -15,8 +15,8 @@ import (
 type Conversion struct {
 	APIVersion string // apiVersion of the review
 	UID        string
-	Desired    string // the wanted apiVersion
-	Objects    []json.RawMessage
+	Desired    string          // the wanted apiVersion
+	Objects    json.RawMessage // a list; nil: no objects
 }
 
 // maxVersion is the maximum length of an apiVersion: a group, a slash, and a version.
@@ -30,9 +30,9 @@ func DecodeConversion(data []byte) (*Conversion, error) {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Request    *struct {
-			UID     string            `json:"uid"`
-			Desired string            `json:"desiredAPIVersion"`
-			Objects []json.RawMessage `json:"objects"`
+			UID     string          `json:"uid"`
+			Desired string          `json:"desiredAPIVersion"`
+			Objects json.RawMessage `json:"objects"`
 		} `json:"request"`
 	}
 	if err := decodeObject(data, &w); err != nil {
@@ -50,7 +50,11 @@ func DecodeConversion(data []byte) (*Conversion, error) {
 	case len(w.Request.Desired) > maxVersion:
 		return nil, badRequest("The desired version of the conversion request has %d bytes; at most %d are valid.", len(w.Request.Desired), maxVersion)
 	}
-	return &Conversion{APIVersion: w.APIVersion, UID: w.Request.UID, Desired: w.Request.Desired, Objects: w.Request.Objects}, nil
+	objects := unlessNull(w.Request.Objects)
+	if objects != nil && objects[0] != '[' {
+		return nil, badRequest("The objects of the conversion request are not a list.")
+	}
+	return &Conversion{APIVersion: w.APIVersion, UID: w.Request.UID, Desired: w.Request.Desired, Objects: objects}, nil
 }
 
 // Step is a conversion from one version to another for which a handler exists.

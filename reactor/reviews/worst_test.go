@@ -180,7 +180,7 @@ func FuzzReviews(f *testing.F) {
 				objects = append(objects, r.Object, r.OldObject, r.UserInfo)
 			}
 			if errConversion == nil {
-				for _, object := range c.Objects {
+				for object := range dicts.Items(c.Objects) {
 					objects = append(objects, object)
 				}
 			}
