@@ -126,7 +126,7 @@ func (s *Share) await(ctx context.Context, granted chan struct{}) *rateError {
 // Compute runs a function of the host that only computes for the operator of the share. It waits for a core, and takes time of
 // the rate, like a call of a handler. After the end of the context, it does not wait for the rate.
 func (s *Share) Compute(ctx context.Context, do func()) {
-	_ = s.again(ctx) // what the caller has begun has to end
+	_ = s.await(ctx, s.owner.ask(s)) // what the caller has begun has to end
 	defer s.leave()
 	do()
 }
