@@ -246,7 +246,11 @@ func simulate(t *testing.T, seed uint64, fenced bool) (w *world, last []int) {
 			running.Go(func() { m.live(ctx, safe, terms) })
 		}
 		running.Go(func() { w.disturb(safe, all) })
-		time.Sleep(chaos + calm/2)
+		time.Sleep(chaos)
+		for _, m := range all {
+			m.Heal() // otherwise members lose their Leases, and an object may wait for all of them in turn
+		}
+		time.Sleep(calm / 2)
 		before := w.handled()
 		running.Wait()
 		for i, after := range w.handled() {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,6 +83,7 @@ type Machine struct {
 
 	dice   *Dice
 	faults Faults
+	healed atomic.Bool   // requests have no faults any more
 	stand  chan struct{} // full while the process stands still
 }
 
@@ -89,6 +91,9 @@ type Machine struct {
 func NewMachine(name string, dice *Dice, faults Faults) *Machine {
 	return &Machine{Name: name, dice: dice, faults: faults, stand: make(chan struct{}, 1)}
 }
+
+// Heal ends the faults of later requests.
+func (m *Machine) Heal() { m.healed.Store(true) }
 
 // Terms returns the default terms on the clock of this machine. Its speed differs from real time by up to 5 percent: a
 // slow clock waits longer.
@@ -121,6 +126,10 @@ func (m *Machine) Run() {
 // Send runs a request at the server at some time, even if the process does not wait for the answer any more.
 func Send[T any](ctx context.Context, m *Machine, request func() (T, error)) (answer T, err error) {
 	m.Run()
+	faults := m.faults
+	if m.healed.Load() {
+		faults = Faults{}
+	}
 	type result struct {
 		answer T
 		err    error
@@ -128,16 +137,16 @@ func Send[T any](ctx context.Context, m *Machine, request func() (T, error)) (an
 	done := make(chan result, 1)
 	go func() { // It ends after half a minute.
 		delay := m.dice.Between(time.Millisecond, 50*time.Millisecond)
-		if m.dice.Chance(m.faults.Late) {
+		if m.dice.Chance(faults.Late) {
 			delay = m.dice.Between(time.Second, 20*time.Second)
 		}
 		time.Sleep(delay)
-		if m.dice.Chance(m.faults.Lost) {
+		if m.dice.Chance(faults.Lost) {
 			done <- result{err: ErrCut}
 			return
 		}
 		answer, err := request()
-		if m.dice.Chance(m.faults.Lost) {
+		if m.dice.Chance(faults.Lost) {
 			err = errLost
 		}
 		time.Sleep(delay / 2)
