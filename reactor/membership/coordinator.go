@@ -48,7 +48,7 @@ func (m *Member) assign() bool {
 	if m.wanted != nil && m.wanted.String() != m.stored.String() {
 		return true // it is not written yet
 	}
-	next := m.stored.next(census{m.sights.Living(), m.sights.Ended, m.acknowledged})
+	next := m.stored.next(census{m.candidates(), m.sights.Ended, m.acknowledged})
 	if m.stored.Generation == 0 {
 		if m.sights.Looked() < m.Terms.Duration {
 			return true // a former member may live whose Lease was not there
@@ -73,7 +73,13 @@ func (m *Member) begin(members []string) {
 // remaining are the members that may work on objects, and those that wait. The caller holds the lock.
 func (m *Member) remaining() []string {
 	members := slices.DeleteFunc(slices.Clone(m.adopted.Members), m.sights.Ended)
-	return append(members, m.sights.Living()...)
+	return append(members, m.candidates()...)
+}
+
+// candidates are the replicas that can become members: those that live, and have a Lease. A Lease that does not exist is mostly that of
+// a member that has ended, which this member has missed; otherwise it is made again soon.
+func (m *Member) candidates() []string {
+	return slices.DeleteFunc(m.sights.Living(), func(member string) bool { return m.sights.Lease(member).Version == "" })
 }
 
 // acknowledged returns the generation that a member has acknowledged.

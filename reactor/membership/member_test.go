@@ -3,6 +3,8 @@ package membership
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,6 +126,66 @@ func TestFailuresOfListingsAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Errorf("the log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// blinking does not see that the third member has given up its Lease: it looks rarely, and the coordinator deletes the Lease soon.
+type blinking struct{ *memory }
+
+func (b blinking) List(ctx context.Context) (map[string]leadership.Lease, error) {
+	all, err := b.memory.List(ctx)
+	maps.DeleteFunc(all, func(name string, lease leadership.Lease) bool { return name == "third" && lease.Holder == "" })
+	return all, err
+}
+
+// TestMemberThatHasEndedDoesNotReturn: a new coordinator may have missed why a Lease does not exist any more.
+func TestMemberThatHasEndedDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		terms, err := leadership.TermsOf(leadership.DefaultDuration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases := newMemory()
+		var mu sync.Mutex // guards the texts
+		var said []string
+		start := func(name string, of Leases) (stop func()) {
+			m := New(Options{Member: name, Identity: name, Leases: of, Terms: terms, Log: func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if name == "second" && strings.Contains(text, "members share") {
+					said = append(said, text)
+				}
+			}})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- m.Run(ctx, func() {}) }()
+			time.Sleep(time.Minute) // it is a member
+			return func() {
+				cancel()
+				if err := errors.Join(<-ended, m.Release(t.Context())); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		stopFirst := start("first", leases)
+		stopSecond := start("second", blinking{leases})
+		stopThird := start("third", leases)
+		stopThird()
+		for slices.Contains(leases.names(), "third") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(terms.Retry) // the second one has seen that
+		stopFirst()
+		time.Sleep(time.Minute)
+		stopSecond()
+		want := []string{
+			"2 members share the objects in generation 3: first, second.", "3 members share the objects in generation 4: first, second, third.",
+			"2 members share the objects in generation 5: first, second.", "1 members share the objects in generation 6: second.",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("the assignments (-want +got):\n%s", diff)
 		}
 	})
 }
