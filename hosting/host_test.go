@@ -494,6 +494,32 @@ func TestStatusesAreFew(t *testing.T) {
 	})
 }
 
+// TestOverlapsAreTriedAgainWithPauses: an operator that overlaps learns it after it has started. It is not started each second, and
+// not put into quarantine.
+func TestOverlapsAreTriedAgainWithPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hosted(t, operator.Options{})
+		overlaps := true
+		x.setUp = func(f *fake) {
+			f.starting = func() error {
+				if time.Sleep(time.Millisecond); overlaps {
+					return operator.ErrOverlap
+				}
+				return nil
+			}
+		}
+		x.declared("a", 1, nil)
+		time.Sleep(time.Hour)
+		x.has("a", api.Overlapping, api.True, "SameObjects", "")
+		if n := len(x.all()); n < 10 || n > 30 {
+			t.Errorf("it was started %d times in an hour", n)
+		}
+		overlaps = false
+		time.Sleep(lastRetry + time.Second)
+		x.has("a", api.Ready, api.True, "Serving", "")
+	})
+}
+
 // TestErrorsHaveTheirConditions: each kind of failure is named by a condition.
 func TestErrorsHaveTheirConditions(t *testing.T) {
 	rule, err := operator.ParseRule("list:pods")

@@ -103,7 +103,8 @@ type attempts struct {
 	epoch    epoch
 	final    bool        // no further attempt
 	failures int         // in a row
-	crashes  int         // of the failures, those in which an operator has ended by itself
+	ends     int         // of the failures, those in which an operator that was loaded has ended
+	crashes  int         // of these, those without an overlap
 	due      time.Time   // of the next attempt
 	timer    *time.Timer // kicks the tenant then; nil: none
 }
@@ -298,7 +299,7 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 		t.fail(step, d, err)
 		return
 	}
-	t.attempts.failures = t.attempts.crashes
+	t.attempts.failures = t.attempts.ends
 	t.report.running(fetched.Artifact)
 	t.report.serving(d, t.run, t.attempts.crashes)
 	t.lookSoon()
@@ -422,8 +423,9 @@ func (t *tenant) reaped() error {
 	r := t.run
 	t.setRun(nil)
 	if r.isReady() && time.Since(r.began) >= stableAfter {
-		t.attempts.failures, t.attempts.crashes = 0, 0
+		t.attempts.failures, t.attempts.ends, t.attempts.crashes = 0, 0, 0
 	}
+	t.attempts.ends++
 	if r.err == nil {
 		return &crash{errors.New("the operator has ended")}
 	}
