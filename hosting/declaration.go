@@ -51,7 +51,12 @@ type Declaration struct {
 	// Reported is the status that a host has reported before; nil: none.
 	Reported *api.Status
 
-	retries int // calls of Host.Retry
+	// Pin is the artifact to fetch, with its digest, because another host runs it: the tag of Spec.Module may have moved. It is of
+	// the same repository. Empty: what Spec.Module names now.
+	Pin string
+
+	retries int  // calls of Host.Retry
+	orphan  bool // Leaving, although the object is gone
 }
 
 // Sink receives declarations. A Host is one.

@@ -62,7 +62,7 @@ func (t *tenant) leave(ctx, step context.Context, d Declaration) {
 			return
 		}
 		t.halt()
-		if !p.release(step) {
+		if p.dismiss(step) && !p.release(step) || step.Err() != nil {
 			return
 		}
 	}
@@ -73,6 +73,9 @@ func (t *tenant) leave(ctx, step context.Context, d Declaration) {
 	t.mu.Lock()
 	t.removed = t.desired.Leaving // unless it was declared again meanwhile
 	t.mu.Unlock()
+	if d.orphan {
+		t.host.dismissals.forget(t.key)
+	}
 	t.host.forget(t)
 }
 
@@ -85,7 +88,7 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 	p := &departure{t: t, d: d, log: t.log.With().Str("logger", "kopf.hosting").Logger()}
 	p.options = finalizers.Options{Login: t.host.options.Identities.Login(d.Account()), Log: p.log}
 	if replica := t.host.options.Replica; replica != nil {
-		p.options.Guard = replica
+		p.options.Guard = leading{replica}
 	}
 	p.locate()
 	if p.options.Finalizer == "" || len(p.options.Resources) == 0 {
@@ -132,7 +135,7 @@ func (p *departure) locate() {
 func (p *departure) attend(ctx, step context.Context) {
 	limited, cancel := context.WithDeadline(step, p.until)
 	defer cancel()
-	for pauses := (backoffs.Doubling{First: firstCount, Most: lastCount}); limited.Err() == nil && !p.d.Spec.Suspend; {
+	for pauses := (backoffs.Doubling{First: firstCount, Most: lastCount}); limited.Err() == nil && !p.d.Spec.Suspend && !p.t.host.dismissals.has(p.d.UID); {
 		waiting, err := p.count(limited)
 		if err == nil && waiting == 0 {
 			return
@@ -238,6 +241,7 @@ func (p *departure) once(ctx context.Context) (int, error) {
 func (r *reporter) releasing(d *Declaration, message string) time.Time {
 	var began time.Time
 	r.update(d, nil, finding{api.Releasing, api.True, "Deleted", message}, finding{api.Ready, api.False, "Releasing", message})
+	r.renumber(d)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.status.Find(api.Releasing); c != nil {

@@ -71,6 +71,9 @@ func (t *tenant) facts() facts.Operator {
 	}
 	if replicas := t.host.Replicas(); replicas != nil {
 		f.Standby, f.Host = !replicas.Leads, line(replicas.Leader)
+		if replicas.Shared {
+			f.Standby, f.Host = false, line(replicas.Name)
+		}
 	}
 	f.Module.Resources = append([]string{}, f.Module.Resources...) // lists are never null
 	f.Conditions = append([]api.Condition{}, f.Conditions...)

@@ -98,11 +98,13 @@ type instance interface {
 //   - An operator continues while a new version of it cannot be loaded.
 //   - A declaration for which nothing happens costs no goroutine, apart from those of its
 //     operator.
-//   - With Options.Replica, operators begin no handlers until it leads, and nothing is reported or
-//     removed.
+//   - With Options.Replica, nothing is reported or removed until it leads. Operators begin no
+//     handlers until then, either, unless the hosts share the objects.
 type Host struct {
 	options Options
 	loading *slots.Pool // of the operators that are loaded at the same time; the owners are namespaces
+
+	dismissals dismissals
 
 	workers sync.WaitGroup // counts the goroutines of all tenants
 
@@ -129,7 +131,10 @@ func New(o Options) *Host {
 	o.Base.Host.InstanceMemory = cmp.Or(o.Base.Host.InstanceMemory, DefaultInstanceMemory)
 	o.Base.Host.ComputeRate = cmp.Or(o.Base.Host.ComputeRate, DefaultComputeRate)
 	o.Base.LoopRate = cmp.Or(o.Base.LoopRate, operator.DefaultLoopRate)
-	return &Host{options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{}}
+	return &Host{
+		options: o, loading: slots.New(2 * runtime.GOMAXPROCS(0)), tenants: map[Key]*tenant{},
+		dismissals: dismissals{replica: o.Replica, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}},
+	}
 }
 
 // Declare declares an operator, or changes its declaration. It returns at once.
@@ -153,6 +158,7 @@ func (h *Host) Declare(d Declaration) {
 func (h *Host) Remove(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.dismissals.forget(key)
 	if t := h.tenants[key]; t != nil && !h.closed {
 		t.remove()
 	}

@@ -12,15 +12,26 @@ import (
 	"github.com/kopf-wasm/kopf/webhooks"
 )
 
-// Replica is this host among several with the same declarations. Its Leadership is that of each operator: the leader runs all of them.
-// The others stand by: their operators are loaded, fill their indices and answer admission reviews.
+// Replica is this host among several with the same declarations. Its Leadership is that of each operator. Without a Group, the leader
+// runs all of them, and the others stand by: their operators are loaded, fill their indices and answer admission reviews. With a
+// Group, all hosts run what the leader lets them run, and share the objects.
 type Replica interface {
 	operator.Leadership
 
-	// Run takes part until the context ends.
+	// Run takes part until the context ends. It calls dismissed, which must not block, with the UIDs of the declarations whose
+	// operators must not run any more in any host of the Group.
 	//
 	// Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
-	Run(ctx context.Context) error
+	Run(ctx context.Context, dismissed func(uids []string)) error
+
+	// HoldLead is Hold for what only the leader may do.
+	HoldLead() (until time.Time, err error)
+
+	// Dismiss asks all hosts of the Group to end the operator of a declaration for ever, and returns whether all have. Only the leader
+	// can; it asks until Forget. Answer says that this host has.
+	Dismiss(uid string) (done bool)
+	Forget(uid string)
+	Answer(uid string)
 
 	// Release lets another replica lead at once. All operators have ended, and so has Run.
 	Release(ctx context.Context)
@@ -36,7 +47,7 @@ type Replica interface {
 func (h *Host) join(ctx context.Context) (leave func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- h.options.Replica.Run(ctx) }() // Waited for by leave.
+	go func() { ended <- h.options.Replica.Run(ctx, h.dismissed) }() // Waited for by leave.
 	return func() error {
 		cancel()
 		if err := <-ended; err != nil {
@@ -47,22 +58,28 @@ func (h *Host) join(ctx context.Context) (leave func() error) {
 	}
 }
 
-// leads reports whether this host runs the operators.
+// leads reports whether this host is the leader, or has no others.
 func (h *Host) leads() bool { return h.options.Replica == nil || isClosed(h.options.Replica.Led()) }
 
-// hasLost reports whether another host may run the operators, although this one has led. It ends then.
+// hasLost reports whether another host may handle the objects of this one. It ends then.
 func (h *Host) hasLost() bool {
 	return h.options.Replica != nil && isClosed(h.options.Replica.Lost())
 }
 
-// holds reports whether this host certainly runs the operators now: whatever it writes itself is late otherwise.
+// holds reports whether this host is certainly the leader now: whatever it writes itself is late otherwise.
 func (h *Host) holds() bool {
 	if h.options.Replica == nil {
 		return true
 	}
-	_, err := h.options.Replica.Hold()
+	_, err := h.options.Replica.HoldLead()
 	return err == nil
 }
+
+// leading is the guard of what only the leader may do.
+type leading struct{ Replica }
+
+// Hold implements patching.Guard.
+func (l leading) Hold() (until time.Time, err error) { return l.HoldLead() }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
@@ -88,19 +105,23 @@ func (h *Host) Replicas() *facts.Replicas {
 		return nil
 	}
 	leader, leads := replica.Standing()
-	return &facts.Replicas{Name: replica.Name(), Leader: leader, Leads: leads}
+	r := &facts.Replicas{Name: replica.Name(), Leader: leader, Leads: leads}
+	if g := replica.Group(); g != nil {
+		r.Shared, r.Members = true, g.Members()
+	}
+	return r
 }
 
 // fenced writes webhook configurations only while this host certainly leads: a process that has stood still must not write what
 // it knew then.
 type fenced struct {
 	webhooks.Cluster
-	leadership operator.Leadership
+	by Replica
 }
 
 // Create implements webhooks.Cluster.
 func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) error {
-	if _, err := f.leadership.Hold(); err != nil {
+	if _, err := f.by.HoldLead(); err != nil {
 		return err
 	}
 	return f.Cluster.Create(ctx, path, object)
@@ -108,7 +129,7 @@ func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) er
 
 // Patch implements webhooks.Cluster.
 func (f fenced) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
-	if _, err := f.leadership.Hold(); err != nil {
+	if _, err := f.by.HoldLead(); err != nil {
 		return err
 	}
 	return f.Cluster.Patch(ctx, path, mergePatch)
@@ -120,7 +141,7 @@ func (t *tenant) lead(step context.Context, d *Declaration) {
 		return
 	}
 	t.led = true
-	t.report.succeed(d.Reported)
+	t.report.succeed(d.Reported, t.host.shares())
 	if t.run != nil && t.run.isReady() && t.run.op.Facts().Webhooks == 0 {
 		t.unregister(step)
 	}
@@ -142,7 +163,7 @@ func (t *tenant) withdraw(step context.Context) {
 }
 
 // succeed continues what the former leader has reported: the times of the transitions, and what the operator has handled.
-func (r *reporter) succeed(earlier *api.Status) {
+func (r *reporter) succeed(earlier *api.Status, shares bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
@@ -156,6 +177,10 @@ func (r *reporter) succeed(earlier *api.Status) {
 		} else if c != nil && c.Status == before.Status {
 			c.LastTransitionTime = before.LastTransitionTime
 		}
+	}
+	r.drop(api.Shared)
+	if shares {
+		r.inherit(earlier)
 	}
 	if len(r.status.Resources) == 0 {
 		r.status.Resources, r.status.Finalizer = earlier.Resources, earlier.Finalizer

@@ -22,6 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/operator/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/guests"
+	"github.com/kopf-wasm/kopf/reactor/membership"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
@@ -52,15 +53,19 @@ type town struct {
 	t      *testing.T
 	server *apiserver.Server
 
+	shared bool // the hosts share the objects
+
 	mu      sync.Mutex          // guards the fields below
 	loaded  map[string]int      // operators, by hosts
 	reports map[string][]string // "name: reason of Ready, host", by the hosts that reported
+	present map[Key]Declaration
+	feeds   map[string]*feed // by hosts
 }
 
 func newTown(t *testing.T) *town {
 	t.Helper()
 	shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
-	return &town{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), loaded: map[string]int{}, reports: map[string][]string{}}
+	return &town{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), loaded: map[string]int{}, reports: map[string][]string{}, present: map[Key]Declaration{}, feeds: map[string]*feed{}}
 }
 
 func (w *town) note(change func()) {
@@ -73,12 +78,12 @@ func (w *town) note(change func()) {
 func (w *town) host(name string, declared ...Declaration) *twin {
 	w.t.Helper()
 	t := &twin{Wire: &reactortest.Wire{RoundTripper: w.server}, name: name, end: make(chan error, 1)}
-	config := &rest.Config{Host: "http://server", Transport: t.Wire}
+	config := &rest.Config{Host: "http://" + name + "." + w.t.Name(), Transport: t.Wire} // another cluster, as far as the claims of this process know
 	var err error
-	if t.replica, err = replicas.New(w.t.Context(), replicas.Options{Config: config, Identity: name}); err != nil {
+	if t.replica, err = replicas.New(w.t.Context(), replicas.Options{Config: config, Identity: name, Shared: w.shared}); err != nil {
 		w.t.Fatal(err)
 	}
-	base := operator.Options{Settings: settings.Default(), AllowOverlap: true, Simulated: true}
+	base := operator.Options{Settings: settings.Default(), Simulated: true}
 	base.Settings.Posting.Enabled = false
 	t.Host = New(Options{
 		Identities: connected{info: &credentials.Info{Config: config}}, Base: base, Log: zerolog.New(io.Discard), Replica: t.replica,
@@ -87,7 +92,11 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 		},
 		create: func(ctx context.Context, o operator.Options) (instance, error) {
 			w.note(func() { w.loaded[name]++ })
-			o.Modules, o.Guests = nil, []guests.Guest{&reactortest.Recorder{Calls: w.Calls, Replica: name}}
+			replica := name
+			if w.shared {
+				replica += ": " + o.Name
+			}
+			o.Modules, o.Guests = nil, []guests.Guest{&reactortest.Recorder{Calls: w.Calls, Replica: replica}}
 			return operator.New(ctx, o)
 		},
 		Report: func(key Key, s *api.Status) {
@@ -96,11 +105,13 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 				text = fmt.Sprintf("%s: %s, %t", key.Name, s.Find(api.Ready).Reason, s.Host == t.replica.Name())
 			}
 			w.note(func() { w.reports[name] = append(w.reports[name], text) })
+			w.stored(key, s)
 		},
 	})
 	for _, d := range declared {
 		t.Declare(d)
 	}
+	w.follow(t)
 	ctx, stop := context.WithCancel(w.t.Context())
 	t.stop = stop
 	ended := make(chan struct{})
@@ -237,7 +248,13 @@ func (s *fixedReplica) Hold() (until time.Time, err error) {
 	return time.Now().Add(time.Minute), nil
 }
 
-func (s *fixedReplica) Run(ctx context.Context) error {
+func (s *fixedReplica) HoldLead() (until time.Time, err error) { return s.Hold() }
+func (*fixedReplica) Group() *membership.Group                 { return nil }
+func (*fixedReplica) Dismiss(string) bool                      { return false }
+func (*fixedReplica) Forget(string)                            {}
+func (*fixedReplica) Answer(string)                            {}
+
+func (s *fixedReplica) Run(ctx context.Context, _ func([]string)) error {
 	select {
 	case <-s.lost:
 		return operator.ErrLeaseLost

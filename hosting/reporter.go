@@ -18,12 +18,13 @@ import (
 const maxMessage = 1000
 
 // order is the order of the conditions in a status.
-var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Releasing, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
+var order = []api.ConditionType{api.Ready, api.Accepted, api.Resolved, api.Verified, api.Granted, api.Shared, api.Releasing, api.Degraded, api.Overlapping, api.Throttled, api.Quarantined}
 
 // reporter keeps the status of one declaration, and publishes its changes.
 type reporter struct {
 	log     zerolog.Logger
 	publish func(*api.Status)
+	shared  func(truth api.Truth, reason, message string) []finding // what all hosts run, if this one decides it
 
 	mu       sync.Mutex // guards the fields below
 	status   api.Status
@@ -42,7 +43,13 @@ func (r *reporter) seed(earlier *api.Status) {
 		r.status.Conditions = slices.DeleteFunc(slices.Clone(earlier.Conditions), func(c api.Condition) bool { return !slices.Contains(order, c.Type) })
 		r.status.Resources, r.status.Finalizer = slices.Clone(earlier.Resources), earlier.Finalizer
 		r.status.Webhooks, r.webhooks = earlier.Webhooks, earlier.Webhooks > 0
+		r.drop(api.Shared) // a host that shares objects inherits it when it leads
 	}
+}
+
+// drop removes a condition. The caller holds the lock.
+func (r *reporter) drop(of api.ConditionType) {
+	r.status.Conditions = slices.DeleteFunc(r.status.Conditions, func(c api.Condition) bool { return c.Type == of })
 }
 
 // repeat publishes the status at the next update, also if it does not change.
@@ -143,6 +150,9 @@ func (r *reporter) serving(d *Declaration, run *run, restarts int) {
 		r.troubled(run.op.Problems()),
 		run.brakes.look(run.op.Throttles(), time.Now()),
 	}
+	if run.isSettled(len(facts.Resources)) {
+		findings = append(findings, r.shared(api.True, "Serving", "all hosts run this version, and share its objects")...)
+	}
 	r.update(d, func(s *api.Status) {
 		s.Digest, s.Handlers, s.Restarts = facts.Digest, facts.Handlers, restarts
 		s.Resources, s.Finalizer, s.Webhooks = facts.Resources, facts.Finalizer, facts.Webhooks
@@ -185,12 +195,13 @@ func (r *reporter) running(artifact string) {
 
 // suspended reports that the operator is stopped as declared.
 func (r *reporter) suspended(d *Declaration) {
-	r.update(d, nil,
+	findings := r.shared(api.False, "Suspended", "no host runs the operator")
+	r.update(d, nil, append(findings,
 		finding{api.Ready, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
 		finding{api.Accepted, api.True, "Valid", "the declaration is valid"},
 		finding{api.Degraded, api.False, "Suspended", "the operator is stopped, because spec.suspend is set"},
 		finding{api.Throttled, api.False, "None", unthrottled},
-		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})
+		finding{api.Quarantined, api.False, "None", "the operator is started when it has to be"})...)
 }
 
 // changeRate is the reason of Throttled if a declaration changes too often.
@@ -243,6 +254,9 @@ func (r *reporter) failed(d *Declaration, f *Refusal, runs bool, failures int, d
 	}
 	if f.Condition != api.Accepted {
 		findings = append(findings, finding{api.Accepted, api.True, "Valid", "the declaration is valid"})
+	}
+	if !runs && (f.Condition == api.Overlapping || f.Final && r.sharesOnly(d.Generation)) {
+		findings = append(findings, r.shared(api.False, f.Reason, "no host runs the operator: "+message)...)
 	}
 	r.log.Warn().Str("logger", "kopf.hosting").Str("reason", f.Reason).Err(f).Bool("earlier", runs).Msg("The declared operator does not run.")
 	r.update(d, nil, findings...)

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,11 @@ type run struct {
 	epoch epoch
 	local string // as in Declaration
 	began time.Time
-	ended chan struct{} // closed when err is set
-	err   error
-	next  *Fetched // what Open reads; nil outside of a load
+
+	artifact string        // with its digest
+	ended    chan struct{} // closed when err is set
+	err      error
+	next     *Fetched // what Open reads; nil outside of a load
 
 	brakes brakes // what holds the operator back
 	looks  int    // soon after its start
@@ -88,14 +91,24 @@ type epoch struct {
 	spec       api.Spec
 	retry      string
 	retries    int
+	version    version // of another host that decides; zero: there is none
 }
 
 func epochOf(d *Declaration) epoch {
-	return epoch{d.UID, d.Generation, d.Spec, d.Retry, d.retries}
+	return epoch{uid: d.UID, generation: d.Generation, spec: d.Spec, retry: d.Retry, retries: d.retries}
+}
+
+// epochOf is epochOf with what the leader lets this host run.
+func (t *tenant) epochOf(d *Declaration) epoch {
+	e := epochOf(d)
+	if t.follows() {
+		e.version = versionOf(d.Reported)
+	}
+	return e
 }
 
 func (e epoch) equal(other epoch) bool {
-	return e.uid == other.uid && e.retry == other.retry && e.retries == other.retries && e.generation == other.generation && reflect.DeepEqual(e.spec, other.spec)
+	return e.uid == other.uid && e.retry == other.retry && e.retries == other.retries && e.generation == other.generation && e.version == other.version && reflect.DeepEqual(e.spec, other.spec)
 }
 
 // attempts are the failed ones of the present epoch.
@@ -120,7 +133,7 @@ func newTenant(h *Host, key Key) *tenant {
 	if tracer := h.options.Tracer; tracer != nil {
 		t.tracer = tracer(key.Namespace, key.Name)
 	}
-	t.report = &reporter{log: t.log, publish: t.publish}
+	t.report = &reporter{log: t.log, publish: t.publish, shared: t.shared}
 	if h.options.Replica == nil {
 		t.led = true
 	} else {
@@ -132,7 +145,7 @@ func newTenant(h *Host, key Key) *tenant {
 // declare sets the declaration. The caller holds the lock of the host.
 func (t *tenant) declare(d Declaration) {
 	t.mu.Lock()
-	changed := t.removed || !sameSpec(&t.desired, &d)
+	changed := t.removed || !sameSpec(&t.desired, &d) || t.host.shares() && !t.host.leads() && versionOf(t.desired.Reported) != versionOf(d.Reported)
 	first := t.desired.Key == Key{}
 	another := !first && t.desired.UID != d.UID
 	d.retries = t.desired.retries
@@ -160,7 +173,7 @@ func sameSpec(a, b *Declaration) bool {
 func (t *tenant) remove() {
 	t.mu.Lock()
 	if mode, _ := t.desired.Spec.Removal(); mode != api.Keep && !t.desired.Leaving && t.host.leads() {
-		t.desired.Leaving = true
+		t.desired.Leaving, t.desired.orphan = true, true
 	} else {
 		t.removed = true
 	}
@@ -238,9 +251,9 @@ func (t *tenant) work(ctx context.Context) {
 // step brings the tenant to its declaration. The context ctx is that of the operator, step
 // that of the attempt.
 func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending bool) {
-	if !t.attempts.epoch.equal(epochOf(&d)) {
+	if e := t.epochOf(&d); !t.attempts.epoch.equal(e) {
 		t.stopTimer()
-		t.attempts = attempts{epoch: epochOf(&d)}
+		t.attempts = attempts{epoch: e}
 		t.report.released(&d)
 	}
 	t.lead(step, &d)
@@ -252,9 +265,12 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 	case gone:
 		t.stopTimer()
 		t.halt()
+		t.host.dismissals.forget(t.key)
 		if t.unregister(step) {
 			t.host.forget(t)
 		}
+	case t.follows():
+		t.follow(ctx, step, &d)
 	case d.Leaving && !t.led: // the leader lets the operator leave, and this host may have to continue
 		t.stopTimer()
 	case d.Leaving:
@@ -267,27 +283,43 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 		t.withdraw(step)
 		t.report.suspended(&d)
 	case t.run != nil && t.run.isOf(&d):
-		t.report.serving(&d, t.run, t.attempts.crashes)
-		t.lookSoon()
+		t.continues(&d)
+	default:
+		t.attemptInTurn(ctx, step, &d)
+	}
+}
+
+// continues reports about an operator that runs as declared.
+func (t *tenant) continues(d *Declaration) {
+	t.report.running(t.run.artifact)
+	t.report.serving(d, t.run, t.attempts.crashes)
+	t.lookSoon()
+}
+
+// attemptInTurn attempts to run the declared operator, unless the last attempts have failed or were too many.
+func (t *tenant) attemptInTurn(ctx, step context.Context, d *Declaration) {
+	switch {
 	case t.attempts.mustWait(time.Now()):
 	case !t.pace.Allow():
 		t.stopTimer()
 		t.attempts.timer = time.AfterFunc(attemptPause, t.kick)
-		t.report.hurried(&d)
+		t.report.hurried(d)
 	default:
-		t.report.unhurried(&d, t.pace.Tokens())
-		t.attempt(ctx, step, &d)
+		t.report.unhurried(d, t.pace.Tokens())
+		t.attempt(ctx, step, d)
 	}
 }
 
 // attempt loads the declared operator, and lets it take the place of the one that runs.
 func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 	t.report.begin(d, t.run != nil)
-	options, fetched, err := t.prepare(step, d)
+	wanted := t.pinned(d)
+	options, fetched, err := t.prepare(step, wanted)
 	if err == nil {
 		if fetched.Release != nil {
 			defer fetched.Release()
 		}
+		fetched.Artifact = cmp.Or(wanted.Pin, fetched.Artifact)
 		t.report.fetched(fetched, d)
 		if t.run == nil || !onlyModuleDiffers(t.run, d) {
 			err = t.renew(ctx, step, d, options, fetched)
@@ -300,9 +332,7 @@ func (t *tenant) attempt(ctx, step context.Context, d *Declaration) {
 		return
 	}
 	t.attempts.failures = t.attempts.ends
-	t.report.running(fetched.Artifact)
-	t.report.serving(d, t.run, t.attempts.crashes)
-	t.lookSoon()
+	t.continues(d)
 }
 
 // firstLook is the time until the first look at an operator that does not know its resources
@@ -353,13 +383,14 @@ func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched)
 	if _, err := t.host.reload(step, d, t.run.op); err != nil {
 		return err
 	}
-	t.run.epoch = epochOf(d)
+	t.run.epoch, t.run.artifact = epochOf(d), fetched.Artifact
 	return nil
 }
 
 // renew loads a new operator, stops the old one, and starts the new one.
 func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Options, fetched *Fetched) error {
-	r := &run{epoch: epochOf(d), local: d.Local, ended: make(chan struct{}), next: fetched}
+	uid := d.UID
+	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
@@ -368,8 +399,12 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 		o.Tracer = t.tracer
 	}
 	o.Replicas = t.host.leadership()
+	if !t.host.dismissals.begin(uid) {
+		return errDismissed
+	}
 	op, err := t.host.load(step, d, o)
 	if err != nil {
+		t.host.dismissals.end(uid)
 		return err
 	}
 	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate)
@@ -380,6 +415,9 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator starts.")
 	t.host.workers.Go(func() { // Waited for by Host.end.
 		r.err = op.Run(ctx)
+		if !errors.Is(r.err, operator.ErrExitTimeout) { // otherwise something is left of it
+			t.host.dismissals.end(uid)
+		}
 		close(r.ended)
 		t.start(ctx)
 	})

@@ -69,7 +69,7 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 		return nil, nil
 	case o.Replicas.Leadership != nil:
 		terms, err := o.Replicas.Terms()
-		return &reactor.Lease{Terms: terms, Leadership: o.Replicas.Leadership}, err
+		return &reactor.Lease{Terms: terms, Leadership: o.Replicas.Leadership, Shared: o.Replicas.Leadership.Group() != nil}, err
 	case o.Replicas.Leader && o.Replicas.Shared:
 		return nil, fmt.Errorf("%w: either a leader handles all objects, or the replicas share them", ErrReplicas)
 	case o.Replicas.Shared && (o.Peering.Name != "" || o.Peering.Priority != nil):

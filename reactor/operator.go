@@ -254,7 +254,10 @@ func (op *Operator) Run(ctx context.Context) error {
 }
 
 func (op *Operator) run(ctx context.Context) error {
-	defer func() { op.generations.Present().Services.Caller.Close() }()
+	defer func() {
+		op.generations.Present().Services.Caller.Close()
+		op.replica.leave()
+	}()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
 		return nil

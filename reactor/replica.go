@@ -41,21 +41,25 @@ type Lease struct {
 	Shared bool
 
 	// Leadership decides in place of a Lease of the operator's own: the operator is one of many of a host, and the hosts are the
-	// replicas. Only the Terms matter then. Nil: the operator has the Lease.
+	// replicas. Only the Terms matter then, and Shared. Nil: the operator has the Lease.
 	Leadership Leadership
 }
 
-// Leadership is the part of one operator in what the replicas of its host agree on.
+// Leadership is the part of one operator in what the replicas of its host agree on. Its Guard is about the objects that the
+// operator handles.
 type Leadership interface {
 	patching.Guard
 
-	// Led returns a channel that is closed when this host runs the operator.
+	// Group returns where operators of hosts that share the objects join; nil if only the leader handles objects.
+	Group() *membership.Group
+
+	// Led returns a channel that is closed when this host is the leader.
 	Led() <-chan struct{}
 
-	// Lost returns a channel that is closed when this host cannot be certain any more that no other one runs the operator.
+	// Lost returns a channel that is closed when this host cannot be certain any more that no other one handles its objects.
 	Lost() <-chan struct{}
 
-	// Standing returns the identity of the leader of the hosts as it was last seen, and whether this host runs the operator.
+	// Standing returns the identity of the leader of the hosts as it was last seen, and whether it is this one.
 	Standing() (leader string, leads bool)
 }
 
@@ -96,9 +100,16 @@ type part interface {
 // always leads.
 type replica struct {
 	part
-	member *membership.Member // nil: only the leader handles objects
-	led    chan struct{}      // closed when it is the leader
-	log    zerolog.Logger
+	group *membership.Group    // nil: only the leader handles objects
+	held  *membership.Holdings // of the group
+	led   chan struct{}        // closed when it is the leader
+	log   zerolog.Logger
+}
+
+// join makes the operator one of a group.
+func (r *replica) join(g *membership.Group) *replica {
+	r.group, r.held = g, g.Join()
+	return r
 }
 
 // shares reports whether the operator shares its objects with other replicas.
@@ -108,6 +119,11 @@ func (op *Operator) shares() bool { return op.Lease != nil && op.Lease.Shared &&
 // name, because a pod can start an operator more than once.
 func ReplicaName(identity string) string { return identity + "_" + rand.Text()[:8] }
 
+// MemberOf returns the name of a replica among the members that share the objects: it is a part of the name of its Lease.
+func MemberOf(replica string) string {
+	return strings.ToLower(replica[strings.LastIndex(replica, "_")+1:])
+}
+
 // newReplica makes the replica of an operator; nil without a Lease, and in a dry run, which
 // works next to the leader.
 func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*replica, error) {
@@ -115,8 +131,12 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, nil
 	}
 	if hosts := op.Lease.Leadership; hosts != nil {
+		r := &replica{part: hosted{hosts}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
+		if op.Lease.Shared {
+			return r.join(hosts.Group()), nil
+		}
 		op.pauses.Set(pauses.Reason{Standby: true}, true)
-		return &replica{part: hosted{hosts}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}, nil
+		return r, nil
 	}
 	options := func() clients.Options {
 		o := op.requestOptions()
@@ -133,10 +153,9 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		if err != nil {
 			return nil, fmt.Errorf("the lease of the replicas: %w", err)
 		}
-		number := identity[strings.LastIndex(identity, "_")+1:]
-		r.member = membership.New(membership.Options{Member: strings.ToLower(number), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
-		r.part = r.member
-		return r, nil
+		member := membership.New(membership.Options{Member: MemberOf(identity), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
+		r.part = member
+		return r.join(member.Group), nil
 	}
 	store, err := leadership.In(client, namespace, op.Lease.Name, nil)
 	if err != nil {
@@ -214,7 +233,7 @@ func (r *replica) leader() *streams.Leader {
 	if r == nil {
 		return nil
 	}
-	if r.member != nil {
+	if r.held != nil {
 		return &streams.Leader{Guard: r.part}
 	}
 	return &streams.Leader{Guard: r.part, Led: r.led}
@@ -222,10 +241,17 @@ func (r *replica) leader() *streams.Leader {
 
 // holdings are the objects that belong to the replica; nil if all do.
 func (r *replica) holdings() *membership.Holdings {
-	if r == nil || r.member == nil {
+	if r == nil {
 		return nil
 	}
-	return r.member.Holdings
+	return r.held
+}
+
+// leave gives up the objects, when nothing is left of the work on them.
+func (r *replica) leave() {
+	if r != nil && r.group != nil {
+		r.group.Leave(r.held)
+	}
 }
 
 // giveUp lets another replica continue at once. The streams and the daemons have ended.
@@ -266,7 +292,6 @@ func (op *Operator) share() *Share {
 	if !op.shares() || !op.serving.Load() {
 		return nil
 	}
-	member := op.replica.member
-	held, moves := member.Holdings.Count()
-	return &Share{Members: member.Members(), Objects: held, Moves: moves}
+	held, moves := op.replica.held.Count()
+	return &Share{Members: op.replica.group.Members(), Objects: held, Moves: moves}
 }

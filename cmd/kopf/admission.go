@@ -44,12 +44,12 @@ func (o *serveOptions) manifests() (string, error) {
 		}
 	}
 	text := installation.Manifests(identity.Mode(o.identity), admission)
-	if o.replicas.wants.Leader {
+	if o.replicas.mode != "" {
 		namespace, name, err := replicas.Named(o.replicas.wants.Lease)
 		if err != nil {
 			return "", usageError{err}
 		}
-		text += installation.Lease(namespace, name)
+		text += installation.Lease(namespace, name, o.replicas.wants.Shared)
 	}
 	return text, nil
 }

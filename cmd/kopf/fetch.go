@@ -49,6 +49,9 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	if err == nil {
 		err = f.checkRegistry(d, r)
 	}
+	if err == nil && d.Pin != "" {
+		r, err = pinned(r, d.Pin)
+	}
 	if err != nil {
 		return nil, &hosting.Refusal{Condition: api.Resolved, Reason: "ModuleNotAllowed", Final: true, Err: fmt.Errorf("spec.module: %w", err)}
 	}
@@ -72,6 +75,19 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 		Name: artifactName, Artifact: name, Signed: signed, Release: reserved.release,
 		Open: func(context.Context, string) (string, []byte, error) { return name, wasm, nil },
 	}, nil
+}
+
+// pinned returns the artifact that another host runs. It is of the repository that the author has named, whoever has written the
+// status: then its signatures are as good as those of the present one.
+func pinned(named oci.Reference, pin string) (oci.Reference, error) {
+	r, err := oci.Parse(pin)
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("the artifact that another host runs: %w", err)
+	case r.Registry != named.Registry || r.Repository != named.Repository || r.Digest == "" || named.Digest != "" && r.Digest != named.Digest:
+		return r, fmt.Errorf("another host runs %s, which %s does not mean", r, named)
+	}
+	return r, nil
 }
 
 // file opens a module of the folder.

@@ -70,3 +70,39 @@ func TestModulesOfDeclarations(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsFetchWhatTheLeaderRuns: although the tag has moved since, and only from the repository that the author has named.
+func TestHostsFetchWhatTheLeaderRuns(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	registry := ocitest.New(t)
+	tag := registry.Ref("v1")
+	f := newFetcher(registryOptions{}, &verificationOptions{}, []string{tag.Registry})
+	fetch := func(module, pin string) (*hosting.Fetched, error) {
+		return f.fetch(t.Context(), &hosting.Declaration{Spec: api.Spec{Module: module}, Pin: pin}, nil)
+	}
+	pins := make([]string, 2)
+	for i := range pins {
+		registry.Pack(t, "v1", append([]byte("\x00asm\x01\x00\x00\x00"), 0, byte(i+1), byte(i))) // a section without meaning
+		got, err := fetch(tag.String(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins[i] = got.Artifact
+	}
+	for _, pin := range pins {
+		if got, err := fetch(tag.String(), pin); err != nil || got.Artifact != pin {
+			t.Errorf("the pin %s gives %+v, %v", pin, got, err)
+		}
+	}
+	_, digest, _ := strings.Cut(pins[1], "@")
+	for _, wrong := range [][2]string{
+		{tag.String(), strings.Replace(pins[0], tag.Repository, "another/operator", 1)},
+		{tag.String(), "oci://ghcr.io/me/op@" + digest},
+		{tag.String(), tag.String()}, // without a digest
+		{pins[0], pins[1]},
+	} {
+		if got, err := fetch(wrong[0], wrong[1]); err == nil {
+			t.Errorf("%s with the pin %s gives %+v", wrong[0], wrong[1], got)
+		}
+	}
+}

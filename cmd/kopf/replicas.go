@@ -32,7 +32,7 @@ func (o *replicaOptions) addFlags(flags *pflag.FlagSet) {
 
 // addHostFlags adds the flags of a host of many operators.
 func (o *replicaOptions) addHostFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.mode, "replicas", "", "serve as one of several hosts in this `MODE`: leader (one of them runs the operators, and the others stand by); with --install, print the role for it")
+	flags.StringVar(&o.mode, "replicas", "", "serve as one of several hosts in this `MODE`: leader (one of them runs the operators, and the others stand by) or shared (all of them run the operators, and each object belongs to one of them); with --install, print the role for it")
 	flags.StringVar(&o.wants.Lease, "lease", "", "the lease of the hosts: `[NAMESPACE/]NAME` (default "+replicas.DefaultLease+", in the namespace of the pod)")
 	flags.DurationVar(&o.wants.Duration, "lease-duration", operator.DefaultLeaseDuration, "how long hosts wait for a leader that is silent")
 }
@@ -42,12 +42,8 @@ func (o *replicaOptions) addHostFlags(flags *pflag.FlagSet) {
 // Errors: usageError.
 func (o *serveOptions) checkReplicas(flags *pflag.FlagSet) error {
 	switch {
-	case o.replicas.mode == replicasShared:
-		return usageError{errors.New("--replicas shared: a host runs all of its operators, or stands by: want leader")}
-	case o.replicas.mode != "" && o.replicas.mode != replicasLeader:
-		return usageError{fmt.Errorf("--replicas %q: want leader", o.replicas.mode)}
-	case o.replicas.mode == "" && (flags.Changed("lease") || flags.Changed("lease-duration")):
-		return usageError{errors.New("--lease and --lease-duration are for replicas: add --replicas leader")}
+	case o.replicas.mode == replicasShared && o.dir != "":
+		return usageError{errors.New("--replicas shared is for declarations of a cluster, where the leader writes what all hosts run: want leader, or leave out the directory")}
 	case o.replicas.mode != "" && (o.dryRun || o.watchRoles):
 		return usageError{errors.New("--replicas is for hosts that serve: leave out --dry-run and --watch-roles")}
 	}
@@ -69,7 +65,7 @@ func (o *serveOptions) replica(ctx context.Context, config *rest.Config, namespa
 	if o.replicas.mode == "" {
 		return nil, nil
 	}
-	replica, err := replicas.New(ctx, replicas.Options{Config: config, Namespace: namespace, Lease: o.replicas.wants.Lease, Duration: o.replicas.wants.Duration})
+	replica, err := replicas.New(ctx, replicas.Options{Config: config, Namespace: namespace, Lease: o.replicas.wants.Lease, Duration: o.replicas.wants.Duration, Shared: o.replicas.wants.Shared})
 	if errors.Is(err, operator.ErrReplicas) {
 		return nil, usageError{err}
 	}

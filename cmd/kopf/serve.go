@@ -65,6 +65,7 @@ Every flag can also be set by a variable: --log-format by KOPF_SERVE_LOG_FORMAT.
   kopf serve
   kopf serve --namespace team-a --limit MaxMemory=64Mi
   kopf serve --replicas leader
+  kopf serve --replicas shared
   kopf serve ./operators --listen 127.0.0.1:8080
   kopf serve ./operators --packages requirements.txt
   kopf serve ./operators --dry-run`,

@@ -183,6 +183,7 @@ const (
 	Resolved    ConditionType = "Resolved"    // the module was fetched
 	Verified    ConditionType = "Verified"    // the required signatures exist
 	Granted     ConditionType = "Granted"     // the module wants no more than it is granted
+	Shared      ConditionType = "Shared"      // all hosts that share the objects run the generation of the condition; else none does
 	Releasing   ConditionType = "Releasing"   // the declaration is being deleted, and the finalizers of the operator are removed
 	Degraded    ConditionType = "Degraded"    // it does not work, or an earlier spec runs instead of the present one
 	Overlapping ConditionType = "Overlapping" // another operator of the host handles the same objects

@@ -197,6 +197,13 @@ func TestReplicasAreSeen(t *testing.T) {
 	if _, text := ask(t, h, "GET", "/metrics"); strings.Contains(text, "kopf_leader") {
 		t.Error("a host without replicas has the metric kopf_leader")
 	}
+	s.replicas = &facts.Replicas{Name: "host-b", Leader: "host-a", Shared: true, Members: 3}
+	h = New(s, "v1").Handler(nil)
+	for path, says := range map[string]string{"/statusz": `"members": 3`, "/statusz?format=html": "replica host-b, the leader is host-a; 3 hosts share the objects", "/metrics": "kopf_replicas 3"} {
+		if _, text := ask(t, h, "GET", path); !strings.Contains(text, says) {
+			t.Errorf("%s does not say %q:\n%s", path, says, text)
+		}
+	}
 	for _, leads := range []bool{false, true} {
 		s.replicas = &facts.Replicas{Name: "host-b", Leader: "host-a", Leads: leads}
 		for i := range s.operators {
@@ -304,7 +311,7 @@ func TestMetricsOfOperators(t *testing.T) {
 // metrics of a host, with their labels.
 func TestMetricsOfHostsAreThoseOfTheManual(t *testing.T) {
 	s := newSource()
-	s.operators, s.replicas = s.operators[1:], &facts.Replicas{}
+	s.operators, s.replicas = s.operators[1:], &facts.Replicas{Shared: true}
 	_, text := ask(t, New(s, "v1").Handler(nil), "GET", "/metrics")
 	found := metricstest.Parse(t, text)
 	_, manual := metricstest.Sections(t, "../../docs/monitoring.md", "## Metrics of a serving host")

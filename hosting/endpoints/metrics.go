@@ -22,6 +22,7 @@ var (
 	operators = prometheus.NewDesc("kopf_operators", "Operators that are declared.", nil, nil)
 	omitted   = prometheus.NewDesc("kopf_operators_omitted", "Operators without metrics of their own, because there are too many.", nil, nil)
 	leads     = prometheus.NewDesc("kopf_leader", "1 if the host is the leader of its replicas, else 0. Absent without replicas.", nil, nil)
+	members   = prometheus.NewDesc("kopf_replicas", "Hosts that share the objects. Absent if they do not share them.", nil, nil)
 	memory    = described("operator_memory_bytes", "Memory of the operator: of its instances, and of the host for its handlers.", "kind")
 	requests  = described("operator_api_requests_total", "Requests to Kubernetes, by the status of the response; none: no response came.", "code")
 	took      = described("operator_call_duration_seconds", "How long calls of handlers took, including waits.")
@@ -66,6 +67,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(omitted, prometheus.GaugeValue, float64(report.Omitted))
 	if replicas := report.Host.Replicas; replicas != nil {
 		ch <- prometheus.MustNewConstMetric(leads, prometheus.GaugeValue, truth(replicas.Leads))
+		if replicas.Shared {
+			ch <- prometheus.MustNewConstMetric(members, prometheus.GaugeValue, float64(replicas.Members))
+		}
 	}
 	for i := range report.Operators {
 		f := &report.Operators[i]

@@ -53,8 +53,11 @@ type Host struct {
 // Replicas is what a host knows about the hosts with the same declarations.
 type Replicas struct {
 	Name   string `json:"name"`             // of this host in the Lease
-	Leader string `json:"leader,omitempty"` // the host that runs the operators; empty: unknown
+	Leader string `json:"leader,omitempty"` // the host that runs the operators, or decides what all hosts run; empty: unknown
 	Leads  bool   `json:"leads"`            // it is this one
+
+	Shared  bool `json:"shared,omitempty"`  // all hosts run the operators, and share the objects
+	Members int  `json:"members,omitempty"` // how many hosts share the objects
 }
 
 // Operator is the state of one declared operator.
@@ -71,7 +74,7 @@ type Operator struct {
 	Restarts   int             `json:"restarts"`          // since the spec has changed
 	Started    *time.Time      `json:"started,omitempty"` // nil: it does not run
 	Standby    bool            `json:"standby,omitempty"` // it is loaded, and another host runs it
-	Host       string          `json:"host,omitempty"`    // that runs it; empty: the host has no replicas, or none leads
+	Host       string          `json:"host,omitempty"`    // that the facts are about; empty: the host has no replicas, or none leads
 
 	Work   Work    `json:"work"`
 	Memory Memory  `json:"memory"`

@@ -57,10 +57,31 @@ rules:
 - {apiGroups: [%[3]s], resources: [%[4]s], resourceNames: [%[5]s], verbs: [%[6]s]}
 `
 
-// Lease returns the role in YAML, and its binding, that let several hosts elect a leader by a Lease. It follows the Manifests;
-// the default of the namespace is kopf-system.
-func Lease(namespace, name string) string {
-	return fmt.Sprintf(objectRole, "kopf-serve-lease", cmp.Or(namespace, "kopf-system"), "coordination.k8s.io", "leases", name, "get, update")
+// leasesRole is the role for the Leases of hosts that share the objects, in a namespace, and its binding. The names of the members are
+// random, and no rule can name those.
+const leasesRole = `---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: kopf-serve-lease, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: kopf-serve-lease}
+subjects:
+- {kind: ServiceAccount, name: kopf-serve, namespace: kopf-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: kopf-serve-lease, namespace: %[1]s}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, create, update, delete]}
+`
+
+// Lease returns the role in YAML, and its binding, that let several hosts elect a leader by a Lease, and share the objects. It follows
+// the Manifests; the default of the namespace is kopf-system.
+func Lease(namespace, name string, shared bool) string {
+	namespace = cmp.Or(namespace, "kopf-system")
+	if shared {
+		return fmt.Sprintf(leasesRole, namespace)
+	}
+	return fmt.Sprintf(objectRole, "kopf-serve-lease", namespace, "coordination.k8s.io", "leases", name, "get, update")
 }
 
 // Manifests returns all manifests in YAML: the definitions, the policy about service

@@ -50,7 +50,10 @@ func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
 		t.Errorf("the secret: %s", got)
 	}
 	for _, namespace := range []string{"", "own"} {
-		text := installation.Lease(namespace, "hosts")
+		if text := installation.Lease(namespace, "hosts", true); strings.Count(text, "namespace: "+cmp.Or(namespace, "kopf-system")+"}") < 2 || !strings.Contains(text, "resources: [leases], verbs: [get, list, create, update, delete]}") {
+			t.Errorf("the role for the leases of hosts that share: %s", text)
+		}
+		text := installation.Lease(namespace, "hosts", false)
 		for _, want := range []string{"name: kopf-serve-lease, namespace: " + cmp.Or(namespace, "kopf-system") + "}", "resources: [leases], verbs: [create]}", "resourceNames: [hosts], verbs: [get, update]}"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the role for the lease has no %s: %s", want, text)

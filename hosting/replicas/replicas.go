@@ -1,5 +1,5 @@
 // Package replicas makes a host one of several that serve the same declarations. They elect a leader by one Lease: it runs the
-// operators, and the others stand by.
+// operators, and the others stand by; or all of them run the operators, and share the objects.
 //
 // See docs/replicas.md.
 package replicas
@@ -22,6 +22,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/membership"
 	"github.com/kopf-wasm/kopf/reactor/peering"
 	"github.com/kopf-wasm/kopf/reactor/rights"
 )
@@ -46,6 +47,9 @@ type Options struct {
 	// Lease and Duration are as in operator.Replicas; the default of the name is DefaultLease.
 	Lease    string
 	Duration time.Duration
+
+	// Shared divides the objects of all operators between the hosts.
+	Shared bool
 }
 
 // Replica is this host among the others. It is safe for concurrent use.
@@ -54,10 +58,20 @@ type Replica struct {
 	namespace, of string // of the Lease
 	terms         leadership.Terms
 	client        *clients.Client
-	store         leadership.Store
-	election      *leadership.Election
+	election      part
+	member        *membership.Member // nil: only the leader runs the operators
 	log           zerolog.Logger
 	led, lost     chan struct{}
+	dismissals    *membership.Dismissals
+	dismissed     func(uids []string) // of Run
+}
+
+// part is a leadership.Election, or a membership.Member.
+type part interface {
+	Hold() (until time.Time, err error)
+	Run(ctx context.Context, lead func()) error
+	Release(ctx context.Context) error
+	Standing() (leader string, leads bool)
 }
 
 var _ operator.Leadership = (*Replica)(nil)
@@ -85,11 +99,30 @@ func New(ctx context.Context, o Options) (*Replica, error) {
 	options := clients.Options{RequestTimeout: terms.Renewal, ConnectTimeout: terms.Renewal, FinalRefusals: true}
 	vault := credentials.Of(credentials.Info{Config: o.Config})
 	r.client = clients.New(vault, func() clients.Options { return options }, func(string) {}) // renewals wait for no other request
-	if r.store, err = leadership.In(r.client, r.namespace, name, nil); err != nil {
+	if err := r.join(o.Shared); err != nil {
 		return nil, fmt.Errorf("%w: the lease: %w", operator.ErrReplicas, err)
 	}
-	r.election = &leadership.Election{Store: r.store, Identity: r.name, Terms: terms, Log: func(text string) { r.log.Info().Msg(text) }}
 	return r, nil
+}
+
+// join makes the part of this replica.
+func (r *Replica) join(shared bool) error {
+	says := func(text string) { r.log.Info().Msg(text) }
+	if !shared {
+		store, err := leadership.In(r.client, r.namespace, r.of, nil)
+		r.election = &leadership.Election{Store: store, Identity: r.name, Terms: r.terms, Log: says}
+		return err
+	}
+	leases, err := membership.In(r.client, r.namespace, r.of)
+	if err != nil {
+		return err
+	}
+	r.dismissals = membership.NewDismissals(func(uids []string) { r.dismissed(uids) })
+	r.member = membership.New(membership.Options{
+		Member: reactor.MemberOf(r.name), Identity: r.name, Leases: leases, Terms: r.terms, Log: says, Dismissals: r.dismissals,
+	})
+	r.election = r.member
+	return nil
 }
 
 // Named returns the namespace and the name of a Lease that is given as NAME or NAMESPACE/NAME. The default of the name is
@@ -121,13 +154,17 @@ func (r *Replica) Name() string { return r.name }
 // Duration returns how long other hosts wait for a leader that is silent.
 func (r *Replica) Duration() time.Duration { return r.terms.Duration }
 
-// Check checks that the host may read, create and update the Lease.
+// Check checks that the host may use the Lease, and those of the members.
 //
 // Errors: ErrForbidden, which names what is missing; those of the API server.
 func (r *Replica) Check(ctx context.Context) error {
 	var missing []string
-	for _, verb := range []string{"get", "create", "update"} {
-		allowed, err := r.may(ctx, verb)
+	verbs, of, mode := []string{"get", "create", "update"}, r.of, "leader"
+	if r.member != nil {
+		verbs, of, mode = append(verbs, "list", "delete"), "", "shared"
+	}
+	for _, verb := range verbs {
+		allowed, err := r.may(ctx, verb, of)
 		if err != nil {
 			return fmt.Errorf("the rights to the lease of the replicas cannot be checked: %w", err)
 		}
@@ -136,24 +173,26 @@ func (r *Replica) Check(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: it may not %s leases.coordination.k8s.io %s in the namespace %s: run: kopf serve --install --replicas leader --lease %[4]s/%[3]s | kubectl apply -f -", ErrForbidden, strings.Join(missing, ", "), r.of, r.namespace)
+		return fmt.Errorf("%w: it may not %s leases.coordination.k8s.io %s in the namespace %s: run: kopf serve --install --replicas %s --lease %[4]s/%[6]s | kubectl apply -f -", ErrForbidden, strings.Join(missing, ", "), cmp.Or(of, "of any name"), r.namespace, mode, r.of)
 	}
 	return nil
 }
 
-// may asks for one right. A right to create cannot be for one name.
-func (r *Replica) may(ctx context.Context, verb string) (bool, error) {
-	resource := &rights.Resource{Verb: verb, Group: "coordination.k8s.io", Plural: "leases", Namespace: r.namespace, Name: r.of}
+// may asks for one right to a Lease, or to all of the namespace. A right to create cannot be for one name.
+func (r *Replica) may(ctx context.Context, verb, name string) (bool, error) {
+	resource := &rights.Resource{Verb: verb, Group: "coordination.k8s.io", Plural: "leases", Namespace: r.namespace, Name: name}
 	if verb == "create" {
 		resource.Name = ""
 	}
 	return rights.Question{Resource: resource}.Ask(ctx, r.client.Ask)
 }
 
-// Run takes part in the election until the context ends.
+// Run takes part until the context ends. It calls dismissed, which must not block, with the UIDs of the declarations whose operators
+// must not run any more in any of the hosts that share the objects.
 //
 // Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
-func (r *Replica) Run(ctx context.Context) error {
+func (r *Replica) Run(ctx context.Context, dismissed func(uids []string)) error {
+	r.dismissed = dismissed
 	err := r.election.Run(ctx, func() { close(r.led) })
 	if err != nil {
 		close(r.lost)
@@ -161,7 +200,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	return err
 }
 
-// Release lets another host lead at once. All operators must have ended.
+// Release lets another host lead at once, and others have the objects. All operators must have ended.
 func (r *Replica) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -172,6 +211,34 @@ func (r *Replica) Release(ctx context.Context) {
 
 // Hold implements operator.Leadership.
 func (r *Replica) Hold() (until time.Time, err error) { return r.election.Hold() }
+
+// HoldLead returns until when this host is certainly the only leader.
+//
+// Errors: operator.ErrLeaseLost.
+func (r *Replica) HoldLead() (until time.Time, err error) {
+	if r.member != nil {
+		return r.member.Coordinates()
+	}
+	return r.election.Hold()
+}
+
+// Group implements operator.Leadership.
+func (r *Replica) Group() *membership.Group {
+	if r.member == nil {
+		return nil
+	}
+	return r.member.Group
+}
+
+// Dismiss asks all hosts that share the objects to end the operator of a declaration for ever, and returns whether all have. Only the
+// leader can; it asks until Forget.
+func (r *Replica) Dismiss(uid string) (done bool) { return r.dismissals.Dismiss(uid) }
+
+// Forget ends a dismissal, when the declaration is gone.
+func (r *Replica) Forget(uid string) { r.dismissals.Forget(uid) }
+
+// Answer says that this host does not run the operator of a dismissed declaration, and never will.
+func (r *Replica) Answer(uid string) { r.dismissals.Answer(uid) }
 
 // Led implements operator.Leadership.
 func (r *Replica) Led() <-chan struct{} { return r.led }

@@ -21,6 +21,9 @@ type Assignment struct {
 
 	// Unsettled are the members of which an acknowledgement is missing.
 	Unsettled []string `json:"unsettled,omitempty"`
+
+	// Dismissed are the subjects that all members have to end for ever, sorted: see Dismissals.
+	Dismissed []string `json:"dismissed,omitempty"`
 }
 
 // lastGeneration is the greatest generation; the first one follows it. All who may update Leases can write any number, so
@@ -54,7 +57,7 @@ func parse(note string) (Assignment, error) {
 	if err := json.Unmarshal([]byte(note), &a); err != nil {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w", err)
 	}
-	if a.Generation < 0 || a.Generation > lastGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > maxMembers {
+	if a.Generation < 0 || a.Generation > lastGeneration || max(len(a.Members), len(a.Previous), len(a.Unsettled)) > maxMembers || len(a.Dismissed) > maxDismissed {
 		return Assignment{}, fmt.Errorf("the assignment of the replicas: %w: generation %d of %d members", errNote, a.Generation, len(a.Members))
 	}
 	return a, nil

@@ -164,20 +164,23 @@ func TestRightsNeverOverlap(t *testing.T) {
 
 func TestListingsAreNeededOnlyForGains(t *testing.T) {
 	t.Parallel()
+	of := func(generation int64, members, previous, unsettled []string) Assignment {
+		return Assignment{Generation: generation, Members: members, Previous: previous, Unsettled: unsettled}
+	}
 	settled := Assignment{Generation: 4, Members: []string{"a", "b"}, Previous: []string{"a", "b"}}
 	for name, tt := range map[string]struct {
 		before, now Assignment
 		member      string
 		grown       bool
 	}{
-		"another joins":         {settled, Assignment{5, []string{"a", "b", "c"}, settled.Members, settled.Members}, "a", false},
-		"another leaves":        {settled, Assignment{5, []string{"a"}, settled.Members, []string{"a"}}, "a", true},
-		"it joins":              {settled, Assignment{5, []string{"a", "b", "c"}, settled.Members, settled.Members}, "c", false},
-		"the first is settled":  {Assignment{5, []string{"a", "b", "c"}, settled.Members, settled.Members}, Assignment{5, []string{"a", "b", "c"}, settled.Members, []string{"b"}}, "c", true},
+		"another joins":         {settled, of(5, []string{"a", "b", "c"}, settled.Members, settled.Members), "a", false},
+		"another leaves":        {settled, of(5, []string{"a"}, settled.Members, []string{"a"}), "a", true},
+		"it joins":              {settled, of(5, []string{"a", "b", "c"}, settled.Members, settled.Members), "c", false},
+		"the first is settled":  {of(5, []string{"a", "b", "c"}, settled.Members, settled.Members), of(5, []string{"a", "b", "c"}, settled.Members, []string{"b"}), "c", true},
 		"it missed generations": {Assignment{}, settled, "a", true},
 		"it is no member":       {Assignment{}, settled, "x", false},
-		"all must acknowledge":  {Assignment{}, Assignment{2, []string{"a"}, nil, []string{"a"}}, "a", false},
-		"all have acknowledged": {Assignment{2, []string{"a"}, nil, []string{"a"}}, Assignment{2, []string{"a"}, nil, nil}, "a", true},
+		"all must acknowledge":  {Assignment{}, of(2, []string{"a"}, nil, []string{"a"}), "a", false},
+		"all have acknowledged": {of(2, []string{"a"}, nil, []string{"a"}), of(2, []string{"a"}, nil, nil), "a", true},
 		"nothing is new":        {settled, settled, "a", false},
 	} {
 		if got := newRights(tt.now, tt.member).grown(newRights(tt.before, tt.member)); got != tt.grown {

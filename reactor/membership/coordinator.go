@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 )
@@ -14,6 +15,7 @@ func (m *Member) coordinate() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.leads = true
+	m.Dismissals.coordinate()
 }
 
 // note returns what the coordinator notes on the Lease of the election.
@@ -56,6 +58,7 @@ func (m *Member) assign() bool {
 		m.begin(append(m.sights.Living(), m.Member))
 		return true
 	}
+	next.Dismissed = m.Dismissals.judge(m.stored, m.sights)
 	if next.String() != m.stored.String() {
 		m.wanted = &next
 		wake(m.news)
@@ -66,6 +69,7 @@ func (m *Member) assign() bool {
 // begin makes a first assignment, which does not depend on the stored one. The caller holds the lock.
 func (m *Member) begin(members []string) {
 	next := initial(m.unused(), members)
+	next.Dismissed = m.Dismissals.judge(m.stored, m.sights)
 	m.wanted = &next
 	wake(m.news)
 }
@@ -86,7 +90,8 @@ func (m *Member) candidates() []string {
 func (m *Member) acknowledged(member string) int64 { return acknowledgedOn(m.sights.Lease(member)) }
 
 func acknowledgedOn(lease leadership.Lease) int64 {
-	generation, err := strconv.ParseInt(lease.Note, 10, 64)
+	number, _, _ := strings.Cut(lease.Note, " ")
+	generation, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || generation < 0 || generation > lastGeneration {
 		return 0
 	}

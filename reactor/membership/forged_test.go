@@ -13,9 +13,10 @@ import (
 
 // replica is a member that is started again whenever it was taken for ended, as by its supervisor.
 type replica struct {
-	member *Member
-	stop   context.CancelFunc
-	ended  chan struct{}
+	member   *Member
+	holdings *Holdings
+	stop     context.CancelFunc
+	ended    chan struct{}
 }
 
 func startReplica(t *testing.T, leases Leases, name string) *replica {
@@ -26,15 +27,16 @@ func startReplica(t *testing.T, leases Leases, name string) *replica {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	r := &replica{stop: stop, ended: make(chan struct{})}
-	create := func(run int) *Member {
+	create := func(run int) {
 		id := fmt.Sprint(name, run)
-		return New(Options{Member: id, Identity: id, Leases: leases, Terms: terms, Log: func(string) {}})
+		r.member = New(Options{Member: id, Identity: id, Leases: leases, Terms: terms, Log: func(string) {}})
+		r.holdings = r.member.Group.Join()
 	}
-	r.member = create(0)
+	create(0)
 	go func() {
 		defer close(r.ended)
 		for run := 1; r.member.Run(ctx, func() {}) != nil; run++ {
-			r.member = create(run)
+			create(run)
 		}
 	}()
 	return r
@@ -46,7 +48,7 @@ func divided(t *testing.T, when string, replicas ...*replica) {
 	for _, key := range keys(50) {
 		var owners []string
 		for _, r := range replicas {
-			if state, _ := r.member.Holdings.State(key); state == Free {
+			if state, _ := r.holdings.State(key); state == Free {
 				owners = append(owners, r.member.Member)
 			}
 		}

@@ -35,12 +35,14 @@ type Options struct {
 	Leases   Leases
 	Terms    leadership.Terms
 	Log      func(text string) // what happens, in sentences
+
+	Dismissals *Dismissals // nil: none of the members uses them
 }
 
 // Member is a replica that shares the objects with others.
 type Member struct {
 	Options
-	Holdings *Holdings
+	Group *Group // of its operators
 
 	own, election *leadership.Election
 	ownNews, news chan struct{}      // make the elections write
@@ -62,8 +64,11 @@ type Member struct {
 
 // New makes a member. It starts nothing.
 func New(o Options) *Member {
+	if o.Dismissals == nil {
+		o.Dismissals = NewDismissals(func([]string) {})
+	}
 	m := &Member{Options: o, sights: leadership.NewSights(o.Terms), ownNews: make(chan struct{}, 1), news: make(chan struct{}, 1)}
-	m.Holdings = NewHoldings(o.Member, m.acknowledge)
+	m.Group, m.Dismissals.news = newGroup(o.Member, m.acknowledge), m.ownNews
 	m.own = &leadership.Election{
 		Store: o.Leases.Of(o.Member), Identity: o.Identity, Terms: o.Terms, Log: func(text string) { o.Log("The lease of this member: " + text) },
 		Own: true, Note: m.acknowledgement, Wake: m.ownNews,
@@ -88,15 +93,13 @@ func (m *Member) Hold() (until time.Time, err error) {
 	return m.own.Hold()
 }
 
+// Coordinates returns until when this member is certainly the only coordinator.
+//
+// Errors: leadership.ErrLost.
+func (m *Member) Coordinates() (until time.Time, err error) { return m.election.Hold() }
+
 // Standing returns the identity of the coordinator as it was last seen, and whether it is this member.
 func (m *Member) Standing() (coordinator string, leads bool) { return m.election.Standing() }
-
-// Members returns how many members share the objects.
-func (m *Member) Members() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.adopted.Members)
-}
 
 // Run is a member until the context ends. It calls lead, which must not block, when it becomes the coordinator.
 //
@@ -153,7 +156,7 @@ func (m *Member) acknowledge(generation int64) {
 func (m *Member) acknowledgement(string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return strconv.FormatInt(m.settled, 10)
+	return strings.Join(append([]string{strconv.FormatInt(m.settled, 10)}, m.Dismissals.answers()...), " ")
 }
 
 func wake(news chan struct{}) {
@@ -180,11 +183,12 @@ func (m *Member) noted(note string) {
 	m.stored = next
 	taken, news := m.take(next)
 	m.mu.Unlock()
+	m.Dismissals.noted(next.Dismissed)
 	if news != "" {
 		m.Log(news) // without the lock: patches wait for it
 	}
 	if taken {
-		m.Holdings.Adopt(next)
+		m.Group.adopt(next)
 	}
 }
 

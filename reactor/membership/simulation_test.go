@@ -17,6 +17,9 @@ import (
 // too.
 const seeds, unfenced = 60, 10
 
+// operators is how many operators each replica has.
+const operators = 2
+
 // These are the times of a world: first with faults, then without.
 const (
 	chaos = 6 * time.Minute
@@ -87,10 +90,16 @@ type process struct {
 	member *Member
 }
 
+// operator is one of the operators of a replica. Each has some of the objects.
+type operator struct {
+	*process
+	holdings *Holdings
+}
+
 // Release implements Place. The workers look for themselves. Without the fence, the loss is acknowledged at once.
-func (p *process) Release(key string) {
-	if !p.fenced {
-		p.member.Holdings.Released(key)
+func (o *operator) Release(key string) {
+	if !o.fenced {
+		o.holdings.Released(key)
 	}
 }
 
@@ -158,23 +167,41 @@ func (p *process) handle(ctx context.Context, i int) {
 	_, _ = p.patch(ctx, i, version, false)
 }
 
-// attend handles an object while it belongs to the process.
-func (p *process) attend(ctx context.Context, i int) {
-	key, h := fmt.Sprint("object-", i), p.member.Holdings
+// attend handles an object while it belongs to the operator.
+func (o *operator) attend(ctx context.Context, i int) {
+	key, h := fmt.Sprint("object-", i), o.holdings
 	for ctx.Err() == nil {
 		switch state, _ := h.State(key); state {
 		case Losing:
 			h.Released(key)
 		case Free:
-			if epoch, _ := h.Epoch(); h.Take(key, p, epoch, "", true) {
+			if epoch, _ := h.Epoch(); h.Take(key, o, epoch, "", true) {
 				continue
 			}
 		case Held:
-			p.handle(ctx, i)
+			o.handle(ctx, i)
 		case Foreign:
 		}
-		p.Run()
-		time.Sleep(p.Between(100*time.Millisecond, time.Second))
+		o.Run()
+		time.Sleep(o.Between(100*time.Millisecond, time.Second))
+	}
+}
+
+// operate is the life of an operator, which is changed from time to time: the next version begins when nothing is left of the
+// work of the one before.
+func (p *process) operate(ctx context.Context, objects ...int) {
+	for ctx.Err() == nil {
+		o := &operator{p, p.member.Group.Join()}
+		own, end := context.WithTimeout(ctx, p.Between(20*time.Second, 5*time.Minute))
+		var working sync.WaitGroup
+		for _, i := range objects {
+			working.Go(func() { o.attend(own, i) })
+		}
+		working.Wait()
+		end()
+		if ctx.Err() == nil { // otherwise the process has ended: nothing is acknowledged any more
+			p.member.Group.Leave(o.holdings)
+		}
 	}
 }
 
@@ -192,8 +219,12 @@ func (m *machine) live(ctx, safe context.Context, terms leadership.Terms) {
 		}
 		p := &process{m, New(Options{Member: name, Identity: name, Leases: line{m}, Terms: terms, Log: func(string) {}})}
 		var working sync.WaitGroup
-		for i := range m.objects {
-			working.Go(func() { p.attend(own, i) })
+		for first := range operators {
+			var objects []int
+			for i := first; i < len(m.objects); i += operators {
+				objects = append(objects, i)
+			}
+			working.Go(func() { p.operate(own, objects...) })
 		}
 		_ = p.member.Run(own, func() {})
 		crash()

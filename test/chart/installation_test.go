@@ -115,7 +115,8 @@ func TestHostsHaveTheRightsOfTheInstallation(t *testing.T) {
 		"tokens":        {serveValues, identity.Token, nil, ""},
 		"impersonation": {serveValues + "host: {identity: impersonate}", identity.Impersonate, nil, ""},
 		"admission":     {serveValues + "host: {admission: {enabled: true}}", identity.Token, secret, ""},
-		"replicas":      {serveValues + "replicas: 2", identity.Token, nil, installation.Lease("", "kopf-serve")},
+		"replicas":      {serveValues + "replicas: 2", identity.Token, nil, installation.Lease("", "kopf-serve", false)},
+		"shared":        {serveValues + "replicas: 2\nshared: true", identity.Token, nil, installation.Lease("", "kopf-serve", true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lease, err := documents(tt.lease)

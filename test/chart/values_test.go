@@ -39,7 +39,6 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		"unknown value":         {runValues + "replica: 1", "replica"},
 		"unknown inner value":   {runValues + "image: {name: x}", "image"},
 		"half a pod":            {runValues + "replicas: 0.5", "replicas"},
-		"hosts that share":      {serveValues + "replicas: 2\nshared: true", "shared is for mode=run"},
 		"no reference":          {"operator: {modules: [operator]}", "/operator/modules/0"},
 		"both scopes":           {runValues + "operator: {modules: ['oci://example.com/a:v1'], clusterwide: true, namespaces: [a]}", "not both"},
 		"short digest":          {runValues + "image: {digest: 'sha256:12'}", "digest"},

@@ -1,9 +1,14 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/identity"
@@ -53,5 +58,135 @@ func TestHostsTakeOver(t *testing.T) {
 	h.space.until(t, "the status names the new leader", func() bool { s := h.declared(t, "a").Status; return s.Host != "" && s.Host != leader })
 	if started := second.stderr.With("The operator starts."); len(started) != 1 {
 		t.Errorf("the operator is started again: %q", started)
+	}
+}
+
+// enlist starts a host that shares the objects with the others, and waits until it does.
+func (h *hosting) enlist(t *testing.T) *process {
+	t.Helper()
+	h.serve(t, "-n", h.namespace, "--log-format", "json", "--listen", "127.0.0.1:0", "--listen", "0.0.0.0:0", "--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", sharing.String())
+	h.process.says(t, "members share the objects")
+	return h.process
+}
+
+// spansOf returns the calls in some hosts, by operators and objects.
+func spansOf(t *testing.T, hosts ...*process) map[string][]span {
+	t.Helper()
+	spans := map[string][]span{}
+	for i, one := range hosts {
+		for _, line := range one.stderr.All() {
+			var record struct{ Message, Operator string }
+			var said call
+			if json.Unmarshal([]byte(line), &record) != nil {
+				continue // a part of a line
+			}
+			_, printed, ok := strings.Cut(record.Message, " (stdout): ")
+			if !ok {
+				continue
+			}
+			if err := json.Unmarshal([]byte(printed), &said); err != nil {
+				t.Fatalf("%q: %v", printed, err)
+			}
+			if said.Slept == "" {
+				key := record.Operator + " " + said.Name
+				spans[key] = append(spans[key], span{i, said.at(t), said.at(t)})
+				continue
+			}
+			of := spans[record.Operator+" "+said.Slept]
+			of[len(of)-1].end = said.at(t)
+		}
+	}
+	return spans
+}
+
+// TestHostsShareTheObjects: of three hosts that run two operators, one is killed and one is stopped. Each object is handled by both
+// operators, and by none of them in two hosts at once. No finalizer is left when an operator is removed.
+func TestHostsShareTheObjects(t *testing.T) {
+	t.Parallel()
+	h := hosted(t, identity.Token)
+	h.pack(t, "v1", guest(t, "scripted"))
+	refused := kopf(t, []string{h.kubeconfig(t, "host")}, "serve", "-n", h.namespace, "--replicas", "shared", "--lease", h.namespace+"/hosts")
+	if refused.code != 1 || !strings.Contains(refused.stderr, "it may not get, create, update, list, delete leases.coordination.k8s.io of any name") {
+		t.Fatalf("without rights: %+v", refused)
+	}
+	h.ApplyIn(t, h.namespace, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: lease}, rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, create, update, delete]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: lease}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: lease}, subjects: [{kind: ServiceAccount, name: host}]}`)
+	h.declare(t, "a", "v1", "tenant", ", grants: {config: {handlers: create delete}}, onRemoval: {finalizers: Release}")
+	h.declare(t, "b", "v1", "tenant", `, grants: {config: {handlers: create delete}}, settings: {persistence.finalizer: b.example.com/finalizer, persistence.diffbase_storage: {type: annotations, prefix: b.example.com}, persistence.progress_storage: {type: annotations, prefix: b.example.com}}`)
+	hosts := []*process{h.enlist(t), h.enlist(t), h.enlist(t)}
+	h.condition(t, "a", api.Shared, "Serving")
+	h.condition(t, "b", api.Shared, "Serving")
+	for i, one := range hosts {
+		one.until(t, fmt.Sprintf("host %d runs both operators", i), func() bool { return len(one.stderr.With("The operator starts.")) == 2 })
+	}
+	const batch = 20
+	objects := 0
+	create := func() {
+		for range batch {
+			h.create(t, fmt.Sprint("obj-", objects), "{do: sleep, seconds: 0.3}")
+			objects++
+		}
+	}
+	handled := func() {
+		t.Helper()
+		h.space.eventually(t, func() error {
+			done := 0
+			for _, calls := range spansOf(t, hosts...) {
+				if slices.ContainsFunc(calls, func(s span) bool { return s.end.After(s.began) }) {
+					done++
+				}
+			}
+			if done != 2*objects {
+				return fmt.Errorf("%d of %d calls have ended", done, 2*objects)
+			}
+			return nil
+		})
+	}
+	create()
+	handled()
+	create()
+	hosts[0].signal(t, syscall.SIGKILL)
+	hosts[0].exits(t)
+	create()
+	handled()
+	h.process = hosts[2]
+	open, _ := h.listening(t)
+	if got := kopf(t, nil, "get", "--host", open, "-o", "wide"); got.code != 0 || strings.Count(got.stdout, "  True ") != 2 || !strings.Contains(got.stdout, "HOST") {
+		t.Errorf("kopf get: %+v", got)
+	}
+	hosts = append(hosts, h.enlist(t))
+	create()
+	hosts[1].signal(t, syscall.SIGTERM)
+	if code := hosts[1].exits(t); code != 0 {
+		t.Errorf("the stopped host ends with %d", code)
+	}
+	create()
+	handled()
+	all := spansOf(t, hosts...)
+	checkSpans(t, all, 2*objects)
+	working := map[int]bool{}
+	for _, calls := range all {
+		for _, one := range calls {
+			working[one.replica] = true
+		}
+	}
+	if len(working) != len(hosts) {
+		t.Errorf("only %d hosts of %d have handled objects", len(working), len(hosts))
+	}
+
+	h.guarded(t, "a")
+	h.undeclare(t, "a")
+	h.undeclared(t, "a")
+	h.create(t, "later", "{}")
+	h.space.until(t, "the other operator handles a new object", func() bool { return len(spansOf(t, hosts...)) == 2*objects+1 })
+	list, err := h.client(examples).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		if slices.ContainsFunc(item.GetFinalizers(), func(f string) bool { return !strings.HasPrefix(f, "b.example.com") }) {
+			t.Errorf("%s has the finalizers %v", item.GetName(), item.GetFinalizers())
+		}
 	}
 }

@@ -154,7 +154,11 @@ func TestFaultsOfReplicas(t *testing.T) {
 // checkSpans fails if an object was handled by two replicas at once, or never.
 func (c *crew) checkSpans(t *testing.T, objects int) {
 	t.Helper()
-	all := c.spans(t)
+	checkSpans(t, c.spans(t), objects)
+}
+
+func checkSpans(t *testing.T, all map[string][]span, objects int) {
+	t.Helper()
 	if len(all) != objects {
 		t.Errorf("%d of %d objects were handled", len(all), objects)
 	}

@@ -6,7 +6,6 @@
 {{- if and .Values.shared .Values.operator.peering }}{{ fail "either shared or operator.peering can be set, not both: replicas that share the objects take part in no peering" }}{{ end -}}
 {{- if and .Values.rbac.create (not .Values.rules.cluster) (not .Values.rules.namespaces) }}{{ fail "rules: the operator has no rights: print them by `kopf manifest MODULE --values`, or set rbac.create=false if its roles exist" }}{{ end -}}
 {{- else -}}
-{{- if .Values.shared }}{{ fail "shared is for mode=run: a host runs all of its operators, or stands by" }}{{ end -}}
 {{- if .Values.operator.modules }}{{ fail "operator.modules is for mode=run: a host gets its operators by WasmOperators" }}{{ end -}}
 {{- if or .Values.rules.cluster .Values.rules.namespaces }}{{ fail "rules is for mode=run: a host has its own rules, and its operators those of their service accounts" }}{{ end -}}
 {{- end -}}

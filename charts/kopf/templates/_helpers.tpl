@@ -109,7 +109,7 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 - {{ printf "--admission-server={\"type\":\"server\",\"port\":9443,\"service\":{\"namespace\":%q,\"name\":%q,\"port\":443},\"secret\":{\"namespace\":%[1]q,\"name\":\"%s-admission\"}}" .Release.Namespace $name $name | quote }}
 {{- end }}
 {{- if gt (int .Values.replicas) 1 }}
-- --replicas=leader
+- --replicas={{ ternary "shared" "leader" .Values.shared }}
 - {{ printf "--lease=%s/%s" .Release.Namespace $name | quote }}
 {{- end }}
 - --listen=127.0.0.1:8080
