@@ -26,7 +26,7 @@ const (
 	Bodies               // the newest bodies of objects with daemons and timers
 	Children             // sub-handlers that were declared in unfinished cycles
 	Patches              // patches, results and errors of handlers in unfinished cycles
-	Answers              // responses to requests of handlers, until the handlers receive them
+	Answers              // requests of handlers, and the responses until the handlers receive them
 	Reviews              // decoded objects of admission and conversion requests, until these are answered
 	kinds
 )
@@ -39,7 +39,7 @@ var known = [kinds]struct{ name, limit, holds, advice string }{
 	Bodies:   {"bodies", "BodyMemory", "the bodies of objects with daemons and timers", "run them for fewer objects"},
 	Children: {"children", "ChildMemory", "the sub-handlers", "declare fewer of them"},
 	Patches:  {"patches", "PatchMemory", "the patches and results of handlers", "make them smaller"},
-	Answers:  {"answers", "AnswerMemory", "the answers to requests", "make fewer requests at the same time, or list in pages"},
+	Answers:  {"answers", "AnswerMemory", "the requests and the answers to them", "make fewer requests at the same time, or list in pages"},
 	Reviews:  {"reviews", "ReviewMemory", "the objects of admission and conversion requests", "send smaller ones, or fewer at the same time"},
 }
 
@@ -80,7 +80,7 @@ type Limits struct {
 	// in unfinished cycles. Default: 256 MiB.
 	PatchMemory int
 
-	// AnswerMemory bounds the responses that handlers have requested and not yet received.
+	// AnswerMemory bounds the bodies of requests that have no response yet, and the responses that handlers have not yet received.
 	// Default: 256 MiB.
 	AnswerMemory int
 

@@ -74,7 +74,8 @@ type Env interface {
 	Event(event abi.Event) error
 
 	// Call makes a request for a guest that cannot wait by a step. It blocks until the
-	// response, or until the context ends.
+	// response, or until the context ends. The context ends at the latest when the guest has
+	// the response, which counts as memory of the operator until then.
 	Call(ctx context.Context, call *abi.Call) abi.Answer
 
 	// MemoGet reads a value of a memo; scope 0 is the object's memo, scope 1 the

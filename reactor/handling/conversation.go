@@ -113,6 +113,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 func (t *Conversation) Close(ctx context.Context) {
 	t.measured()
 	t.abandon()
+	t.delivered()
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
 	}
@@ -143,8 +144,7 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 		return nil, err
 	}
 	step, err := t.Task.Resume(ctx, answer)
-	t.Cause.Account.Give(accounts.Answers, t.answered)
-	t.answered = 0
+	t.delivered()
 	if err != nil {
 		t.span.Fail(err.Error())
 		return nil, &guestError{err}
@@ -153,6 +153,12 @@ func (t *Conversation) Resume(ctx context.Context, answer abi.Answer) (*abi.Step
 		t.abandon()
 	}
 	return step, nil
+}
+
+// delivered gives back the memory of an answer that the guest has, or will never get.
+func (t *Conversation) delivered() {
+	t.Cause.Account.Give(accounts.Answers, t.answered)
+	t.answered = 0
 }
 
 // End takes the last step.

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -124,7 +125,11 @@ func (e *Env) Call(ctx context.Context, call *abi.Call) abi.Answer {
 			defer s.Forget(watch)
 		}
 	}
-	return e.Cause.Caller.Call(calling, call, e.Cause.readOnly)
+	answer, held := e.Cause.exchange(calling, call)
+	if held > 0 {
+		context.AfterFunc(ctx, func() { e.Cause.Account.Give(accounts.Answers, held) })
+	}
+	return answer
 }
 
 // MemoGet reads a value of the object's memo or the operator's memo.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -111,30 +110,6 @@ func TestTransformedBodiesCount(t *testing.T) {
 	s.cause.Patch.Release(t.Context(), 0)
 	if n := reactortest.Held(s.cause.Account, accounts.Patches); n != 0 {
 		t.Errorf("%d bytes are held after the cycle", n)
-	}
-}
-
-// TestAnswersCountUntilTheyAreTaken checks that answers count until the guest has them.
-func TestAnswersCountUntilTheyAreTaken(t *testing.T) {
-	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
-	s.cause.Account = accounts.New(accounts.Limits{AnswerMemory: 100_000})
-	talk := func() *Conversation {
-		return &Conversation{Cause: s.cause, Task: &reactortest.ScriptedTask{Guest: s.guest}}
-	}
-	answer := abi.Answer{Response: &abi.Response{Status: 200, Body: reactortest.Text(60_000)}}
-	one, two := talk(), talk()
-	if kept := one.keep(answer); kept.Response == nil {
-		t.Fatalf("the first one: %+v", kept.Error)
-	}
-	refused := two.keep(answer)
-	if refused.Response != nil || refused.Error.Type != abi.CallTooLarge || !strings.Contains(refused.Error.Message, "the limit AnswerMemory of 100000 bytes is reached") {
-		t.Errorf("the second one: %+v", refused.Error)
-	}
-	if _, err := one.Resume(t.Context(), answer); err != nil {
-		t.Fatal(err)
-	}
-	if kept := two.keep(answer); kept.Response == nil {
-		t.Errorf("there is room again: %+v", kept.Error)
 	}
 }
 

@@ -16,6 +16,7 @@ type underway struct {
 	abandon context.CancelFunc
 	done    chan struct{} // closed when there is an answer
 	answer  abi.Answer
+	held    int // bytes of the answer in the account
 }
 
 // request makes a request for the guest, or continues to wait for the answer. It ends early
@@ -35,7 +36,7 @@ func (t *Conversation) request(ctx context.Context, step *abi.Step) (abi.Answer,
 	if !r.await(step.Seconds) {
 		return abi.Answer{}, nil
 	}
-	t.underway = nil
+	t.underway, t.answered = nil, r.held
 	defer r.abandon()
 	switch {
 	case ctx.Err() != nil:
@@ -46,7 +47,7 @@ func (t *Conversation) request(ctx context.Context, step *abi.Step) (abi.Answer,
 			return abi.Answer{}, &guestError{err}
 		}
 	}
-	answer := t.keep(r.answer)
+	answer := r.answer
 	answer.Cancelled = t.cancelled
 	return answer, nil
 }
@@ -55,10 +56,10 @@ func (t *Conversation) request(ctx context.Context, step *abi.Step) (abi.Answer,
 func (t *Conversation) send(ctx context.Context, call *abi.Call) {
 	calling, abandon := context.WithCancel(ctx)
 	r := &underway{ctx: calling, abandon: abandon, done: make(chan struct{})}
-	caller, readOnly := t.Cause.Caller, t.Cause.readOnly
+	cause := t.Cause
 	go func() { // Waited for by request or by abandon.
 		defer close(r.done)
-		r.answer = caller.Call(calling, call, readOnly)
+		r.answer, r.held = cause.exchange(calling, call)
 	}()
 	t.underway = r
 }
@@ -100,21 +101,39 @@ func (t *Conversation) abandon() {
 		t.underway = nil
 		r.abandon()
 		<-r.done
+		t.Cause.Account.Give(accounts.Answers, r.held)
 	}
 }
 
-// keep counts an answer in the account until the handler has it: many handlers may wait
-// for one instance.
-func (t *Conversation) keep(answer abi.Answer) abi.Answer {
+// exchange makes a request. The account counts its body until the answer, and the answer from then on: many requests wait for
+// their turn, and many handlers for an instance, or they do not ask for their answers. The caller gives back what is held.
+func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer, held int) {
+	size := copiesOfBody * len(call.Body)
+	if err := c.Account.Take(accounts.Answers, size); err != nil {
+		return tooLarge(err), 0
+	}
+	answer = c.Caller.Call(ctx, call, c.readOnly)
+	c.Account.Give(accounts.Answers, size)
 	if answer.Response == nil {
-		return answer
+		return answer, 0
 	}
-	size := len(answer.Response.Body)
-	if err := t.Cause.Account.Take(accounts.Answers, size); err != nil {
-		return abi.Answer{Error: &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallTooLarge, Message: err.Error()}}
+	held = len(answer.Response.Body)
+	for name, values := range answer.Response.Headers {
+		for _, value := range values {
+			held += len(name) + len(value)
+		}
 	}
-	t.answered = size
-	return answer
+	if err := c.Account.Take(accounts.Answers, held); err != nil {
+		return tooLarge(err), 0
+	}
+	return answer, held
+}
+
+// copiesOfBody is how often the body of a request is in memory: as the guest wrote it, and as it is sent.
+const copiesOfBody = 2
+
+func tooLarge(err error) abi.Answer {
+	return abi.Answer{Error: &abi.Error{Kind: abi.ErrorArbitrary, Type: abi.CallTooLarge, Message: err.Error()}}
 }
 
 func noRequests() abi.Answer {

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/calls"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/guests"
@@ -46,8 +48,8 @@ func (p *patient) Resume(_ context.Context, answer abi.Answer) (*abi.Step, error
 
 func (p *patient) Release(context.Context) {}
 
-// talk lets a patient guest make a request to a server.
-func talk(t *testing.T, p *patient, handler http.HandlerFunc) error {
+// connected makes a cause whose handlers may make requests to a server.
+func connected(t *testing.T, account *accounts.Account, handler http.HandlerFunc) (cause *Cause, url string) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -56,12 +58,26 @@ func talk(t *testing.T, p *patient, handler http.HandlerFunc) error {
 		t.Fatal(err)
 	}
 	s := newStage(t, &reactortest.Scripted{}, `{}`)
+	s.cause.Account = account
 	s.cause.Caller = calls.New(calls.Options{Grants: calls.Grants{Hosts: []calls.Host{host}}}, nil, func() *clients.Client { return nil })
 	t.Cleanup(s.cause.Caller.Close)
-	p.url = server.URL
-	c := &Conversation{Execution: s.x, Handler: s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), Cause: s.cause, Task: p}
+	return s.cause, server.URL
+}
+
+// talkOf lets a guest make a request to a server, whose URL it stores.
+func talkOf(t *testing.T, task guests.Task, url *string, account *accounts.Account, first func() *abi.Step, handler http.HandlerFunc) error {
+	t.Helper()
+	s := newStage(t, &reactortest.Scripted{}, `{}`)
+	s.cause, *url = connected(t, account, handler)
+	c := &Conversation{Execution: s.x, Handler: s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), Cause: s.cause, Task: task}
 	defer c.Close(t.Context())
-	return c.run(t.Context(), p.first())
+	return c.run(t.Context(), first())
+}
+
+// talk lets a patient guest make a request to a server.
+func talk(t *testing.T, p *patient, handler http.HandlerFunc) error {
+	t.Helper()
+	return talkOf(t, p, &p.url, nil, p.first, handler)
 }
 
 // TestRequestContinuesWhileTheGuestIsResumed shows that a guest gets turns while its request
@@ -115,5 +131,116 @@ func TestOnlyARequestContinues(t *testing.T) {
 	got, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0))
 	if err != nil || got.final || !strings.Contains(got.Message, "none is under way") {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// lazy is a guest that makes a request, and looks at the answer much later.
+type lazy struct {
+	patient
+	account *accounts.Account
+	held    []int // before each answer
+}
+
+func (p *lazy) Resume(ctx context.Context, answer abi.Answer) (*abi.Step, error) {
+	p.held = append(p.held, reactortest.Held(p.account, accounts.Answers))
+	return p.patient.Resume(ctx, answer)
+}
+
+// TestAnswersCountBeforeTheyAreAskedFor: a guest can let its request continue, and do something else for hours.
+func TestAnswersCountBeforeTheyAreAskedFor(t *testing.T) {
+	const size = 100_000
+	for _, tt := range []struct{ limit, held int }{{1 << 20, size + 2}, {size, 0}} {
+		account := accounts.New(accounts.Limits{AnswerMemory: tt.limit})
+		p := &lazy{account: account, patient: patient{tolerates: 1 << 20}}
+		p.empty = func() {
+			for len(p.held) == 1 && reactortest.Held(account, accounts.Answers) < tt.held {
+				time.Sleep(time.Millisecond) // the answer comes while the guest does not wait for it
+			}
+		}
+		err := talkOf(t, p, &p.url, account, p.first, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", size)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := p.answers[len(p.answers)-1]
+		if tt.held > 0 && (last.Response == nil || p.held[len(p.held)-1] < tt.held) {
+			t.Errorf("%d bytes are held before an answer: %v", p.held[len(p.held)-1], last.Error)
+		}
+		if tt.held == 0 && (last.Error == nil || !strings.Contains(last.Error.Message, "AnswerMemory")) {
+			t.Errorf("the answer beyond the limit: %+v", last)
+		}
+		if n := reactortest.Held(account, accounts.Answers); n != 0 {
+			t.Errorf("%d bytes are held afterwards", n)
+		}
+	}
+}
+
+// TestAnswersOfAbandonedRequestsAreGivenBack: and so are those that a plugin has.
+func TestAnswersOfAbandonedRequestsAreGivenBack(t *testing.T) {
+	account := accounts.New(accounts.Limits{})
+	p := &lazy{account: account, patient: patient{tolerates: 1}}
+	p.empty = func() {
+		for reactortest.Held(account, accounts.Answers) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		p.tolerates = 0
+	}
+	stops := func() *abi.Step { return p.first() }
+	if err := talkOf(t, &abandoning{p}, &p.url, account, stops, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") }); err != nil {
+		t.Fatal(err)
+	}
+	if n := reactortest.Held(account, accounts.Answers); n != 0 {
+		t.Errorf("%d bytes are held afterwards", n)
+	}
+}
+
+// abandoning ends when an answer is there that it has not seen.
+type abandoning struct{ *lazy }
+
+func (p *abandoning) Resume(context.Context, abi.Answer) (*abi.Step, error) {
+	p.empty()
+	return &abi.Step{Step: abi.StepDone}, nil
+}
+
+// TestRequestsCountUntilTheyAreAnswered: many of them wait for their turn.
+func TestRequestsCountUntilTheyAreAnswered(t *testing.T) {
+	const size = 100_000
+	account := accounts.New(accounts.Limits{AnswerMemory: 3 * size})
+	held := 0
+	p := &lazy{account: account, patient: patient{}}
+	post := func() *abi.Step {
+		step := p.first()
+		step.Call.Method, step.Call.Body, step.Seconds = http.MethodPost, abi.Raw(`"`+strings.Repeat("x", size)+`"`), nil
+		return step
+	}
+	if err := talkOf(t, p, &p.url, account, post, func(http.ResponseWriter, *http.Request) { held = reactortest.Held(account, accounts.Answers) }); err != nil {
+		t.Fatal(err)
+	}
+	if held < 2*size {
+		t.Errorf("%d bytes are held for a request of %d", held, size)
+	}
+	if err := account.Take(accounts.Answers, 2*size); err != nil {
+		t.Fatal(err)
+	}
+	p.answers = nil
+	if err := talkOf(t, p, &p.url, account, post, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.answers) != 1 || p.answers[0].Error == nil || !strings.Contains(p.answers[0].Error.Message, "AnswerMemory") {
+		t.Errorf("answers %+v", p.answers)
+	}
+}
+
+// TestAnswersOfPluginsCountUntilTheyHaveThem: their requests end with the context of the request.
+func TestAnswersOfPluginsCountUntilTheyHaveThem(t *testing.T) {
+	account := accounts.New(accounts.Limits{})
+	cause, url := connected(t, account, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := (&Env{Cause: cause}).Call(ctx, &abi.Call{Target: abi.TargetHTTP, Method: http.MethodGet, Path: url})
+	if answer.Response == nil || reactortest.Held(account, accounts.Answers) == 0 {
+		t.Errorf("%+v, %d bytes are held", answer, reactortest.Held(account, accounts.Answers))
+	}
+	cancel()
+	for reactortest.Held(account, accounts.Answers) != 0 {
+		time.Sleep(time.Millisecond)
 	}
 }
