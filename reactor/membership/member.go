@@ -45,10 +45,8 @@ type Member struct {
 	Group *Group // of its operators
 
 	own, election *leadership.Election
-	ownNews, news chan struct{}      // make the elections write
-	sights        *leadership.Sights // only survey and what it calls use them
-	listing       leadership.Outage  // the same
-	tidying       leadership.Outage  // the same
+	ownNews, news chan struct{} // make the elections write
+	outlook
 
 	mu      sync.Mutex // guards the fields below
 	fail    context.CancelCauseFunc
@@ -56,10 +54,21 @@ type Member struct {
 	leads   bool
 	adopted Assignment  // the newest one that was seen
 	settled int64       // the generation that is acknowledged
-	stored  Assignment  // as it was last seen on the Lease of the election
 	wanted  *Assignment // what the coordinator writes; nil: nothing yet
-	foreign int64       // a generation that the coordinator has not made, but that members can have seen; 0: none
-	passed  time.Time   // since when the stored assignment is older than the adopted one; zero: it is not
+	lastSeen
+}
+
+// outlook is for survey and what it calls only.
+type outlook struct {
+	sights           *leadership.Sights
+	listing, tidying leadership.Outage
+}
+
+// lastSeen is what is known of the Lease of the election.
+type lastSeen struct {
+	stored  Assignment // as it was last seen
+	foreign int64      // a generation that the coordinator has not made, but that members can have seen; 0: none
+	passed  time.Time  // since when the stored assignment is older than the adopted one; zero: it is not
 }
 
 // New makes a member. It starts nothing.
@@ -67,7 +76,7 @@ func New(o Options) *Member {
 	if o.Dismissals == nil {
 		o.Dismissals = NewDismissals(func([]string) {})
 	}
-	m := &Member{Options: o, sights: leadership.NewSights(o.Terms), ownNews: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	m := &Member{Options: o, outlook: outlook{sights: leadership.NewSights(o.Terms)}, ownNews: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 	m.Group, m.Dismissals.news = newGroup(o.Member, m.acknowledge), m.ownNews
 	m.own = &leadership.Election{
 		Store: o.Leases.Of(o.Member), Identity: o.Identity, Terms: o.Terms, Log: func(text string) { o.Log("The lease of this member: " + text) },
@@ -204,8 +213,9 @@ func (m *Member) take(next Assignment) (taken bool, news string) {
 	case m.out:
 		return false, ""
 	case next.Generation != before.Generation && !newer(next.Generation, before.Generation):
-		if next.Generation != 0 {
-			m.pass()
+		if next.Generation != 0 && m.isPassed(m.Terms.Duration) {
+			m.out = true
+			m.fail(fmt.Errorf("%w: the others share the objects by an older assignment than this member", leadership.ErrLost))
 		}
 		return false, ""
 	case next.Generation == before.Generation:
@@ -225,17 +235,14 @@ func (m *Member) take(next Assignment) (taken bool, news string) {
 	return true, news
 }
 
-// pass notes that the stored assignment is older than the adopted one. If it stays, no coordinator has made the adopted one,
-// and this member has to start again. The caller holds the lock.
-func (m *Member) pass() {
+// isPassed reports whether the stored assignment has been older than the adopted one for so long that no coordinator can have
+// made the adopted one: the member has to start again. The caller holds the lock.
+func (l *lastSeen) isPassed(longest time.Duration) bool {
 	now := time.Now()
-	if m.passed.IsZero() {
-		m.passed = now
+	if l.passed.IsZero() {
+		l.passed = now
 	}
-	if now.Sub(m.passed) >= m.Terms.Duration {
-		m.out = true
-		m.fail(fmt.Errorf("%w: the others share the objects by an older assignment than this member", leadership.ErrLost))
-	}
+	return now.Sub(l.passed) >= longest
 }
 
 // survey looks at the Leases of all members until the context ends. The coordinator makes the assignments from them; another member
