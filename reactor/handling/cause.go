@@ -92,7 +92,7 @@ func (o *Object) Locally() *Object {
 // Alone returns the object without its body, its event and its cycle, for a daemon or a
 // timer to keep.
 func (o *Object) Alone() *Object {
-	return &Object{Services: o.Services, Resource: o.Resource, Memo: o.Memo, Log: o.Log}
+	return &Object{Services: o.Services, Resource: o.Resource, Memo: o.Memo, Log: o.Log.Apart()}
 }
 
 // With returns the object with another body and its own patch.

@@ -151,6 +151,12 @@ func ForObject(base *zerolog.Logger, refKey string, body dicts.Object) Logger {
 	return Logger{Logger: base, Name: "kopf.objects", refKey: refKey, Ref: posting.RefOf(body)}
 }
 
+// Apart returns a logger that shares no memory with the body of its object, for what outlives the handling of an event.
+func (l Logger) Apart() Logger {
+	l.Ref = l.Ref.Clone()
+	return l
+}
+
 // Quote quotes a name as Kopf's messages do.
 func Quote(text string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(text, "'", `\'`)) }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +67,7 @@ func (p *Poster) Post(event Event) error {
 	if event.Ref.IsEvent() {
 		return nil
 	}
+	event = event.apart()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pending >= MaxPending {
@@ -89,6 +91,12 @@ func (p *Poster) Post(event Event) error {
 	default:
 	}
 	return nil
+}
+
+// apart returns an event that shares no memory, with a message as it is posted.
+func (e Event) apart() Event {
+	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(e.Type), strings.Clone(e.Reason), strings.Clone(Shorten(e.Message))
+	return e
 }
 
 // queue holds the events of one object.

@@ -6,6 +6,7 @@ package posting
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -34,6 +35,12 @@ func RefOf(body dicts.Object) Ref {
 		UID:        dicts.LookupString(body, "metadata", "uid"),
 		Namespace:  dicts.LookupString(body, "metadata", "namespace"),
 	}
+}
+
+// Clone returns a reference that shares no memory with the body that it was made of. Whatever outlives the handling of an event
+// has to have its own, or it keeps the whole text of the body, which counts in no account.
+func (r Ref) Clone() Ref {
+	return Ref{strings.Clone(r.APIVersion), strings.Clone(r.Kind), strings.Clone(r.Name), strings.Clone(r.UID), strings.Clone(r.Namespace)}
 }
 
 // Object returns the reference in the form of the API, without empty parts.

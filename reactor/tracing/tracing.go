@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/legible"
@@ -104,7 +105,7 @@ func Apart(ctx context.Context) context.Context {
 // Set sets an attribute, unless the text is empty.
 func (s *Span) Set(key, text string) {
 	if s != nil && text != "" {
-		s.record.Attributes = append(s.record.Attributes, Attribute{Key: key, Text: short(text)})
+		s.record.Attributes = append(s.record.Attributes, Attribute{Key: key, Text: strings.Clone(short(text))}) // the text may be a part of a body
 	}
 }
 
