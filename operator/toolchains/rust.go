@@ -66,7 +66,7 @@ func (p *Project) buildRust(ctx context.Context, output string, messages io.Writ
 	if err != nil {
 		return err
 	}
-	if len(tools.arguments) > 0 {
+	if len(tools.arguments) > 0 && !isFolder(filepath.Join(p.Folder, "target", tools.target)) {
 		announce(messages, "building with %s, which builds the standard library too: the first time takes a minute", tools.version)
 	}
 	build := command{

@@ -67,6 +67,10 @@ func TestWalkthrough(t *testing.T) {
 			if tested := kopf(append([]string{"test", folder, "--limit", "RegisterTimeout=1m"}, engine...)...); !strings.HasSuffix(tested, "1 passed, 0 failed\n") {
 				t.Errorf("kopf test: %s", tested)
 			}
+			w.addCard(t, page, filepath.Join(folder, w.source))
+			if built := kopf(append([]string{"build", folder}, engine...)...); !strings.Contains(built, "6 handlers (") || !strings.Contains(built, "create card") {
+				t.Errorf("kopf build, with a card: %s", built)
+			}
 		})
 	}
 }
@@ -110,6 +114,29 @@ func (w walk) follow(t *testing.T, page page, folder string) {
 	}
 	if w.language == "rust" {
 		w.addSerde(t, page, filepath.Join(folder, "Cargo.toml"))
+	}
+}
+
+// addCard adds the second part of the page to the source.
+func (w walk) addCard(t *testing.T, page page, path string) {
+	t.Helper()
+	var parts []string
+	for _, b := range page.blocks() {
+		if b.lang == w.language {
+			parts = append(parts, b.text)
+		}
+	}
+	text := strings.Join(parts, "\n")
+	if w.language == "rust" { // as the page says
+		text = strings.NewReplacer(
+			"use kopf::{Change, Error, Value, json};", "use kopf::{Capabilities, Change, Error, Value, json};",
+			"use kopf::{Capabilities, Change, Value, json};", "",
+			"kopf::operator!(begin, renew, end);", "",
+			"handlers: [card]", "handlers: [begin, renew, end, card]",
+		).Replace(text)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
