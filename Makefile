@@ -180,7 +180,7 @@ conformance: devcluster $(if $(OPERATOR_CMD),,build guest-$(GUEST)) ## Check the
 	@python=$$(scripts/python.sh) && "$$python" test/conformance/run.py check $(conformance_flags)
 
 # Versions of the API server: that of test/cluster, and others, which are built in the same way.
-KUBERNETES_VERSIONS ?= v1.36.3 v1.35.4 v1.34.4
+KUBERNETES_VERSIONS ?= v1.37.2 v1.36.3 v1.35.4
 
 .PHONY: matrix
 matrix: ## Run the tests of what depends on the API server on several versions of Kubernetes (minutes for each at the first time)

@@ -2,7 +2,7 @@
 // that continues from its version. Objects pass through as bytes.
 //
 // The rules for listing and watching are those of the Reflector of client-go
-// (tools/cache/reflector.go, v0.36). The Reflector collects all decoded objects of a
+// (tools/cache/reflector.go, v0.37). The Reflector collects all decoded objects of a
 // listing before it passes on the first; this package passes them on one by one.
 //
 // Kopf: kopf._cogs.clients.watching (v1.45).
