@@ -18,8 +18,6 @@ type budget struct {
 	grace time.Duration
 
 	began   time.Time     // the call, or the step of a guest that waits inside of a call
-	shared  time.Time     // when other calls last had a chance to get the core
-	slices  int           // how often they had one
 	slept   time.Duration // not counted as computing
 	queued  *queue        // of the instance
 	rested  time.Duration // the value of slept when began was set
@@ -29,7 +27,14 @@ type budget struct {
 	registering bool       // initialisation and registration see no secrets, and do not wait for the rate of the share
 	exhausted   *rateError // the call waited for the rate of its share when its context ended; nil: it did not
 
+	turn
 	uncounted
+}
+
+// turn is what the call has had of a core.
+type turn struct {
+	shared time.Time // when other calls last had a chance to get the core
+	slices int       // how often they had one
 }
 
 // uncounted is what the call has used since its usage was counted.
@@ -43,7 +48,7 @@ func newBudget(ctx context.Context, o *Options, now time.Time) budget {
 	if o.Clock != nil {
 		now = o.Clock()
 	}
-	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, shared: now, uncounted: uncounted{settled: now}}
+	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, turn: turn{shared: now}, uncounted: uncounted{settled: now}}
 }
 
 // now returns the time that computing takes.
