@@ -89,7 +89,7 @@ func spansOf(t *testing.T, hosts ...*process) map[string][]span {
 			}
 			if said.Slept == "" {
 				key := record.Operator + " " + said.Name
-				spans[key] = append(spans[key], span{i, said.at(t), said.at(t)})
+				spans[key] = append(spans[key], span{call: said, replica: i, began: said.at(t), end: said.at(t)})
 				continue
 			}
 			of := spans[record.Operator+" "+said.Slept]

@@ -11,8 +11,8 @@ import (
 // journal keeps what an operator writes.
 type journal struct{ lines.Lines }
 
-// call is what the guest "scripted" prints when a handler is called, or how a
-// sleep of it has ended.
+// call is what the guests "scripted" and "versions" print when a handler is called, or how a
+// sleep of it has ended: the handler "slept" of "versions".
 type call struct {
 	Handler    string   `json:"handler"`
 	Reason     string   `json:"reason"`
@@ -25,6 +25,8 @@ type call struct {
 	Finalizers []string `json:"finalizers"`
 	Started    string   `json:"started"`
 	Called     string   `json:"called"`
+
+	Version string `json:"version"` // of the guest "versions"
 
 	Slept     string `json:"slept"`     // the name of the object
 	Cancelled string `json:"cancelled"` // the name of the object

@@ -63,7 +63,9 @@ func (c *crew) next(t *testing.T, former *sailor) {
 
 // span is a call of a handler. A call that was abandoned in its sleep has no end: nothing of it runs afterwards.
 type span struct {
+	call
 	replica    int
+	complete   bool // it was not abandoned
 	began, end time.Time
 }
 
@@ -77,12 +79,13 @@ func (c *crew) spans(t *testing.T) map[string][]span {
 			if err := json.Unmarshal([]byte(line), &said); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			if said.Slept == "" {
-				spans[said.Name] = append(spans[said.Name], span{i, said.at(t), said.at(t)})
-				continue
+			switch name := cmp.Or(said.Slept, said.Name); {
+			case said.Slept != "" || said.Handler == "slept":
+				last := &spans[name][len(spans[name])-1]
+				last.end, last.complete = said.at(t), true
+			default:
+				spans[name] = append(spans[name], span{said, i, false, said.at(t), said.at(t)})
 			}
-			of := spans[said.Slept]
-			of[len(of)-1].end = said.at(t)
 		}
 	}
 	return spans
@@ -154,23 +157,33 @@ func TestFaultsOfReplicas(t *testing.T) {
 // checkSpans fails if an object was handled by two replicas at once, or never.
 func (c *crew) checkSpans(t *testing.T, objects int) {
 	t.Helper()
-	checkSpans(t, c.spans(t), objects)
+	again := 0
+	for _, calls := range c.orderedSpans(t, objects) {
+		again += len(calls) - 1
+	}
+	t.Logf("%d objects, %d interrupted calls that were repeated", objects, again)
 }
 
+// orderedSpans are the calls of all replicas by objects, in their order. It fails as checkSpans does.
+func (c *crew) orderedSpans(t *testing.T, objects int) map[string][]span {
+	t.Helper()
+	all := c.spans(t)
+	checkSpans(t, all, objects)
+	return all
+}
+
+// checkSpans puts the calls in their order, and fails as the method does.
 func checkSpans(t *testing.T, all map[string][]span, objects int) {
 	t.Helper()
 	if len(all) != objects {
 		t.Errorf("%d of %d objects were handled", len(all), objects)
 	}
-	again := 0
 	for name, calls := range all {
-		slices.SortFunc(calls, func(a, b span) int { return cmp.Compare(a.began.UnixNano(), b.began.UnixNano()) })
-		again += len(calls) - 1
+		slices.SortFunc(calls, func(a, b span) int { return a.began.Compare(b.began) })
 		for i, one := range calls[1:] {
 			if before := calls[i]; one.began.Before(before.end) {
 				t.Errorf("%s: replica %d began at %v, when replica %d had not ended, which was at %v", name, one.replica, one.began, before.replica, before.end)
 			}
 		}
 	}
-	t.Logf("%d objects, %d interrupted calls that were repeated", objects, again)
 }

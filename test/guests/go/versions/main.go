@@ -2,7 +2,8 @@
 //
 //	-ldflags "-X main.version=2 -X main.handlers=create,daemon"
 //
-// Each handler prints a line of JSON with the version to the standard output.
+// Each handler prints a line of JSON with the version to the standard output. Those of changes mark the version in the status of
+// objects that want it.
 package main
 
 import (
@@ -68,7 +69,7 @@ func register() error {
 }
 
 func say(handler, name string, more ...any) {
-	line, _ := json.Marshal(map[string]any{"version": version, "handler": handler, "name": name, "more": more})
+	line, _ := json.Marshal(map[string]any{"version": version, "handler": handler, "name": name, "more": more, "called": time.Now().Format(time.RFC3339Nano)})
 	fmt.Println(string(line))
 }
 
@@ -98,6 +99,9 @@ func change(c *kopf.Change, handler string) (any, error) {
 			return nil, err
 		}
 		say("slept", c.Name)
+	}
+	if c.Spec.Get("mark").Bool() {
+		c.Patch.Status.Set("version", version)
 	}
 	if c.Spec.Get("do").String() == "fail" && version == "1" {
 		return nil, kopf.Temporary("only the first version fails", kopf.Delay(time.Second))
