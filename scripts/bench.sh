@@ -9,7 +9,7 @@
 #   RESTARTS=10000 how many handled objects are there when operators start again; 0: no restarts
 #   COUNTS=1,20,100 how many idle operators, for ONLY=hosting; LANGUAGES=rust,go,python,reference and CASES=one,many: which ones, or fair: a neighbour of an operator that spins; WATCHES=own,shared: how they watch
 #   LARGE=        any value: restarts over objects of 10 KB, too
-#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
+#   ONLY=         names of operators, comma-separated; daemons: all that are measured with daemons; start, restart: starts or restarts, of all operators or of those named as well; replicas: 1, 2 and 3 replicas that share the objects, of kopf-rust or of those named as well; admission: reviews; attacks: reviews under attack; hosting: idle operators in one process; sizes: sizes of modules
 #   PUBLISH=      any value: the page about benchmarks gets the plots of kopf-rust, kopf-go, kopf-python, kube-rs, controller-runtime and the reference: docs/benchmarks.md
 #   ALSO=         another operator, as NAME=COMMAND, such as an older build
 # What cannot be built on this machine is skipped, with a line that says so.
@@ -56,6 +56,12 @@ install_reference() {
 
 if [ "${ONLY:-}" = sizes ]; then
 	exec scripts/sizes.sh
+fi
+if [[ ",${ONLY:-}," == *,replicas,* ]]; then
+	scripts/go-guest.sh .cache/guests/bench-go.wasm test/bench/guest
+	scripts/rust-wasm.sh .cache/guests/bench-rust.wasm test/guests/rust/bench
+	go build -o "$bench/driver" ./test/bench/driver
+	exec "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-1000}" -restarts "${RESTARTS:-10000}" -only "$ONLY" ${ALSO:+-also "$ALSO"}
 fi
 if [ "${ONLY:-}" = admission ]; then
 	scripts/go-guest.sh .cache/guests/bench-validating.wasm test/bench/validating

@@ -25,7 +25,7 @@ func main() {
 	flag.IntVar(&o.Daemons, "daemons", 10_000, "how many objects have a daemon each; 0: no daemons")
 	flag.IntVar(&o.Restarts, "restarts", 10_000, "how many handled objects are there when operators start again; 0: no restarts")
 	flag.BoolVar(&o.Large, "large", false, "restarts over objects of 10 KB, too")
-	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all), with start or restart among them for starts or restarts alone; or admission alone, or attacks alone")
+	flag.StringVar(&o.Only, "only", "", "names of operators, comma-separated (default: all), with start, restart or replicas among them for starts, restarts or replicas alone; or admission alone, or attacks alone")
 	flag.StringVar(&o.Posting, "posting", "both", "events posting: off, on, or both")
 	flag.Func("also", "another operator to measure, as NAME=COMMAND (repeatable)", o.also)
 	flag.StringVar(&o.Folder, "folder", ".cache/bench", "where logs and results go")
@@ -44,6 +44,8 @@ func main() {
 		err = admissions(ctx, o)
 	case o.Only == attacksOnly:
 		err = attacks(ctx, o)
+	case o.restrictedTo(replicasOnly):
+		err = replicas(ctx, o)
 	default:
 		err = run(ctx, o)
 	}

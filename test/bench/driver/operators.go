@@ -78,7 +78,7 @@ func chosen(o options) (loads, lives []program, err error) {
 		lives = slices.Clone(daemonPrograms)
 	}
 	names := o.names()
-	if o.restrictedTo(restartOnly) || o.restrictedTo(startOnly) {
+	if slices.ContainsFunc(restrictions, o.restrictedTo) {
 		lives = nil
 	}
 	if len(names) > 0 {
@@ -107,8 +107,11 @@ func (o *options) names() []string {
 	if o.Only == "" {
 		return nil
 	}
-	return slices.DeleteFunc(strings.Split(o.Only, ","), func(name string) bool { return name == restartOnly || name == startOnly })
+	return slices.DeleteFunc(strings.Split(o.Only, ","), func(name string) bool { return slices.Contains(restrictions, name) })
 }
+
+// restrictions are the words of the flag -only that are no names of operators.
+var restrictions = []string{restartOnly, startOnly, replicasOnly}
 
 // restrictedTo tells whether a word of the flag -only is given, and so nothing else is measured.
 func (o *options) restrictedTo(word string) bool {

@@ -40,9 +40,9 @@ func (s *session) measure(ctx context.Context, p phase) error {
 	if err != nil {
 		return err
 	}
-	resetPeak(s.process.pid())
+	resetPeak(s.pids()...)
 	s.watcher.expect(p.objects, string(p.scenario))
-	sampled := sampleMemory(s.process.pid())
+	sampled := sampleMemory(s.pids()...)
 	before, start := s.meter(), time.Now()
 	changed, err := p.run(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ type usage struct{ operator, server, driver, all time.Duration }
 
 func (s *session) meter() usage {
 	return usage{
-		operator: cpuTime(s.process.pid()),
+		operator: cpuTime(s.pids()...),
 		server:   cpuTime(s.cluster.PID()),
 		driver:   ownTime(),
 		all:      machineTime(),
@@ -143,7 +143,7 @@ func perObject(d time.Duration, objects int) float64 {
 // quiet waits until the operator has nothing to do.
 func (s *session) quiet(ctx context.Context) error {
 	deadline := time.Now().Add(quietTimeout)
-	before, at := cpuTime(s.process.pid()), time.Now()
+	before, at := cpuTime(s.pids()...), time.Now()
 	for looks := 0; looks < quietLooks; {
 		select {
 		case <-ctx.Done():
@@ -152,7 +152,7 @@ func (s *session) quiet(ctx context.Context) error {
 			return fmt.Errorf("%w, see %s", errExited, s.process.log)
 		case <-time.After(quietInterval):
 		}
-		used, now := cpuTime(s.process.pid()), time.Now()
+		used, now := cpuTime(s.pids()...), time.Now()
 		looks++
 		if (used - before).Seconds() > quietPart*now.Sub(at).Seconds() {
 			looks = 0
@@ -165,14 +165,14 @@ func (s *session) quiet(ctx context.Context) error {
 	return nil
 }
 
-// sampleMemory looks at the memory of a process again and again, until the returned
+// sampleMemory looks at the memory of processes again and again, until the returned
 // function is called for the largest values.
-func sampleMemory(pid int) func() memory {
+func sampleMemory(pids ...int) func() memory {
 	stop, peak := make(chan struct{}), make(chan memory)
 	go func() { // Waited for by the function that is returned.
 		var most memory
 		for {
-			m := memoryOf(pid)
+			m := memoryOf(pids...)
 			most = memory{max(most.Peak, m.Peak), max(most.PSS, m.PSS)}
 			select {
 			case <-stop:

@@ -61,6 +61,9 @@ var tables = []table{
 	{restart, false, restartColumns, nil},
 	{restartLarge, false, restartColumns, nil},
 	{daemons, false, daemonColumns, []string{daemonsReference, threadsReference}},
+	{sharedBurst, false, loadColumns, []string{replicasText(1)}},
+	{sharedUpdate, false, loadColumns, []string{replicasText(1)}},
+	{rebalancing, false, moveColumns, []string{memberJoins}},
 }
 
 // titles say what the scenarios are.
@@ -73,6 +76,9 @@ var titles = map[scenario]string{
 	restart:      "of 0.6 KB were handled before, and a new one waits",
 	restartLarge: "of 10 KB were handled before, and a new one waits",
 	daemons:      "with a daemon each that waits, and looks every 10 s",
+	sharedBurst:  "created at once, for replicas that share them",
+	sharedUpdate: "updated at once, for replicas that share them",
+	rebalancing:  "handled before and shared, while a member joins and leaves",
 }
 
 // print writes the tables, and after them all values.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -52,6 +53,7 @@ func (b *bench) turn(ctx context.Context, round, index int, p program) error {
 type session struct {
 	*bench
 	program   program
+	row       string // of the tables; empty: the name of the program
 	posting   bool
 	round     int
 	index     int                    // of the user
@@ -59,7 +61,17 @@ type session struct {
 	variables int                    // in the spec of the waiting object; 0: as many as in all others
 	started   func(*watchEvent) bool // by the waiting object; nil: when it is handled
 	process   *process
+	more      []*process // further replicas of the operator
 	watcher   *watcher
+}
+
+// pids are the processes of the operator.
+func (s *session) pids() []int {
+	pids := []int{s.process.pid()}
+	for _, one := range s.more {
+		pids = append(pids, one.pid())
+	}
+	return pids
 }
 
 // alone runs scenarios on an empty cluster, and ends the operator after them.
@@ -178,9 +190,16 @@ func (s *session) launch(ctx context.Context) error {
 	} else {
 		s.watcher.expectThat(1, s.started)
 	}
+	var err error
+	s.process, err = s.spawn()
+	return err
+}
+
+// spawn starts a process of the operator, with more arguments.
+func (s *session) spawn(more ...string) (*process, error) {
 	kubeconfig, err := s.cluster.kubeconfigFor(s.index)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	environment := append([]string{"KUBECONFIG=" + kubeconfig, "XDG_CACHE_HOME=" + s.cache()}, s.program.Environment...)
 	if s.posting {
@@ -189,14 +208,16 @@ func (s *session) launch(ctx context.Context) error {
 	s.starts++
 	events := map[bool]string{true: "-events"}[s.posting]
 	log := filepath.Join(s.Folder, "logs", fmt.Sprintf("%s-%d-%d%s.log", s.program.Name, s.round+1, s.starts, events))
-	s.process, err = launch(launching{s.program.arguments(s.posting), environment, log})
-	return err
+	return launch(launching{slices.Concat(s.program.arguments(s.posting), more), environment, log})
 }
 
 func (s *session) stop() error {
-	err := s.process.stop()
-	s.process = nil
-	return err
+	var errs []error
+	for _, one := range append(s.more, s.process) {
+		errs = append(errs, one.stop())
+	}
+	s.process, s.more = nil, nil
+	return errors.Join(errs...)
 }
 
 // cache is the folder where the operator may keep what it has compiled.
@@ -210,7 +231,7 @@ func (s *session) cache() string {
 
 // record completes a result and keeps it.
 func (s *session) record(r result) {
-	r.Operator, r.Posting, r.Round = s.program.Name, s.posting, s.round
+	r.Operator, r.Posting, r.Round = cmp.Or(s.row, s.program.Name), s.posting, s.round
 	r.Command = s.program.line(s.posting)
 	s.results = append(s.results, r)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,11 +47,11 @@ func readStat(pid int) (stat, error) {
 	return parseStat(string(text))
 }
 
-// tree lists a process and its living descendants.
-func tree(root int) []int {
+// tree lists processes and their living descendants.
+func tree(roots ...int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return []int{root}
+		return roots
 	}
 	children := map[int][]int{}
 	for _, entry := range entries {
@@ -60,17 +61,17 @@ func tree(root int) []int {
 			}
 		}
 	}
-	list := []int{root}
+	list := slices.Clone(roots)
 	for i := 0; i < len(list); i++ {
 		list = append(list, children[list[i]]...)
 	}
 	return list
 }
 
-// cpuTime is what a process and its descendants have used, living or not.
-func cpuTime(root int) time.Duration {
+// cpuTime is what processes and their descendants have used, living or not.
+func cpuTime(roots ...int) time.Duration {
 	var sum time.Duration
-	for _, pid := range tree(root) {
+	for _, pid := range tree(roots...) {
 		sum += processTime(pid)
 		if s, err := readStat(pid); err == nil {
 			sum += s.reaped
@@ -112,15 +113,15 @@ func parseMachine(text string) time.Duration {
 	return sum
 }
 
-// memory is what a process and its descendants hold, in MiB.
+// memory is what processes and their descendants hold, in MiB.
 type memory struct {
 	Peak float64 // resident, the most since it was reset
 	PSS  float64 // resident, with shared pages counted in parts
 }
 
-func memoryOf(root int) memory {
+func memoryOf(roots ...int) memory {
 	var m memory
-	for _, pid := range tree(root) {
+	for _, pid := range tree(roots...) {
 		m.Peak += mebibytes(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:")
 		m.PSS += mebibytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:")
 	}
@@ -130,8 +131,8 @@ func memoryOf(root int) memory {
 // resetPeak restarts the measurement of the peak of resident memory.
 //
 // See https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
-func resetPeak(root int) {
-	for _, pid := range tree(root) {
+func resetPeak(roots ...int) {
+	for _, pid := range tree(roots...) {
 		// Where it is not allowed, the peak is that of the whole life.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
