@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
-	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -20,7 +19,7 @@ func (b *life) awake() (*handling.Cause, error) {
 	if live == nil {
 		return nil, errors.New("the object is not known")
 	}
-	body, err := dicts.DecodeObject(live)
+	body, err := b.engine.Decode(live)
 	if err != nil {
 		return nil, fmt.Errorf("the body of the object: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -28,6 +29,9 @@ type Engine struct {
 	Runnables  *Runnables
 	Pauses     *pauses.Pauses
 	Settings   *settings.Settings
+
+	// Decode decodes a body for an attempt. Calls of daemons can take long, so it should leave as text what is not needed.
+	Decode func(raw []byte) (dicts.Object, error)
 }
 
 // Attendance is an object in a cycle, with its daemons and timers.

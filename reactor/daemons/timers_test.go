@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -29,7 +30,7 @@ func (s *scene) newLife(t *testing.T, declaration string) *life {
 	if err := memory.Follow(nil, s.cause.Raw); err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Writer: &patching.Writer{}, Settings: s.x.Settings, Execution: s.x, Runnables: NewRunnables()}
+	e := &Engine{Writer: &patching.Writer{}, Settings: s.x.Settings, Execution: s.x, Runnables: NewRunnables(), Decode: dicts.DecodeObject}
 	e.Runnables.add(d)
 	return &life{daemon: d, engine: e, memory: memory, nudge: func() {}, cause: handling.NewCause(own, &handling.Daemon{Stopper: stopper, Live: memory.newest})}
 }

@@ -184,7 +184,7 @@ func (c *cycle) catchUp(ctx context.Context) (bool, error) {
 	if c.queue.SleepFor(ctx, time.Until(c.it.ConsistentAt), queueing.Catching) > 0 {
 		return false, nil
 	}
-	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.decode)
+	raw, body, err := c.p.Writer.Read(ctx, c.Target(), clients.Hooks{Sent: c.queue.Rest}, c.p.Decode)
 	if err != nil || raw == nil {
 		return false, err
 	}

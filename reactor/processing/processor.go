@@ -136,7 +136,7 @@ func (p *Processor) processed(ctx context.Context, it queueing.Item, q *queueing
 // an error.
 func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error) {
 	c := &cycle{p: p, it: it, queue: q, held: p.Generation, own: it.Awaited != "" && it.Awaited == it.Meta.ResourceVersion}
-	body, err := p.decode(it.Object)
+	body, err := p.Decode(it.Object)
 	if err != nil {
 		return c, err
 	}
@@ -158,9 +158,9 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	return c, nil
 }
 
-// decode decodes the parts of a body that the host reads. Parts that it only compares and
+// Decode decodes the parts of a body that the host reads. Parts that it only compares and
 // stores stay text.
-func (p *Processor) decode(raw []byte) (dicts.Object, error) {
+func (p *Processor) Decode(raw []byte) (dicts.Object, error) {
 	if stores.AreOwn(p.Settings.Persistence.Progress, p.Settings.Persistence.DiffBase) {
 		return dicts.DecodeBody(raw, p.Handlers.Kept)
 	}

@@ -58,7 +58,7 @@ func newProcessor(registry *registries.Registry, server http.RoundTripper) *Proc
 	p.Generation, p.Handlers = e, e.Registry.ForResource(example)
 	p.Engine = &daemons.Engine{
 		Handlers: p.Handlers.Spawning, Execution: p.Execution(progression.AllAtOnce, handling.ModeTemporary), Writer: p.Writer,
-		Generation: e, Runnables: p.Runnables, Pauses: pauses.New(), Settings: config,
+		Generation: e, Runnables: p.Runnables, Pauses: pauses.New(), Settings: config, Decode: p.Decode,
 	}
 	return p
 }
