@@ -74,14 +74,22 @@ rules:
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, create, update, delete]}
 `
 
-// Lease returns the role in YAML, and its binding, that let several hosts elect a leader by a Lease, and share the objects. It follows
-// the Manifests; the default of the namespace is kopf-system.
+// lease is the Lease in a namespace, which the hosts write.
+const lease = `---
+# Without it, the first host would wait as long as a former one could live.
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: %s, namespace: %s}
+`
+
+// Lease returns a Lease in YAML, and the role and its binding that let several hosts elect a leader by it, and share the objects. It
+// follows the Manifests; the default of the namespace is kopf-system.
 func Lease(namespace, name string, shared bool) string {
 	namespace = cmp.Or(namespace, "kopf-system")
 	if shared {
-		return fmt.Sprintf(leasesRole, namespace)
+		return fmt.Sprintf(leasesRole, namespace) + fmt.Sprintf(lease, name, namespace)
 	}
-	return fmt.Sprintf(objectRole, "kopf-serve-lease", namespace, "coordination.k8s.io", "leases", name, "get, update")
+	return fmt.Sprintf(objectRole, "kopf-serve-lease", namespace, "coordination.k8s.io", "leases", name, "get, update") + fmt.Sprintf(lease, name, namespace)
 }
 
 // Manifests returns all manifests in YAML: the definitions, the policy about service

@@ -54,7 +54,7 @@ func TestRolesHaveWhatTheHostNeeds(t *testing.T) {
 			t.Errorf("the role for the leases of hosts that share: %s", text)
 		}
 		text := installation.Lease(namespace, "hosts", false)
-		for _, want := range []string{"name: kopf-serve-lease, namespace: " + cmp.Or(namespace, "kopf-system") + "}", "resources: [leases], verbs: [create]}", "resourceNames: [hosts], verbs: [get, update]}"} {
+		for _, want := range []string{"name: kopf-serve-lease, namespace: " + cmp.Or(namespace, "kopf-system") + "}", "resources: [leases], verbs: [create]}", "resourceNames: [hosts], verbs: [get, update]}", "kind: Lease\nmetadata: {name: hosts, namespace: " + cmp.Or(namespace, "kopf-system") + "}"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the role for the lease has no %s: %s", want, text)
 			}

@@ -154,7 +154,7 @@ func TestReplicasOfAHostElectALeader(t *testing.T) {
 
 // essence is what objects say about rights, definitions and the policy, by kind and name.
 func essence(objects []*unstructured.Unstructured) map[string]map[string]any {
-	kinds := []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+	kinds := []string{"Lease", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 	found := map[string]map[string]any{}
 	for _, object := range objects {
 		if !slices.Contains(kinds, object.GetKind()) {
