@@ -92,11 +92,11 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 		},
 		create: func(ctx context.Context, o operator.Options) (instance, error) {
 			w.note(func() { w.loaded[name]++ })
-			replica := name
+			recorder := &reactortest.Recorder{Calls: w.Calls, Replica: name}
 			if w.shared {
-				replica += ": " + o.Name
+				recorder.Replica, recorder.Stopping = name+": "+o.Name, 3*time.Second
 			}
-			o.Modules, o.Guests = nil, []guests.Guest{&reactortest.Recorder{Calls: w.Calls, Replica: replica}}
+			o.Modules, o.Guests = nil, []guests.Guest{recorder}
 			return operator.New(ctx, o)
 		},
 		Report: func(key Key, s *api.Status) {

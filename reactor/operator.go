@@ -177,7 +177,8 @@ type Operator struct {
 	replacing   replacing
 	cluster     string // URL of the cluster
 	refused     refusal
-	lost        chan struct{} // closed when it is not the leader of its replicas any more
+	ending      <-chan struct{} // closed when it stops observing the cluster; set before any stream begins
+	lost        chan struct{}   // closed when it is not the leader of its replicas any more
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 }
@@ -257,6 +258,7 @@ func (op *Operator) run(ctx context.Context) error {
 	defer func() {
 		op.generations.Present().Services.Caller.Close()
 		op.replica.leave()
+		op.Claims.Leave(op)
 	}()
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
@@ -415,6 +417,7 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 // end. Another replica can continue with the objects while the webhooks still serve.
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	op.ending = ctx.Done()
 	defer op.refused.ends(cancel)()
 	var parts, reviews, objects sync.WaitGroup
 	run := func(group *sync.WaitGroup, part func(context.Context) error) {

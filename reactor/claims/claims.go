@@ -77,6 +77,16 @@ func (s *Claims) add(c *claim) (release func(), err error) {
 	}), nil
 }
 
+// Leave gives back all claims of an operator that has ended. A nil s has none.
+func (s *Claims) Leave(owner any) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.items, func(c *claim, _ bool) bool { return c.Owner == owner })
+}
+
 // overlap returns what two claims share and only one of them may have; empty if nothing.
 func (c *claim) overlap(other *claim) string {
 	apart := c.Owner == other.Owner || c.Cluster != other.Cluster || c.resource.Group != other.resource.Group || c.resource.Plural != other.resource.Plural ||

@@ -52,6 +52,7 @@ type Host struct {
 	Holdings    *membership.Holdings                         // nil: all objects belong to this replica
 	Claims      *claims.Claims                               // nil: no check for other operators
 	By          claims.Claimant
+	Ending      <-chan struct{} // closed when the operator ends, which then gives back all claims; nil: it never does
 	Log         zerolog.Logger
 	RefKey      string          // the log field that holds the reference of the object
 	Refuse      func(err error) // ends the operator
@@ -424,10 +425,15 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	return err
 }
 
+// unclaim gives back the claim of a stream, unless the operator ends: its daemons may still work on the objects.
 func (s *Stream) unclaim() {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
-	if s.release != nil {
-		s.release()
+	select {
+	case <-s.host.Ending:
+	default:
+		if s.release != nil {
+			s.release()
+		}
 	}
 }
