@@ -24,16 +24,19 @@ func (op *Operator) unlessStuck(ctx context.Context, work func(context.Context) 
 		return op.afterLoss(done)
 	case <-ctx.Done():
 	}
+	var late <-chan time.Time // never, without a limit
 	limit := time.Duration(op.exiting.Load())
-	if limit <= 0 {
-		return <-done
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
-	case <-timer.C:
+	case <-op.lost:
+		return op.afterLoss(done)
+	case <-late:
 		return fmt.Errorf("%w: still not done after %v", ErrExitTimeout, limit)
 	}
 }

@@ -429,7 +429,8 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	}
 	begin := func(part func(context.Context) error) { run(&parts, part) }
 	run(&reviews, func(ctx context.Context) error { return op.admit(ctx, hooks) })
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, op.lead, op.untilCompleted} {
+	retire := op.lead(ctx, cancel)
+	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, op.untilCompleted} {
 		begin(part)
 	}
 	ended := make(chan struct{})
@@ -446,7 +447,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	objects.Go(func() {
 		o.Orchestrator.Wait()
 		<-ended
-		op.giveUp(context.WithoutCancel(ctx))
+		op.giveUp(context.WithoutCancel(ctx), retire)
 	})
 	reviews.Wait()
 	op.serving.Store(false)

@@ -166,27 +166,41 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 	return r, nil
 }
 
-// lead takes part in the election until the context ends, and lets the operator work when it is the leader.
-//
-// Errors: ErrLeaseLost.
-func (op *Operator) lead(ctx context.Context) error {
+// lead takes part in the election, and lets the operator work when it is the leader, unless the context has ended. If the
+// operator cannot stay the leader, fail is called with ErrLeaseLost. The replica is renewed until the returned function is called,
+// also after the end of the context: its handlers still run then.
+func (op *Operator) lead(ctx context.Context, fail context.CancelCauseFunc) (retire func()) {
 	r := op.replica
 	if r == nil {
-		return nil
+		return func() {}
 	}
-	err := r.Run(ctx, func() {
-		close(r.led)
-		op.pauses.Set(pauses.Reason{Standby: true}, false)
-		e := op.generations.Hold()
-		defer e.Release()
-		if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
-			r.log.Error().Err(err).Msg("background handlers cannot be started")
+	leading, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() { // Waited for by the returned function.
+		defer close(ended)
+		if err := r.Run(leading, func() { op.begin(ctx) }); err != nil {
+			close(op.lost)
+			fail(err)
 		}
-	})
-	if err != nil {
-		close(op.lost)
+	}()
+	return func() {
+		end()
+		<-ended
 	}
-	return err
+}
+
+// begin lets the operator work as the leader.
+func (op *Operator) begin(ctx context.Context) {
+	if ctx.Err() != nil {
+		return // the next replica works
+	}
+	close(op.replica.led)
+	op.pauses.Set(pauses.Reason{Standby: true}, false)
+	e := op.generations.Hold()
+	defer e.Release()
+	if err := op.works.Start(ctx, op.activity(e, abi.KindBackground), e, op.runnables); err != nil {
+		op.replica.log.Error().Err(err).Msg("background handlers cannot be started")
+	}
 }
 
 // afterLoss waits for the end of an operator that is not the leader any more. Another replica leads soon, so handlers
@@ -255,7 +269,7 @@ func (r *replica) leave() {
 }
 
 // giveUp lets another replica continue at once. The streams and the daemons have ended.
-func (op *Operator) giveUp(ctx context.Context) {
+func (op *Operator) giveUp(ctx context.Context, retire func()) {
 	r := op.replica
 	if r == nil {
 		return
@@ -263,6 +277,7 @@ func (op *Operator) giveUp(ctx context.Context) {
 	op.replacing.end() // it may start background handlers
 	op.works.Stop()
 	op.leave()
+	retire()
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	if err := r.Release(ctx); err != nil {

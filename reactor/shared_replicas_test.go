@@ -75,6 +75,7 @@ type fleet struct {
 	server *apiserver.Server
 	leader bool // only one of them handles objects
 	hooks  func(settings.Admission) (Webhooks, error)
+	ending time.Duration // how long daemons take to end
 }
 
 // member is a replica of a fleet.
@@ -89,7 +90,7 @@ type member struct {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	shop := apiserver.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Singular: "shop", Namespaced: true, Preferred: true, Verbs: []string{"list", "watch", "patch"}}
-	return &fleet{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop})}
+	return &fleet{Calls: reactortest.NewCalls(), t: t, server: apiserver.New([]apiserver.Resource{shop}), ending: 3 * time.Second}
 }
 
 func (f *fleet) join(name string, delay time.Duration) *member {
@@ -98,7 +99,7 @@ func (f *fleet) join(name string, delay time.Duration) *member {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	registry, err := registries.New(&reactortest.Recorder{Calls: f.Calls, Replica: name, Stopping: 3 * time.Second})
+	registry, err := registries.New(&reactortest.Recorder{Calls: f.Calls, Replica: name, Stopping: f.ending})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -290,6 +291,40 @@ func TestNextReplicaDoesNotWaitForWebhooks(t *testing.T) {
 				if err := <-a.end; err != nil || !ended.Load() {
 					t.Errorf("the stopped replica ends with %v; its webhooks have ended: %v", err, ended.Load())
 				}
+				b.stop()
+				if err := <-b.end; err != nil {
+					t.Errorf("the next replica ends with %v", err)
+				}
+				for _, overlap := range f.Overlaps() {
+					t.Error("at once: ", overlap)
+				}
+			})
+		})
+	}
+}
+
+// TestSlowExitsKeepTheLease: a replica that is stopped renews its Lease until its handlers have ended, however long they take.
+func TestSlowExitsKeepTheLease(t *testing.T) {
+	t.Parallel()
+	for _, leader := range []bool{true, false} {
+		t.Run(fmt.Sprint("leader=", leader), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const objects = 5
+				f := newFleet(t)
+				f.leader, f.ending = leader, 3*leadership.DefaultDuration
+				for i := range objects {
+					f.put(fmt.Sprint("shop-", i), "0")
+				}
+				a := f.join("a", time.Second)
+				f.until(func() bool { return f.Busy("a") == objects })
+				b := f.join("b", time.Second)
+				time.Sleep(10 * time.Second) // it waits, or asks for its share
+				a.stop()
+				if err := <-a.end; err != nil {
+					t.Errorf("the stopped replica ends with %v", err)
+				}
+				f.until(func() bool { return f.Busy("b") == objects })
 				b.stop()
 				if err := <-b.end; err != nil {
 					t.Errorf("the next replica ends with %v", err)
