@@ -7,9 +7,11 @@ import (
 
 // These are the cases.
 const (
-	caseOne  = "one"  // one module for all operators, which have a namespace each
-	caseMany = "many" // each operator has a module and a resource of its own
-	caseFair = "fair" // two operators of one resource, of which one computes all the time
+	caseOne    = "one"    // one module for all operators, which have a namespace each
+	caseMany   = "many"   // each operator has a module and a resource of its own
+	caseFair   = "fair"   // two operators of one resource, of which one computes all the time
+	caseSpread = "spread" // as one, or a single operator for all namespaces, with a burst of objects
+	caseCrowd  = "crowd"  // all operators watch one resource in the whole cluster, and select objects by a label
 )
 
 // plural is the resource of the guests of test/bench.
@@ -26,7 +28,7 @@ func pluralOf(which string, i int) string {
 
 func namespaceOf(which string, i int) string {
 	switch {
-	case which == caseOne:
+	case which == caseOne, which == caseSpread:
 		return fmt.Sprintf("ns-%05d", i)
 	case which == caseFair && i == 0:
 		return neighbourNamespace
@@ -34,6 +36,22 @@ func namespaceOf(which string, i int) string {
 		return spinnerNamespace
 	}
 	return "default"
+}
+
+// namespacesOf are the namespaces of an operator; none: the whole cluster.
+func (s *setup) namespacesOf(i int) []string {
+	if s.Case == caseCrowd || s.Case == caseSpread && s.Count == 1 {
+		return nil
+	}
+	return []string{namespaceOf(s.Case, i)}
+}
+
+// configOf is the configuration of an operator.
+func (s *setup) configOf(i int) map[string]string {
+	if s.Case != caseCrowd {
+		return nil
+	}
+	return map[string]string{selecting: fmt.Sprint(i)}
 }
 
 // moduleOf is the module of an operator.

@@ -23,7 +23,7 @@ type cluster struct {
 	*controlplane.Cluster
 	objects dynamic.Interface
 	config  *rest.Config
-	turns   int // rounds of the case fair so far
+	turns   int // rounds of the cases with turns so far
 }
 
 var (
@@ -57,7 +57,7 @@ func (c *cluster) provide(ctx context.Context, which string, count int) error {
 	for i := range count {
 		var object map[string]any
 		where := namespaces
-		if which == caseOne {
+		if which == caseOne || which == caseSpread {
 			object = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespaceOf(which, i)}}
 		} else {
 			object, where = definition(pluralOf(which, i)), definitions
@@ -66,7 +66,7 @@ func (c *cluster) provide(ctx context.Context, which string, count int) error {
 			return err
 		}
 	}
-	if which == caseOne {
+	if which == caseOne || which == caseSpread {
 		if err := c.create(ctx, definitions, "", definition(plural)); err != nil {
 			return err
 		}

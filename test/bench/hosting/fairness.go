@@ -71,7 +71,7 @@ func (c *cluster) burst(ctx context.Context, o options, guest string, spins bool
 	}
 	defer func() {
 		_ = p.stdin.Close()
-		err = errors.Join(err, p.cmd.Wait(), c.clear(ctx))
+		err = errors.Join(err, p.cmd.Wait(), c.clear(ctx, neighbourNamespace, spinnerNamespace))
 	}()
 	if _, err := p.ask(""); err != nil {
 		return f, err
@@ -90,7 +90,7 @@ func (c *cluster) burst(ctx context.Context, o options, guest string, spins bool
 	}
 	f = fairness{Guest: guest, Spinning: spins}
 	began := time.Now()
-	if f.Latencies, err = c.handled(ctx); err != nil {
+	if f.Latencies, err = c.handled(ctx, load{burstObjects, burstClients, []string{neighbourNamespace}}); err != nil {
 		return f, err
 	}
 	took := time.Since(began).Seconds()
@@ -106,55 +106,70 @@ func (c *cluster) object(ctx context.Context, namespace, name string, spec map[s
 	return err
 }
 
-// clear deletes the objects of both.
-func (c *cluster) clear(ctx context.Context) error {
+// clear deletes the objects of namespaces.
+func (c *cluster) clear(ctx context.Context, names ...string) error {
 	var errs []error
-	for _, namespace := range []string{neighbourNamespace, spinnerNamespace} {
+	for _, namespace := range names {
 		errs = append(errs, c.objects.Resource(resource(caseFair, 0)).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	}
 	return errors.Join(errs...)
 }
 
+// load is a burst of objects.
+type load struct {
+	objects, clients int
+	namespaces       []string // the objects go into each of them in turn
+}
+
+// watch shows the objects of the burst.
+func (l load) watch(ctx context.Context, c *cluster) (watch.Interface, error) {
+	namespace := ""
+	if len(l.namespaces) == 1 {
+		namespace = l.namespaces[0]
+	}
+	return c.objects.Resource(resource(caseFair, 0)).Namespace(namespace).Watch(ctx, metav1.ListOptions{})
+}
+
 // handled creates the objects of a burst, and returns the time until each is handled, in ms.
-func (c *cluster) handled(ctx context.Context) ([]float64, error) {
+func (c *cluster) handled(ctx context.Context, l load) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	events, err := c.objects.Resource(resource(caseFair, 0)).Namespace(neighbourNamespace).Watch(ctx, metav1.ListOptions{})
+	events, err := l.watch(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer events.Stop()
 	var mu sync.Mutex // guards the map
 	created := map[string]time.Time{}
-	errs := make(chan error, burstClients)
-	for client := range burstClients {
+	errs := make(chan error, l.clients)
+	for client := range l.clients {
 		go func() { // Waited for below.
 			var err error
-			for i := client; i < burstObjects && err == nil; i += burstClients {
+			for i := client; i < l.objects && err == nil; i += l.clients {
 				name := fmt.Sprintf("obj-%d", i)
 				mu.Lock()
 				created[name] = time.Now()
 				mu.Unlock()
-				err = c.object(ctx, neighbourNamespace, name, map[string]any{"field": "value"})
+				err = c.object(ctx, l.namespaces[i%len(l.namespaces)], name, map[string]any{"field": "value"})
 			}
 			errs <- err
 		}()
 	}
-	took, err := collect(ctx, events, func(name string) time.Time {
+	took, err := collect(ctx, events, l.objects, func(name string) time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return created[name]
 	})
-	for range burstClients {
+	for range l.clients {
 		err = errors.Join(err, <-errs)
 	}
 	return took, err
 }
 
 // collect waits for the events of all handled objects.
-func collect(ctx context.Context, events watch.Interface, created func(name string) time.Time) ([]float64, error) {
+func collect(ctx context.Context, events watch.Interface, objects int, created func(name string) time.Time) ([]float64, error) {
 	took := map[string]float64{}
-	for len(took) < burstObjects {
+	for len(took) < objects {
 		select {
 		case event, ok := <-events.ResultChan():
 			if !ok {
@@ -169,7 +184,7 @@ func collect(ctx context.Context, events watch.Interface, created func(name stri
 				took[u.GetName()] = float64(time.Since(created(u.GetName()))) / float64(time.Millisecond)
 			}
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of %d objects are handled: %w", len(took), burstObjects, ctx.Err())
+			return nil, fmt.Errorf("%d of %d objects are handled: %w", len(took), objects, ctx.Err())
 		}
 	}
 	times := make([]float64, 0, len(took))

@@ -50,6 +50,7 @@ type sample struct {
 	Sockets    int
 	Shared     int     // watches of the hub
 	Computing  float64 // seconds of the last operator
+	Calls      uint64  // of handlers of the last operator
 	ImagesMiB  float64 // memory of files without a name, which PSS has only in part
 	Children   []int   // the processes of operators
 }
@@ -63,10 +64,12 @@ type hosting struct {
 	watches *operator.Watches
 	running sync.WaitGroup
 	pids    []int // of operators in processes of their own
+
+	computing *os.File // the profile that is being written
 }
 
 // runHost runs operators until standard input ends, and answers a line of JSON for each
-// line of it: "figures" or "more".
+// line of it: "figures", "more", "profile FILE", or "compute FILE".
 func runHost(ctx context.Context, text string) error {
 	begun := time.Now()
 	h := &hosting{}
@@ -111,6 +114,10 @@ func runHost(ctx context.Context, text string) error {
 			if err := profile(path); err != nil {
 				return err
 			}
+		case "compute":
+			if err := h.compute(path); err != nil {
+				return err
+			}
 		}
 		h.say(time.Since(began))
 	}
@@ -144,6 +151,19 @@ func (h *hosting) startAll(ctx context.Context, log zerolog.Logger) error {
 		<-channel
 	}
 	return nil
+}
+
+// compute writes a profile of the computing to a file, until the next call with the same file.
+func (h *hosting) compute(path string) error {
+	if h.computing != nil {
+		pprof.StopCPUProfile()
+		return h.computing.Close()
+	}
+	var err error
+	if h.computing, err = os.Create(path + ".cpu"); err != nil {
+		return err
+	}
+	return pprof.StartCPUProfile(h.computing)
 }
 
 // profile writes the heap and the goroutines to files.
@@ -195,16 +215,19 @@ func (h *hosting) start(ctx context.Context, i int, log zerolog.Logger) (ready <
 		return h.spawn(ctx, i)
 	}
 	o := operator.Options{
-		Modules: []string{fmt.Sprint(i)}, Name: fmt.Sprint(i), Namespaces: []string{namespaceOf(h.Case, i)},
+		Modules: []string{fmt.Sprint(i)}, Name: fmt.Sprint(i), Namespaces: h.namespacesOf(i),
 		Open: func(context.Context, string) (string, []byte, error) {
 			if i > 0 && h.spinner != nil {
 				return "spinner.wasm", h.spinner, nil
 			}
 			return "module.wasm", moduleOf(h.Case, h.base, i), nil
 		},
-		Login: operator.KubeconfigAt(h.Kubeconfig), Host: host.Options{CacheDir: h.Cache}, Log: log, Watches: h.watches,
+		Login: operator.KubeconfigAt(h.Kubeconfig), Host: host.Options{CacheDir: h.Cache, Config: h.configOf(i)}, Log: log, Watches: h.watches,
 	}
 	o.Peering.Standalone = new(true)
+	if h.Case == caseCrowd { // a thousand questions in a minute are no cost of events
+		o.Access = func(context.Context, operator.Scope) (bool, error) { return true, nil }
+	}
 	op, err := operator.New(ctx, o)
 	if err != nil {
 		return nil, err
@@ -228,8 +251,14 @@ func (h *hosting) say(took time.Duration) {
 		s.Shared = h.watches.Watches()
 	}
 	if op := h.last.Load(); op != nil { // the reference has none
-		for _, module := range op.Usage().Modules {
+		usage := op.Usage()
+		for _, module := range usage.Modules {
 			s.Computing += module.Computing.Seconds()
+		}
+		for _, calls := range usage.Handlers {
+			for _, ended := range calls.Ended {
+				s.Calls += ended
+			}
 		}
 	}
 	text, err := json.Marshal(s)

@@ -20,6 +20,7 @@ import (
 // options are the flags.
 type options struct {
 	rounds  int
+	objects int
 	counts  []int
 	guests  []string
 	cases   []string
@@ -39,6 +40,7 @@ func main() {
 	cases := flag.String("cases", caseOne+","+caseMany, "what the operators are")
 	shares := flag.String("watches", "own,shared", "how they watch")
 	flag.IntVar(&o.rounds, "rounds", 1, "how often each line is measured")
+	flag.IntVar(&o.objects, "objects", 1000, "how many objects the case "+caseSpread+" has")
 	flag.StringVar(&o.folder, "folder", ".cache/bench", "where logs and results go")
 	flag.StringVar(&o.cluster, "cluster", ".cache/bin/devcluster", "the program of the embedded cluster")
 	flag.Parse()

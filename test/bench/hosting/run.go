@@ -76,6 +76,8 @@ func run(ctx context.Context, o options) error {
 		report(os.Stdout, r.Idle)
 	}
 	reportFairness(os.Stdout, r.Fair)
+	reportSpread(os.Stdout, r.Spread)
+	reportCrowd(os.Stdout, r.Crowd)
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(o.folder, "hosting.json"), text, 0o644)
@@ -85,15 +87,26 @@ func run(ctx context.Context, o options) error {
 
 // results are those of all rounds.
 type results struct {
-	Idle []figures
-	Fair []fairness
+	Idle   []figures
+	Fair   []fairness
+	Spread []spreading
+	Crowd  []crowding
 }
 
 // round measures a case with a guest once.
 func (c *cluster) round(ctx context.Context, o options, r *results, f figures, number int) error {
-	if f.Case == caseFair {
+	switch f.Case {
+	case caseFair:
 		two, err := c.fair(ctx, o, f.Guest)
 		r.Fair = append(r.Fair, two...)
+		return err
+	case caseSpread:
+		two, err := c.spread(ctx, o, f.Guest)
+		r.Spread = append(r.Spread, two...)
+		return err
+	case caseCrowd:
+		lines, err := c.crowd(ctx, o)
+		r.Crowd = append(r.Crowd, lines...)
 		return err
 	}
 	for _, f.Count = range o.counts {
@@ -132,8 +145,12 @@ var commands = map[string][]string{
 }
 
 func (c *cluster) launch(o options, f figures) (*process, error) {
+	module := fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest)
+	if f.Case == caseCrowd {
+		module = ".cache/guests/bench-filtered-go.wasm"
+	}
 	text, err := json.Marshal(setup{
-		Kubeconfig: c.Kubeconfig, Module: fmt.Sprintf(".cache/guests/bench-%s.wasm", f.Guest), Spinner: ".cache/guests/hostile-go.wasm", Cache: filepath.Join(o.folder, "hosting-code"),
+		Kubeconfig: c.Kubeconfig, Module: module, Spinner: ".cache/guests/hostile-go.wasm", Cache: filepath.Join(o.folder, "hosting-code"),
 		Case: f.Case, Count: f.Count, Shared: f.Watching == "shared", Command: commands[f.Guest],
 	})
 	if err != nil {
