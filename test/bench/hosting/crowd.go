@@ -40,8 +40,10 @@ func (c *cluster) crowd(ctx context.Context, o options) ([]crowding, error) {
 		return nil, err
 	}
 	lines := []crowding{
-		{Watching: "own", Operators: 1}, {Watching: "own", Operators: crowdYardstick},
-		{Watching: "shared", Operators: 1}, {Watching: "shared", Operators: slices.Max(o.counts)},
+		{Watching: "own", Operators: 1},
+		{Watching: "own", Operators: crowdYardstick},
+		{Watching: "shared", Operators: 1},
+		{Watching: "shared", Operators: slices.Max(o.counts)},
 	}
 	if c.turns++; c.turns%2 == 0 {
 		slices.Reverse(lines)

@@ -4,7 +4,7 @@
 // The package itself imports the kubelet and the scheduler.
 package eviction
 
-import v1 "k8s.io/api/core/v1"
+import v1 "k8s.io/api/core/v1" //nolint:importas // the text is that of Kubernetes, see the test
 
 // Reason is the reason of an evicted pod's status.
 const Reason = "Evicted"
