@@ -170,20 +170,7 @@ func TestTheProcessGoesOnBetweenSlices(t *testing.T) {
 	s := &Share{owner: newScheduler(1, time.Now), weight: 1}
 	var computing sync.WaitGroup
 	for range calls {
-		computing.Go(func() {
-			now := time.Unix(0, 0)
-			clock := func() time.Time {
-				now = now.Add(2 * sliceOfCore)
-				return now
-			}
-			b := newBudget(t.Context(), &Options{Clock: clock, Share: s, ComputeLimit: time.Hour}, now)
-			b.queued = &queue{}
-			s.take()
-			defer s.leave()
-			for range slices {
-				b.yield()
-			}
-		})
+		computing.Go(func() { slicing(t, s, slices, func() {}) })
 	}
 	done := make(chan struct{})
 	go func() { // waited for below

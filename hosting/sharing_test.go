@@ -257,18 +257,24 @@ func TestHostsShareTheObjectsOfAllOperators(t *testing.T) {
 	})
 }
 
+// sharedTown makes a town whose hosts share the objects, with some shops.
+func sharedTown(t *testing.T) (w *town, names []string) {
+	t.Helper()
+	w = newTown(t)
+	w.shared = true
+	for i := range 20 {
+		names = append(names, fmt.Sprint("shop-", i))
+		w.shop("default", names[i], "0")
+	}
+	return w, names
+}
+
 // TestHostsThatShareAgreeOnOverlaps: they see two operators for the same objects in different orders, and run the one that the leader
 // runs. The other one takes over when that is deleted.
 func TestHostsThatShareAgreeOnOverlaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
-		w.shared = true
-		var names []string
-		for i := range 20 {
-			names = append(names, fmt.Sprint("shop-", i))
-			w.shop("default", names[i], "0")
-		}
+		w, names := sharedTown(t)
 		a, b := operatorOf("default", "a"), operatorOf("default", "b")
 		twins := []*twin{w.host("one"), w.host("two"), w.host("three")}
 		w.until("three members", func() bool {
@@ -315,13 +321,7 @@ func TestHostsThatShareAgreeOnOverlaps(t *testing.T) {
 func TestFinalizersGoAfterAllHostsHaveEndedTheOperator(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
-		w.shared = true
-		var names []string
-		for i := range 20 {
-			names = append(names, fmt.Sprint("shop-", i))
-			w.shop("default", names[i], "0")
-		}
+		w, names := sharedTown(t)
 		d := operatorOf("default", "shops")
 		d.Spec.OnRemoval = &api.OnRemoval{Finalizers: api.Release}
 		w.declare(d)

@@ -21,6 +21,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/admission"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/settings"
@@ -95,10 +96,6 @@ func newFleet(t *testing.T) *fleet {
 
 func (f *fleet) join(name string, delay time.Duration) *member {
 	f.t.Helper()
-	terms, err := leadership.TermsOf(leadership.DefaultDuration)
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	registry, err := registries.New(&reactortest.Recorder{Calls: f.Calls, Replica: name, Stopping: f.ending})
 	if err != nil {
 		f.t.Fatal(err)
@@ -109,7 +106,7 @@ func (f *fleet) join(name string, delay time.Duration) *member {
 	s := settings.Default()
 	s.Posting.Enabled, s.Persistence.ConsistencyTimeout = false, time.Minute // longer than the watches are late
 	m.Operator, err = New(Options{
-		Registry: registry, Settings: s, Identity: name, Lease: &Lease{Name: "op", Namespace: "default", Terms: terms, Shared: !f.leader}, Log: zerolog.New(io.Discard), Webhooks: f.hooks,
+		Registry: registry, Settings: s, Identity: name, Lease: &Lease{Name: "op", Namespace: "default", Terms: leadershiptest.Terms(f.t), Shared: !f.leader}, Log: zerolog.New(io.Discard), Webhooks: f.hooks,
 		Logins: []credentials.HostLogin{{Name: "test", Get: func(context.Context) (*credentials.Info, error) { return &info, nil }}},
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ type Limits struct {
 
 	// Memory bounds the bodies of all admission reviews from their first byte to the answer,
 	// in bytes. A second bound of equal size applies to conversions, and a third one, of at
-	// least four conversions, to answers that are being sent. When the memory is full, the
+	// least four times Conversion, to answers that are being sent. When the memory is full, the
 	// oldest unread body of the client with the most memory is dropped, or its oldest answer.
 	// Default: 128 MiB.
 	Memory int64
@@ -106,7 +106,7 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	}
 }
 
-// answersOf is the memory of all answers that are being sent: at least that of two conversions.
+// answersOf is the memory of all answers that are being sent: at least that of the largest answers of two conversions.
 func answersOf(l Limits) int64 { return max(l.Memory, 2*copiesOfAnswer*l.Conversion) }
 
 // weight is the number of slots for a size in bytes.

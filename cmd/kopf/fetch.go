@@ -77,8 +77,8 @@ func (f *fetcher) fetch(ctx context.Context, d *hosting.Declaration, secrets []m
 	}, nil
 }
 
-// pinned returns the artifact that another host runs. It is of the repository that the author has named, whoever has written the
-// status: then its signatures are as good as those of the present one.
+// pinned returns the artifact that another host runs, as the status of the declaration names it. It is refused unless it is in the
+// repository that the spec names: whoever can write the status must not choose a repository.
 func pinned(named oci.Reference, pin string) (oci.Reference, error) {
 	r, err := oci.Parse(pin)
 	switch {

@@ -165,7 +165,7 @@ func Name(key hosting.Key) string {
 	if key.Kind == api.Namespaced {
 		suffix = "." + key.Namespace + suffix
 	}
-	if len(key.Name)+len(suffix) > maxName || strings.HasPrefix(key.Name, hashed) { // nobody chooses the hash of another name
+	if len(key.Name)+len(suffix) > maxName || strings.HasPrefix(key.Name, hashed) { // a name that looks like the hash of another one is hashed too
 		return fmt.Sprintf("%s%.16x%s", hashed, sha256.Sum256([]byte(key.Name)), suffix)
 	}
 	return key.Name + suffix

@@ -129,7 +129,7 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 	return answer, held
 }
 
-// copiesOfBody is how often the body of a request is in memory: as the guest wrote it, and as it is sent.
+// copiesOfBody is the number of copies of a request's body in memory: the one that the guest wrote, and the one that is sent.
 const copiesOfBody = 2
 
 func tooLarge(err error) abi.Answer {

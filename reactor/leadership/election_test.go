@@ -15,15 +15,6 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
-func terms(t *testing.T) leadership.Terms {
-	t.Helper()
-	terms, err := leadership.TermsOf(leadership.DefaultDuration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return terms
-}
-
 // candidate is a replica in a test.
 type candidate struct {
 	*leadership.Election
@@ -36,7 +27,7 @@ func join(t *testing.T, store leadership.Store, name string) *candidate {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	c := &candidate{
-		Election: &leadership.Election{Store: store, Identity: name, Terms: terms(t), Log: func(text string) { t.Log(name + ": " + text) }},
+		Election: &leadership.Election{Store: store, Identity: name, Terms: leadershiptest.Terms(t), Log: func(text string) { t.Log(name + ": " + text) }},
 		stop:     stop, led: make(chan struct{}), end: make(chan error, 1),
 	}
 	go func() { c.end <- c.Run(ctx, func() { close(c.led) }) }()
@@ -194,79 +185,6 @@ func TestLeaderWhoseLeaseIsTakenEnds(t *testing.T) {
 	})
 }
 
-// cut is a Store that cannot be reached while it is cut.
-type cut struct {
-	*memory
-	broken atomic.Bool
-}
-
-func (c *cut) Read(ctx context.Context) (leadership.Lease, error) {
-	if c.broken.Load() {
-		return leadership.Lease{}, leadershiptest.ErrCut
-	}
-	return c.memory.Read(ctx)
-}
-
-func (c *cut) Write(ctx context.Context, lease leadership.Lease) (leadership.Lease, error) {
-	if c.broken.Load() {
-		return leadership.Lease{}, leadershiptest.ErrCut
-	}
-	return c.memory.Write(ctx, lease)
-}
-
-func TestLeaderWithoutTheServerEndsBeforeOthersBegin(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		shared := free()
-		mine := &cut{memory: shared}
-		a := join(t, mine, "a")
-		<-a.led
-		b := join(t, shared, "b")
-		time.Sleep(time.Minute)
-		mine.broken.Store(true)
-		cutAt := time.Now()
-		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
-			t.Errorf("got %v", err)
-		}
-		if after := time.Since(cutAt); after > 10*time.Second {
-			t.Errorf("a ends after %v", after)
-		}
-		if b.leads() {
-			t.Error("b leads already")
-		}
-		<-b.led
-	})
-}
-
-func TestShortLapsesOfTheServerChangeNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &cut{memory: free()}
-		a := join(t, store, "a")
-		<-a.led
-		for range 20 {
-			store.broken.Store(true)
-			time.Sleep(7 * time.Second)
-			store.broken.Store(false)
-			time.Sleep(7 * time.Second)
-		}
-		if !a.leads() {
-			t.Error("it does not lead")
-		}
-	})
-}
-
-func TestTermsAreChecked(t *testing.T) {
-	t.Parallel()
-	if _, err := leadership.TermsOf(time.Second); err == nil {
-		t.Error("a second is accepted")
-	}
-	terms, err := leadership.TermsOf(2500 * time.Millisecond)
-	if err != nil || terms.Duration != 3*time.Second || terms.Renewal != 2*time.Second || terms.Margin() != time.Second/2 {
-		t.Errorf("got %+v, %v", terms, err)
-	}
-}
-
 // failing is a Store whose requests fail from time to time.
 type failing struct {
 	*memory
@@ -287,13 +205,72 @@ func (f *failing) Write(ctx context.Context, lease leadership.Lease) (leadership
 	return f.memory.Write(ctx, lease)
 }
 
+// cut makes all requests fail, or none.
+func (f *failing) cut(broken bool) {
+	f.reads.Store(broken)
+	f.writes.Store(broken)
+}
+
+func TestLeaderWithoutTheServerEndsBeforeOthersBegin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shared := free()
+		mine := &failing{memory: shared}
+		a := join(t, mine, "a")
+		<-a.led
+		b := join(t, shared, "b")
+		time.Sleep(time.Minute)
+		mine.cut(true)
+		cutAt := time.Now()
+		if err := <-a.end; !errors.Is(err, leadership.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+		if after := time.Since(cutAt); after > 10*time.Second {
+			t.Errorf("a ends after %v", after)
+		}
+		if b.leads() {
+			t.Error("b leads already")
+		}
+		<-b.led
+	})
+}
+
+func TestShortLapsesOfTheServerChangeNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{memory: free()}
+		a := join(t, store, "a")
+		<-a.led
+		for range 20 {
+			store.cut(true)
+			time.Sleep(7 * time.Second)
+			store.cut(false)
+			time.Sleep(7 * time.Second)
+		}
+		if !a.leads() {
+			t.Error("it does not lead")
+		}
+	})
+}
+
+func TestTermsAreChecked(t *testing.T) {
+	t.Parallel()
+	if _, err := leadership.TermsOf(time.Second); err == nil {
+		t.Error("a second is accepted")
+	}
+	terms, err := leadership.TermsOf(2500 * time.Millisecond)
+	if err != nil || terms.Duration != 3*time.Second || terms.Renewal != 2*time.Second || terms.Margin() != time.Second/2 {
+		t.Errorf("got %+v, %v", terms, err)
+	}
+}
+
 // TestFailuresAreLoggedWhenTheyBeginAndEnd: a replica looks at the Lease twice a second, also while the API server is away for hours.
 func TestFailuresAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{memory: free()}
 		var said []string
-		e := &leadership.Election{Store: store, Identity: "a", Terms: terms(t), Log: func(text string) { said = append(said, text) }}
+		e := &leadership.Election{Store: store, Identity: "a", Terms: leadershiptest.Terms(t), Log: func(text string) { said = append(said, text) }}
 		ctx, stop := context.WithCancel(t.Context())
 		led, ended := make(chan struct{}), make(chan error, 1)
 		store.reads.Store(true)

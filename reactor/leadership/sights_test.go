@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 // saw is a look at one Lease with a version and a holder; without a version, it does not exist.
@@ -43,7 +44,7 @@ func TestHolderEndsWithItsLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := leadership.NewSights(terms(t))
+				s := leadership.NewSights(leadershiptest.Terms(t))
 				for _, l := range tt.looks {
 					s.Look(time.Now(), saw(l.version, l.holder))
 					time.Sleep(l.pause)
@@ -62,7 +63,7 @@ func TestHolderEndsWithItsLease(t *testing.T) {
 func TestUnknownHolderEndsAfterTheDuration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := leadership.NewSights(terms(t))
+		s := leadership.NewSights(leadershiptest.Terms(t))
 		s.Look(time.Now(), nil)
 		if s.Ended("x") {
 			t.Error("it has ended at once")
@@ -81,7 +82,7 @@ func TestLeasesWithANoteAreOfOtherReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := free()
 		sharing := &leadership.Election{
-			Store: store, Identity: "sharing", Terms: terms(t), Log: func(string) {},
+			Store: store, Identity: "sharing", Terms: leadershiptest.Terms(t), Log: func(string) {},
 			Note: func(string) string { return "x" }, Noted: func(string) {},
 		}
 		ctx, stop := context.WithCancel(t.Context())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 // replica is a member that is started again whenever it was taken for ended, as by its supervisor.
@@ -21,10 +22,7 @@ type replica struct {
 
 func startReplica(t *testing.T, leases Leases, name string) *replica {
 	t.Helper()
-	terms, err := leadership.TermsOf(leadership.DefaultDuration)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := leadershiptest.Terms(t)
 	ctx, stop := context.WithCancel(t.Context())
 	r := &replica{stop: stop, ended: make(chan struct{})}
 	create := func(run int) {
@@ -72,7 +70,7 @@ func TestForgedNotesDoNotLast(t *testing.T) {
 			a.Generation = lastGeneration - 1
 			return a
 		},
-		"a later one that nobody has acknowledged": func(a Assignment) Assignment {
+		"a later one without acknowledgements": func(a Assignment) Assignment {
 			return Assignment{Generation: a.Generation + 1000, Members: everybody, Unsettled: everybody}
 		},
 		"a later one of strangers": func(a Assignment) Assignment {

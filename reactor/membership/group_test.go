@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 // still is a place that ends no work by itself.
@@ -54,15 +54,11 @@ func TestAGroupSettlesWhenAllOfItsOperatorsHave(t *testing.T) {
 func TestAllMembersEndWhatIsDismissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		terms, err := leadership.TermsOf(leadership.DefaultDuration)
-		if err != nil {
-			t.Fatal(err)
-		}
 		leases := newMemory()
 		var mu sync.Mutex
 		asked := map[string][]string{}
 		join := func(name string) (*Member, func()) {
-			m := New(Options{Member: name, Identity: name, Leases: leases, Terms: terms, Log: func(string) {}, Dismissals: NewDismissals(func(subjects []string) {
+			m := New(Options{Member: name, Identity: name, Leases: leases, Terms: leadershiptest.Terms(t), Log: func(string) {}, Dismissals: NewDismissals(func(subjects []string) {
 				mu.Lock()
 				defer mu.Unlock()
 				asked[name] = subjects

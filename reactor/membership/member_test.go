@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/reactor/leadership"
+	"github.com/kopf-wasm/kopf/reactor/leadership/leadershiptest"
 )
 
 var errRefused = errors.New("refused")
@@ -42,12 +43,8 @@ func (c closable) Write(ctx context.Context, state leadership.Lease) (leadership
 func TestCoordinatorIsReleasedEvenIfTheMemberCannotBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		terms, err := leadership.TermsOf(leadership.DefaultDuration)
-		if err != nil {
-			t.Fatal(err)
-		}
 		leases := &partly{memory: newMemory()}
-		m := New(Options{Member: "m", Identity: "m", Leases: leases, Terms: terms, Log: func(text string) { t.Log(text) }})
+		m := New(Options{Member: "m", Identity: "m", Leases: leases, Terms: leadershiptest.Terms(t), Log: func(text string) { t.Log(text) }})
 		ctx, stop := context.WithCancel(t.Context())
 		led, ended := make(chan struct{}), make(chan error, 1)
 		go func() { ended <- m.Run(ctx, func() { close(led) }) }()
@@ -95,13 +92,9 @@ func TestFailuresOfListingsAreLoggedWhenTheyBeginAndEnd(t *testing.T) {
 		leases.put("gone", leadership.Lease{}) // of a member that has ended
 		leases.lists.Store(true)
 		leases.deletes.Store(true)
-		terms, err := leadership.TermsOf(leadership.DefaultDuration)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var mu sync.Mutex // guards the texts
 		var said []string
-		m := New(Options{Member: "m", Identity: "m", Leases: leases, Terms: terms, Log: func(text string) {
+		m := New(Options{Member: "m", Identity: "m", Leases: leases, Terms: leadershiptest.Terms(t), Log: func(text string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if strings.Contains(text, "again") {
@@ -143,15 +136,11 @@ func (b blinking) List(ctx context.Context) (map[string]leadership.Lease, error)
 func TestMemberThatHasEndedDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		terms, err := leadership.TermsOf(leadership.DefaultDuration)
-		if err != nil {
-			t.Fatal(err)
-		}
 		leases := newMemory()
 		var mu sync.Mutex // guards the texts
 		var said []string
 		start := func(name string, of Leases) (stop func()) {
-			m := New(Options{Member: name, Identity: name, Leases: of, Terms: terms, Log: func(text string) {
+			m := New(Options{Member: name, Identity: name, Leases: of, Terms: leadershiptest.Terms(t), Log: func(text string) {
 				mu.Lock()
 				defer mu.Unlock()
 				if name == "second" && strings.Contains(text, "members share") {
@@ -176,7 +165,7 @@ func TestMemberThatHasEndedDoesNotReturn(t *testing.T) {
 		for slices.Contains(leases.names(), "third") {
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(terms.Retry) // the second one has seen that
+		time.Sleep(leadershiptest.Terms(t).Retry) // the second one has seen that
 		stopFirst()
 		time.Sleep(time.Minute)
 		stopSecond()

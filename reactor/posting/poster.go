@@ -93,7 +93,7 @@ func (p *Poster) Post(event Event) error {
 	return nil
 }
 
-// apart returns an event that shares no memory, with a message as it is posted.
+// apart returns a copy of the event with texts of its own, which keep no body of an object in memory. The message is shortened.
 func (e Event) apart() Event {
 	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(e.Type), strings.Clone(e.Reason), strings.Clone(Shorten(e.Message))
 	return e

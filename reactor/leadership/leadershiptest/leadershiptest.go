@@ -92,6 +92,16 @@ func NewMachine(name string, dice *Dice, faults Faults) *Machine {
 	return &Machine{Name: name, dice: dice, faults: faults, stand: make(chan struct{}, 1)}
 }
 
+// Terms returns the default terms.
+func Terms(t *testing.T) leadership.Terms {
+	t.Helper()
+	terms, err := leadership.TermsOf(leadership.DefaultDuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return terms
+}
+
 // Heal ends the faults of later requests.
 func (m *Machine) Heal() { m.healed.Store(true) }
 
@@ -99,10 +109,7 @@ func (m *Machine) Heal() { m.healed.Store(true) }
 // slow clock waits longer.
 func (m *Machine) Terms(t *testing.T) leadership.Terms {
 	t.Helper()
-	terms, err := leadership.TermsOf(leadership.DefaultDuration)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := Terms(t)
 	speed := time.Duration(95 + m.dice.Below(10)) // percent
 	for _, d := range []*time.Duration{&terms.Duration, &terms.Renewal, &terms.Retry, &terms.Look} {
 		*d = *d * speed / 100
