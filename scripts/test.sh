@@ -9,7 +9,8 @@ mkdir -p .cache/test
 export KOPF_DEVCLUSTER=$PWD/.cache/bin/devcluster KOPF_REGISTRY=$PWD/.cache/bin/registry
 tally=$PWD/.cache/bin/tally
 read -ra only <<<"${ONLY:-}"
-passed=0 failed=0 broken=() times=()
+results=.cache/test/results
+: >"$results"
 
 # wanted NAME: does ONLY name the folder, or one above it?
 wanted() {
@@ -21,34 +22,31 @@ wanted() {
 	return 1
 }
 
-# step NAME COMMAND...: runs a command if its name is wanted, and adds its totals. A command
-# that fails without saying how many tests have failed counts as one.
+# step NAME COMMAND...: runs a command if its name is wanted.
 step() {
 	wanted "$1" || return 0
 	run "$@"
 }
 
-# computed is how many seconds of processor time all commands of this script took so far; 0 where there is no /proc.
-computed() { awk '{ print int(($16 + $17) / 100) }' "/proc/$$/stat" 2>/dev/null || echo 0; }
-
-run() {
-	local name=$1 log=.cache/test/step.log line code p=0 f=0 begun=$SECONDS before
-	before=$(computed)
+# run NAME COMMAND...: runs a command, and adds a line to the results: how many tests have passed and failed, seconds, seconds of
+# processor time (0 where there is no /proc), and the name. A command that fails without saying how many tests have failed counts as one.
+run() (
+	name=$1 log=$(mktemp .cache/test/step.XXXXXX) begun=$SECONDS passed=0 failed=0 self=${BASHPID:-}
 	shift
 	echo "=== $name (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
 	"$@" 2>&1 | tee "$log"
 	code=$?
 	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
+	rm -f "$log"
 	if [ -n "$line" ]; then
-		read -r p _ f _ <<<"$line"
+		read -r passed _ failed _ <<<"$line"
 	fi
-	if [ "$code" != 0 ] && [ "$f" = 0 ]; then
-		f=1
+	if [ "$code" != 0 ] && [ "$failed" = 0 ]; then
+		failed=1
 	fi
-	[ "$f" = 0 ] || broken+=("$name")
-	passed=$((passed + p)) failed=$((failed + f))
-	times+=("$((SECONDS - begun)) s, of them $(($(computed) - before)) s of computing: $name")
-}
+	computed=$(awk '{ print int(($16 + $17) / 100) }' "/proc/$self/stat" 2>/dev/null || echo 0)
+	echo "$passed $failed $((SECONDS - begun)) $computed $name" >>"$results"
+)
 
 # gotest FOLDER PACKAGE...: the Go tests of a module, without C, as the host is built: only so
 # the process that compiles modules is confined. Without debugging information, linking takes half the time.
@@ -118,35 +116,54 @@ conformance() {
 	run conformance "$(scripts/python.sh)" test/conformance/run.py check --finished --jobs 16 "${suites[@]}" "${areas[@]}"
 }
 
+# computing: the steps that only compute, at the lowest priority.
+computing() (
+	renice -n 19 -p "${BASHPID:-}" >/dev/null 2>&1
+	step guest-sdks/rust scripts/rust-test.sh
+	step scripts/release gotest scripts/release ./...
+	step host/prepare engines
+	step engines/python library
+	step vectors scripts/vectors.sh
+)
+
 go build -o "$tally" ./scripts/tally || exit 1
 step abi gotest abi ./...
 step guest-sdks/go gotest guest-sdks/go ./...
 step guest-sdks/go gotest guest-sdks/go -tags tinygo ./... # what is different in modules of TinyGo
-step guest-sdks/rust scripts/rust-test.sh
 step examples gotest examples ./...
 step examples gotest examples/12-embedded/application ./...
 step test/conformance/guests/go gotest test/conformance/guests/go ./...
 step test/cluster gotest test/cluster ./internal/... # build.sh compiles the program, without packages that `go test` would compile with it
 step test/extism gotest test/extism ./...
 step test/chart gotest test/chart ./...
-step scripts/release gotest scripts/release ./...
 step artifacts/signatures/sigstore gotest artifacts/signatures/sigstore ./...
 step cmd/kopf gotest cmd/kopf ./...
 step cmd/kopf gotest cmd/kopf -tags nosigstore ./... # without the Sigstore library
-host
-step host/prepare engines
-step engines/python library
-step vectors scripts/vectors.sh
 step test/conformance/runner scripts/test-runner.sh
 if command -v tinygo >/dev/null; then
 	step test/tinygo gotest . -tags interop ./test/tinygo
 else
 	echo "SKIPPED: modules built by TinyGo: there is no tinygo in PATH"
 fi
-conformance
+host
 
-[ ${#times[@]} = 0 ] || printf '%s\n' "${times[@]}" | sort -rn
-[ ${#broken[@]} = 0 ] || printf 'failed: %s\n' "${broken[@]}"
+# The recorded cases mostly wait, so other steps compute meanwhile. The output of the cases follows that of these steps.
+cases=.cache/test/conformance.log
+: >"$cases"
+set -m # a group of processes of its own, which ends with this script
+conformance >>"$cases" 2>&1 </dev/null &
+set +m
+trap 'kill -- "-$!" 2>/dev/null' EXIT
+computing
+tail -n +1 -f --pid=$! "$cases"
+
+sort -k3 -rn "$results" | while read -r _ _ seconds computed name; do
+	echo "$seconds s, of them $computed s of computing: $name"
+done
+while read -r _ failed _ _ name; do
+	[ "$failed" = 0 ] || echo "failed: $name"
+done <"$results"
+read -r passed failed <<<"$(awk '{ passed += $1; failed += $2 } END { print passed + 0, failed + 0 }' "$results")"
 if [ $((passed + failed)) = 0 ]; then
 	echo "nothing was tested${ONLY:+: ONLY=\"$ONLY\" names no tests}" >&2
 	failed=1
