@@ -7,8 +7,8 @@ import "sync"
 type dismissals struct {
 	replica Replica // of hosts that share the objects; nil: there are no dismissals
 
-	mu      sync.Mutex // guards the fields below
-	running map[string]int
+	mu      sync.Mutex      // guards the fields below
+	running map[string]int  // operators that may still work on objects
 	never   map[string]bool // may not begin any more
 	leaving map[Key]string  // the UIDs that this host, as the leader, has dismissed
 }
@@ -24,7 +24,7 @@ func (d *dismissals) begin(uid string) bool {
 	return true
 }
 
-// end notes that nothing is left of an operator that has begun.
+// end notes that nothing is left of the work on objects of an operator that has begun.
 func (d *dismissals) end(uid string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,6 +35,13 @@ func (d *dismissals) end(uid string) {
 	if d.never[uid] {
 		d.replica.Answer(uid)
 	}
+}
+
+// isIdle reports whether nothing is left of the work on objects of any operator that has begun.
+func (d *dismissals) isIdle() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.running) == 0
 }
 
 // has reports whether an operator must not begin any more.

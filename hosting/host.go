@@ -107,6 +107,7 @@ type Host struct {
 	dismissals dismissals
 
 	workers sync.WaitGroup // counts the goroutines of all tenants
+	busy    sync.WaitGroup // counts the tenants that may still work on objects or on what the leader writes, while the host ends
 
 	mu      sync.Mutex // guards the fields below
 	tenants map[Key]*tenant
@@ -201,6 +202,7 @@ func (h *Host) Run(ctx context.Context) error {
 	working := context.WithoutCancel(ctx) // of the operators, which are stopped gracefully
 	var led, lost <-chan struct{}
 	leave := func() error { return nil }
+	defer h.workers.Wait()
 	if h.options.Replica != nil {
 		led, lost = h.options.Replica.Led(), h.options.Replica.Lost()
 		leave = h.join(working)
@@ -225,7 +227,7 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 		h.end(working)
-		return leave()
+		return leave() // webhooks and cleanup handlers may run longer: those of other hosts run, too
 	}
 }
 
@@ -238,15 +240,18 @@ func (h *Host) begin(ctx context.Context) {
 	}
 }
 
-// end stops all operators at the same time, and waits for them.
+// end stops all operators at the same time, and waits until no tenant works on objects or on anything else that only the leader may
+// change.
 func (h *Host) end(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	for _, t := range h.all() {
+	all := h.all()
+	h.busy.Add(len(all))
+	for _, t := range all {
 		t.shut(ctx)
 	}
-	h.workers.Wait()
+	h.busy.Wait()
 }
 
 func (h *Host) all() []*tenant {

@@ -116,6 +116,7 @@ type fixture struct {
 	*Host
 	t *testing.T
 
+	stop context.CancelFunc
 	held atomic.Int64 // modules whose memory is not freed
 
 	mu      sync.Mutex // guards all below
@@ -158,11 +159,12 @@ func hosted(t *testing.T, base operator.Options, replica ...Replica) *fixture {
 	if len(replica) > 0 {
 		x.options.Replica = replica[0]
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	var ctx context.Context
+	ctx, x.stop = context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- x.Run(ctx) }() // Waited for by the clean-up.
 	t.Cleanup(func() {
-		cancel()
+		x.stop()
 		if err := <-done; err != nil && !errors.Is(err, operator.ErrLeaseLost) {
 			t.Error(err)
 		}

@@ -33,7 +33,7 @@ type Replica interface {
 	Forget(uid string)
 	Answer(uid string)
 
-	// Release lets another replica lead at once. All operators have ended, and so has Run.
+	// Release lets another replica lead at once. Nothing is left of the work of any operator on objects, and Run has ended.
 	Release(ctx context.Context)
 
 	// Name returns the identity of this replica, which no other process has.
@@ -43,7 +43,8 @@ type Replica interface {
 	Duration() time.Duration
 }
 
-// join takes part among the replicas. The returned function, which must be called after all operators have ended, ends that.
+// join takes part among the replicas. The returned function, which must be called after Host.end, ends that. If something is left of an
+// operator that does not end, the others wait until the Lease expires.
 func (h *Host) join(ctx context.Context) (leave func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -53,7 +54,9 @@ func (h *Host) join(ctx context.Context) (leave func() error) {
 		if err := <-ended; err != nil {
 			return err
 		}
-		h.options.Replica.Release(context.WithoutCancel(ctx))
+		if h.dismissals.isIdle() {
+			h.options.Replica.Release(context.WithoutCancel(ctx))
+		}
 		return nil
 	}
 }
@@ -90,12 +93,12 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// leadership returns the options of operators about replicas.
-func (h *Host) leadership() operator.Replicas {
+// leadership returns the options of an operator about replicas. It calls yield when nothing is left of its work on objects.
+func (h *Host) leadership(yield func()) operator.Replicas {
 	if h.options.Replica == nil {
 		return operator.Replicas{}
 	}
-	return operator.Replicas{Leadership: h.options.Replica, Duration: h.options.Replica.Duration()}
+	return operator.Replicas{Leadership: h.options.Replica, Duration: h.options.Replica.Duration(), Yield: yield}
 }
 
 // Replicas returns what the host knows about its replicas; nil without any.

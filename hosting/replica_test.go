@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,7 +54,9 @@ type town struct {
 	t      *testing.T
 	server *apiserver.Server
 
-	shared bool // the hosts share the objects
+	shared bool                                                    // the hosts share the objects
+	fetch  func(ctx context.Context, d *Declaration) error         // nil: nothing is to be fetched
+	alter  func(o operator.Options, r *reactortest.Recorder) error // changes an operator, or fails to load it; nil: nothing
 
 	mu      sync.Mutex          // guards the fields below
 	loaded  map[string]int      // operators, by hosts
@@ -78,7 +81,7 @@ func (w *town) note(change func()) {
 func (w *town) host(name string, declared ...Declaration) *twin {
 	w.t.Helper()
 	t := &twin{Wire: &reactortest.Wire{RoundTripper: w.server}, name: name, end: make(chan error, 1)}
-	config := &rest.Config{Host: "http://" + name + "." + w.t.Name(), Transport: t.Wire} // another cluster, as far as the claims of this process know
+	config := &rest.Config{Host: "http://" + name + "." + strings.ReplaceAll(w.t.Name(), "/", "."), Transport: t.Wire} // another cluster, as far as the claims of this process know
 	var err error
 	if t.replica, err = replicas.New(w.t.Context(), replicas.Options{Config: config, Identity: name, Shared: w.shared}); err != nil {
 		w.t.Fatal(err)
@@ -87,7 +90,12 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 	base.Settings.Posting.Enabled = false
 	t.Host = New(Options{
 		Identities: connected{info: &credentials.Info{Config: config}}, Base: base, Log: zerolog.New(io.Discard), Replica: t.replica,
-		Fetch: func(context.Context, *Declaration, []map[string][]byte) (*Fetched, error) {
+		Fetch: func(ctx context.Context, d *Declaration, _ []map[string][]byte) (*Fetched, error) {
+			if w.fetch != nil {
+				if err := w.fetch(ctx, d); err != nil {
+					return nil, err
+				}
+			}
 			return &Fetched{Name: "m", Artifact: "m"}, nil
 		},
 		create: func(ctx context.Context, o operator.Options) (instance, error) {
@@ -95,6 +103,11 @@ func (w *town) host(name string, declared ...Declaration) *twin {
 			recorder := &reactortest.Recorder{Calls: w.Calls, Replica: name}
 			if w.shared {
 				recorder.Replica, recorder.Stopping = name+": "+o.Name, 3*time.Second
+			}
+			if w.alter != nil {
+				if err := w.alter(o, recorder); err != nil {
+					return nil, err
+				}
 			}
 			o.Modules, o.Guests = nil, []guests.Guest{recorder}
 			return operator.New(ctx, o)

@@ -53,6 +53,7 @@ type tenant struct {
 	// Only the goroutine uses these fields.
 	led      bool // this host runs the operator, and reports about it
 	run      *run // nil: no operator
+	yielded  bool // as the host knows: see Host.end
 	attempts attempts
 	pace     *rate.Limiter // of the attempts
 	share    *host.Share   // of the processors, for all runs: a restart gives no new computing time
@@ -76,6 +77,7 @@ type run struct {
 	began time.Time
 
 	artifact string        // with its digest
+	idle     chan struct{} // closed when nothing is left of its work on objects; may stay open if the operator does not end
 	ended    chan struct{} // closed when err is set
 	err      error
 	next     *Fetched // what Open reads; nil outside of a load
@@ -222,7 +224,7 @@ func (t *tenant) start(ctx context.Context) {
 	t.dirty = true
 	if !t.working {
 		t.working = true
-		t.host.workers.Go(func() { t.work(ctx) }) // Waited for by Host.end.
+		t.host.workers.Go(func() { t.work(ctx) }) // Waited for by Host.Run.
 	}
 }
 
@@ -261,6 +263,7 @@ func (t *tenant) step(ctx, step context.Context, d Declaration, gone, ending boo
 	switch {
 	case ending || t.host.hasLost():
 		t.stopTimer()
+		t.yield(ending)
 		t.halt()
 	case gone:
 		t.stopTimer()
@@ -390,7 +393,7 @@ func (t *tenant) replace(step context.Context, d *Declaration, fetched *Fetched)
 // renew loads a new operator, stops the old one, and starts the new one.
 func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Options, fetched *Fetched) error {
 	uid := d.UID
-	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, ended: make(chan struct{}), next: fetched}
+	r := &run{epoch: epochOf(d), local: d.Local, artifact: fetched.Artifact, idle: make(chan struct{}), ended: make(chan struct{}), next: fetched}
 	o.Modules = []string{fetched.Name}
 	o.Open = func(ctx context.Context, name string) (string, []byte, error) { return r.next.Open(ctx, name) }
 	given := permissionOf(&o)
@@ -398,7 +401,8 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	if t.tracer != nil {
 		o.Tracer = t.tracer
 	}
-	o.Replicas = t.host.leadership()
+	idle := sync.OnceFunc(func() { t.host.dismissals.end(uid); close(r.idle) })
+	o.Replicas = t.host.leadership(idle)
 	if !t.host.dismissals.begin(uid) {
 		return errDismissed
 	}
@@ -413,15 +417,30 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r.op, r.began = op, time.Now()
 	t.setRun(r)
 	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator starts.")
-	t.host.workers.Go(func() { // Waited for by Host.end.
+	t.host.workers.Go(func() { // Waited for by Host.Run.
 		r.err = op.Run(ctx)
-		if !errors.Is(r.err, operator.ErrExitTimeout) { // otherwise something is left of it
-			t.host.dismissals.end(uid)
+		if !errors.Is(r.err, operator.ErrExitTimeout) { // otherwise something may be left of it
+			idle()
 		}
 		close(r.ended)
 		t.start(ctx)
 	})
 	return t.wait(step, r, given)
+}
+
+// yield stops the operator, and waits until nothing is left of its work on objects. It lets a host that ends know.
+func (t *tenant) yield(ending bool) {
+	if r := t.run; r != nil {
+		r.op.Stop()
+		select {
+		case <-r.idle:
+		case <-r.ended:
+		}
+	}
+	if ending && !t.yielded {
+		t.yielded = true
+		t.host.busy.Done()
+	}
 }
 
 // halt stops the operator gracefully, and waits for its end.

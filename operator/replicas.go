@@ -35,6 +35,11 @@ type Replicas struct {
 	// fields decide.
 	Leadership Leadership
 
+	// Yield is called when nothing is left of the operator's work on objects, while its webhooks and its cleanup handlers may still
+	// run. An operator that ends before it has observed the cluster does not call it. It is for operators with a Leadership. Nil: it
+	// is not called.
+	Yield func()
+
 	name string // of this replica in the Lease
 }
 
@@ -69,7 +74,7 @@ func (o *Options) lease(registered string) (*reactor.Lease, error) {
 		return nil, nil
 	case o.Replicas.Leadership != nil:
 		terms, err := o.Replicas.Terms()
-		return &reactor.Lease{Terms: terms, Leadership: o.Replicas.Leadership, Shared: o.Replicas.Leadership.Group() != nil}, err
+		return &reactor.Lease{Terms: terms, Leadership: o.Replicas.Leadership, Shared: o.Replicas.Leadership.Group() != nil, Yield: o.Replicas.Yield}, err
 	case o.Replicas.Leader && o.Replicas.Shared:
 		return nil, fmt.Errorf("%w: either a leader handles all objects, or the replicas share them", ErrReplicas)
 	case o.Replicas.Shared && (o.Peering.Name != "" || o.Peering.Priority != nil):

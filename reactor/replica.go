@@ -43,6 +43,11 @@ type Lease struct {
 	// Leadership decides in place of a Lease of the operator's own: the operator is one of many of a host, and the hosts are the
 	// replicas. Only the Terms matter then, and Shared. Nil: the operator has the Lease.
 	Leadership Leadership
+
+	// Yield is called when nothing is left of the operator's work on objects, so that the host does not need its Lease for them any
+	// more. Webhooks and cleanup handlers may still run. An operator that ends before it has observed anything does not call it. It
+	// is for operators with a Leadership, and may be nil.
+	Yield func()
 }
 
 // Leadership is the part of one operator in what the replicas of its host agree on. Its Guard is about the objects that the
@@ -64,7 +69,10 @@ type Leadership interface {
 }
 
 // hosted is the part of an operator whose host has the Lease.
-type hosted struct{ Leadership }
+type hosted struct {
+	Leadership
+	yield func()
+}
 
 // Run implements part.
 func (h hosted) Run(ctx context.Context, lead func()) error {
@@ -84,8 +92,13 @@ func (h hosted) Run(ctx context.Context, lead func()) error {
 	}
 }
 
-// Release implements part: the host releases the Lease, after all of its operators have ended.
-func (hosted) Release(context.Context) error { return nil }
+// Release implements part: the host releases the Lease when all of its operators have yielded.
+func (h hosted) Release(context.Context) error {
+	if h.yield != nil {
+		h.yield()
+	}
+	return nil
+}
 
 // part is what a replica does among the others. Run takes part until the context ends, and calls lead when the replica becomes the
 // leader.
@@ -131,7 +144,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, nil
 	}
 	if hosts := op.Lease.Leadership; hosts != nil {
-		r := &replica{part: hosted{hosts}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
+		r := &replica{part: hosted{hosts, op.Lease.Yield}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
 		if op.Lease.Shared {
 			return r.join(hosts.Group()), nil
 		}
@@ -277,6 +290,7 @@ func (op *Operator) giveUp(ctx context.Context, retire func()) {
 	op.replacing.end() // it may start background handlers
 	op.works.Stop()
 	op.leave()
+	r.leave()
 	retire()
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()

@@ -200,7 +200,7 @@ func (r *Replica) Run(ctx context.Context, dismissed func(uids []string)) error 
 	return err
 }
 
-// Release lets another host lead at once, and others have the objects. All operators must have ended.
+// Release lets another host lead at once, and others have the objects. Nothing may be left of the work of any operator on objects.
 func (r *Replica) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()

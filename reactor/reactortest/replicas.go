@@ -94,20 +94,25 @@ type Recorder struct {
 	*Calls
 	Replica  string
 	Stopping time.Duration // how long its daemons take to end
+	Cleanup  time.Duration // how long its cleanup handler takes; 0: it has none
 }
 
 // Name implements guests.Guest.
 func (*Recorder) Name() string { return "recorder" }
 
 // Registration implements guests.Guest.
-func (*Recorder) Registration() *abi.Registration {
+func (r *Recorder) Registration() *abi.Registration {
 	resource := &abi.Selector{Group: "example.com", Plural: "shops"}
-	return &abi.Registration{Handlers: []abi.Handler{
+	handlers := []abi.Handler{
 		{Kind: abi.KindCreate, ID: "created", Resource: resource},
 		{Kind: abi.KindUpdate, ID: "updated", Resource: resource},
 		{Kind: abi.KindDaemon, ID: "daemon", Resource: resource},
 		{Kind: abi.KindIndex, ID: "index", Resource: resource},
-	}}
+	}
+	if r.Cleanup > 0 {
+		handlers = append(handlers, abi.Handler{Kind: abi.KindCleanup, ID: "cleanup"})
+	}
+	return &abi.Registration{Handlers: handlers}
 }
 
 // Ask implements guests.Guest.
@@ -117,6 +122,10 @@ func (*Recorder) Ask(context.Context, *abi.Questions, []byte, guests.Env) (*abi.
 
 // Start implements guests.Guest.
 func (r *Recorder) Start(_ context.Context, inv *abi.Invocation, raw []byte, _ guests.Env) (guests.Task, *abi.Step, error) {
+	if inv.ID == "cleanup" {
+		time.Sleep(r.Cleanup)
+		return &recording{ends: func() {}}, &abi.Step{Step: abi.StepDone}, nil
+	}
 	body, err := dicts.DecodeObject(raw)
 	if err != nil {
 		return nil, nil, err
