@@ -1,13 +1,16 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -15,17 +18,22 @@ import (
 )
 
 // TestHostsTakeOver: a host without rights to the lease says so; of two hosts, one runs the operators, and the other one has
-// loaded them and continues when the first one is stopped.
+// loaded them and continues when the first one is stopped, while that one still answers reviews.
 func TestHostsTakeOver(t *testing.T) {
 	t.Parallel()
 	h := hosted(t, identity.Token)
-	h.pack(t, "v1", version(t))
-	args := []string{"-n", h.namespace, "--replicas", "leader", "--lease", h.namespace + "/hosts", "--lease-duration", "6s"}
+	h.pack(t, "v1", version(t, "handlers=create,check"))
+	t.Cleanup(func() { // the configuration stays when the last host ends
+		_ = h.Dynamic().Resource(validatingConfigurations).Delete(context.WithoutCancel(t.Context()), "a."+h.namespace+".wasmoperators.hosting.kopf.dev", metav1.DeleteOptions{})
+		_ = h.Dynamic().Resource(mutatingConfigurations).Delete(context.WithoutCancel(t.Context()), "a."+h.namespace+".wasmoperators.hosting.kopf.dev", metav1.DeleteOptions{})
+	})
+	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "secret": {"namespace": %q, "name": "hooks"}}`, h.namespace)
+	args := []string{"-n", h.namespace, "--admission-server", server, "--replicas", "leader", "--lease", h.namespace + "/hosts", "--lease-duration", "6s"}
 	refused := kopf(t, []string{h.kubeconfig(t, "host")}, append([]string{"serve"}, args...)...)
 	if refused.code != 1 || strings.Count(refused.stderr, "it may not get, create, update leases.coordination.k8s.io hosts") != 1 {
 		t.Fatalf("without rights: %+v", refused)
 	}
-	h.ApplyIn(t, h.namespace, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: lease}, rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}, {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [hosts], verbs: [get, update]}]}
+	h.ApplyIn(t, h.namespace, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: lease}, rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}, {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [hosts], verbs: [get, update]}, {apiGroups: [''], resources: [secrets], verbs: [get, create, patch]}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: lease}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: lease}, subjects: [{kind: ServiceAccount, name: host}]}
 ---
@@ -48,9 +56,17 @@ func TestHostsTakeOver(t *testing.T) {
 		t.Errorf("the host of the operator is %q; the other one says %q", leader, second.stderr.With("/one]"))
 	}
 
+	stopped := time.Now()
 	first.signal(t, syscall.SIGTERM)
-	h.create(t, "two", "{}")
 	second.says(t, leads)
+	t.Logf("after SIGTERM, another host with admission handlers led after %v", time.Since(stopped).Round(10*time.Millisecond))
+	h.space.eventually(t, func() error { // until API servers know the new leader
+		_, err := h.client(examples).Create(t.Context(), reviewable("two", "allow"), metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	})
 	h.handled(t, "two")
 	if code := first.exits(t); code != 0 || len(first.stderr.With("/two]", "'createFn' succeeded"))+len(second.stderr.With("/two]", "'createFn' succeeded")) != 1 {
 		t.Errorf("the stopped host ends with %d; it says %q, and the other one %q", code, first.stderr.With("/two]"), second.stderr.With("/two]"))
