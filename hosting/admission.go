@@ -38,9 +38,6 @@ func (h *Host) admission(d *Declaration, namespaces []string, territory operator
 		scope = &webhooks.Scope{Namespaces: selectors.ParseNamespaces(namespaces).Exact()}
 	}
 	admission := h.options.Gateway.Admission(d, scope)
-	if h.options.Replica != nil {
-		admission.Tenancy.Registrar = fenced{admission.Tenancy.Registrar, h.options.Replica}
-	}
 	if scope != nil {
 		admission.Tenancy.RefuseConversion = refusal("ConversionScope", errConversion)
 	}

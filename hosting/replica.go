@@ -8,8 +8,6 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/api"
 	"github.com/kopf-wasm/kopf/hosting/facts"
 	"github.com/kopf-wasm/kopf/operator"
-	"github.com/kopf-wasm/kopf/reactor/apipath"
-	"github.com/kopf-wasm/kopf/webhooks"
 )
 
 // Replica is this host among several with the same declarations. Its Leadership is that of each operator. Without a Group, the leader
@@ -23,9 +21,6 @@ type Replica interface {
 	//
 	// Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
 	Run(ctx context.Context, dismissed func(uids []string)) error
-
-	// HoldLead is Hold for what only the leader may do.
-	HoldLead() (until time.Time, err error)
 
 	// Dismiss asks all hosts of the Group to end the operator of a declaration for ever, and returns whether all have. Only the leader
 	// can; it asks until Forget. Answer says that this host has.
@@ -113,29 +108,6 @@ func (h *Host) Replicas() *facts.Replicas {
 		r.Shared, r.Members = true, g.Members()
 	}
 	return r
-}
-
-// fenced writes webhook configurations only while this host certainly leads: a process that has stood still must not write what
-// it knew then.
-type fenced struct {
-	webhooks.Cluster
-	by Replica
-}
-
-// Create implements webhooks.Cluster.
-func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) error {
-	if _, err := f.by.HoldLead(); err != nil {
-		return err
-	}
-	return f.Cluster.Create(ctx, path, object)
-}
-
-// Patch implements webhooks.Cluster.
-func (f fenced) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
-	if _, err := f.by.HoldLead(); err != nil {
-		return err
-	}
-	return f.Cluster.Patch(ctx, path, mergePatch)
 }
 
 // lead lets the tenant take over when its host has become the leader: from now on it reports, where the former leader has ended.

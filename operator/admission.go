@@ -121,11 +121,7 @@ func (o *Options) webhooks(cert *certificate, needed bool) func(s settings.Admis
 		if err := o.Replicas.check(s); err != nil {
 			return nil, err
 		}
-		created, err := create(s)
-		if h, ok := created.(*hooks); ok && o.Replicas.Leadership != nil {
-			h.Led = o.Replicas.Leadership.Led()
-		}
-		return created, err
+		return create(s)
 	}
 }
 
@@ -147,7 +143,8 @@ type hooks struct{ webhooks.Webhooks }
 var _ reactor.Webhooks = (*hooks)(nil)
 
 // Serve serves the operator's handlers until the context ends.
-func (h *hooks) Serve(ctx context.Context, op *admission.Admission) error {
+func (h *hooks) Serve(ctx context.Context, op *admission.Admission, leader reactor.Leader) error {
+	h.Leader = leader
 	h.Detect = func(ctx context.Context) (string, error) {
 		cert, version, err := op.Identity(ctx)
 		if err != nil {

@@ -55,6 +55,9 @@ type Lease struct {
 type Leadership interface {
 	patching.Guard
 
+	// HoldLead is Hold for what only the leader may do.
+	HoldLead() (until time.Time, err error)
+
 	// Group returns where operators of hosts that share the objects join; nil if only the leader handles objects.
 	Group() *membership.Group
 
@@ -116,7 +119,9 @@ type replica struct {
 	group *membership.Group    // nil: only the leader handles objects
 	held  *membership.Holdings // of the group
 	led   chan struct{}        // closed when it is the leader
-	log   zerolog.Logger
+
+	holdLead func() (until time.Time, err error) // as Leadership.HoldLead
+	log      zerolog.Logger
 }
 
 // join makes the operator one of a group.
@@ -144,7 +149,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, nil
 	}
 	if hosts := op.Lease.Leadership; hosts != nil {
-		r := &replica{part: hosted{hosts, op.Lease.Yield}, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
+		r := &replica{part: hosted{hosts, op.Lease.Yield}, holdLead: hosts.HoldLead, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
 		if op.Lease.Shared {
 			return r.join(hosts.Group()), nil
 		}
@@ -167,7 +172,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 			return nil, fmt.Errorf("the lease of the replicas: %w", err)
 		}
 		member := membership.New(membership.Options{Member: MemberOf(identity), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
-		r.part = member
+		r.part, r.holdLead = member, member.Coordinates
 		return r.join(member.Group), nil
 	}
 	store, err := leadership.In(client, namespace, op.Lease.Name, nil)
@@ -175,7 +180,8 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, fmt.Errorf("the lease of the replicas: %w", err)
 	}
 	op.pauses.Set(pauses.Reason{Standby: true}, true)
-	r.part = &leadership.Election{Store: store, Identity: identity, Terms: op.Lease.Terms, Log: says}
+	election := &leadership.Election{Store: store, Identity: identity, Terms: op.Lease.Terms, Log: says}
+	r.part, r.holdLead = election, election.Hold
 	return r, nil
 }
 
@@ -228,6 +234,12 @@ func (op *Operator) afterLoss(done <-chan error) error {
 		return fmt.Errorf("%w: %w: handlers still run", ErrLeaseLost, ErrExitTimeout)
 	}
 }
+
+// Led implements Leader.
+func (r *replica) Led() <-chan struct{} { return r.led }
+
+// HoldLead implements Leader.
+func (r *replica) HoldLead() (until time.Time, err error) { return r.holdLead() }
 
 // leads reports whether the replica has become the leader.
 func (r *replica) leads() bool {

@@ -249,10 +249,20 @@ func (f *fleet) check(names []string, changes int) {
 }
 
 // lingering are webhooks that API servers still ask when the operator ends.
-type lingering struct{ ended *atomic.Bool }
+type lingering struct {
+	ended *atomic.Bool
+	leads chan bool // whether the replica leads when it is stopped
+}
 
-func (l lingering) Serve(ctx context.Context, _ *admission.Admission) error {
+func (l lingering) Serve(ctx context.Context, _ *admission.Admission, leader Leader) error {
 	<-ctx.Done()
+	_, err := leader.HoldLead()
+	select {
+	case <-leader.Led():
+		l.leads <- err == nil
+	default:
+		l.leads <- false
+	}
 	time.Sleep(10 * time.Second) // shorter than the lease
 	l.ended.Store(true)
 	return nil
@@ -274,13 +284,17 @@ func TestNextReplicaDoesNotWaitForWebhooks(t *testing.T) {
 					f.put(fmt.Sprint("shop-", i), "0")
 				}
 				var ended atomic.Bool
-				f.hooks = func(settings.Admission) (Webhooks, error) { return lingering{&ended}, nil }
+				leads := make(chan bool, 1)
+				f.hooks = func(settings.Admission) (Webhooks, error) { return lingering{&ended, leads}, nil }
 				a := f.join("a", time.Second)
 				f.until(busy("a"))
 				f.hooks = nil
 				b := f.join("b", time.Second)
 				time.Sleep(time.Minute)
 				a.stop()
+				if !<-leads {
+					t.Error("the webhooks of the leader do not know that it leads")
+				}
 				f.until(busy("b"))
 				if ended.Load() {
 					t.Error("the next replica has waited until the webhooks ended")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/admission"
 )
@@ -12,8 +13,15 @@ import (
 // webhooks implements it.
 type Webhooks interface {
 	// Serve serves until the context ends, cleans up, and then returns nil. If it returns
-	// earlier, the operator ends.
-	Serve(ctx context.Context, a *admission.Admission) error
+	// earlier, the operator ends. Only the leader writes what API servers know of the webhooks, and that
+	// stays at the end; a nil leader means that there are no other replicas.
+	Serve(ctx context.Context, a *admission.Admission, leader Leader) error
+}
+
+// Leader is what webhooks need to know of the leader of several replicas.
+type Leader interface {
+	Led() <-chan struct{}                   // is closed when this replica is the leader
+	HoldLead() (until time.Time, err error) // until when this replica is certainly the only leader
 }
 
 // ErrNoServer means that the API server cannot reach the handlers for admission or conversion.
@@ -49,7 +57,11 @@ func (op *Operator) admit(ctx context.Context, hooks Webhooks) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if err := hooks.Serve(ctx, op.admission); err != nil {
+	var leader Leader
+	if op.replica != nil {
+		leader = op.replica
+	}
+	if err := hooks.Serve(ctx, op.admission, leader); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
 	if ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
 
@@ -33,9 +34,9 @@ type Webhooks struct {
 	// configurations are written, and each minute. It may be nil.
 	Permit func(ctx context.Context, handlers []reviews.Handler) error
 
-	// Led makes these webhooks those of one of several replicas: only the leader writes the configurations, and they stay when
-	// it ends, because another replica serves them then. It is closed when this replica leads. Nil: there are no other replicas.
-	Led <-chan struct{}
+	// Leader makes these webhooks those of one of several replicas: only the leader writes the configurations and the conversions, and
+	// they stay when it ends, because another replica serves them then. Nil: there are no other replicas.
+	Leader Leader
 
 	// Detect finds the name of this machine in a local cluster, for servers that need it. It
 	// returns an empty name for other clusters.
@@ -49,32 +50,80 @@ type Webhooks struct {
 	Log    zerolog.Logger
 }
 
+// Leader is what webhooks need to know of the leader of several replicas.
+type Leader interface {
+	// Led returns a channel that is closed when this replica is the leader.
+	Led() <-chan struct{}
+
+	// HoldLead returns until when this replica is certainly the only leader.
+	HoldLead() (until time.Time, err error)
+}
+
+// fenced writes only while this replica certainly leads: a process that has stood still must not write what it knew then.
+type fenced struct {
+	Cluster
+	by Leader
+}
+
+// Create implements Cluster.
+func (f fenced) Create(ctx context.Context, path apipath.Path, object []byte) error {
+	if _, err := f.by.HoldLead(); err != nil {
+		return err
+	}
+	return f.Cluster.Create(ctx, path, object)
+}
+
+// Patch implements Cluster.
+func (f fenced) Patch(ctx context.Context, path apipath.Path, mergePatch []byte) error {
+	if _, err := f.by.HoldLead(); err != nil {
+		return err
+	}
+	return f.Cluster.Patch(ctx, path, mergePatch)
+}
+
+// clusters returns what writes the configurations, and what writes the conversions.
+func (w *Webhooks) clusters(operator Operator) (registrar, definer Cluster) {
+	registrar, definer = operator, operator
+	if w.Registrar != nil {
+		registrar = w.Registrar
+	}
+	if w.Definer != nil {
+		definer = w.Definer
+	}
+	if w.Leader != nil {
+		registrar, definer = fenced{registrar, w.Leader}, fenced{definer, w.Leader}
+	}
+	return registrar, definer
+}
+
+// led returns a channel that is closed when this replica is the leader; nil if there are no others.
+func (w *Webhooks) led() <-chan struct{} {
+	if w.Leader == nil {
+		return nil
+	}
+	return w.Leader.Led()
+}
+
 // cleanTimeout bounds the last writes of the configurations.
 const cleanTimeout = 10 * time.Second
 
 // Run serves until the context ends. At the end, it first cleans the configurations, so that
 // no new requests arrive, and then stops the server.
 func (w *Webhooks) Run(ctx context.Context, operator Operator) error {
-	registrar := w.Registrar
-	if registrar == nil {
-		registrar = operator
-	}
-	m := &managed{permit: w.Permit, stays: w.Led != nil}
+	registrar, definer := w.clusters(operator)
+	m := &managed{permit: w.Permit, stays: w.Leader != nil, conversions: conversions{definer, w.Log}}
 	if w.Scope != nil {
 		m.reach = newReach(w.Scope)
 		operator = scoped{operator, m.reach}
 	}
-	m.operator, m.conversions = operator, conversions{operator, w.Log}
-	if w.Definer != nil {
-		m.conversions.cluster = w.Definer
-	}
+	m.operator = operator
 	if w.Managed != "" {
 		m.configurations = configurationsFor(w.Managed, registrar, w.Log)
 	}
 	if err := m.permitted(ctx); err != nil {
 		return err
 	}
-	if w.Led == nil { // otherwise when it leads
+	if w.Leader == nil { // otherwise when it leads
 		if err := m.create(ctx); err != nil {
 			return err
 		}
@@ -130,7 +179,7 @@ func (w *Webhooks) manage(ctx context.Context, m *managed, announced *mailbox, e
 	defer again.Stop()
 	moved, stop := w.follow(ctx, m.reach)
 	defer stop()
-	waits, led := w.Led != nil, w.Led
+	waits, led := w.Leader != nil, w.led()
 	for {
 		select {
 		case <-led:

@@ -2,12 +2,14 @@ package webhooks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,7 +159,7 @@ func (*scopedOperator) Handlers() []reviews.Handler {
 }
 
 // serveScope serves the webhooks of an operator with a scope, in a bubble. They stop before their server does.
-func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhooks.Scope, led ...chan struct{}) (shared *webhooks.Shared, stop func()) {
+func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhooks.Scope, leader ...*lead) (shared *webhooks.Shared, stop func()) {
 	t.Helper()
 	server := announced{make(chan webhooks.ClientConfig)}
 	shared = webhooks.NewShared(server, webhooks.Environment{Log: zerolog.Nop()})
@@ -167,8 +169,8 @@ func serveScope(t *testing.T, op *scopedOperator, host *recorder, scope *webhook
 	all.Go(func() { _ = shared.Run(reachable) })
 	all.Go(func() {
 		w := webhooks.Webhooks{Server: shared.Part("/operators/ns/a"), Managed: "a.example.com", Scope: scope, Registrar: host, Log: zerolog.Nop()}
-		if len(led) > 0 {
-			w.Led = led[0]
+		if len(leader) > 0 {
+			w.Leader = leader[0]
 		}
 		if err := w.Run(ctx, op); err != nil {
 			t.Error(err)
@@ -223,8 +225,8 @@ func TestAScopeLimitsWebhooks(t *testing.T) {
 // replicas stay when one of them ends.
 func TestOnlyTheLeaderConfiguresWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op, host, led, places := &scopedOperator{recorder: &recorder{}}, &recorder{}, make(chan struct{}), &territory{names: []string{"ns"}, changed: make(chan struct{}, 1)}
-		shared, stop := serveScope(t, op, host, &webhooks.Scope{Territory: places}, led)
+		op, host, leader, places := &scopedOperator{recorder: &recorder{}}, &recorder{}, newLead(), &territory{names: []string{"ns"}, changed: make(chan struct{}, 1)}
+		shared, stop := serveScope(t, op, host, &webhooks.Scope{Territory: places}, leader)
 		synctest.Wait()
 		places.set("ns", "other")
 		synctest.Wait()
@@ -233,7 +235,7 @@ func TestOnlyTheLeaderConfiguresWebhooks(t *testing.T) {
 		if w.Code != http.StatusOK || len(host.patches()) > 0 {
 			t.Errorf("before it leads: %d %s, configured %q", w.Code, w.Body, host.patches())
 		}
-		close(led)
+		close(leader.led)
 		synctest.Wait()
 		if got := host.patches(); len(got) != 2 || !strings.Contains(got[0], `"values":["ns","other"]`) {
 			t.Errorf("the leader has configured %q", got)
@@ -241,6 +243,65 @@ func TestOnlyTheLeaderConfiguresWebhooks(t *testing.T) {
 		stop()
 		if got := host.patches(); len(got) != 2 {
 			t.Errorf("at the end, it has configured %q", got[2:])
+		}
+	})
+}
+
+var errLost = errors.New("not the leader any more")
+
+// lead is what a replica of a test knows of the leader.
+type lead struct {
+	led  chan struct{}
+	lost atomic.Bool
+}
+
+func newLead() *lead { return &lead{led: make(chan struct{})} }
+
+func (l *lead) Led() <-chan struct{} { return l.led }
+
+func (l *lead) HoldLead() (until time.Time, err error) {
+	if l.lost.Load() {
+		return time.Time{}, errLost
+	}
+	return time.Now().Add(time.Minute), nil
+}
+
+// converting is an operator with a handler for conversion, which writes the definition itself.
+type converting struct{ scopedOperator }
+
+func (*converting) Handlers() []reviews.Handler {
+	return []reviews.Handler{{ID: "fn", Spec: abi.Handler{ID: "fn", Kind: abi.KindConvert}, Resources: []selectors.Resource{{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}}}}
+}
+
+// TestFormerLeadersWriteNothing: neither configurations nor conversions. A new leader may have written newer ones.
+func TestFormerLeadersWriteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op, host, leader := &converting{scopedOperator{recorder: &recorder{}}}, &recorder{}, newLead()
+		server := announced{make(chan webhooks.ClientConfig)}
+		ended := make(chan error, 1)
+		go func() { // Waited for below.
+			w := webhooks.Webhooks{Server: server, Managed: "a.example.com", Registrar: host, Leader: leader, Log: zerolog.Nop()}
+			ended <- w.Run(t.Context(), op)
+		}()
+		announce := func(url string) (definitions, configurations int) {
+			server.configs <- webhooks.ClientConfig{URL: &url}
+			synctest.Wait()
+			return len(op.patches()), len(host.patches())
+		}
+		if d, c := announce("https://a"); d+c > 0 {
+			t.Errorf("before it leads: %d definitions, %d configurations", d, c)
+		}
+		close(leader.led)
+		if d, c := announce("https://b"); d == 0 || c == 0 {
+			t.Errorf("the leader: %q, %q", op.patches(), host.patches())
+		}
+		before := [2]int{len(op.patches()), len(host.patches())}
+		leader.lost.Store(true)
+		if d, c := announce("https://c"); before != [2]int{d, c} {
+			t.Errorf("the former leader: %q, %q", op.patches(), host.patches())
+		}
+		if err := <-ended; !errors.Is(err, errLost) {
+			t.Errorf("it ends with %v", err)
 		}
 	})
 }

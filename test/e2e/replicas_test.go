@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,10 +15,12 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -79,6 +82,12 @@ type replica struct {
 
 func (s space) replica(t *testing.T, group string) replica {
 	t.Helper()
+	return s.replicaWith(t, group, "kept")
+}
+
+// replicaWith is replica with other handlers, and further arguments.
+func (s space) replicaWith(t *testing.T, group, handlers string, args ...string) replica {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -89,8 +98,8 @@ func (s space) replica(t *testing.T, group string) replica {
 		t.Fatal(err)
 	}
 	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "port": %s, "secret": {"namespace": %q, "name": "hooks"}}`, port, s.namespace)
-	p := s.spawnModule(t, guest(t, "admission"), "--config", "group="+group, "--config", "handlers=kept",
-		"--admission-server", server, "--admission-managed", s.managedName())
+	p := s.spawnModule(t, guest(t, "admission"), append([]string{"--config", "group=" + group, "--config", "handlers=" + handlers,
+		"--admission-server", server, "--admission-managed", s.managedName()}, args...)...)
 	p.says(t, "Listening for webhooks at ")
 	return replica{p, address}
 }
@@ -181,6 +190,62 @@ func TestReplicasInProcesses(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestWebhooksOfReplicas: the leader writes the configuration. It stays when the leader is stopped, and the next leader writes its own.
+func TestWebhooksOfReplicas(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"leader", "shared"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			o := s.admission(t, options{})
+			t.Cleanup(func() {
+				for _, resource := range []schema.GroupVersionResource{validatingConfigurations, mutatingConfigurations} {
+					_ = s.Dynamic().Resource(resource).Delete(context.WithoutCancel(t.Context()), s.managedName(), metav1.DeleteOptions{}) // it may not exist
+				}
+			})
+			// registered returns the address of the only webhook; empty without one.
+			registered := func() string {
+				object, err := s.Dynamic().Resource(validatingConfigurations).Get(t.Context(), s.managedName(), metav1.GetOptions{})
+				if apierrors.IsNotFound(err) {
+					return ""
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				hooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
+				if len(hooks) != 1 {
+					return ""
+				}
+				address, _, _ := unstructured.NestedString(hooks[0].(map[string]any), "clientConfig", "url")
+				return address
+			}
+			args := []string{"--standalone", "--replicas", mode, "--lease", s.namespace + "/op", "--lease-duration", "6s"}
+			first := s.replicaWith(t, o.config["group"], "check", args...)
+			s.until(t, "the leader is registered", func() bool { return strings.Contains(registered(), first.address) })
+			second := s.replicaWith(t, o.config["group"], "check", args...)
+			if at := registered(); !strings.Contains(at, first.address) {
+				t.Errorf("a replica that waits at %s has written %s", second.address, at)
+			}
+			first.signal(t, syscall.SIGTERM)
+			s.until(t, "the next leader is registered", func() bool {
+				at := registered()
+				if at == "" {
+					t.Fatal("the webhook is gone")
+				}
+				return strings.Contains(at, second.address)
+			})
+			if code := first.exits(t); code != 0 {
+				t.Errorf("the stopped leader ends with %d", code)
+			}
+			second.signal(t, syscall.SIGTERM)
+			second.exits(t)
+			if at := registered(); !strings.Contains(at, second.address) {
+				t.Errorf("the last leader leaves %q", at)
+			}
+		})
+	}
 }
 
 func certificates(text []byte) (list []*pem.Block) {
