@@ -161,6 +161,7 @@ func (h *Host) Remove(key Key) {
 	defer h.mu.Unlock()
 	h.dismissals.forget(key)
 	if t := h.tenants[key]; t != nil && !h.closed {
+		h.dismissals.gone(t.uid())
 		t.remove()
 	}
 }

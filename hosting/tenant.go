@@ -149,7 +149,8 @@ func (t *tenant) declare(d Declaration) {
 	t.mu.Lock()
 	changed := t.removed || !sameSpec(&t.desired, &d) || t.host.shares() && !t.host.leads() && versionOf(t.desired.Reported) != versionOf(d.Reported)
 	first := t.desired.Key == Key{}
-	another := !first && t.desired.UID != d.UID
+	before := t.desired.UID
+	another := !first && before != d.UID
 	d.retries = t.desired.retries
 	t.desired, t.removed = d, false
 	t.interrupt(changed)
@@ -158,6 +159,7 @@ func (t *tenant) declare(d Declaration) {
 		t.report.seed(d.Reported)
 	}
 	if another {
+		t.host.dismissals.gone(before)
 		t.report.repeat() // the new object has no status
 	}
 	if changed || first {
@@ -197,6 +199,13 @@ func (t *tenant) interrupt(changed bool) {
 	if changed && t.abort != nil {
 		t.abort()
 	}
+}
+
+// uid returns the UID of the declaration.
+func (t *tenant) uid() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.desired.UID
 }
 
 // isRemoved reports whether the tenant can be forgotten after its operator has stopped.

@@ -9,9 +9,9 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/leadership"
 )
 
-// maxDismissed is how many subjects are dismissed at the same time: they are a part of the note, which all members read. Further
-// ones wait.
-const maxDismissed = 64
+// maxDismissed is how many subjects are dismissed at the same time: they are a part of the note, which all members read. With UIDs,
+// they take 40 KB of the 256 KiB that Kubernetes has for annotations. Further ones wait.
+const maxDismissed = 1024
 
 // Dismissals are what the members end for ever, because the coordinator asks for it. A subject is a text without spaces, such as a
 // UID. A member reads the subjects with the assignment, and answers on its own Lease.
@@ -23,11 +23,12 @@ type Dismissals struct {
 	leads   bool
 	present []string        // as noted last
 	asked   map[string]bool // by the coordinator: whether all members have ended the subject
-	ended   map[string]bool // by this member
+	ended   map[string]bool // by this member, of those that are present
 }
 
 // NewDismissals makes the Dismissals of one member. Seen gets all present subjects whenever they were read, before the member adopts
-// the assignment beside them. It must not block.
+// the assignment beside them. It must not block. It answers again what it has answered before: a subject that is not present any more
+// is forgotten, and a new coordinator may ask again.
 func NewDismissals(seen func(subjects []string)) *Dismissals {
 	return &Dismissals{seen: seen, asked: map[string]bool{}, ended: map[string]bool{}}
 }
@@ -77,10 +78,9 @@ func (d *Dismissals) coordinate() {
 func (d *Dismissals) noted(subjects []string) {
 	d.mu.Lock()
 	d.present = subjects
+	maps.DeleteFunc(d.ended, func(subject string, _ bool) bool { return !slices.Contains(subjects, subject) })
 	d.mu.Unlock()
-	if len(subjects) > 0 {
-		d.seen(subjects)
-	}
+	d.seen(subjects)
 }
 
 // answers are the present subjects that this member has ended.

@@ -109,6 +109,11 @@ func TestAllMembersEndWhatIsDismissed(t *testing.T) {
 		if lease, _ := leases.Election().Read(t.Context()); lease.Note == "" || slices.Contains(must(parse(lease.Note)).Dismissed, "subject") {
 			t.Errorf("a forgotten subject is noted: %s", lease.Note)
 		}
+		mu.Lock()
+		if len(asked["a"]) > 0 || len(a.Dismissals.ended) > 0 || len(b.Dismissals.ended) > 0 {
+			t.Errorf("of what is forgotten, %q is left, and the answers %v and %v", asked["a"], a.Dismissals.ended, b.Dismissals.ended)
+		}
+		mu.Unlock()
 		stopB()
 	})
 }
