@@ -42,9 +42,25 @@ func (c *call) nameExhaustion(e *GuestError, text string) {
 
 // nameCaught says that memory is the reason of an error that a script has caught, if it is.
 func (c *call) nameCaught(e *abi.Error) {
-	if part, ok := caught[e.Type]; ok && e.Kind == abi.ErrorArbitrary && strings.Contains(e.Message, part) {
+	part, known := caught[e.Type]
+	known = known && strings.Contains(e.Message, part)
+	nothing := e.Type == "Error" && e.Message == "null" // QuickJS throws null if it has no memory for an error
+	if e.Kind == abi.ErrorArbitrary && (known || nothing && c.refused() > 0) {
 		e.Message = c.exhaustion(cmp.Or(e.Message, e.Type))
 	}
+}
+
+// starved reports whether a guest waits for nothing because it has no memory left: an interpreter loses what should continue
+// if it has no memory to remember it, and says only that there is nothing to do.
+func (c *call) starved(step *abi.Step) bool {
+	return step.Step == abi.StepWait && step.Seconds == nil && !step.Stoppable && c.refused() > 0
+}
+
+// starvation ends such a call.
+func (c *call) starvation() error {
+	e, _ := c.failure(ErrMemory)
+	e.Message = c.exhaustion("the handler waits for nothing")
+	return c.end(e, "")
 }
 
 // exhaustion is the message of a failure for want of memory.

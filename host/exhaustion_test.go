@@ -33,15 +33,36 @@ func TestMemoryExhaustionIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const script = `kopf.on.create("kopfexamples", function fn() { const all = []; for (;;) all.push(new Array(100_000).fill(7)); });`
-		m := loaded(t, "op.js", engine, Options{MaxMemory: 64 << 20, Config: map[string]string{"KOPF_SCRIPT": script, "KOPF_SCRIPT_NAME": "op.js"}})
-		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{"metadata":{"name":"obj1"}}`), &testEnv{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer task.Release(t.Context())
-		if step.Error == nil || !strings.HasPrefix(step.Error.Message, want) {
-			t.Errorf("step = %+v", step)
+		for name, body := range map[string]string{
+			"large values":              `function fn() { const all = []; for (;;) all.push(new Array(100_000).fill(7)); }`,
+			"small values":              `function fn() { const all = []; for (;;) all.push({}); }`,
+			"warnings that are kept":    `async function fn(k) { for (;;) k.warnings.push("w".repeat(1000)); }`,
+			"a patch that is kept":      `async function fn(k) { k.patch.spec.all = []; for (;;) k.patch.spec.all.push({}); }`,
+			"values that all know":      `async function fn() { globalThis.all = []; for (;;) all.push({}); }`,
+			"numbers that all know":     `async function fn() { globalThis.all = []; for (;;) all.push(0.5); }`,
+			"promises":                  `async function fn() { globalThis.all = []; for (;;) all.push(Promise.resolve().then(() => {})); }`,
+			"promises that never end":   `async function fn() { globalThis.all = []; await Promise.all((function* () { for (;;) yield new Promise((resolve) => all.push(resolve)); })()); }`,
+			"a function that continues": `async function fn() { globalThis.all = []; for (;;) all.push(await Promise.resolve({})); }`,
+			"an error that is large":    `async function fn() { globalThis.all = []; try { for (;;) all.push({}); } catch { throw new Error("x".repeat(1e6)); } }`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				m := loaded(t, "op.js", engine, Options{MaxMemory: 64 << 20, Config: map[string]string{"KOPF_SCRIPT": `kopf.on.create("kopfexamples", ` + body + `);`, "KOPF_SCRIPT_NAME": "op.js"}})
+				task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{"metadata":{"name":"obj1"}}`), &testEnv{})
+				var failure *GuestError
+				if errors.As(err, &failure) {
+					if !errors.Is(err, ErrMemory) || !strings.HasPrefix(failure.Message, want) {
+						t.Errorf("error = %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer task.Release(t.Context())
+				if step.Error == nil || !strings.HasPrefix(step.Error.Message, want) {
+					t.Errorf("step = %s, error %+v", step.Step, step.Error)
+				}
+			})
 		}
 	})
 }
@@ -89,6 +110,7 @@ func TestErrorsOfAuthorsAreNotTakenForExhaustion(t *testing.T) {
 		{Kind: abi.ErrorPermanent, Type: "MemoryError", Message: "x"},
 		{Kind: abi.ErrorArbitrary, Type: "InternalError", Message: "interrupted"},
 		{Kind: abi.ErrorArbitrary, Type: "ValueError", Message: "out of memory"},
+		{Kind: abi.ErrorPermanent, Type: "Error", Message: "null"},
 	} {
 		before := e.Message
 		if (&call{}).nameCaught(&e); e.Message != before {

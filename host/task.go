@@ -83,6 +83,9 @@ func (t *Task) step(c *call, data []byte) (*abi.Step, error) {
 	if err != nil {
 		return nil, c.Fail(err)
 	}
+	if c.starved(step) {
+		return nil, c.starvation()
+	}
 	if step.Error != nil {
 		c.nameCaught(step.Error)
 		step.Error.Stack = t.in.m.shown(step.Error.Stack)
