@@ -46,17 +46,31 @@ func liveMemory() int {
 // admitting makes an operator with one mutating handler, and a limit of the memory of reviews.
 func admitting(t *testing.T, limit int) (*Operator, *weighing) {
 	t.Helper()
-	var h abi.Handler
-	if err := json.Unmarshal([]byte(`{"kind":"mutate","id":"fn","resource":{"group":"kopf.dev","version":"v1","plural":"kopfexamples"},"field":["spec"]}`), &h); err != nil {
-		t.Fatal(err)
+	guest := &weighing{Counting: counting(t, abi.Outcome{Patch: abi.Raw(`{"more":1}`)}, `{"kind":"mutate","id":"fn","resource":{"group":"kopf.dev","version":"v1","plural":"kopfexamples"},"field":["spec"]}`)}
+	return reviewing(t, guest, accounts.Limits{ReviewMemory: limit}), guest
+}
+
+// counting makes a guest with handlers in JSON, which end at once with an outcome.
+func counting(t *testing.T, outcome abi.Outcome, handlers ...string) *reactortest.Counting {
+	t.Helper()
+	all := make([]abi.Handler, len(handlers))
+	for i, text := range handlers {
+		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	guest := &weighing{Counting: &reactortest.Counting{Handlers: []abi.Handler{h}, Step: abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Patch: abi.Raw(`{"more":1}`)}}}}
+	return &reactortest.Counting{Handlers: all, Step: abi.Step{Step: abi.StepDone, Outcome: outcome}}
+}
+
+// reviewing makes an operator with limits that admits and converts KopfExamples.
+func reviewing(t *testing.T, guest guests.Guest, limits accounts.Limits) *Operator {
+	t.Helper()
 	registry, err := registries.New(guest)
 	if err != nil {
 		t.Fatal(err)
 	}
 	op := configured(t, nil)
-	op.account = accounts.New(accounts.Limits{ReviewMemory: limit})
+	op.account = accounts.New(limits)
 	op.memories.Account = op.account
 	op.admission = admission.New(&op.generations, op.memories, op.connected, op.Settings, op.Log, op.RefKey)
 	first, err := op.newGeneration(0, registry, calls.Options{})
@@ -64,8 +78,9 @@ func admitting(t *testing.T, limit int) (*Operator, *weighing) {
 		t.Fatal(err)
 	}
 	op.generations.Replace(first)
-	op.admission.Serve(first, []selectors.Resource{{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Preferred: true}}, nil)
-	return op, guest
+	resources := []selectors.Resource{{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Preferred: true}}
+	op.admission.Serve(first, resources, resources)
+	return op
 }
 
 // expensive is a review of an object that takes sixty times its text when it is decoded.

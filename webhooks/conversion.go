@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,14 +55,32 @@ func (h *Handler) convert(ctx context.Context, r *http.Request, body []byte) ans
 		}
 		h.log.warn("conversion", fmt.Sprintf("An object cannot be converted to %s: %v", cut(request.Desired), err))
 		response.Result = conversionResult{"Failed", err.Error()}
-	} else {
-		response.Converted = append(response.Converted, converted...)
+		converted = nil
 	}
 	text, err := json.Marshal(conversionAnswer{request.APIVersion, "ConversionReview", response})
 	if err != nil {
 		return failed(err)
 	}
-	return answer{code: http.StatusOK, body: text}
+	return answer{code: http.StatusOK, body: withObjects(text, converted)}
+}
+
+// withObjects puts the converted objects into the text of an answer without any. It copies them once: the encoder of the standard
+// library takes several copies, in which each < has six bytes.
+func withObjects(text []byte, converted []json.RawMessage) []byte {
+	_, tail, _ := bytes.Cut(text, []byte(`"convertedObjects":[`)) // no string has it, as its quotes have escapes
+	head := text[:len(text)-len(tail)]
+	size := len(text) + len(converted)
+	for _, object := range converted {
+		size += len(object)
+	}
+	whole := append(make([]byte, 0, size), head...)
+	for i, object := range converted {
+		if i > 0 {
+			whole = append(whole, ',')
+		}
+		whole = append(whole, object...)
+	}
+	return append(whole, tail...)
 }
 
 // Memory of a conversion, as multiples.
@@ -77,7 +96,7 @@ func (h *Handler) convertAll(ctx context.Context, r *http.Request, request *revi
 		largest = max(largest, dicts.Heap(object))
 		size += copiesOfAnswer * len(object)
 	}
-	decoding := copiesOfObject * largest
+	decoding := copiesOfObject*largest + len(request.Objects) // the request has a copy of their texts
 	if lease, err = h.operator.Reserve(ctx, decoding+size); err != nil {
 		return nil, nil, err
 	}

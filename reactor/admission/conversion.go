@@ -29,22 +29,27 @@ func (a *Admission) Reserve(ctx context.Context, bytes int) (*accounts.Lease, er
 
 // Convert converts an object to another version of its group, in as many steps as needed.
 // Errors name the object, and the handler that failed or is missing.
-func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) ([]byte, error) {
-	object, err := dicts.DecodeObject(raw)
+func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) (converted []byte, err error) {
+	e := a.generations.Hold()
+	defer e.Release()
+	var object dicts.Object
+	e.Services.Work(ctx, len(raw), func() { object, err = dicts.DecodeObject(raw) })
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	e := a.generations.Hold()
-	defer e.Release()
+	held := patching.New(nil)
+	defer func() { held.Release(context.WithoutCancel(ctx), 0) }()
 	converter, err := a.converter(e, object, desired)
 	if err == nil {
-		object, err = converter.run(ctx, object)
+		converter.size = len(raw)
+		object, held, err = converter.run(ctx, object, held)
 	}
 	if err != nil {
 		name := strings.Trim(dicts.LookupString(object, "metadata", "namespace")+"/"+dicts.LookupString(object, "metadata", "name"), "/")
 		return nil, fmt.Errorf("%s %s: %w", dicts.LookupString(object, "kind"), name, err)
 	}
-	return dicts.Encode(object), nil
+	e.Services.Work(ctx, converter.size, func() { converted = dicts.Encode(object) })
+	return converted, nil
 }
 
 // conversion is the kind of cause of one step of a conversion. It has no side effects.
@@ -65,6 +70,7 @@ type converter struct {
 	group      string
 	resource   selectors.Resource
 	steps      []*registries.Handler
+	size       int // of the text of the object, in bytes
 }
 
 // converter finds the shortest chain of handlers for an object.
@@ -122,40 +128,60 @@ func splitVersion(apiVersion string) (group, version string) {
 	return "", apiVersion
 }
 
-// run runs all steps.
-func (c *converter) run(ctx context.Context, object dicts.Object) (dicts.Object, error) {
+// run runs all steps. The patch that it returns has the memory of the result. It releases the given one, which is that of the
+// object, if the object is replaced.
+func (c *converter) run(ctx context.Context, object dicts.Object, held *patching.Patch) (dicts.Object, *patching.Patch, error) {
 	for _, h := range c.steps {
-		next, err := c.step(ctx, h, object)
+		next, own, err := c.step(ctx, h, object)
 		if err != nil {
-			return object, fmt.Errorf("from %s to %s: %w", h.Spec.From, h.Spec.To, err)
+			own.Release(context.WithoutCancel(ctx), 0)
+			return object, held, fmt.Errorf("from %s to %s: %w", h.Spec.From, h.Spec.To, err)
 		}
-		object = next
+		held.Release(context.WithoutCancel(ctx), 0)
+		object, held = next, own
 	}
-	return object, nil
+	return object, held, nil
 }
 
-func (c *converter) step(ctx context.Context, h *registries.Handler, before dicts.Object) (dicts.Object, error) {
+// encode returns the text of an object for a handler, which the patch counts.
+func (c *converter) encode(ctx context.Context, object dicts.Object, held *patching.Patch) (raw []byte, err error) {
+	services := c.generation.Services
+	services.Work(ctx, c.size, func() {
+		raw = dicts.Encode(object)
+		err = held.Charge(services.Account, len(raw), 0)
+	})
+	return raw, err
+}
+
+// step runs one handler. The caller releases the patch, even after an error: it has the memory of the result.
+func (c *converter) step(ctx context.Context, h *registries.Handler, before dicts.Object) (after dicts.Object, held *patching.Patch, err error) {
 	e := c.generation
+	held = patching.New(nil)
+	raw, err := c.encode(ctx, before, held)
+	if err != nil {
+		return nil, held, fmt.Errorf("%s: %w", loggers.Quote(h.ID), err)
+	}
 	made := handling.NewCause(&handling.Object{
-		Services: e.Services, Resource: &c.resource, Raw: dicts.Encode(before), Body: before, Memo: memos.New(e.Services.Base, e.Services.Account),
-		Patch: patching.New(nil), Log: loggers.ForObject(&c.admission.log, c.admission.refKey, before).Terse(),
+		Services: e.Services, Resource: &c.resource, Raw: raw, Body: before, Memo: memos.New(e.Services.Base, e.Services.Account),
+		Patch: held, Log: loggers.ForObject(&c.admission.log, c.admission.refKey, before).Terse(),
 	}, &conversion{from: h.Spec.From, to: h.Spec.To})
-	defer made.Patch.Release(context.WithoutCancel(ctx), 0)
 	x := &handling.Execution{Settings: c.admission.settings, Lifecycle: progression.AllAtOnce, Errors: handling.ModePermanent}
 	done, err := x.Attempt(ctx, h, made, progression.HandlerState{Active: true, Started: time.Now()})
+	held.Drop(context.WithoutCancel(ctx)) // they would keep their instance
 	if err != nil {
-		return nil, err
+		return nil, held, err
 	}
 	if done.Failed {
-		return nil, fmt.Errorf("%s: %s", loggers.Quote(h.ID), done.Message)
+		return nil, held, fmt.Errorf("%s: %s", loggers.Quote(h.ID), done.Message)
 	}
 	after, ok := done.Result.(dicts.Object)
 	if !ok {
-		return nil, fmt.Errorf("%s: the result is not an object", loggers.Quote(h.ID))
+		return nil, held, fmt.Errorf("%s: the result is not an object", loggers.Quote(h.ID))
 	}
 	after, err = reviews.Converted(before, after, strings.TrimPrefix(c.group+"/"+h.Spec.To, "/"))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", loggers.Quote(h.ID), err)
+		return nil, held, fmt.Errorf("%s: %w", loggers.Quote(h.ID), err)
 	}
-	return after, nil
+	c.size = done.Size
+	return after, held, nil
 }

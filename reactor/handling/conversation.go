@@ -29,6 +29,7 @@ const cancelledSteps = 100
 type Ending struct {
 	error         *abi.Error
 	result        any
+	size          int // of the text of the result, in bytes
 	keyed         bool
 	settings      map[string]abi.Raw
 	warnings      []string // warnings of reviews
@@ -280,7 +281,7 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 			return err
 		}
 	}
-	t.settings, t.keyed, t.result = step.Settings, step.Keyed, result
+	t.settings, t.keyed, t.result, t.size = step.Settings, step.Keyed, result, len(step.Result)
 	return nil
 }
 

@@ -25,6 +25,7 @@ type Outcome struct {
 	final    bool
 	delay    *time.Duration // until the next attempt; nil: no delay
 	Result   any
+	Size     int        // of the text of the result, in bytes
 	Keyed    bool       // whether the result of an index handler is a list of pairs
 	Failed   bool       // whether the attempt ended with an error
 	Message  string     // message of the error
@@ -208,7 +209,7 @@ func exhausted(h *registries.Handler, state progression.HandlerState) string {
 func (x *Execution) interpret(h *registries.Handler, log loggers.Logger, state progression.HandlerState, done *Ending) Outcome {
 	if done.error == nil {
 		log.Info(h.Title() + " succeeded.")
-		return Outcome{final: true, Result: done.result, Keyed: done.keyed, Settings: done.settings}
+		return Outcome{final: true, Result: done.result, Size: done.size, Keyed: done.keyed, Settings: done.settings}
 	}
 	text := done.error.Text()
 	switch done.error.Kind {

@@ -95,7 +95,17 @@ func (p *Patch) Transformed(ctx context.Context, body dicts.Object) (dicts.Objec
 func (p *Patch) Release(ctx context.Context, kept int) {
 	p.returned.Release()
 	p.declared.Release()
-	for _, transform := range p.Transformations[kept:] {
+	releaseTasks(ctx, p.Transformations[kept:])
+}
+
+// Drop releases the transformations. What the patch has charged still counts.
+func (p *Patch) Drop(ctx context.Context) {
+	releaseTasks(ctx, p.Transformations)
+	p.Transformations = nil
+}
+
+func releaseTasks(ctx context.Context, transformations []Transformation) {
+	for _, transform := range transformations {
 		if transform.Task != nil {
 			transform.Task.Release(ctx)
 		}

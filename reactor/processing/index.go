@@ -37,12 +37,12 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	x := p.Execution(progression.AllAtOnce, handling.ModeIgnored)
 	x.Entrance = p.Runnables // all replicas fill their indices
 	outcomes, err := x.Run(ctx, matched, own, state)
-	own.Patch.Release(context.WithoutCancel(ctx), 0)
+	defer own.Patch.Release(context.WithoutCancel(ctx), 0) // it has the memory of the results
 	if err != nil {
 		return err
 	}
 	for id, done := range outcomes {
-		storePairs(own, key, id, done)
+		own.Work(ctx, done.Size, func() { storePairs(own, key, id, done) })
 	}
 	c.Indices.Discard(key, func(id string) bool { _, ok := outcomes[id]; return ok })
 	if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {

@@ -1,6 +1,7 @@
 package processing
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,4 +51,35 @@ func TestDaemonsBeyondTheLimit(t *testing.T) {
 			t.Error("the daemon will never be started")
 		}
 	})
+}
+
+// TestWorkOfIndicesCounts: decoding and encoding large values of an index is a part of the computing time, and the decoded
+// ones count in the account until they are stored.
+func TestWorkOfIndicesCounts(t *testing.T) {
+	resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+	for size, want := range map[int]int{10: 0, 8 << 10: 2} {
+		registry, err := registries.New(&reactortest.Counting{
+			Handlers: []abi.Handler{{Kind: abi.KindIndex, ID: "index_fn", Resource: &resource}},
+			Step:     abi.Step{Step: abi.StepDone, Outcome: abi.Outcome{Result: reactortest.Text(size)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, works, held := newProcessor(registry, nil), 0, 0
+		services := p.Generation.Services
+		services.Account = accounts.New(accounts.Limits{})
+		services.Compute = func(_ context.Context, do func()) {
+			works++
+			held = reactortest.Held(services.Account, accounts.Patches)
+			do()
+		}
+		object := reactortest.NewObject(0)
+		p.handleOne(t.Context(), queueing.Item{Event: watching.Event{Type: watching.Listed, Object: object, Meta: watching.Meta{UID: "uid"}}}, queueing.Alone())
+		if n := services.Indices.Len(); n != 1 || works != want || want > 0 && held < size {
+			t.Errorf("%d bytes: %d pairs; %d pieces of work, want %d; %d bytes are held at the last one", size, n, works, want, held)
+		}
+		if n := reactortest.Held(services.Account, accounts.Patches); n != 0 {
+			t.Errorf("%d bytes are held afterwards", n)
+		}
+	}
 }
