@@ -58,6 +58,12 @@ func FuzzBody(f *testing.F) {
 		keep := func(parent, key string) bool { return key != "b" || parent != "metadata" }
 		want, wantErr := DecodeParts(raw, keep)
 		got, err := DecodeBody(raw, keep)
+		if folded, err := DecodeBody(raw, keep); err == nil {
+			Fold(folded)
+			if !Equal(folded, want) || string(Encode(folded)) != string(Encode(want)) {
+				t.Fatalf("%q: folded to %s", raw, Encode(folded))
+			}
+		}
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 			t.Fatalf("%q: got the error %v, want %v", raw, err, wantErr)
 		}

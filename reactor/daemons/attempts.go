@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
@@ -14,12 +15,18 @@ import (
 )
 
 // awake makes a cause with the newest body of the object.
-func (b *life) awake() (*handling.Cause, error) {
+func (b *life) awake(ctx context.Context) (*handling.Cause, error) {
 	live := b.memory.newest()
 	if live == nil {
 		return nil, errors.New("the object is not known")
 	}
-	body, err := b.engine.Decode(live)
+	var body dicts.Object
+	var err error
+	b.cause.Work(ctx, len(live), func() { // a body that is being decoded takes much memory, and only as many are as there are cores
+		if body, err = b.engine.Decode(live); err == nil {
+			dicts.Fold(body)
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the body of the object: %w", err)
 	}
@@ -28,7 +35,7 @@ func (b *life) awake() (*handling.Cause, error) {
 
 // attempt calls the handler with the newest body.
 func (b *life) attempt(ctx context.Context) (*sleep, error) {
-	c, err := b.awake()
+	c, err := b.awake(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +88,7 @@ func (b *life) sleepFor(step *abi.Step) *sleep {
 // does not count as an attempt.
 func (b *life) conclude(ctx context.Context, step *abi.Step, err error) (*sleep, error) {
 	talk := b.talk
-	c, failed := b.awake()
+	c, failed := b.awake(ctx)
 	if failed != nil {
 		err = errors.Join(err, failed)
 	}

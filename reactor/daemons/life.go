@@ -129,7 +129,7 @@ func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	if string(option) == abi.Function {
-		c, err := b.awake()
+		c, err := b.awake(ctx)
 		if err != nil {
 			return 0, err
 		}
