@@ -115,6 +115,9 @@ func spansOf(t *testing.T, hosts ...*process) map[string][]span {
 	return spans
 }
 
+// secondOperator is the spec of an operator that handles the same objects as another one, without a state in common.
+const secondOperator = `, grants: {config: {handlers: create delete}}, settings: {persistence.finalizer: b.example.com/finalizer, persistence.diffbase_storage: {type: annotations, prefix: b.example.com}, persistence.progress_storage: {type: annotations, prefix: b.example.com}}`
+
 // TestHostsShareTheObjects: of three hosts that run two operators, one is killed and one is stopped. Each object is handled by both
 // operators, and by none of them in two hosts at once. No finalizer is left when an operator is removed.
 func TestHostsShareTheObjects(t *testing.T) {
@@ -129,7 +132,7 @@ func TestHostsShareTheObjects(t *testing.T) {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: lease}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: lease}, subjects: [{kind: ServiceAccount, name: host}]}`)
 	h.declare(t, "a", "v1", "tenant", ", grants: {config: {handlers: create delete}}, onRemoval: {finalizers: Release}")
-	h.declare(t, "b", "v1", "tenant", `, grants: {config: {handlers: create delete}}, settings: {persistence.finalizer: b.example.com/finalizer, persistence.diffbase_storage: {type: annotations, prefix: b.example.com}, persistence.progress_storage: {type: annotations, prefix: b.example.com}}`)
+	h.declare(t, "b", "v1", "tenant", secondOperator)
 	hosts := []*process{h.enlist(t), h.enlist(t), h.enlist(t)}
 	h.condition(t, "a", api.Shared, "Serving")
 	h.condition(t, "b", api.Shared, "Serving")
@@ -173,12 +176,14 @@ func TestHostsShareTheObjects(t *testing.T) {
 	}
 	hosts = append(hosts, h.enlist(t))
 	create()
+	stopped := time.Now()
 	hosts[1].signal(t, syscall.SIGTERM)
 	if code := hosts[1].exits(t); code != 0 {
 		t.Errorf("the stopped host ends with %d", code)
 	}
 	create()
 	handled()
+	t.Logf("%v after SIGTERM, the others have handled %d objects with both operators, those of the stopped host, too", time.Since(stopped).Round(10*time.Millisecond), 2*batch)
 	all := spansOf(t, hosts...)
 	checkSpans(t, all, 2*objects)
 	working := map[int]bool{}
@@ -204,5 +209,55 @@ func TestHostsShareTheObjects(t *testing.T) {
 		if slices.ContainsFunc(item.GetFinalizers(), func(f string) bool { return !strings.HasPrefix(f, "b.example.com") }) {
 			t.Errorf("%s has the finalizers %v", item.GetName(), item.GetFinalizers())
 		}
+	}
+}
+
+// TestFaultsOfHostsThatShare: while hosts are killed, stopped, stand still, or lose the API server, and all Leases are deleted, each
+// object is handled by both operators, and by none of them in two hosts at once. The short form cuts off a host.
+func TestFaultsOfHostsThatShare(t *testing.T) {
+	t.Parallel()
+	for name, fault := range shareFaults() {
+		if !full() && name != "cut off" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := hosted(t, identity.Token)
+			h.pack(t, "v1", guest(t, "scripted"))
+			h.declare(t, "a", "v1", "tenant", ", grants: {config: {handlers: create}}")
+			h.declare(t, "b", "v1", "tenant", secondOperator)
+			c := &crew{space: h.space}
+			enlist := func(t *testing.T) {
+				t.Helper()
+				p := newProxy(t, c.RESTConfig())
+				one := c.operate(t, []string{"KUBECONFIG=" + p.kubeconfig(t)}, "serve", "-n", h.namespace, "--allow-registry", h.registry.Ref("x").Registry, "--log-format", "json",
+					"--replicas", "shared", "--lease", h.namespace+"/hosts", "--lease-duration", sharing.String())
+				one.until(t, "it runs both operators", func() bool { return len(one.stderr.With("The operator starts.")) == 2 })
+				one.says(t, "members share the objects")
+				c.all = append(c.all, &sailor{one, p})
+			}
+			spans := func() map[string][]span {
+				var hosts []*process
+				for _, one := range c.all {
+					hosts = append(hosts, one.process)
+				}
+				return spansOf(t, hosts...)
+			}
+			objects := c.suffer(t, fault, enlist, func(batch, count int) {
+				c.eventually(t, func() error {
+					done := 0
+					for name, calls := range spans() {
+						if strings.Contains(name, fmt.Sprintf(" obj-%d-", batch)) && slices.ContainsFunc(calls, func(s span) bool { return s.end.After(s.began) }) {
+							done++
+						}
+					}
+					if done != 2*count {
+						return fmt.Errorf("batch %d: %d of %d calls have ended", batch, done, 2*count)
+					}
+					return nil
+				})
+			})
+			checkSpans(t, spans(), 2*objects)
+		})
 	}
 }

@@ -37,6 +37,28 @@ func (c *crew) oldest() *sailor {
 // kills and stops a replica.
 func TestFaultsOfReplicasThatShare(t *testing.T) {
 	t.Parallel()
+	for name, fault := range shareFaults() {
+		if !full() && name != "standing" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &crew{space: newSpace(t)}
+			objects := c.suffer(t, fault, c.enlist, func(batch, count int) { c.manyHandled(t, fmt.Sprint("obj-", batch), 0, count) })
+			c.checkSpans(t, objects)
+			working := 0
+			for _, one := range c.all {
+				if strings.Contains(one.stdout.String(), `"handler"`) {
+					working++
+				}
+			}
+			t.Logf("%d replicas have handled objects", working)
+		})
+	}
+}
+
+// shareFaults are what happens to replicas that share the objects.
+func shareFaults() map[string]replicaFault {
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	all := replicaFaults()
 	all["without leases"] = replicaFault{harm: func(t *testing.T, c *crew, _ *sailor) {
@@ -51,46 +73,36 @@ func TestFaultsOfReplicasThatShare(t *testing.T) {
 			}
 		}
 	}}
-	for name, fault := range all {
-		if !full() && name != "standing" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := &crew{space: newSpace(t)}
-			for range 3 {
-				c.enlist(t)
-			}
-			objects := 0
-			for round := range sized(1, 20) {
-				one := c.oldest()
-				const batch = 20
-				for i := range batch {
-					c.create(t, fmt.Sprintf("obj-%d-%d", round, i), "{do: sleep, seconds: 0.3}")
-				}
-				objects += batch
-				began := time.Now()
-				fault.harm(t, c, one)
-				if fault.mend == nil {
-					time.Sleep(sharing + time.Second)
-				} else {
-					c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
-					t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
-					time.Sleep(time.Until(began.Add(sharing + time.Second))) // a replica that returns before its Lease expires continues
-					fault.mend(t, one)
-					one.exits(t)
-					c.enlist(t)
-				}
-				c.manyHandled(t, fmt.Sprint("obj-", round), 0, batch)
-			}
-			c.checkSpans(t, objects)
-			working := 0
-			for _, one := range c.all {
-				if strings.Contains(one.stdout.String(), `"handler"`) {
-					working++
-				}
-			}
-			t.Logf("%d replicas have handled objects", working)
-		})
+	return all
+}
+
+// suffer lets one of three replicas have a fault, again and again, while objects are created. It returns how many. Handled waits until a
+// batch of objects is handled.
+func (c *crew) suffer(t *testing.T, fault replicaFault, enlist func(t *testing.T), handled func(batch, count int)) (objects int) {
+	t.Helper()
+	for range 3 {
+		enlist(t)
 	}
+	for round := range sized(1, 20) {
+		one := c.oldest()
+		const batch = 20
+		for i := range batch {
+			c.create(t, fmt.Sprintf("obj-%d-%d", round, i), "{do: sleep, seconds: 0.3}")
+		}
+		objects += batch
+		began := time.Now()
+		fault.harm(t, c, one)
+		if fault.mend == nil {
+			time.Sleep(sharing + time.Second)
+		} else {
+			handled(round, batch)
+			t.Logf("round %d: all is handled after %v", round, time.Since(began).Round(10*time.Millisecond))
+			time.Sleep(time.Until(began.Add(sharing + time.Second))) // a replica that returns before its Lease expires continues
+			fault.mend(t, one)
+			one.exits(t)
+			enlist(t)
+		}
+		handled(round, batch)
+	}
+	return objects
 }
