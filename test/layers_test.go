@@ -78,6 +78,7 @@ var rooms = []room{
 	{folder: "reactor/filters", may: pureMay, never: pureNever},
 	{folder: "reactor/patches", may: pureMay, never: pureNever},
 	{folder: "reactor/peers", may: pureMay, never: pureNever},
+	{folder: "reactor/interests", may: append([]string{"reactor/filters"}, pureMay...), never: pureNever},
 	{folder: "reactor/loops", may: pureMay, never: pureNever},
 	{folder: "reactor/meters", may: pureMay, never: pureNever},
 	{folder: "reactor/tracing", may: pureMay, never: pureNever},
@@ -140,7 +141,7 @@ func TestRootModuleIsFreeOfSigstore(t *testing.T) {
 // CONTRIBUTING.md.
 var reactorRooms = []string{
 	// pure
-	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers", "tracing",
+	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "interests", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers", "tracing",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
 	"clients", "leadership", "leadership/leadershiptest", "membership", "calls", "discovery", "posting", "watching", "sharing",

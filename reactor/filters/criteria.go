@@ -71,6 +71,27 @@ func parse(h abi.Handler, needsChange, seesChanges bool) (Criteria, error) {
 	return c, nil
 }
 
+// Label is a label that an object must have.
+type Label struct {
+	Key   string
+	Value string
+	Any   bool // the value does not matter; Value is empty
+}
+
+// RequiredLabels returns labels without which no object matches. Further filters may exist.
+func (c *Criteria) RequiredLabels() []Label {
+	var labels []Label
+	for _, f := range c.labels {
+		switch text, isText := f.filter.literal.(string); {
+		case f.filter.mode == present:
+			labels = append(labels, Label{Key: f.key, Any: true})
+		case f.filter.mode == equal && isText:
+			labels = append(labels, Label{Key: f.key, Value: text})
+		}
+	}
+	return labels
+}
+
 // Field returns the path of the handler's field; empty if it has none.
 func (c *Criteria) Field() dicts.Path { return c.field }
 

@@ -140,7 +140,7 @@ func (p *Processor) newCycle(it queueing.Item, q *queueing.Queue) (*cycle, error
 	if err != nil {
 		return c, err
 	}
-	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed || it.Standby)
+	c.memory = p.Memories.recall(it.Meta.Key(), it.Type == watching.Listed || it.Early || it.Standby)
 	c.memory.follow(p.Generation)
 	if running := c.memory.background.Load(); running != nil {
 		c.crowded = running.Follow(p.Memories.Account, it.Object)

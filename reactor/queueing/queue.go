@@ -36,7 +36,7 @@ func (q *Queue) add(it Item, every bool) {
 	if last >= 0 && !every && it.Type == watching.Modified && q.pending[last].Type == watching.Modified {
 		q.owner.give(&q.pending[last])
 		q.owner.charge(&it)
-		it.arrived = q.pending[last].arrived
+		it.arrived, it.Early = q.pending[last].arrived, it.Early || q.pending[last].Early
 		q.pending[last] = it
 	} else if q.owner.charge(&it); !q.shed(it) {
 		q.pending = append(q.pending, it)

@@ -17,6 +17,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/ids"
+	"github.com/kopf-wasm/kopf/reactor/interests"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/meters"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -269,6 +270,25 @@ func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 // Count returns the number of handlers.
 func (r *Handlers) Count() int {
 	return len(r.Watching) + len(r.Changing) + len(r.Spawning) + len(r.Indexing)
+}
+
+// Interest returns which objects can concern the handlers, or an operator with this finalizer.
+func (r *Handlers) Interest(finalizer string) *interests.Interest {
+	wanted := &interests.Interest{Finalizer: finalizer}
+	for _, h := range slices.Concat(r.Watching, r.Changing, r.Spawning, r.Indexing) {
+		labels := h.Criteria.RequiredLabels()
+		if len(labels) == 0 {
+			return nil
+		}
+		wanted.Resuming = wanted.Resuming || h.Initial
+		if !slices.ContainsFunc(wanted.Labels, func(other []filters.Label) bool { return slices.Equal(other, labels) }) {
+			wanted.Labels = append(wanted.Labels, labels)
+		}
+	}
+	if len(wanted.Labels) == 0 {
+		return nil // the handlers are not known yet
+	}
+	return wanted
 }
 
 func ofResource(handlers []*Handler, resource selectors.Resource) []*Handler {

@@ -4,86 +4,155 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/interests"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // cursor is the position of one subscriber in the log of a feed.
 type cursor struct {
-	feed   *feed
-	up     *upstream
-	right  *right // what the subscriber may see
-	active func()
+	feed     *feed
+	up       *upstream
+	right    *right // what the subscriber may see
+	active   func()
+	interest *interests.Interest
+	known    iter.Seq[string] // see watching.Request; used in join only
+	woken    chan struct{}    // has a token when events wait
 
-	next uint64 // number of its next event; the feed's mutex guards it
-	from string // the version that it continues from; empty: all events are later
+	told string // the version that the subscriber knows: of its listing, or of its last event
+
+	// The feed's mutex guards the fields below.
+	from    string          // the version that it continues from; empty: all events are later
+	pending []uint64        // numbers of the events that wait for the subscriber
+	passed  string          // the version before the first of them
+	labels  []filters.Label // by which the audience finds the subscriber
+	round   uint64          // of the audience
+	closed  bool
 }
 
-// Next waits for the next event, and returns it.
+// Next waits for the next event, and returns it. The last one is a bookmark, if events have
+// passed that do not concern the subscriber.
 //
 // Errors: io.EOF when the connection has ended, the log has passed the subscriber by, or its
 // account may no longer see the objects; watching.ErrExpired; those of the connection.
 func (c *cursor) Next(ctx context.Context) (watching.Event, error) {
 	for {
+		if ctx.Err() != nil {
+			return c.leave(io.EOF)
+		}
 		if !c.right.holds(ctx) {
 			return watching.Event{}, io.EOF
 		}
-		event, changed, err := c.take()
+		event, err := c.take()
 		switch {
-		case err != nil:
-			return watching.Event{}, err
-		case changed != nil:
-			if err := pause(ctx, changed, c.right.due()); err != nil {
-				return watching.Event{}, io.EOF
-			}
-			continue
-		}
-		c.active()
-		if !c.isKnown(event) {
+		case err == nil:
+			c.active()
+			c.told = event.Meta.ResourceVersion
 			return event, nil
+		case errors.Is(err, errNoEvent):
+			c.wait(ctx)
+		default:
+			return c.leave(err)
 		}
 	}
 }
 
-// pause waits for a change, at most until the time.
-func pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
+// errNoEvent means that no event waits for the subscriber.
+var errNoEvent = errors.New("no event waits")
 
-// take returns the next event, or else the channel that announces it.
-func (c *cursor) take() (watching.Event, <-chan struct{}, error) {
+// take returns the next event.
+//
+// Errors: errNoEvent, and those of Next.
+func (c *cursor) take() (watching.Event, error) {
 	f := c.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch ended := c.up.ended; {
-	case ended && c.up.err != nil && (c.next < f.base || c.next >= c.up.end):
-		return watching.Event{}, nil, c.up.err
-	case c.next < f.base, ended && c.next >= c.up.end:
-		return watching.Event{}, nil, io.EOF
-	case c.next < f.base+uint64(len(f.log)):
-		event := f.log[c.next-f.base]
-		c.next++
-		return event, nil, nil
+	switch {
+	case len(c.pending) > 0 && c.pending[0] >= f.base:
+		e := &f.log[c.pending[0]-f.base]
+		e.readers--
+		if c.pending = c.pending[1:]; len(c.pending) == 0 {
+			c.pending = nil
+		}
+		c.passed = e.event.Meta.ResourceVersion
+		return e.event, nil
+	case c.up.ended && c.up.err != nil:
+		return watching.Event{}, c.up.err
+	case c.up.ended, len(c.pending) > 0:
+		return watching.Event{}, io.EOF
 	}
-	return watching.Event{}, f.changed, nil
+	return watching.Event{}, errNoEvent
+}
+
+// wait waits for an event, or for the end of the connection; at most until the right must be
+// confirmed.
+func (c *cursor) wait(ctx context.Context) {
+	timer := time.NewTimer(time.Until(c.right.due()))
+	defer timer.Stop()
+	select {
+	case <-c.woken:
+	case <-c.up.over:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// leave ends the watch with a bookmark, if the subscriber does not know how far it has come.
+// Otherwise, and in the next call, it returns the error.
+func (c *cursor) leave(err error) (watching.Event, error) {
+	if !errors.Is(err, io.EOF) {
+		return watching.Event{}, err
+	}
+	at := c.position()
+	if order, compared := resourceversion.CompareResourceVersion(at, c.told); compared != nil || order <= 0 {
+		return watching.Event{}, err
+	}
+	c.told = at
+	return watching.Bookmark(at), nil
+}
+
+// position returns the version up to which the subscriber misses nothing.
+func (c *cursor) position() string {
+	f := c.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case len(c.pending) > 0:
+		return c.passed
+	case c.up.ended:
+		return c.up.last
+	}
+	return f.last
+}
+
+// append adds an event for the subscriber, unless its listing or its last watch has covered
+// it. The feed's mutex is held.
+func (c *cursor) append(e *entry, number uint64, before string) {
+	if c.isKnown(e) {
+		return
+	}
+	if len(c.pending) == 0 {
+		c.passed = before
+	}
+	c.pending = append(c.pending, number)
+	e.readers++
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
 }
 
 // isKnown reports whether the subscriber's listing, or its last watch, has covered an event.
-func (c *cursor) isKnown(event watching.Event) bool {
+func (c *cursor) isKnown(e *entry) bool {
 	if c.from == "" {
 		return false
 	}
-	order, err := resourceversion.CompareResourceVersion(event.Meta.ResourceVersion, c.from)
+	order, err := resourceversion.CompareResourceVersion(e.event.Meta.ResourceVersion, c.from)
 	if err != nil || order <= 0 {
 		return true
 	}
@@ -93,25 +162,17 @@ func (c *cursor) isKnown(event watching.Event) bool {
 
 // opened waits for the connection. If again is true, joining again may succeed.
 func (c *cursor) opened(ctx context.Context, version string) (again bool, err error) {
-	for {
-		f := c.feed
-		f.mu.Lock()
-		changed, ended := f.changed, c.up.ended
-		f.mu.Unlock()
-		select {
-		case <-c.up.opened:
-			return false, nil
-		default:
-		}
-		if ended {
-			break
-		}
-		select {
-		case <-c.up.opened:
-		case <-changed:
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
+	select {
+	case <-c.up.opened:
+		return false, nil
+	default:
+	}
+	select {
+	case <-c.up.opened:
+		return false, nil
+	case <-c.up.over:
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
 	if c.up.err == nil {
 		return false, io.EOF
@@ -126,13 +187,30 @@ func (c *cursor) Covers(version string) bool {
 	return err == nil && order >= 0
 }
 
+// Contact returns when the server last sent anything over the shared watch.
+func (c *cursor) Contact() time.Time {
+	c.feed.mu.Lock()
+	defer c.feed.mu.Unlock()
+	return c.feed.contact
+}
+
 // Close leaves the feed.
 func (c *cursor) Close() {
 	f := c.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.cursors, c)
-	if len(f.cursors) == 0 {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.up.audience.remove(c)
+	for _, number := range c.pending {
+		if number >= f.base {
+			f.log[number-f.base].readers--
+		}
+	}
+	c.pending, c.known = nil, nil
+	if f.subscribers--; f.subscribers == 0 {
 		if f.leaving != nil {
 			f.leaving.Stop()
 		}

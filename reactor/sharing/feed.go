@@ -13,10 +13,11 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/interests"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
-// These constants bound the log of a feed. What all subscribers have read is dropped beyond
+// These constants bound the log of a feed. Events that wait for no subscriber are dropped beyond
 // the smaller bounds: subscribers that join need it if events arrive during their listings.
 const (
 	maxEvents = 4096
@@ -39,22 +40,29 @@ type feed struct {
 	hub *Hub
 	key key
 
-	mu      sync.Mutex // guards all below
-	gone    bool       // the hub has dropped the feed
-	cursors map[*cursor]struct{}
-	changed chan struct{} // closed at the next change of the log or of the connection
-	up      *upstream     // the connection; nil: none
-	refused time.Time     // until then, subscribers use connections of their own
-	leaving *time.Timer   // drops the feed, if there are no subscribers
+	mu          sync.Mutex // guards all below
+	gone        bool       // the hub has dropped the feed
+	subscribers int
+	up          *upstream   // the connection; nil: none
+	refused     time.Time   // until then, subscribers use connections of their own
+	leaving     *time.Timer // drops the feed, if there are no subscribers
+	contact     time.Time   // when the server last sent anything
 
-	// log are the last events. floor is the version before the first of them, last that of
-	// the last one: all events between both are in the log. Empty versions: no event was
-	// read, and the first subscriber says where to begin.
-	log         []watching.Event
+	// log are the last events of objects. floor is the version before the first of them, last
+	// that of the last line of the watch: all events between both are in the log. Empty
+	// versions: nothing was read, and the first subscriber says where to begin.
+	log         []entry
 	base        uint64 // number of the first event in the log
 	bytes       int
 	floor, last string
 	read        bool // last is the version of an earlier connection
+}
+
+// entry is one event in the log.
+type entry struct {
+	event   watching.Event
+	marks   interests.Marks
+	readers int // subscribers that it waits for
 }
 
 // upstream is one connection of a feed. The feed's mutex guards it.
@@ -64,21 +72,27 @@ type upstream struct {
 	again   bool          // the version is from an earlier connection
 	opened  chan struct{} // closed when the server has accepted the watch
 	covered string        // the version of the server's data when it was checked; empty: not checked
+	over    chan struct{} // closed when the connection has ended
 	ended   bool
-	end     uint64 // number of the first event after the connection
-	err     error  // nil: the next watch can continue from here
+	last    string // the version at the end of the connection
+	err     error  // nil: the next watch can continue from last
+
+	audience *audience
 }
 
 // join adds a subscriber that continues from a version, and waits for the connection.
 //
 // Errors: errUnshared, errBehind, and those of watching.Source.
-func (f *feed) join(ctx context.Context, version string) (*cursor, error) {
+func (f *feed) join(ctx context.Context, r *watching.Request, of *right) (*cursor, error) {
 	for {
-		c, err := f.enter(version) //nolint:contextcheck // the connection outlives this subscriber
-		if err != nil {
+		c := &cursor{
+			feed: f, right: of, active: r.Active, interest: r.Interest, known: r.Known,
+			woken: make(chan struct{}, 1), told: r.Version, from: r.Version,
+		}
+		if err := f.enter(c); err != nil { //nolint:contextcheck // the connection outlives this subscriber
 			return nil, err
 		}
-		again, err := c.opened(ctx, version)
+		again, err := c.opened(ctx, r.Version)
 		if err == nil {
 			return c, nil
 		}
@@ -90,22 +104,22 @@ func (f *feed) join(ctx context.Context, version string) (*cursor, error) {
 }
 
 // enter adds a subscriber, and starts the connection if there is none.
-func (f *feed) enter(version string) (*cursor, error) {
+func (f *feed) enter(c *cursor) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hub.ctx.Err() != nil || time.Now().Before(f.refused) {
-		return nil, errUnshared
+		return errUnshared
 	}
-	order, err := resourceversion.CompareResourceVersion(version, cmp.Or(f.floor, version))
+	order, err := resourceversion.CompareResourceVersion(c.from, cmp.Or(f.floor, c.from))
 	switch {
 	case err != nil: // versions of this server cannot be compared
-		return nil, errUnshared
+		return errUnshared
 	case f.gone:
-		return nil, errGone
+		return errGone
 	case order < 0:
-		return nil, errBehind
+		return errBehind
 	case f.last == "":
-		f.floor, f.last = version, version
+		f.floor, f.last = c.from, c.from
 	}
 	if f.up == nil {
 		f.start()
@@ -113,9 +127,33 @@ func (f *feed) enter(version string) (*cursor, error) {
 	if f.leaving != nil {
 		f.leaving.Stop()
 	}
-	c := &cursor{feed: f, up: f.up, next: f.base, from: version}
-	f.cursors[c] = struct{}{}
-	return c, nil
+	c.up = f.up
+	f.subscribers++
+	f.up.audience.add(c)
+	f.replay(c)
+	return nil
+}
+
+// replay adds the events in the log that a new subscriber has missed.
+func (f *feed) replay(c *cursor) {
+	first := len(f.log)
+	for first > 0 && isLater(f.log[first-1].event.Meta.ResourceVersion, c.from) {
+		first--
+	}
+	before := c.from
+	for i := first; i < len(f.log); i++ {
+		e := &f.log[i]
+		if f.up.audience.replay(c, e) {
+			c.append(e, f.base+uint64(i), before)
+		}
+		before = e.event.Meta.ResourceVersion
+	}
+}
+
+// isLater reports whether a version is later than another one.
+func isLater(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order > 0
 }
 
 // errGone means that the hub has just dropped the feed, so that the hub must be asked again.
@@ -124,7 +162,7 @@ var errGone = errors.New("the feed is gone")
 // start opens a connection that continues from the last event.
 func (f *feed) start() {
 	ctx, cancel := context.WithCancel(f.hub.ctx)
-	f.up = &upstream{cancel: cancel, from: f.last, again: f.read, opened: make(chan struct{})}
+	f.up = &upstream{cancel: cancel, from: f.last, again: f.read, opened: make(chan struct{}), over: make(chan struct{}), audience: newAudience()}
 	go f.run(ctx, f.up) // It ends when the last subscriber has left, or with the hub.
 }
 
@@ -134,7 +172,8 @@ func (f *feed) run(ctx context.Context, up *upstream) {
 	err := f.follow(ctx, up)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	up.ended, up.end, up.err, f.up = true, f.base+uint64(len(f.log)), err, nil
+	up.ended, up.last, up.err, f.up = true, f.last, err, nil
+	defer close(up.over)
 	switch code, _ := clients.Code(err); {
 	case err == nil:
 	case code == http.StatusForbidden, code == http.StatusUnauthorized, errors.Is(err, credentials.ErrDepleted), errors.Is(err, errUnshared):
@@ -142,7 +181,6 @@ func (f *feed) run(ctx context.Context, up *upstream) {
 	case errors.Is(err, watching.ErrExpired):
 		f.forget()
 	}
-	f.notify()
 }
 
 // follow opens a connection, and reads it until it ends. Its nil error means that the next
@@ -189,7 +227,7 @@ func (f *feed) follow(ctx context.Context, up *upstream) error {
 			err = event.Failure()
 		}
 		if err == nil {
-			err = f.add(event)
+			err = f.add(up, event)
 		}
 		if err != nil {
 			return unlessEnded(ctx, err)
@@ -213,11 +251,16 @@ func (f *feed) open(up *upstream, covered string) {
 	close(up.opened)
 }
 
-// add appends an event to the log.
+// add takes a line of the watch: it appends an event to the log, and wakes the subscribers
+// that the event concerns. Other lines only say how far the watch has come.
 //
 // Errors: errUnshared if the version is not after the last one.
-func (f *feed) add(event watching.Event) error {
+func (f *feed) add(up *upstream, event watching.Event) error {
 	event.Object = event.Object[:len(event.Object):len(event.Object)] // no subscriber can append to the object of others
+	e := entry{event: event}
+	if event.IsOfObject() {
+		e.marks = interests.MarksOf(event.Object)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	order, err := resourceversion.CompareResourceVersion(event.Meta.ResourceVersion, f.last)
@@ -225,32 +268,32 @@ func (f *feed) add(event watching.Event) error {
 		f.hub.options.Log(30, "The events of "+string(f.key.path)+" have no order, so their watch is not shared.")
 		return errUnshared
 	}
-	f.last = event.Meta.ResourceVersion
-	f.log = append(f.log, event)
+	before := f.last
+	f.last, f.contact = event.Meta.ResourceVersion, time.Now()
+	if !event.IsOfObject() {
+		return nil
+	}
+	for _, c := range up.audience.of(&e) {
+		c.append(&e, f.base+uint64(len(f.log)), before)
+	}
+	f.log = append(f.log, e)
 	f.bytes += len(event.Object)
 	f.trim()
-	f.notify()
 	return nil
 }
 
 // trim drops events beyond the bounds.
 func (f *feed) trim() {
-	read := f.base
-	if len(f.log) > minEvents || f.bytes > minBytes {
-		read = f.base + uint64(len(f.log))
-		for c := range f.cursors {
-			read = min(read, c.next)
-		}
-	}
 	for len(f.log) > 1 {
+		first := &f.log[0]
 		over := len(f.log) > maxEvents || f.bytes > maxBytes
-		spare := f.base < read && (len(f.log) > minEvents || f.bytes > minBytes)
+		spare := first.readers == 0 && (len(f.log) > minEvents || f.bytes > minBytes)
 		if !over && !spare {
 			return
 		}
-		f.floor = f.log[0].Meta.ResourceVersion
-		f.bytes -= len(f.log[0].Object)
-		f.log[0] = watching.Event{}
+		f.floor = first.event.Meta.ResourceVersion
+		f.bytes -= len(first.event.Object)
+		*first = entry{}
 		f.log, f.base = f.log[1:], f.base+1
 	}
 }
@@ -259,10 +302,4 @@ func (f *feed) trim() {
 func (f *feed) forget() {
 	f.base += uint64(len(f.log))
 	f.log, f.bytes, f.floor, f.last, f.read = nil, 0, "", "", false
-}
-
-// notify wakes all subscribers.
-func (f *feed) notify() {
-	close(f.changed)
-	f.changed = make(chan struct{})
 }

@@ -2,9 +2,10 @@
 // resource, scope and selection, whatever number of operators subscribe.
 //
 // A Hub holds a feed for each of these. A feed reads its watch once, and keeps its last
-// events in one log. Each subscriber has a position in that log, and nothing else: a slow
-// subscriber costs no memory, and delays no other one. When the log has passed a subscriber
-// by, its shared watch ends, and it catches up over a connection of its own.
+// events in one log. It chooses the subscribers that an event concerns, and wakes only these.
+// Each of them has the numbers of the events that wait for it: a slow subscriber delays no
+// other one. When the log has passed a subscriber by, its shared watch ends, and it catches up
+// over a connection of its own.
 //
 // Listings are never shared. Each subscriber lists with its own account, and continues from
 // the version of its listing.
@@ -38,8 +39,9 @@ type Options struct {
 //
 // # Guarantees
 //
-//   - Each subscriber gets each event after the version that it continues from, once, in the
-//     order of the server. If that is not possible, its watch ends.
+//   - Each subscriber gets each event that concerns it after the version that it continues
+//     from, once, in the order of the server. If that is not possible, its watch ends.
+//   - An event that does not concern a subscriber takes no time for it: see audience.
 //   - No subscriber waits for another one.
 //   - A feed has one connection. It closes when the last subscriber has left for a while.
 type Hub struct {
@@ -83,7 +85,7 @@ func (h *Hub) of(k key) *feed {
 	defer h.mu.Unlock()
 	f := h.feeds[k]
 	if f == nil {
-		f = &feed{hub: h, key: k, cursors: map[*cursor]struct{}{}, changed: make(chan struct{})}
+		f = &feed{hub: h, key: k}
 		h.feeds[k] = f
 	}
 	return f
@@ -99,7 +101,7 @@ func (h *Hub) reap(f *feed) {
 	defer h.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.cursors) > 0 {
+	if f.subscribers > 0 {
 		return
 	}
 	f.gone = true

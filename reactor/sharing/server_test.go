@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/filters"
+	"github.com/kopf-wasm/kopf/reactor/interests"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
@@ -26,6 +29,7 @@ type apiServer struct {
 	version   int
 	compacted int // older versions have expired
 	objects   map[string]int
+	marks     map[string]string // more metadata of objects, as JSON members
 	history   []change
 	changed   chan struct{} // closed at each change
 	epoch     int           // watches of earlier epochs end
@@ -41,11 +45,12 @@ type apiServer struct {
 type change struct {
 	kind, name string
 	version    int
+	marks      string
 }
 
 func newServer() *apiServer {
 	return &apiServer{
-		version: 1000, objects: map[string]int{}, changed: make(chan struct{}), closed: make(chan struct{}), forbidden: map[string]bool{},
+		version: 1000, objects: map[string]int{}, marks: map[string]string{}, changed: make(chan struct{}), closed: make(chan struct{}), forbidden: map[string]bool{},
 		watches: map[string]int{}, opened: map[string]int{}, lists: map[string]int{},
 	}
 }
@@ -76,6 +81,19 @@ func (s *apiServer) remove(name string) {
 	s.send("DELETED", name)
 }
 
+// mark changes an object together with its marks.
+func (s *apiServer) mark(name, marks string) {
+	s.mu.Lock()
+	s.marks[name] = marks
+	s.mu.Unlock()
+	s.put(name)
+}
+
+// label changes an object together with its label "for".
+func (s *apiServer) label(name, value string) {
+	s.mark(name, fmt.Sprintf(`,"labels":{"for":%q}`, value))
+}
+
 // elsewhere changes objects of other resources.
 func (s *apiServer) elsewhere() {
 	s.mu.Lock()
@@ -84,7 +102,7 @@ func (s *apiServer) elsewhere() {
 }
 
 func (s *apiServer) send(kind, name string) {
-	s.history = append(s.history, change{kind, name, s.version})
+	s.history = append(s.history, change{kind, name, s.version, s.marks[name]})
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -108,7 +126,7 @@ func (s *apiServer) forbid(account string, refused bool) {
 // expire compacts all versions, and ends all watches with it.
 func (s *apiServer) expire() {
 	s.mu.Lock()
-	s.compacted, s.history = s.version, append(s.history, change{"ERROR", "", s.version})
+	s.compacted, s.history = s.version, append(s.history, change{"ERROR", "", s.version, ""})
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
@@ -159,14 +177,14 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var items []string
 	for name, version := range t.objects {
-		items = append(items, object(name, version))
+		items = append(items, object(name, version, t.marks[name]))
 	}
 	text := fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[%s]}`, t.version, strings.Join(items, ","))
 	return answer(http.StatusOK, io.NopCloser(strings.NewReader(text))), nil
 }
 
-func object(name string, version int) string {
-	return fmt.Sprintf(`{"kind":"K","metadata":{"uid":"uid-%s","name":%q,"resourceVersion":"%d"}}`, name, name, version)
+func object(name string, version int, marks string) string {
+	return fmt.Sprintf(`{"kind":"K","metadata":{"uid":"uid-%s","name":%q,"resourceVersion":"%d"%s}}`, name, name, version, marks)
 }
 
 // lines is the body of one watch.
@@ -190,7 +208,7 @@ func (l *lines) Read(p []byte) (int, error) {
 		}
 		if l.next < len(s.history) {
 			c := s.history[l.next]
-			text := object(c.name, c.version)
+			text := object(c.name, c.version, c.marks)
 			if c.kind == "ERROR" {
 				text = `{"kind":"Status","code":410,"message":"too old"}`
 			}
@@ -240,7 +258,8 @@ type subscriber struct {
 
 	mu       sync.Mutex // guards all below
 	objects  map[string]string
-	events   int // of watches
+	events   int      // of watches
+	types    []string // of all events, with the names
 	listings int
 	wrong    []string
 }
@@ -256,6 +275,11 @@ func (s *subscriber) Event(e watching.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name, version := e.Meta.Name, e.Meta.ResourceVersion
+	seen := cmp.Or(e.Type, "LISTED") + " " + name
+	if e.Early {
+		seen += " early"
+	}
+	s.types = append(s.types, seen)
 	before, known := s.objects[name]
 	switch e.Type {
 	case watching.Deleted:
@@ -296,26 +320,45 @@ func (s *subscriber) Listed() {
 // world is a hub with a server.
 type world struct {
 	*apiServer
-	hub  *Hub
-	over func() // ends the hub
+	hub        *Hub
+	over       func()        // ends the hub
+	inactivity time.Duration // the timeout of the subscribers; 0: an hour
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	s := newServer()
 	ctx, cancel := context.WithCancel(t.Context())
-	return &world{s, New(ctx, Options{Client: s.client("host"), Watching: options, Log: func(int, string) {}}), cancel}
+	return &world{apiServer: s, hub: New(ctx, Options{Client: s.client("host"), Watching: options, Log: func(int, string) {}}), over: cancel}
 }
 
 // join runs a stream of an account. Its stop function waits for its end.
-func (w *world) join(t *testing.T, account string) *subscriber {
+func (w *world) join(t testing.TB, account string) *subscriber {
+	t.Helper()
+	return w.joinWith(t, account, nil)
+}
+
+// joinFor runs a stream with an interest in objects with a value of the label "for".
+func (w *world) joinFor(t testing.TB, account, value string) *subscriber {
+	t.Helper()
+	return w.joinWith(t, account, wanting(value))
+}
+
+func wanting(value string) *interests.Interest {
+	return &interests.Interest{Finalizer: "own/finalizer", Labels: [][]filters.Label{{{Key: "for", Value: value}}}}
+}
+
+func (w *world) joinWith(t testing.TB, account string, i *interests.Interest) *subscriber {
 	t.Helper()
 	client := w.client(account)
 	log := func(_ int, message string) { t.Log(account + ": " + message) }
+	o := options()
+	o.InactivityTimeout = cmp.Or(w.inactivity, o.InactivityTimeout)
 	s := &subscriber{objects: map[string]string{}, stream: &watching.Stream{
-		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K", Options: options, Log: log,
+		Client: client, Path: "/apis/g/v1/ks", APIVersion: "g/v1", Kind: "K", Options: func() watching.Options { return o }, Log: log,
 		Source: w.hub.Source(Subscriber{Client: client, Log: log}, Scope{Group: "g", Version: "v1", Plural: "ks"}),
 	}}
+	s.stream.SetInterest(i)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -49,10 +49,9 @@ func (s *subscription) Watch(ctx context.Context, r watching.Request) (watching.
 	k := key{r.Path, r.Options.Labels, r.Options.Fields, r.Options.Shard}
 	for {
 		f := s.hub.of(k)
-		c, err := f.join(ctx, r.Version)
+		c, err := f.join(ctx, &r, s.right)
 		switch {
 		case err == nil:
-			c.right, c.active = s.right, r.Active
 			return c, nil
 		case errors.Is(err, errGone):
 			continue

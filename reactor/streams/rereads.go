@@ -45,7 +45,7 @@ func (s *Stream) reread(ctx context.Context, it queueing.Item, q *queueing.Queue
 		it.Object = watching.Vanished(s.Dimension.Resource.APIVersion(), s.Dimension.Resource.Kind, it.Meta).Object
 		return it, true
 	}
-	s.host.Memories.Notice(it.Meta.Key(), it.Type == watching.Listed) // even if newer events are handled instead
+	s.host.Memories.Notice(it.Meta.Key(), it.Type == watching.Listed || it.Early) // even if newer events are handled instead
 	for delays := (backoffs.Doubling{First: time.Second, Most: maxRereadDelay}); ; {
 		raw, meta, err := s.current(ctx, it.Meta, q)
 		code, _ := clients.Code(err)

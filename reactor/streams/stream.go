@@ -270,8 +270,15 @@ func (s *Stream) begin() (*indexing.Gate, error) {
 		return nil, err
 	}
 	s.take(e)
+	s.attend()
 	s.Born.Store(e.Number + 1)
 	return e.GateOf(s.Dimension), nil
+}
+
+// attend lets the stream pass the objects that can concern the present handlers.
+func (s *Stream) attend() {
+	handlers := s.host.Generations.Present().Registry.ForResource(s.Dimension.Resource)
+	s.stream.SetInterest(handlers.Interest(s.host.Settings.Persistence.Finalizer))
 }
 
 func (s *Stream) sink(gate *indexing.Gate) *queueSink {
@@ -356,6 +363,7 @@ func (s *Stream) Refresh(ctx context.Context, e *generations.Generation) {
 // Again shows all objects to the handlers of a generation once more. The gate, if not nil,
 // waits for that.
 func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
+	s.attend()
 	ctx, cancel := context.WithCancel(ctx)
 	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
 	s.listings.Go(func() {                      // Stream.run waits for it.

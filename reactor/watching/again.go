@@ -12,8 +12,8 @@ import (
 const awaiting = 20 * time.Millisecond
 
 // Again passes all objects to the sink once more, as listed ones, while the watch
-// continues. It waits for the first listing of the stream. It repeats failed requests
-// until the context ends.
+// continues. It waits for the first listing of the stream with its present interest. It
+// repeats failed requests until the context ends.
 //
 // # Guarantees
 //
@@ -33,7 +33,8 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 }
 
 // Present passes all objects that exist after it was called, as listed ones, while the watch continues, and returns the version
-// of the listing. It waits for the first listing of the stream, and repeats failed requests until the context ends.
+// of the listing. It leaves out objects that do not concern the stream. It waits for the first listing of the stream with its
+// present interest, and repeats failed requests until the context ends.
 //
 // # Guarantees
 //
@@ -41,7 +42,7 @@ func (s *Stream) Again(ctx context.Context, sink Sink) error {
 //     passed a newer one or the deletion.
 //   - Its events and those of the stream come one at a time.
 func (s *Stream) Present(ctx context.Context, take func(event Event, current bool)) (version string, err error) {
-	for !s.Health().Synced {
+	for !s.isSettled() {
 		if err := backoffs.Pause(ctx, awaiting); err != nil {
 			return "", err
 		}
@@ -50,7 +51,9 @@ func (s *Stream) Present(ctx context.Context, take func(event Event, current boo
 		version, err := s.pages(ctx, s.read, func() {}, func(event Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			take(event, s.known.has(event.Meta))
+			if s.concerns(&event) {
+				take(event, s.known.has(event.Meta))
+			}
 		})
 		if err == nil {
 			return version, nil

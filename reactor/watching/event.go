@@ -32,6 +32,20 @@ type Event struct {
 	Type   string // Listed, Added, Modified, Deleted
 	Object []byte // as the API server sent it
 	Meta   Meta   // what is needed before the object is decoded
+
+	// Early means that the object is older than the stream, which passes it for the first
+	// time. It is set only if the interest of the stream is Resuming.
+	Early bool
+}
+
+// Bookmark returns an event that only says how far a watch has come.
+func Bookmark(version string) Event {
+	return Event{Type: bookmark, Meta: Meta{ResourceVersion: version}}
+}
+
+// IsOfObject reports whether the event is about an object.
+func (e Event) IsOfObject() bool {
+	return e.Type == Listed || e.Type == Added || e.Type == Modified || e.Type == Deleted
 }
 
 // Meta identifies an object and its version.

@@ -119,6 +119,11 @@ func (h *health) active(limit time.Duration) {
 	h.change(func(now *Health) { now.Contact, now.Deadline = time.Now(), deadline(limit) })
 }
 
+// reached records that the server has sent something before.
+func (h *health) reached(contact time.Time, left time.Duration) {
+	h.change(func(now *Health) { now.Contact, now.Deadline = contact, deadline(left) })
+}
+
 func (h *health) event() {
 	h.change(func(now *Health) { now.Event, now.Events = time.Now(), now.Events+1 })
 }

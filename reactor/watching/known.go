@@ -69,6 +69,12 @@ func (k known) has(meta Meta) bool {
 	return ok && handle.Value() == meta
 }
 
+// includes reports whether the object is known in any version. Only Identities can tell.
+func (k known) includes(key string) bool {
+	_, ok := k.own[key]
+	return ok
+}
+
 func (k known) remove(key string) {
 	delete(k.own, key)
 	delete(k.common, key)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net/url"
 	"strconv"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/interests"
 )
 
 // Source is where a stream gets its watches from: a connection of its own, or one that
@@ -31,13 +33,21 @@ type Request struct {
 	Version string // the watch continues from this version
 	Initial bool   // the watch begins with the existing objects; Version is ignored
 
-	// Active is called whenever the server has sent anything. It must not be nil.
+	// Interest includes the objects whose events the stream needs. Known are the keys of the
+	// objects whose events it needs in any case; it is read before Watch returns. A source may
+	// leave out other events.
+	Interest *interests.Interest
+	Known    iter.Seq[string]
+
+	// Active is called whenever the server has sent anything, except what the source leaves out:
+	// see Lines.Contact. It must not be nil.
 	Active func()
 }
 
 // Lines are the lines of one watch. One goroutine uses them.
 type Lines interface {
-	// Next returns the next line as an event: also a bookmark or an error of the server.
+	// Next returns the next line as an event: also a bookmark or an error of the server. A
+	// watch that leaves out events ends with a bookmark, so that the next one can continue.
 	// The event must not be changed, because other streams may read it.
 	//
 	// Errors: io.EOF when the watch has ended in a way from which the next watch can
@@ -46,6 +56,10 @@ type Lines interface {
 
 	// Covers reports whether the server is known to hold data of the version, or newer data.
 	Covers(version string) bool
+
+	// Contact returns when the server last sent anything, unless Request.Active was called then;
+	// zero: never.
+	Contact() time.Time
 
 	Close()
 }
@@ -151,6 +165,9 @@ func (w *waiting) Read(p []byte) (int, error) {
 
 // Covers knows nothing.
 func (c *connected) Covers(string) bool { return false }
+
+// Contact has nothing to add to Request.Active.
+func (c *connected) Contact() time.Time { return time.Time{} }
 
 // Close ends the watch.
 func (c *connected) Close() { _ = c.body.Close() }

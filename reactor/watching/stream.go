@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -78,7 +79,9 @@ type Stream struct {
 	// between two runs.
 	known known
 
-	mu sync.Mutex // guards known against Again, and serialises events
+	mu sync.Mutex // guards known and attention against Again, and serialises events
+
+	attention attention
 
 	// initial are the objects that a streamed listing has passed so far; nil outside of a
 	// streamed listing.
@@ -112,6 +115,7 @@ func (s *Stream) Run(ctx context.Context, sink Sink) error {
 		s.known = newKnown(s.Keeping)
 	}
 	defer s.health.leave()
+	s.attend()
 	failures := backoffs.Doubling{First: minBackoff, Most: maxBackoff}
 	for ctx.Err() == nil {
 		began, backoff := time.Now(), time.Duration(0)
@@ -147,7 +151,7 @@ func (s *Stream) once(ctx context.Context, sink Sink) error {
 	version, err := s.begin(ctx, sink)
 	pauses := backoffs.Doubling{Most: maxBackoff}
 	check := s.streams() // the version is from a watch that has ended
-	for ; err == nil && ctx.Err() == nil; check = true {
+	for ; err == nil && ctx.Err() == nil && !s.isOutdated(); check = true {
 		began, before := time.Now(), s.health.events()
 		version, err = s.watch(ctx, version, check, sink)
 		pause := time.Duration(0)
@@ -173,7 +177,7 @@ func (s *Stream) reconnectBackoff() time.Duration { return s.Options().Reconnect
 // begin passes on all existing objects: listed, or streamed if that is wanted and
 // supported.
 func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err error) {
-	if s.streams() {
+	if widened := s.adopt(); s.streams() && !widened {
 		version, err = s.streamed(ctx, sink)
 		if !s.unstreamable {
 			return version, err
@@ -183,6 +187,8 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 	if version, err = s.list(ctx, sink); err != nil {
 		return "", err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.listed(sink)
 	return version, nil
 }
@@ -202,9 +208,9 @@ func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err e
 	return version, err
 }
 
-// listed marks all existing objects as passed on.
+// listed marks all existing objects as passed on. The caller holds the mutex.
 func (s *Stream) listed(sink Sink) {
-	s.health.listed()
+	s.settle()
 	sink.Listed()
 }
 
@@ -218,11 +224,17 @@ func (s *Stream) list(ctx context.Context, sink Sink) (version string, err error
 	version, err = s.pages(ctx, s.page, begin, func(event Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if !s.concerns(&event) {
+			return
+		}
 		if seen != nil {
 			seen[event.Meta.Key()] = struct{}{}
 		}
+		shown := s.showsAgain(event)
 		s.keep(event.Meta, false)
-		sink.Event(event)
+		if !shown {
+			sink.Event(event)
+		}
 	})
 	if err != nil {
 		return "", err
@@ -341,6 +353,7 @@ func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sin
 	s.health.enter(Watching, patience)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.watches(cancel)
 	if longest > 0 {
 		ctx, cancel = context.WithTimeout(ctx, longest)
 		defer cancel()
@@ -353,6 +366,7 @@ func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sin
 		return version, err
 	}
 	defer lines.Close()
+	alive.watch(lines)
 	s.health.connected()
 	defer s.health.disconnected()
 	return s.follow(ctx, lines, version, sink)
@@ -367,7 +381,7 @@ func (s *Stream) timeouts() (longest, patience time.Duration) {
 // open opens a watch. It returns neither lines nor an error if the watch has ended before.
 func (s *Stream) open(ctx context.Context, version string, check bool, alive *watchdog) (Lines, error) {
 	options := s.Options()
-	lines, err := s.source().Watch(ctx, Request{Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active})
+	lines, err := s.source().Watch(ctx, s.request(options, version, alive))
 	if code, ok := clients.Code(err); ok && code == http.StatusGone {
 		return nil, ErrExpired
 	}
@@ -381,6 +395,14 @@ func (s *Stream) open(ctx context.Context, version string, check bool, alive *wa
 		}
 	}
 	return lines, nil
+}
+
+// request describes a watch.
+func (s *Stream) request(options Options, version string, alive *watchdog) Request {
+	return Request{
+		Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active,
+		Interest: s.attention.begun, Known: maps.Keys(s.known.own), // only this goroutine changes them
+	}
 }
 
 // follow passes on the events of a watch.
@@ -426,6 +448,9 @@ func (s *Stream) take(event Event, version string, sink Sink) (string, error) {
 	s.health.event()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if event.IsOfObject() && !s.concerns(&event) {
+		return cmp.Or(event.Meta.ResourceVersion, version), nil
+	}
 	switch event.Type {
 	case Added, Modified:
 		event.Type = s.remember(event.Type, event.Meta)

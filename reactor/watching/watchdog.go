@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -16,6 +17,9 @@ type watchdog struct {
 	timer    *time.Timer // nil: no watchdog
 	patience time.Duration
 	health   *health
+
+	mu    sync.Mutex // guards lines
+	lines Lines      // nil: the watch is not open yet
 }
 
 // watchdog starts a watchdog; a patience of 0 is endless.
@@ -23,11 +27,39 @@ func (s *Stream) watchdog(patience time.Duration, end func()) *watchdog {
 	w := &watchdog{patience: patience, health: &s.health}
 	if patience > 0 {
 		w.timer = time.AfterFunc(patience, func() {
+			if w.extends() {
+				return
+			}
 			s.Log(10, fmt.Sprintf("Watch-stream for %s is inactive, reconnecting.", s.Path))
 			end()
 		})
 	}
 	return w
+}
+
+// watch lets the contacts of an open watch count.
+func (w *watchdog) watch(lines Lines) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = lines
+}
+
+// extends restarts the time from the last contact of the watch. It returns false if that was
+// too long ago.
+func (w *watchdog) extends() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lines == nil {
+		return false
+	}
+	contact := w.lines.Contact()
+	left := time.Until(contact.Add(w.patience))
+	if left <= 0 {
+		return false
+	}
+	w.timer.Reset(left)
+	w.health.reached(contact, left)
+	return true
 }
 
 func (w *watchdog) stop() {
