@@ -98,8 +98,10 @@ func (s space) replicaWith(t *testing.T, group, handlers string, args ...string)
 		t.Fatal(err)
 	}
 	server := fmt.Sprintf(`{"type": "server", "addr": "127.0.0.1", "port": %s, "secret": {"namespace": %q, "name": "hooks"}}`, port, s.namespace)
-	p := s.spawnModule(t, guest(t, "admission"), append([]string{"--config", "group=" + group, "--config", "handlers=" + handlers,
-		"--admission-server", server, "--admission-managed", s.managedName()}, args...)...)
+	p := s.spawnModule(t, guest(t, "admission"), append([]string{
+		"--config", "group=" + group, "--config", "handlers=" + handlers,
+		"--admission-server", server, "--admission-managed", s.managedName(),
+	}, args...)...)
 	p.says(t, "Listening for webhooks at ")
 	return replica{p, address}
 }

@@ -97,3 +97,43 @@ func TestReplicasShareTheObjects(t *testing.T) {
 	s.until(t, "the last replica has seen all", func() bool { return len(all[2].stdout.With(`"name":"seeker"`, `"values":31`)) == 1 })
 	once()
 }
+
+// TestReplicasStartAndCleanUp: startup and cleanup handlers run in each replica, background handlers in one, and after its end in
+// another one.
+func TestReplicasStartAndCleanUp(t *testing.T) {
+	t.Parallel()
+	for mode, joined := range map[string]string{"leader": waits, "shared": " 2 members share the objects"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			start := func() *process {
+				return s.spawnModule(t, guest(t, "living"), "--standalone", "--replicas", mode, "--lease", s.namespace+"/op", "--lease-duration", "9s",
+					"--config", "handlers=startup background cleanup create")
+			}
+			has := func(p *process, handler string, calls int) {
+				t.Helper()
+				p.until(t, fmt.Sprintf("%s was called %d times", handler, calls), func() bool { return len(p.stdout.With(`"handler":"`+handler+`"`)) == calls })
+			}
+			first := start()
+			has(first, "startupFn", 1)
+			has(first, "backgroundFn", 1)
+			second := start()
+			second.says(t, joined)
+			has(second, "startupFn", 1)
+			has(second, "backgroundFn", 0)
+			first.signal(t, syscall.SIGTERM)
+			if code := first.exits(t); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			has(first, "cleanupFn", 1)
+			has(first, "backgroundFn", 1)
+			has(second, "backgroundFn", 1)
+			has(second, "cleanupFn", 0)
+			second.signal(t, syscall.SIGTERM)
+			if code := second.exits(t); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			has(second, "cleanupFn", 1)
+		})
+	}
+}

@@ -4,6 +4,7 @@ package hostile_test
 var library = wave{"library", []attack{
 	quick(attack{name: "a result that resolves to itself", script: on(`const t = { then(resolve) { resolve(t); } }; return t;`), count: 1, named: []sign{says("computed too long")}}),
 	{name: "an error that computes when it is read", script: on(`throw new Proxy(new Error("x"), { get() { for (;;) {} }, getPrototypeOf() { for (;;) {} } });`), count: 1, named: []sign{says("computed too long")}},
+	{name: "an error that cannot be read", script: on(`throw new Proxy(new Error("x"), { get() { throw this; }, getPrototypeOf() { throw this; } });`), count: 1, named: []sign{says("the error of the handler cannot be read")}},
 	{name: "a result that computes when it is encoded", script: on(`return { toJSON() { for (;;) {} } };`), count: 1, named: []sign{says("computed too long")}},
 	{name: "a result that is nested without an end", script: on(`let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a;`), count: 1, named: []sign{says("Handler 'fn' failed")}},
 	{name: "a result of accessors that grow", script: on(`const more = () => new Proxy({}, { ownKeys: () => ["a", "b"], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }), get: (_, key) => key === "toJSON" ? undefined : more() }); return more();`), count: 1, named: []sign{says("Handler 'fn' failed")}},

@@ -51,7 +51,13 @@ export class Task {
   run({ fn }, kwargs) {
     current = this;
     const ended = (outcome) => { this.outcome ??= outcome; };
-    const failed = (error) => ended({ ...this.kept(kwargs), error: failure(error) });
+    const failed = (error) => {
+      try {
+        ended({ ...this.kept(kwargs), error: failure(error) });
+      } catch { // without an outcome, the host would wait for ever
+        ended({ step: "done", error: failure(new TypeError("the error of the handler cannot be read")) });
+      }
+    };
     try {
       const returned = fn(kwargs);
       if (!(returned instanceof Promise)) return ended(this.done(kwargs, returned));

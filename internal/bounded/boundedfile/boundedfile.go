@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/kopf-wasm/kopf/internal/bounded"
 )
@@ -17,11 +18,12 @@ const MaxModule = 1 << 30
 // MaxDocument bounds a file that people write in YAML, in bytes: the parser takes a hundred times as much memory.
 const MaxDocument = 8 << 20
 
-// Read reads a file of at most a number of bytes. It also reads pipes, which people name on command lines.
+// Read reads a file of at most a number of bytes. It also reads pipes, which people name on command lines, but does not wait until
+// somebody writes to them: no signal would end that.
 //
-// Errors: bounded.ErrTooMuch, and those of the system.
+// Errors: bounded.ErrTooMuch, a pipe without a writer, and those of the system.
 func Read(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +42,9 @@ func Read(path string, limit int64) ([]byte, error) {
 	}
 	if int64(content.Len()) > limit {
 		return nil, tooLarge(path, limit)
+	}
+	if content.Len() == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil, fmt.Errorf("%s: nobody writes to this pipe", path)
 	}
 	return content.Bytes(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/bounded"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
@@ -38,5 +39,28 @@ func TestDevicesHaveNoEnd(t *testing.T) {
 	}
 	if err := boundedfile.CheckNamed(filepath.Join(dir, "absent")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPipesAreNotWaitedFor: one that somebody writes to is read to its end, however late the text comes.
+func TestPipesAreNotWaitedFor(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := boundedfile.Read(pipe, 1<<20); err == nil || !strings.Contains(err.Error(), "nobody writes to this pipe") {
+		t.Errorf("error %v", err)
+	}
+	writer, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		_, _ = writer.WriteString("text") // it is read below
+		_ = writer.Close()
+	}()
+	if text, err := boundedfile.Read(pipe, 1<<20); string(text) != "text" || err != nil {
+		t.Errorf("%q, error %v", text, err)
 	}
 }
