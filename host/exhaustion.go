@@ -22,6 +22,10 @@ var exhausted = []string{
 // caught are the errors of scripts that say so, by their types. The guest continues.
 var caught = map[string]string{"MemoryError": "", "InternalError": "out of memory"}
 
+// speechless are what scripts say, by its type, if they have no memory for an error, or if their authors want it: QuickJS throws
+// null, and its library fails when it reads the error.
+var speechless = map[string]string{"Error": "null", "TypeError": "the error of the handler cannot be read"}
+
 // What can show that an allocation has failed: some of the innermost frames, and the last lines
 // on standard error.
 const (
@@ -44,8 +48,9 @@ func (c *call) nameExhaustion(e *GuestError, text string) {
 func (c *call) nameCaught(e *abi.Error) {
 	part, known := caught[e.Type]
 	known = known && strings.Contains(e.Message, part)
-	nothing := e.Type == "Error" && e.Message == "null" // QuickJS throws null if it has no memory for an error
-	if e.Kind == abi.ErrorArbitrary && (known || nothing && c.refused() > 0) {
+	nothing, silent := speechless[e.Type]
+	silent = silent && e.Message == nothing
+	if e.Kind == abi.ErrorArbitrary && (known || silent && c.refused() > 0) {
 		e.Message = c.exhaustion(cmp.Or(e.Message, e.Type))
 	}
 }

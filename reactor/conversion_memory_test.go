@@ -125,7 +125,8 @@ func TestConversionsHaveBoundedMemory(t *testing.T) {
 				hooks.Wait()
 			})
 			t.Logf("%d MiB, %d are converted and %d refused", grown>>20, converted, refused)
-			if bound := review + patch + 2*texts; grown > bound {
+			// What is made while the collector marks counts as live, so an eighth more is no error.
+			if bound := review + patch + 2*texts; grown > bound+bound/8 {
 				t.Errorf("%d conversions take %d MiB; the limits are %d together", count, grown>>20, bound>>20)
 			}
 			for _, kind := range []accounts.Kind{accounts.Reviews, accounts.Patches} {
