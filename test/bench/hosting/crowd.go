@@ -21,7 +21,8 @@ const (
 	crowdGoal      = 10     // watches
 	crowdEvents    = 100    // in each window
 	crowdPace      = 100 * time.Millisecond
-	crowdWindows   = 2 // with events, and as many without
+	crowdWindows   = 2                // with events, and as many without
+	crowdSettling  = 40 * time.Second // the host returns memory 5 and 35 s after a start, which takes longer the more operators it has
 )
 
 // crowding are the figures of one process.
@@ -84,7 +85,7 @@ func (c *cluster) crowded(ctx context.Context, o options, line *crowding) (err e
 	if err := c.create(ctx, resource(caseCrowd, 0), namespaceOf(caseCrowd, 0), object); err != nil {
 		return err
 	}
-	time.Sleep(settling)
+	time.Sleep(crowdSettling)
 	after, err := c.watches(ctx)
 	if err != nil {
 		return err
