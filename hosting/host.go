@@ -77,7 +77,7 @@ type Options struct {
 
 // instance is an operator.Operator.
 type instance interface {
-	Run(ctx context.Context) error
+	Start(ctx context.Context, ended func(error))
 	Stop()
 	Close(ctx context.Context) error
 	Reload(ctx context.Context) (changed bool, err error)

@@ -44,7 +44,11 @@ type fake struct {
 	ended     chan struct{}
 }
 
-func (f *fake) Run(context.Context) error {
+func (f *fake) Start(_ context.Context, ended func(error)) {
+	go func() { ended(f.run()) }() // The host waits for ended.
+}
+
+func (f *fake) run() error {
 	defer close(f.ended)
 	close(f.ready)
 	if f.starting != nil {

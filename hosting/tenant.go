@@ -426,8 +426,10 @@ func (t *tenant) renew(ctx, step context.Context, d *Declaration, o operator.Opt
 	r.op, r.began = op, time.Now()
 	t.setRun(r)
 	t.log.Info().Str("logger", "kopf.hosting").Msg("The operator starts.")
-	t.host.workers.Go(func() { // Waited for by Host.Run.
-		r.err = op.Run(ctx)
+	t.host.workers.Add(1) // Waited for by Host.Run.
+	op.Start(ctx, func(err error) {
+		defer t.host.workers.Done()
+		r.err = err
 		if !errors.Is(r.err, operator.ErrExitTimeout) { // otherwise something may be left of it
 			idle()
 		}

@@ -44,7 +44,7 @@ func Explain(ctx context.Context, modules []*host.Module, own *settings.Settings
 		return nil, err
 	}
 	log := zerolog.Nop()
-	registry.Bind(ctx, log, make(chan struct{}, 1), handling.AskForResource(&log))
+	registry.Bind(ctx, log, func() {}, handling.AskForResource(&log))
 	if own == nil {
 		own = settings.Default()
 	}

@@ -188,12 +188,20 @@ func (op *Operator) started() {
 // operator. The error says what failed to start or to continue. An operator runs once: each
 // later call returns ErrRunTwice without an effect.
 func (op *Operator) Run(ctx context.Context) error {
+	done := make(chan error, 1)
+	op.Start(ctx, func(err error) { done <- err })
+	return <-done
+}
+
+// Start is Run that does not block: it calls ended with the error, maybe before it returns. Between
+// events, an operator with shared watches then has no goroutine.
+func (op *Operator) Start(ctx context.Context, ended func(error)) {
 	if op.begun.Swap(true) {
-		return ErrRunTwice
+		ended(ErrRunTwice)
+		return
 	}
-	ctx, ended := op.withProgram(ctx)
+	ctx, over := op.withProgram(ctx)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	op.cancel.Store(&cancel)
 	select {
 	case <-op.stopped: // maybe before stop could see the function
@@ -202,21 +210,26 @@ func (op *Operator) Run(ctx context.Context) error {
 	}
 	stopServing, err := op.monitor(ctx)
 	if err != nil {
-		return errors.Join(err, op.Close(ctx))
+		err = errors.Join(over(err), op.Close(ctx))
+		cancel()
+		ended(err)
+		return
 	}
-	defer stopServing()
 	var others sync.WaitGroup // Waited for below.
-	defer trims.remove(op)
 	if op.options.Reload {
 		others.Go(func() { op.follow(ctx) })
 	}
-	err = ended(op.reactor.Run(ctx))
-	cancel()
-	if errors.Is(err, ErrExitTimeout) {
-		return err // a module must not be closed while it runs
-	}
-	others.Wait()
-	return errors.Join(err, op.Close(context.WithoutCancel(ctx)))
+	op.reactor.Start(ctx, func(err error) {
+		err = over(err)
+		cancel()
+		if !errors.Is(err, ErrExitTimeout) { // otherwise modules may still run, and must not be closed
+			others.Wait()
+			err = errors.Join(err, op.Close(context.WithoutCancel(ctx)))
+		}
+		trims.remove(op)
+		stopServing()
+		ended(err)
+	})
 }
 
 // RunWith is Run with a companion. The companion begins when the operator has begun to serve, and its context ends with

@@ -145,12 +145,10 @@ func oneStream(t *testing.T, server http.RoundTripper, guest guests.Guest, chang
 	first.Indexed.Done()
 	op.generations.Replace(first)
 	ctx, cancel := context.WithCancel(t.Context())
-	first.Registry.Bind(ctx, op.Log, op.unanswered, handling.AskForResource(&op.Log))
+	first.Registry.Bind(ctx, op.Log, op.askLater, handling.AskForResource(&op.Log))
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		op.host().Serve(ctx, &dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}})
-	}()
+	d := &dimensions.Dimension{Resource: selectors.Resource{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Kind: "KopfExample", Namespaced: true}}
+	go op.host().Serve(ctx, d, func() { close(ended) })
 	return op, func() {
 		cancel()
 		<-ended

@@ -178,9 +178,12 @@ type Operator struct {
 	cluster     string // URL of the cluster
 	refused     refusal
 	ending      <-chan struct{} // closed when it stops observing the cluster; set before any stream begins
-	lost        chan struct{}   // closed when it is not the leader of its replicas any more
+	exit        *exit           // nil before Start
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
+
+	// What begins at these occasions: asking such functions again, stopping daemons in a pause, Refused.
+	asking, pausing, refusing occasion
 }
 
 // New makes an operator. It starts nothing.
@@ -195,7 +198,7 @@ func New(o Options) (*Operator, error) {
 	}
 	op := &Operator{
 		Options: o, memories: processing.NewMemories(), runnables: daemons.NewRunnables(), unanswered: make(chan struct{}, 1), events: events.New(o.Settings),
-		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once), lost: make(chan struct{}),
+		pauses: pauses.New(), leave: func() {}, completion: completion.New(o.Once),
 	}
 	op.account = op.newAccount()
 	op.loops = loops.New(o.LoopRate)
@@ -247,29 +250,50 @@ func (op *Operator) Accounts() []accounts.Usage { return op.account.Usage() }
 //
 // Kopf: kopf.operator (v1.45).
 func (op *Operator) Run(ctx context.Context) error {
-	if op.begun.Swap(true) {
-		return ErrRunTwice
-	}
-	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
-	return op.unlessStuck(ctx, op.run)
+	done := make(chan error, 1)
+	op.Start(ctx, func(err error) { done <- err })
+	return <-done
 }
 
-func (op *Operator) run(ctx context.Context) error {
-	defer func() {
+// Start is Run that does not block: it calls ended with the error, on another goroutine. Between events,
+// an operator with shared watches then has no goroutine.
+func (op *Operator) Start(ctx context.Context, ended func(error)) {
+	if op.begun.Swap(true) {
+		go ended(ErrRunTwice) // as all other calls of it
+		return
+	}
+	op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
+	op.unlessStuck(ctx, op.run, ended)
+}
+
+// run starts the operator. It calls ended when the operator has ended, after its return.
+func (op *Operator) run(ctx context.Context, ended func(error)) {
+	var last unwinding
+	end := func(err error) {
+		last.run()
+		ended(err)
+	}
+	last.add(func() {
 		op.generations.Present().Services.Caller.Close()
 		op.replica.leave()
 		op.Claims.Leave(op)
-	}()
+	})
 	if err := op.startup(ctx); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		op.Log.Warn().Str(loggers.Field, "kopf.reactor").Msg("Startup activity is only partially executed due to cancellation.")
-		return nil
+		end(nil)
+		return
 	} else if err != nil {
-		return fmt.Errorf("startup: %w", err)
+		end(fmt.Errorf("startup: %w", err))
+		return
 	}
 	working, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	defer op.vault.Serve(context.WithoutCancel(ctx), fail)()
-	err := op.serve(working)
+	last.add(func() { fail(nil) })
+	last.add(op.vault.Serve(context.WithoutCancel(ctx), fail))
+	op.serve(working, func(err error) { end(op.afterServing(ctx, err)) })
+}
+
+// afterServing cleans up after the operator has served. It returns the error of the operator.
+func (op *Operator) afterServing(ctx context.Context, err error) error {
 	if errors.Is(err, errNoLogin) {
 		return err // the operator has nothing to clean up
 	}
@@ -334,14 +358,29 @@ func (op *Operator) limited(o calls.Options) calls.Options {
 // connected returns the client; nil before the login.
 func (op *Operator) connected() *clients.Client { return op.client }
 
-// serve observes the cluster and serves what it finds, until the context ends.
-func (op *Operator) serve(ctx context.Context) error {
+// serve observes the cluster and serves what it finds, until the context ends. It then calls ended.
+func (op *Operator) serve(ctx context.Context, ended func(error)) {
+	var last unwinding
+	end := func(err error) {
+		last.run()
+		ended(err)
+	}
+	observer, hooks, err := op.connect(ctx, &last)
+	if err != nil {
+		end(err)
+		return
+	}
+	op.observe(ctx, observer, hooks, end)
+}
+
+// connect prepares to serve, with the first credentials. It adds what must end after the service.
+func (op *Operator) connect(ctx context.Context, last *unwinding) (*observation.Observer, Webhooks, error) {
 	if p := op.Settings.Peering; !p.Standalone && !p.IsClusterwide() && len(op.Namespaces) == 0 {
-		return errNoNamespace
+		return nil, nil, errNoNamespace
 	}
 	hooks, err := op.webhooks()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
 	first, err := op.vault.Take(ctx)
@@ -350,15 +389,15 @@ func (op *Operator) serve(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return err
+		return nil, nil, err
 	case err != nil:
-		return fmt.Errorf("%w: %w", errNoLogin, err)
+		return nil, nil, fmt.Errorf("%w: %w", errNoLogin, err)
 	}
 	op.cluster = first.Config.Host
 	op.client = clients.New(op.vault, op.requestOptions, func(message string) { log.Error().Msg(message) })
 	op.runnables.Limit(op.Settings.Execution.MaxWorkers)
 	initial := op.generations.Present()
-	initial.Registry.Bind(ctx, log, op.unanswered, handling.AskForResource(&log))
+	initial.Registry.Bind(ctx, log, op.askLater, handling.AskForResource(&log))
 	initial.Indexed.Add() // until the first streams are known
 	orchestrator := observation.NewOrchestrator()
 	orchestrator.Prepare, orchestrator.Start, orchestrator.Started = op.prepare, op.start, sync.OnceFunc(func() { initial.Indexed.Done(); close(op.replacing.begun) })
@@ -375,28 +414,27 @@ func (op *Operator) serve(ctx context.Context) error {
 	if op.Liveness != "" {
 		serve, err := activities.Liveness(op.Liveness, func(ctx context.Context) (*activities.Result, error) { return op.perform(ctx, abi.KindProbe) }, op.Log)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		probing, stop := context.WithCancel(context.WithoutCancel(ctx))
 		var server sync.WaitGroup
 		server.Go(func() { serve(probing) })
-		defer server.Wait()
-		defer stop()
+		last.add(server.Wait)
+		last.add(stop)
 	}
-	stopPosting := op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log)
-	defer stopPosting()
-	defer op.works.Stop()
+	last.add(op.events.Start(ctx, op.client, events.NamespaceOfEvents(first.Info, initial.Services.Caller, log), log))
+	last.add(op.works.Stop)
 	if op.replica, err = op.newReplica(first.Info, log); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if op.replica == nil {
 		if err := op.works.Start(ctx, op.activity(initial, abi.KindBackground), initial, op.runnables); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	defer op.replacing.end()
+	last.add(op.replacing.end)
 	op.replacing.begin(ctx, observer, hooks != nil || op.DryRun != nil)
-	return op.observe(ctx, observer, hooks)
+	return observer, hooks, nil
 }
 
 // newObserver makes the observer of the cluster.
@@ -414,79 +452,84 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 
 // observe runs both observers and the pauses. The first error ends all of them. When the
 // context ends, it closes the entrance of handlers, and stops daemons while the observers
-// end. Another replica can continue with the objects while the webhooks still serve.
-func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks) error {
+// end. Another replica can continue with the objects while the webhooks still serve. At last, it
+// calls ended.
+func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks, ended func(error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	op.ending = ctx.Done()
-	defer op.refused.ends(cancel)()
+	accept := op.refused.ends(cancel)
 	var parts, reviews, objects sync.WaitGroup
-	run := func(group *sync.WaitGroup, part func(context.Context) error) {
-		group.Go(func() {
-			if err := part(ctx); err != nil {
+	launch := func(group *sync.WaitGroup, part func(ctx context.Context, ended func(error))) {
+		group.Add(1)
+		go part(ctx, func(err error) {
+			if err != nil {
 				cancel(err)
 			}
+			group.Done()
 		})
+	}
+	run := func(group *sync.WaitGroup, part func(context.Context) error) {
+		launch(group, func(ctx context.Context, ended func(error)) { ended(part(ctx)) })
 	}
 	begin := func(part func(context.Context) error) { run(&parts, part) }
 	run(&reviews, func(ctx context.Context) error { return op.admit(ctx, hooks) })
 	retire := op.lead(ctx, cancel)
-	for _, part := range []func(context.Context) error{o.ObserveNamespaces, o.ObserveResources, op.untilCompleted} {
-		begin(part)
-	}
-	ended := make(chan struct{})
+	launch(&parts, o.ObserveNamespaces)
+	launch(&parts, o.ObserveResources)
+	begin(op.untilCompleted)
+	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() { // Waited for below.
 		op.runnables.End()
-		close(ended)
+		close(stopped)
 	})
 	op.serving.Store(true)
 	if op.Ready != nil {
 		op.Ready()
 	}
-	op.attend(ctx, begin, o.AskAgain)
-	parts.Wait()
-	objects.Go(func() {
-		o.Orchestrator.Wait()
-		<-ended
-		op.giveUp(context.WithoutCancel(ctx), retire)
+	inattentive := op.attend(begin, o.AskAgain)
+	context.AfterFunc(ctx, func() { // It calls ended.
+		inattentive()
+		parts.Wait()
+		objects.Go(func() {
+			o.Orchestrator.Wait()
+			<-stopped
+			op.giveUp(context.WithoutCancel(ctx), retire)
+		})
+		reviews.Wait()
+		op.serving.Store(false)
+		cancel(nil)
+		objects.Wait()
+		accept()
+		ended(context.Cause(ctx))
 	})
-	reviews.Wait()
-	op.serving.Store(false)
-	cancel(nil)
-	objects.Wait()
-	return context.Cause(ctx)
 }
 
-// attend begins the parts that most operators never need, at the first occasion for each: askAgain
-// after a function of a resource selector has failed, the stopping of daemons in a pause, and
-// Refused. So an idle operator has no goroutines for them. It returns when the context ends.
-func (op *Operator) attend(ctx context.Context, begin func(part func(context.Context) error), askAgain func(context.Context) error) {
-	unanswered, refused := op.unanswered, op.client.Refusal()
-	if op.Refused == nil {
-		refused = nil
-	}
-	pausing, changed := op.pauses.State()
-	for begun := false; ; {
-		if pausing && !begun {
-			begun, changed = true, nil
-			begin(func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) })
-		}
-		select {
-		case token := <-unanswered:
-			select {
-			case unanswered <- token: // for askAgain
-			default: // there is another one
-			}
-			unanswered = nil
-			begin(askAgain)
-		case <-refused:
-			refused = nil
+// attend begins the parts that most operators never need, at the first occasion for each, until end is called.
+// So an idle operator has no goroutines for them.
+func (op *Operator) attend(begin func(part func(context.Context) error), askAgain func(context.Context) error) (end func()) {
+	var last unwinding
+	last.add(op.asking.begins(func() { begin(askAgain) }))
+	last.add(op.pausing.begins(func() {
+		begin(func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) })
+	}))
+	last.add(op.pauses.OnPause(op.pausing.happen))
+	if op.Refused != nil {
+		last.add(op.refusing.begins(func() {
 			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })
-		case <-changed:
-			pausing, changed = op.pauses.State()
-		case <-ctx.Done():
-			return
-		}
+		}))
+		forget := context.AfterFunc(op.client.Refusal(), op.refusing.happen)
+		last.add(func() { forget() })
 	}
+	return last.run
+}
+
+// askLater lets a function of a resource selector that has failed be asked again.
+func (op *Operator) askLater() {
+	select {
+	case op.unanswered <- struct{}{}:
+	default: // there is a token already
+	}
+	op.asking.happen()
 }
 
 func (op *Operator) requestOptions() clients.Options {

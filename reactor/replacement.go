@@ -94,7 +94,7 @@ func (op *Operator) Replace(ctx context.Context, r *registries.Registry, o calls
 		return nil, err
 	}
 	log := op.Log.With().Str(loggers.Field, "kopf.reactor").Logger()
-	e.Registry.Bind(serving, log, op.unanswered, handling.AskForResource(&log)) //nolint:contextcheck // for as long as it serves
+	e.Registry.Bind(serving, log, op.askLater, handling.AskForResource(&log)) //nolint:contextcheck // for as long as it serves
 	if err := op.startUp(ctx, e); err != nil {
 		return nil, err
 	}

@@ -198,7 +198,7 @@ func (op *Operator) lead(ctx context.Context, fail context.CancelCauseFunc) (ret
 	go func() { // Waited for by the returned function.
 		defer close(ended)
 		if err := r.Run(leading, func() { op.begin(ctx) }); err != nil {
-			close(op.lost)
+			op.lose()
 			fail(err)
 		}
 	}()
@@ -222,17 +222,10 @@ func (op *Operator) begin(ctx context.Context) {
 	}
 }
 
-// afterLoss waits for the end of an operator that is not the leader any more. Another replica leads soon, so handlers
+// lose bounds the time in which an operator ends that is not the leader any more. Another replica leads soon, so handlers
 // that do not end in time are left running.
-func (op *Operator) afterLoss(done <-chan error) error {
-	timer := time.NewTimer(op.Lease.Terms.Margin())
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-		return fmt.Errorf("%w: %w: handlers still run", ErrLeaseLost, ErrExitTimeout)
-	}
+func (op *Operator) lose() {
+	op.exit.within(op.Lease.Terms.Margin(), fmt.Errorf("%w: %w: handlers still run", ErrLeaseLost, ErrExitTimeout), true)
 }
 
 // Led implements Leader.

@@ -56,7 +56,7 @@ func TestSelectorsThatFailAreAskedAgain(t *testing.T) {
 		}
 		op.generations.Replace(first)
 		ctx, cancel := context.WithCancel(t.Context())
-		first.Registry.Bind(ctx, zerolog.Nop(), op.unanswered, handling.AskForResource(new(zerolog.Nop())))
+		first.Registry.Bind(ctx, zerolog.Nop(), op.askLater, handling.AskForResource(new(zerolog.Nop())))
 		o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), nil)
 		o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 		o.Last = []selectors.Resource{{Group: "example.com", Version: "v1", Plural: "apples", Preferred: true, Verbs: []string{"list", "watch", "patch"}}}

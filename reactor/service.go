@@ -18,11 +18,12 @@ var errNoNamespace = errors.New(`setting "peering.clusterwide": an operator of t
 	"cannot use peering objects of namespaces; serve namespaces, or set peering.standalone")
 
 // start serves one dimension until the context ends.
-func (op *Operator) start(ctx context.Context, d *dimensions.Dimension) {
+func (op *Operator) start(ctx context.Context, d *dimensions.Dimension, ended func()) {
 	if d.Peering {
 		op.peers(ctx, d)
+		ended()
 	} else {
-		op.host().Serve(ctx, d)
+		op.host().Serve(ctx, d, ended)
 	}
 }
 

@@ -66,7 +66,9 @@ func TestScanningBySettings(t *testing.T) {
 			o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_ = o.ObserveNamespaces(ctx) // returns the context's error
+			ended := make(chan struct{})
+			o.ObserveNamespaces(ctx, func(error) { close(ended) }) // it is the context's error
+			<-ended
 			first := ""
 			if len(seen.all()) > 0 {
 				first = <-asked
@@ -79,4 +81,19 @@ func TestScanningBySettings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without scanning, an operator whose namespaces are all patterns serves none. It served the whole cluster.
+func TestPatternsWithoutScanning(t *testing.T) {
+	op := configured(t, map[string]string{"scanning.disabled": "true"})
+	o := op.newObserver(observation.NewOrchestrator(), zerolog.Nop(), []string{"b*"})
+	o.Orchestrator.Prepare, o.Orchestrator.Started = func(dimensions.Dimension) {}, func() {}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	o.ObserveNamespaces(ctx, func(error) { close(ended) })
+	if served := o.Orchestrator.Namespaces; served == nil || len(served) > 0 {
+		t.Errorf("serves %q (nil: the whole cluster), want no namespace", served)
+	}
+	cancel()
+	<-ended
 }

@@ -323,17 +323,21 @@ func TestExitTimeoutBySettings(t *testing.T) {
 			op.exiting.Store(int64(op.Settings.Process.UltimateExitingTimeout))
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(10*time.Second, cancel)
-			ended := make(chan struct{})
-			err := op.unlessStuck(ctx, func(ctx context.Context) error {
-				defer close(ended)
+			over, ended := make(chan struct{}), make(chan error, 2)
+			op.unlessStuck(ctx, func(ctx context.Context, ended func(error)) {
+				defer close(over)
 				<-ctx.Done()
 				time.Sleep(tt.work)
-				return nil
-			})
-			if errors.Is(err, ErrExitTimeout) != tt.stuck {
+				ended(nil)
+			}, func(err error) { ended <- err })
+			if err := <-ended; errors.Is(err, ErrExitTimeout) != tt.stuck {
 				t.Errorf("%s: %v after %v of work at the exit", tt.value, err, tt.work)
 			}
-			<-ended
+			<-over
+			synctest.Wait()
+			if len(ended) > 0 {
+				t.Errorf("%s: it has ended twice", tt.value)
+			}
 		})
 	}
 }

@@ -92,8 +92,9 @@ type Client struct {
 	meter    *meters.Requests     // nil: nothing counts requests
 	tracer   tracing.Tracer       // nil: no spans
 	delayed  atomic.Uint64
-	refused  atomic.Uint64 // responses with the status 403
-	refusal  chan struct{} // closed at the first of them
+	refused  atomic.Uint64   // responses with the status 403
+	refusal  context.Context // ends at the first of them
+	refuse   context.CancelFunc
 
 	patches, events, others class
 
@@ -105,8 +106,9 @@ type Client struct {
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
 	initial := options()
 	limits := initial.Limits
+	refusal, refuse := context.WithCancel(context.Background()) // an event, with no end of its own
 	return &Client{
-		vault: vault, options: options, log: log, refusal: make(chan struct{}), meter: initial.Meter, tracer: initial.Tracer,
+		vault: vault, options: options, log: log, refusal: refusal, refuse: refuse, meter: initial.Meter, tracer: initial.Tracer,
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
 		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), &atomic.Uint64{}, isUnrefused},
@@ -309,7 +311,7 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 		defer rsp.Body.Close()
 		if rsp.StatusCode == http.StatusForbidden {
 			if c.refused.Add(1) == 1 {
-				close(c.refusal)
+				c.refuse()
 			}
 		}
 		return nil, nil, readError(rsp)

@@ -180,7 +180,7 @@ func TestFirstRefusalIsSignalled(t *testing.T) {
 	for attempt, refusals := range []uint64{0, 1, 2} {
 		_, err := client.Get(t.Context(), "/api/v1/pods", nil)
 		select {
-		case <-client.Refusal():
+		case <-client.Refusal().Done():
 			if refusals == 0 {
 				t.Errorf("attempt %d was no refusal: %v", attempt, err)
 			}

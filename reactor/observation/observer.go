@@ -83,23 +83,25 @@ type Observer struct {
 }
 
 // ObserveResources serves the existing resources, then follows changes of their
-// definitions. It returns an error if the first scan fails; it repeats later scans.
-func (o *Observer) ObserveResources(ctx context.Context) error {
+// definitions until the context ends. It then calls ended, maybe after it has returned. The error
+// is that of the first scan; it repeats later scans.
+func (o *Observer) ObserveResources(ctx context.Context, ended func(error)) {
 	if err := o.rescan(ctx); err != nil {
-		return err
+		ended(err)
+		return
 	}
 	if !o.Scanning {
-		<-ctx.Done()
-		return ctx.Err()
+		idle(ctx, ended)
+		return
 	}
 	changes := &changeSink{knows: o.knows, changed: make(chan struct{}, 1)}
 	stream, err := o.stream(&definitions)
 	if err != nil {
-		return err
+		ended(err)
+		return
 	}
 	stream.Keeping = watching.Sum // any change is a reason to scan again
 	var following sync.WaitGroup
-	defer following.Wait()
 	changes.follow = func() {
 		following.Go(func() {
 			for ended := false; !ended; ended = ctx.Err() != nil || changes.ended() {
@@ -107,9 +109,21 @@ func (o *Observer) ObserveResources(ctx context.Context) error {
 			}
 		})
 	}
-	return o.permitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
+	if !o.isPermitted(ctx, stream.Path, "Not enough permissions to watch for resources: "+
 		"changes (creation/deletion/updates) will not be noticed; "+
-		"the resources are only refreshed on operator restarts.", func() error { return o.supervised(ctx, stream, &definitions, changes) })
+		"the resources are only refreshed on operator restarts.") {
+		idle(ctx, ended)
+		return
+	}
+	o.supervised(ctx, stream, &definitions, changes, func(err error) {
+		following.Wait()
+		ended(err)
+	})
+}
+
+// idle calls ended with the error of the context when that ends.
+func idle(ctx context.Context, ended func(error)) {
+	context.AfterFunc(ctx, func() { ended(ctx.Err()) })
 }
 
 // follow repeats discovery at the times rescans after a change, and once more after changes in
@@ -201,51 +215,49 @@ func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource
 }
 
 // ObserveNamespaces serves the namespaces that match the patterns, and follows their
-// changes.
-func (o *Observer) ObserveNamespaces(ctx context.Context) error {
+// changes until the context ends. It then calls ended, maybe after it has returned.
+func (o *Observer) ObserveNamespaces(ctx context.Context, ended func(error)) {
 	if o.Territory != nil {
-		return o.Territory.Follow(ctx, func(names []string) { o.Orchestrator.serveNamespaces(ctx, append([]string{}, names...)) })
+		ended(o.Territory.Follow(ctx, func(names []string) { o.Orchestrator.serveNamespaces(ctx, append([]string{}, names...)) }))
+		return
 	}
-	if len(o.Namespaces) == 0 {
+	exact := append([]string{}, o.Namespaces.Exact()...)
+	switch {
+	case len(o.Namespaces) == 0:
 		o.Orchestrator.serveNamespaces(ctx, nil)
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	exact := o.Namespaces.Exact()
-	if !o.Scanning {
+		idle(ctx, ended)
+		return
+	case !o.Scanning:
 		o.Orchestrator.serveNamespaces(ctx, exact)
-		<-ctx.Done()
-		return ctx.Err()
+		idle(ctx, ended)
+		return
 	}
 	sink := &namespaceSink{observer: o, ctx: ctx, names: map[string]bool{}}
 	stream, err := o.stream(&Namespaces)
 	if err != nil {
-		return err
+		ended(err)
+		return
 	}
 	stream.Keep = func(meta watching.Meta) bool { return o.Namespaces.Match(meta.Name) }
-	forbidden := fmt.Sprintf("Not enough permissions to list namespaces. "+
-		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))
-	return o.permitted(ctx, stream.Path, forbidden, func() error { return o.supervised(ctx, stream, &Namespaces, sink) }, exact...)
+	if !o.isPermitted(ctx, stream.Path, fmt.Sprintf("Not enough permissions to list namespaces. "+
+		"Falling back to a list of namespaces which are assumed to exist: %s", strings.Join(exact, ", "))) {
+		if len(exact) > 0 {
+			o.Orchestrator.serveNamespaces(ctx, exact)
+		}
+		idle(ctx, ended)
+		return
+	}
+	o.supervised(ctx, stream, &Namespaces, sink, ended)
 }
 
-// permitted runs a stream if the operator may list its path. Otherwise it warns, serves
-// what it must assume to exist, and waits for the end of the context.
-func (o *Observer) permitted(ctx context.Context, path apipath.Path, forbidden string, run func() error, assumed ...string) error {
-	if !o.isForbidden(ctx, path) {
-		return run()
+// isPermitted reports whether the operator may list a path. If it may not, it warns.
+func (o *Observer) isPermitted(ctx context.Context, path apipath.Path, forbidden string) bool {
+	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
+	if code, ok := clients.Code(err); !ok || code != http.StatusForbidden {
+		return true
 	}
 	o.Log.Warn().Msg(forbidden)
-	if len(assumed) > 0 {
-		o.Orchestrator.serveNamespaces(ctx, assumed)
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (o *Observer) isForbidden(ctx context.Context, path apipath.Path) bool {
-	_, err := o.Client.Get(ctx, path, url.Values{"limit": {"1"}})
-	code, ok := clients.Code(err)
-	return ok && code == http.StatusForbidden
+	return false
 }
 
 func (o *Observer) stream(r *selectors.Resource) (*watching.Stream, error) {
@@ -260,10 +272,13 @@ func (o *Observer) stream(r *selectors.Resource) (*watching.Stream, error) {
 	return stream, err
 }
 
-// supervised runs a stream of the observer itself.
-func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r *selectors.Resource, sink watching.Sink) (err error) {
-	o.Streams.Supervise(ctx, entryOf(stream, r), func() { err = stream.Run(ctx, sink) })
-	return err
+// supervised runs a stream of the observer itself until the context ends, and then calls ended.
+func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r *selectors.Resource, sink watching.Sink, ended func(error)) {
+	leave := o.Streams.Enter(ctx, entryOf(stream, r))
+	stream.Start(ctx, sink, func() {
+		leave()
+		ended(ctx.Err())
+	})
 }
 
 // entryOf is the entry of a stream among the states of all streams. It is not inlined, as its

@@ -16,9 +16,10 @@ import (
 // Kopf: kopf._core.reactor.orchestration (v1.45).
 type Orchestrator struct {
 	// Prepare is called for each stream of a batch before any of them starts. Start runs a
-	// stream until its context ends and its objects are done; it does not change d.
+	// stream until its context ends and its objects are done, and then calls ended, maybe after it
+	// has returned; it does not change d.
 	Prepare func(d dimensions.Dimension)
-	Start   func(ctx context.Context, d *dimensions.Dimension)
+	Start   func(ctx context.Context, d *dimensions.Dimension, ended func())
 
 	// Started is called once, when the first streams have been started.
 	Started func()
@@ -114,13 +115,16 @@ func (o *Orchestrator) launch(ctx context.Context, d *dimensions.Dimension) {
 	key, stream := d.Key(), &running{d.Resource, cancel, make(chan struct{})}
 	before := o.ending[key]
 	o.running[key] = stream
-	group.Go(func() { // Wait or Leave waits for it.
-		defer o.ended(&key, stream)
+	group.Add(1) // Wait or Leave waits for the stream, which may outlive the goroutine.
+	go func() {
 		if before != nil {
 			<-before.done
 		}
-		o.Start(own, d)
-	})
+		o.Start(own, d, func() {
+			o.ended(&key, stream)
+			group.Done()
+		})
+	}()
 }
 
 // ended forgets a stream that was cancelled before.

@@ -43,11 +43,13 @@ func (s *streams) taken() []string {
 func newTestOrchestrator(s *streams) *Orchestrator {
 	o := NewOrchestrator()
 	o.Prepare, o.Started = func(dimensions.Dimension) {}, func() {}
-	o.Start = func(ctx context.Context, d *dimensions.Dimension) {
+	o.Start = func(ctx context.Context, d *dimensions.Dimension, ended func()) {
 		s.note("begin", *d)
-		<-ctx.Done()
-		time.Sleep(time.Second)
-		s.note("end", *d)
+		context.AfterFunc(ctx, func() {
+			time.Sleep(time.Second)
+			s.note("end", *d)
+			ended()
+		})
 	}
 	return o
 }

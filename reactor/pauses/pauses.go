@@ -6,6 +6,7 @@ package pauses
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
 )
@@ -60,9 +61,9 @@ func (p *Pauses) Set(reason Reason, on bool) bool {
 	return true
 }
 
-// cancelling calls cancel when a pause begins, or at once during a pause, until remove is
+// OnPause calls a function when a pause begins, and at once during a pause, until remove is
 // called. It costs no goroutine. The function must not block.
-func (p *Pauses) cancelling(cancel func()) (remove func()) {
+func (p *Pauses) OnPause(cancel func()) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.reasons) > 0 {
@@ -108,14 +109,24 @@ func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 	return ctx.Err()
 }
 
-// Between runs work between the pauses, repeatedly until the context ends. Each pause
-// cancels the context of work.
-func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context)) {
+// Between starts work between the pauses, repeatedly until the context ends. Each pause cancels
+// the context of work. Work calls over when it has ended, maybe after it has returned: so work that
+// waits needs no goroutine, and Between may return before its end, which it says by ended.
+func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context, over func()), ended func()) {
 	for p.Wait(ctx, false) == nil {
 		own, cancel := context.WithCancel(ctx)
-		remove := p.cancelling(cancel)
-		work(own)
-		remove()
-		cancel()
+		remove := p.OnPause(cancel)
+		var first atomic.Bool // work has returned, or is over; the second of both continues
+		work(own, func() {
+			remove()
+			cancel()
+			if first.Swap(true) {
+				p.Between(ctx, work, ended)
+			}
+		})
+		if !first.Swap(true) {
+			return
+		}
 	}
+	ended()
 }

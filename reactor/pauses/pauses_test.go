@@ -36,8 +36,16 @@ func TestPausesAreOnForAnyReason(t *testing.T) {
 	}
 }
 
-// Work stops with each pause, begins again after it, and ends with the context.
+// Work stops with each pause, begins again after it, and ends with the context: work that waits in a
+// goroutine, and work that returns and is over later.
 func TestWorkBetweenPauses(t *testing.T) {
+	for name, returns := range map[string]bool{"waits": false, "returns": true} {
+		t.Run(name, func(t *testing.T) { testWorkBetweenPauses(t, returns) })
+	}
+}
+
+func testWorkBetweenPauses(t *testing.T, returns bool) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		p.Set(reasonFor("start"), true)
@@ -45,14 +53,20 @@ func TestWorkBetweenPauses(t *testing.T) {
 		begin := time.Now()
 		var spans [][2]time.Duration
 		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			p.Between(ctx, func(ctx context.Context) {
-				from := time.Since(begin)
-				<-ctx.Done()
+		work := func(ctx context.Context, over func()) {
+			from := time.Since(begin)
+			end := func() {
 				spans = append(spans, [2]time.Duration{from, time.Since(begin)})
-			})
-		}()
+				over()
+			}
+			if returns {
+				context.AfterFunc(ctx, end)
+				return
+			}
+			<-ctx.Done()
+			end()
+		}
+		go p.Between(ctx, work, func() { close(done) })
 		time.Sleep(time.Second)
 		p.Set(reasonFor("start"), false)
 		time.Sleep(time.Second)
@@ -77,7 +91,7 @@ func TestWorkBetweenPauses(t *testing.T) {
 func TestCancellations(t *testing.T) {
 	p, cancelled := New(), []string{}
 	register := func(name string) (remove func()) {
-		return p.cancelling(func() { cancelled = append(cancelled, name) })
+		return p.OnPause(func() { cancelled = append(cancelled, name) })
 	}
 	remove := register("before")
 	removed := register("removed")

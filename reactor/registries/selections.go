@@ -16,10 +16,10 @@ import (
 type Asking func(ctx context.Context, h *Handler, resource selectors.Resource) (abi.Raw, error)
 
 // Bind binds selectors that are functions of a guest. The guest is asked once for each
-// handler and resource. After a failure, the channel failed gets a token if it has room.
+// handler and resource. After a failure, it calls failed, which must not block.
 //
 // See https://docs.kopf.dev/en/latest/resources/ (callables).
-func (r *Registry) Bind(ctx context.Context, log zerolog.Logger, failed chan<- struct{}, ask Asking) {
+func (r *Registry) Bind(ctx context.Context, log zerolog.Logger, failed func(), ask Asking) {
 	for _, h := range r.ForObjects() {
 		if h.Selector.IsFunction() {
 			q := &selection{ctx: ctx, handler: h, asking: ask, log: log, failed: failed, answers: map[selectors.Key]bool{}, failures: map[selectors.Key]selectors.Resource{}}
@@ -46,7 +46,7 @@ type selection struct {
 	handler *Handler
 	asking  Asking
 	log     zerolog.Logger
-	failed  chan<- struct{} // gets a token after a failure
+	failed  func() // called after a failure
 
 	mu       sync.Mutex // guards the fields below
 	answers  map[selectors.Key]bool
@@ -86,10 +86,7 @@ func (s *selection) ask(resource selectors.Resource) bool {
 	if s.ctx.Err() == nil {
 		s.log.Error().Msg(fmt.Sprintf("The resource selector of %s has failed for %s, and will be asked again: %v", s.handler.Title(), resource, err))
 	}
-	select {
-	case s.failed <- struct{}{}:
-	default:
-	}
+	s.failed()
 	return false
 }
 

@@ -73,6 +73,16 @@ func (a *audience) remove(c *cursor) {
 	}
 }
 
+// rouse rouses all subscribers that wait.
+func (a *audience) rouse() {
+	for c := range a.all {
+		c.roused()
+	}
+	for c := range a.selective {
+		c.roused()
+	}
+}
+
 // of chooses the subscribers of an event. The result is valid until the next call.
 func (a *audience) of(e *entry) []*cursor {
 	a.round++

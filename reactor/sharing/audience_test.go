@@ -311,7 +311,7 @@ func BenchmarkEvent(b *testing.B) {
 				f.up = &upstream{over: make(chan struct{}), audience: newAudience()}
 				var all []*cursor
 				for i := range n {
-					c := &cursor{feed: f, from: "1", woken: make(chan struct{}, 1), known: func(func(string) bool) {}}
+					c := &cursor{feed: f, from: "1", known: func(func(string) bool) {}}
 					if name == "selective" {
 						c.interest = wanting(fmt.Sprint(i))
 					}
@@ -328,7 +328,7 @@ func BenchmarkEvent(b *testing.B) {
 					}
 					for _, c := range all {
 						if len(c.pending) > 0 {
-							_, _ = c.take()
+							_, _ = c.take(b.Context(), func() {})
 						}
 						if name == "selective" {
 							break // no event waits for the others

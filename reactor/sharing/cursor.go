@@ -22,7 +22,6 @@ type cursor struct {
 	active   func()
 	interest *interests.Interest
 	known    iter.Seq[string] // see watching.Request; used in join only
-	woken    chan struct{}    // has a token when events wait
 
 	told string // the version that the subscriber knows: of its listing, or of its last event
 
@@ -33,6 +32,10 @@ type cursor struct {
 	labels  []filters.Label // by which the audience finds the subscriber
 	round   uint64          // of the audience
 	closed  bool
+
+	wake   func()      // the subscriber waits: see Poll; nil: it does not
+	due    *time.Timer // calls rouse when the right must be confirmed; nil: the subscriber has never waited
+	unbind func() bool // ends that the context of the watch calls rouse
 }
 
 // Next waits for the next event, and returns it. The last one is a bookmark, if events have
@@ -42,33 +45,44 @@ type cursor struct {
 // account may no longer see the objects; watching.ErrExpired; those of the connection.
 func (c *cursor) Next(ctx context.Context) (watching.Event, error) {
 	for {
-		if ctx.Err() != nil {
-			return c.leave(io.EOF)
+		woken := make(chan struct{})
+		event, waits, err := c.Poll(ctx, func() { close(woken) })
+		if !waits {
+			return event, err
 		}
-		if !c.right.holds(ctx) {
-			return watching.Event{}, io.EOF
-		}
-		event, err := c.take()
-		switch {
-		case err == nil:
-			c.active()
-			c.told = event.Meta.ResourceVersion
-			return event, nil
-		case errors.Is(err, errNoEvent):
-			c.wait(ctx)
-		default:
-			return c.leave(err)
-		}
+		<-woken
 	}
+}
+
+// Poll implements watching.Idle.
+func (c *cursor) Poll(ctx context.Context, wake func()) (event watching.Event, waits bool, err error) {
+	if ctx.Err() != nil {
+		event, err = c.leave(io.EOF)
+		return event, false, err
+	}
+	if !c.right.holds(ctx) {
+		return watching.Event{}, false, io.EOF
+	}
+	switch event, err = c.take(ctx, wake); {
+	case errors.Is(err, errNoEvent):
+		return watching.Event{}, true, nil
+	case err != nil:
+		event, err = c.leave(err)
+		return event, false, err
+	}
+	c.active()
+	c.told = event.Meta.ResourceVersion
+	return event, false, nil
 }
 
 // errNoEvent means that no event waits for the subscriber.
 var errNoEvent = errors.New("no event waits")
 
-// take returns the next event.
+// take returns the next event. If there is none, it lets wake be called when there is, when the
+// connection or the context has ended, or when the right must be confirmed.
 //
 // Errors: errNoEvent, and those of Next.
-func (c *cursor) take() (watching.Event, error) {
+func (c *cursor) take(ctx context.Context, wake func()) (watching.Event, error) {
 	f := c.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,19 +100,27 @@ func (c *cursor) take() (watching.Event, error) {
 	case c.up.ended, len(c.pending) > 0:
 		return watching.Event{}, io.EOF
 	}
+	c.wake = wake
+	if wait := time.Until(c.right.due()); c.due == nil {
+		c.due, c.unbind = time.AfterFunc(wait, c.rouse), context.AfterFunc(ctx, c.rouse)
+	} else {
+		c.due.Reset(wait)
+	}
 	return watching.Event{}, errNoEvent
 }
 
-// wait waits for an event, or for the end of the connection; at most until the right must be
-// confirmed.
-func (c *cursor) wait(ctx context.Context) {
-	timer := time.NewTimer(time.Until(c.right.due()))
-	defer timer.Stop()
-	select {
-	case <-c.woken:
-	case <-c.up.over:
-	case <-timer.C:
-	case <-ctx.Done():
+// rouse calls the function of a subscriber that waits.
+func (c *cursor) rouse() {
+	c.feed.mu.Lock()
+	defer c.feed.mu.Unlock()
+	c.roused()
+}
+
+// roused is rouse. The feed's mutex is held.
+func (c *cursor) roused() {
+	if wake := c.wake; wake != nil {
+		c.wake = nil
+		wake()
 	}
 }
 
@@ -141,10 +163,7 @@ func (c *cursor) append(e *entry, number uint64, before string) {
 	}
 	c.pending = append(c.pending, number)
 	e.readers++
-	select {
-	case c.woken <- struct{}{}:
-	default:
-	}
+	c.roused()
 }
 
 // isKnown reports whether the subscriber's listing, or its last watch, has covered an event.
@@ -209,7 +228,11 @@ func (c *cursor) Close() {
 			f.log[number-f.base].readers--
 		}
 	}
-	c.pending, c.known = nil, nil
+	c.pending, c.known, c.wake = nil, nil, nil
+	if c.due != nil {
+		c.due.Stop()
+		c.unbind()
+	}
 	if f.subscribers--; f.subscribers == 0 {
 		if f.leaving != nil {
 			f.leaving.Stop()

@@ -87,7 +87,7 @@ func (f *feed) join(ctx context.Context, r *watching.Request, of *right) (*curso
 	for {
 		c := &cursor{
 			feed: f, right: of, active: r.Active, interest: r.Interest, known: r.Known,
-			woken: make(chan struct{}, 1), told: r.Version, from: r.Version,
+			told: r.Version, from: r.Version,
 		}
 		if err := f.enter(c); err != nil { //nolint:contextcheck // the connection outlives this subscriber
 			return nil, err
@@ -174,6 +174,7 @@ func (f *feed) run(ctx context.Context, up *upstream) {
 	defer f.mu.Unlock()
 	up.ended, up.last, up.err, f.up = true, f.last, err, nil
 	defer close(up.over)
+	defer up.audience.rouse()
 	switch code, _ := clients.Code(err); {
 	case err == nil:
 	case code == http.StatusForbidden, code == http.StatusUnauthorized, errors.Is(err, credentials.ErrDepleted), errors.Is(err, errUnshared):

@@ -145,12 +145,15 @@ type Stream struct {
 }
 
 // Serve serves one resource in one namespace until the context ends. It then waits for the
-// workers of its objects, within the patience. While the operator pauses, nothing is
+// workers of its objects, within the patience, and calls ended. It may return before: a stream that
+// waits for events of a shared watch has no goroutine. While the operator pauses, nothing is
 // watched, but queued events are still handled. If the resource or the namespace is gone by
 // then, all objects that were known are handled as deleted.
-func (o *Host) Serve(ctx context.Context, d *dimensions.Dimension) {
+func (o *Host) Serve(ctx context.Context, d *dimensions.Dimension, ended func()) {
 	if s := o.newStream(ctx, d); s != nil {
-		s.serve(ctx)
+		s.serve(ctx, ended)
+	} else {
+		ended()
 	}
 }
 
@@ -184,16 +187,22 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 }
 
 // serve reads the watch until the context ends, then waits for the work on the objects.
-func (s *Stream) serve(ctx context.Context) {
-	defer s.ended()
-	s.host.States.Supervise(ctx, s.supervised(), func() {
-		s.host.Served.add(s)
-		defer s.host.Served.remove(s)
-		if sink := s.start(ctx); sink != nil {
-			s.host.Pauses.Between(ctx, func(ctx context.Context) { _ = s.stream.Run(ctx, sink) }) // it ends with the context only
-		}
-	})
-	s.end()
+func (s *Stream) serve(ctx context.Context, ended func()) {
+	leave := s.host.States.Enter(ctx, s.supervised())
+	s.host.Served.add(s)
+	read := func() {
+		s.host.Served.remove(s)
+		leave()
+		s.end()
+		s.ended()
+		ended()
+	}
+	sink := s.start(ctx)
+	if sink == nil {
+		read()
+		return
+	}
+	s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
 }
 
 // supervised is the entry of the stream among the states of all streams.

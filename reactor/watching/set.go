@@ -44,20 +44,26 @@ type Supervised struct {
 // Supervise keeps a stream in the set while it runs. A stream that ends before its
 // context, for any reason, counts as dead from then on.
 func (s *Set) Supervise(ctx context.Context, item *Supervised, run func()) {
+	defer s.Enter(ctx, item)()
+	run()
+}
+
+// Enter is Supervise for streams whose run has no goroutine at times: the caller calls leave at
+// the end of the run.
+func (s *Set) Enter(ctx context.Context, item *Supervised) (leave func()) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.items == nil {
 		s.items = map[*Supervised]bool{}
 	}
 	s.items[item] = true
-	s.mu.Unlock()
-	defer func() {
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if item.dead = ctx.Err() == nil; !item.dead {
 			delete(s.items, item)
 		}
-	}()
-	run()
+	}
 }
 
 // States returns the current states of all streams, sorted by name.

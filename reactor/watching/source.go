@@ -64,6 +64,14 @@ type Lines interface {
 	Close()
 }
 
+// Idle are lines whose reader needs no goroutine while it waits.
+type Idle interface {
+	// Poll is Next, except that it does not wait for an event. If there is none, it returns waits,
+	// and wake is called once when Poll must be called again. wake must not block. It is not called
+	// after Close.
+	Poll(ctx context.Context, wake func()) (event Event, waits bool, err error)
+}
+
 // Connection is the source of a stream that shares nothing.
 type Connection struct{ Client *clients.Client }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
-	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
@@ -108,71 +106,8 @@ func (s *Stream) Lose(sink Sink) { s.miss(nil, sink) }
 // needed.
 var ErrExpired = errors.New("the version of the watch has expired")
 
-// Run lists and watches until the context ends, and reconnects after failures. It returns
-// only the context's error.
-func (s *Stream) Run(ctx context.Context, sink Sink) error {
-	if s.known.isNil() {
-		s.known = newKnown(s.Keeping)
-	}
-	defer s.health.leave()
-	s.attend()
-	failures := backoffs.Doubling{First: minBackoff, Most: maxBackoff}
-	for ctx.Err() == nil {
-		began, backoff := time.Now(), time.Duration(0)
-		err := s.once(ctx, sink)
-		normal := err == nil || errors.Is(err, ErrExpired) && s.fruitful // without an event in between, each listed version expires at once: a failure
-		if normal || time.Since(began) > maxBackoff {
-			failures.Reset()
-		}
-		if !normal && ctx.Err() == nil {
-			s.failed(err)
-			backoff = failures.Next()
-		}
-		s.rest(ctx, backoff)
-	}
-	return ctx.Err()
-}
-
-func (s *Stream) failed(err error) {
-	s.health.failed(err)
-	s.Log(30, fmt.Sprintf("The watch-stream of %s has failed, and will be restarted: %v", s.Path, err))
-}
-
-// rest waits between two attempts, at least for the ReconnectBackoff.
-func (s *Stream) rest(ctx context.Context, d time.Duration) {
-	d = max(d, s.Options().ReconnectBackoff)
-	s.health.enter(Resting, d)
-	_ = backoffs.Pause(ctx, d) // the caller checks the context
-}
-
-// once lists once, then watches until the version expires or a request fails.
-func (s *Stream) once(ctx context.Context, sink Sink) error {
-	s.fruitful = false
-	version, err := s.begin(ctx, sink)
-	pauses := backoffs.Doubling{Most: maxBackoff}
-	check := s.streams() // the version is from a watch that has ended
-	for ; err == nil && ctx.Err() == nil && !s.isOutdated(); check = true {
-		began, before := time.Now(), s.health.events()
-		version, err = s.watch(ctx, version, check, sink)
-		pause := time.Duration(0)
-		if s.health.events() > before || time.Since(began) > brief {
-			s.fruitful = true
-			pauses.Reset()
-		} else { // callers close what they have just opened
-			pauses.First = s.reconnectBackoff()
-			pause = pauses.Next()
-		}
-		if err == nil {
-			s.rest(ctx, pause)
-		}
-	}
-	return err
-}
-
 // streams reports whether the existing objects are streamed.
 func (s *Stream) streams() bool { return s.Options().InitialStreaming && !s.unstreamable }
-
-func (s *Stream) reconnectBackoff() time.Duration { return s.Options().ReconnectBackoff }
 
 // begin passes on all existing objects: listed, or streamed if that is wanted and
 // supported.
@@ -197,7 +132,12 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 // from which to continue when that watch has ended.
 func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err error) {
 	s.initial = map[string]struct{}{}
-	version, err = s.watch(ctx, "", false, sink)
+	w, err := s.open(ctx, "", false)
+	if w != nil {
+		_, err = w.follow(sink, nil)
+		version = w.version
+		w.close()
+	}
 	if code, ok := clients.Code(err); ok && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) {
 		s.unstreamable = true
 	}
@@ -340,85 +280,6 @@ func Vanished(apiVersion, kind string, meta Meta) Event {
 		},
 	})
 	return Event{Type: Deleted, Object: object, Meta: meta}
-}
-
-// watch passes on events until the connection ends, and returns the version from which to
-// continue. Ends of connections are normal; an expired version is an error. With check, it
-// verifies that the server was not replaced since the version was received.
-//
-// What waits here for most of the time has small frames, and calls the others before: see
-// RATIONALE.md, "Why do waiting goroutines have small frames?".
-func (s *Stream) watch(ctx context.Context, version string, check bool, sink Sink) (string, error) {
-	longest, patience := s.timeouts()
-	s.health.enter(Watching, patience)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.watches(cancel)
-	if longest > 0 {
-		ctx, cancel = context.WithTimeout(ctx, longest)
-		defer cancel()
-	}
-	alive := s.watchdog(patience, cancel)
-	defer alive.stop()
-
-	lines, err := s.open(ctx, version, check, alive)
-	if lines == nil {
-		return version, err
-	}
-	defer lines.Close()
-	alive.watch(lines)
-	s.health.connected()
-	defer s.health.disconnected()
-	return s.follow(ctx, lines, version, sink)
-}
-
-// timeouts returns those of the client: for a watch, and for a watch without any data.
-func (s *Stream) timeouts() (longest, patience time.Duration) {
-	options := s.Options()
-	return options.ClientTimeout, options.InactivityTimeout
-}
-
-// open opens a watch. It returns neither lines nor an error if the watch has ended before.
-func (s *Stream) open(ctx context.Context, version string, check bool, alive *watchdog) (Lines, error) {
-	options := s.Options()
-	lines, err := s.source().Watch(ctx, s.request(options, version, alive))
-	if code, ok := clients.Code(err); ok && code == http.StatusGone {
-		return nil, ErrExpired
-	}
-	if err != nil {
-		return nil, ignoreEnd(ctx, err)
-	}
-	if check && !lines.Covers(version) {
-		if _, err := s.SameServer(ctx, options, version); err != nil {
-			lines.Close()
-			return nil, ignoreEnd(ctx, err)
-		}
-	}
-	return lines, nil
-}
-
-// request describes a watch.
-func (s *Stream) request(options Options, version string, alive *watchdog) Request {
-	return Request{
-		Path: s.Path, Options: options, Version: version, Initial: s.initial != nil, Active: alive.active,
-		Interest: s.attention.begun, Known: maps.Keys(s.known.own), // only this goroutine changes them
-	}
-}
-
-// follow passes on the events of a watch.
-func (s *Stream) follow(ctx context.Context, lines Lines, version string, sink Sink) (string, error) {
-	for {
-		event, err := lines.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return version, nil // continue from here
-		}
-		if err != nil {
-			return version, err
-		}
-		if version, err = s.take(event, version, sink); err != nil {
-			return version, err
-		}
-	}
 }
 
 // source returns where the watches come from.
