@@ -505,10 +505,11 @@ func TestStatusesAreFew(t *testing.T) {
 func TestOverlapsAreTriedAgainWithPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := hosted(t, operator.Options{})
-		overlaps := true
+		var overlaps atomic.Bool
+		overlaps.Store(true)
 		x.setUp = func(f *fake) {
 			f.starting = func() error {
-				if time.Sleep(time.Millisecond); overlaps {
+				if time.Sleep(time.Millisecond); overlaps.Load() {
 					return operator.ErrOverlap
 				}
 				return nil
@@ -520,7 +521,7 @@ func TestOverlapsAreTriedAgainWithPauses(t *testing.T) {
 		if n := len(x.all()); n < 10 || n > 30 {
 			t.Errorf("it was started %d times in an hour", n)
 		}
-		overlaps = false
+		overlaps.Store(false)
 		time.Sleep(lastRetry + time.Second)
 		x.has("a", api.Ready, api.True, "Serving", "")
 	})
