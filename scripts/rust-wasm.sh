@@ -77,7 +77,8 @@ else
 	# The linker that rustc looks for is not in Debian's package under that name.
 	mkdir -p "$cache/bin"
 	ln -sf /usr/bin/wasm-ld-19 "$cache/bin/rust-lld"
-	std=-Zbuild-std=std,panic_abort
+	# Without its default features, which make backtraces: those of the host show the frames of a module.
+	std="-Zbuild-std=std,panic_abort -Zbuild-std-features="
 	# rustup's target brings its libc along, and what starts a module with it.
 	flags=
 	if [ -n "$libc" ]; then

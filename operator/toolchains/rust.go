@@ -172,5 +172,5 @@ func findDebian(ctx context.Context, target string) (*rust, bool) {
 	if flags != "" {
 		variables = append(variables, "RUSTFLAGS="+flags)
 	}
-	return &rust{cargo: cargo, version: "Debian's " + version, target: target, arguments: []string{"-Zbuild-std=std,panic_abort"}, variables: variables}, true
+	return &rust{cargo: cargo, version: "Debian's " + version, target: target, arguments: []string{"-Zbuild-std=std,panic_abort", "-Zbuild-std-features="}, variables: variables}, true
 }

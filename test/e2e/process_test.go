@@ -3,8 +3,12 @@ package e2e_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -139,6 +143,33 @@ func (p *process) signal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
+	}
+	if sig == syscall.SIGSTOP && runtime.GOOS == "linux" {
+		p.stands(t)
+	}
+}
+
+// stands waits until a process that was stopped stands still: on a busy machine, its threads continue after the call of kill.
+func (p *process) stands(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+		if err != nil || len(tasks) == 0 {
+			t.Fatalf("its threads cannot be read: %v", err)
+		}
+		running := 0
+		for _, task := range tasks {
+			text, err := os.ReadFile(task)
+			if _, state, ok := strings.Cut(string(text), ") "); err == nil && ok && !strings.HasPrefix(state, "T") {
+				running++
+			}
+		}
+		switch {
+		case running == 0:
+			return
+		case time.Now().After(deadline):
+			t.Fatalf("%d of its %d threads still run after SIGSTOP", running, len(tasks))
+		}
 	}
 }
 

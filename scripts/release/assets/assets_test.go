@@ -40,6 +40,8 @@ var here = programs.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
 // TestEqualReleasesHaveEqualBytes: two releases of one version, in other folders, with all files; `go install` builds the
 // program from a proxy, and the program knows its version.
 func TestEqualReleasesHaveEqualBytes(t *testing.T) {
+	// As in all tests, without debugging information, which releases lose at the linker: so the libraries are compiled once.
+	programs.Flags = append(slices.Clone(programs.Flags), "-gcflags=all=-dwarf=false")
 	key, public := keyPair(t)
 	from := treetest.Clone(t, "../../..")
 	first, second := t.TempDir(), t.TempDir()
