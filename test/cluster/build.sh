@@ -31,7 +31,7 @@ trap 'rm -rf "$out.$$" "$out.$$.failed" "$out.$$.modules"' EXIT
 trap 'exit 130' INT TERM # with the trap above
 export GOWORK=off # outside of any workspace: the replacements of this module are its own
 echo "  downloading its sources..." >&2
-go mod download
+go mod download k8s.io/kubernetes k8s.io/apiserver # and what else the build needs when it is needed: less than all
 
 # Two imports bring 230 packages and a fifth of all compilation, but nothing that the cluster does. The collector of ended
 # pods, which is not among the controllers, calls one function of the kubelet, whose package imports the scheduler. And a
