@@ -19,8 +19,8 @@ const (
 	selecting      = "only" // the label, and the configuration, that select the objects of an operator
 	crowdYardstick = 10     // operators with watches of their own
 	crowdGoal      = 10     // watches
-	crowdEvents    = 100    // in each window
-	crowdPace      = 100 * time.Millisecond
+	crowdEvents    = 1000   // in each window: so that what the operators take when idle is little next to it
+	crowdPace      = 10 * time.Millisecond
 	crowdWindows   = 2                // with events, and as many without
 	crowdSettling  = 40 * time.Second // the host returns memory 5 and 35 s after a start, which takes longer the more operators it has
 )
