@@ -76,7 +76,7 @@ func New(o Options) *Client {
 	if o.Progress == nil {
 		o.Progress = func(string) (func(done, total int64), func()) { return unseen, func() {} }
 	}
-	c := &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: auth.NewCache()}
+	c := &Client{options: o, transport: newTransport(o.Sources, o.Stall), cache: &tokens{known: auth.NewCache()}}
 	c.transport.control = o.Control
 	return c
 }

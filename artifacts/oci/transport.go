@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -98,13 +101,9 @@ func loopback(host string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// hostname removes the port from a host.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return host
-}
+// hostname is the name or the address of a host, in the spelling that connections use: without
+// the port and the brackets of IPv6.
+func hostname(host string) string { return (&url.URL{Host: host}).Hostname() }
 
 // dialer connects to a host. A host that is this machine by name must also be so by address,
 // because name resolution is not trusted.
@@ -121,34 +120,70 @@ func dialer(host string) *net.Dialer {
 	return d
 }
 
-// dial returns how to connect to a host, or to the proxy of a host.
-func (t *transport) dial(host string) func(ctx context.Context, network, address string) (net.Conn, error) {
-	d := dialer(host)
-	if t.control == nil {
-		return d.DialContext
+// way is how the transport of one host reaches it: directly, or by proxies.
+type way struct {
+	host    string
+	control func(host string, address netip.Addr) error // see Options; may be nil
+	find    func(*http.Request) (*url.URL, error)       // the proxy of a request
+
+	mu      sync.Mutex // guards proxies
+	proxies []string   // addresses of the proxies that requests were sent to
+}
+
+// proxy returns the proxy of a request.
+func (w *way) proxy(req *http.Request) (*url.URL, error) {
+	found, err := w.find(req)
+	if err != nil || found == nil {
+		return found, err
 	}
-	controlled := *d
-	controlled.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
-		resolved, err := netip.ParseAddrPort(address)
+	address := net.JoinHostPort(found.Hostname(), cmp.Or(found.Port(), proxyPorts[found.Scheme]))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.proxies, address) {
+		w.proxies = append(w.proxies, address)
+	}
+	return found, nil
+}
+
+// proxyPorts are the default ports of proxies.
+var proxyPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+
+// isProxy reports whether an address is that of a proxy. The spelling of a host cannot make it
+// one: an address that no proxy has is controlled.
+func (w *way) isProxy(address string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Contains(w.proxies, address)
+}
+
+// dial connects to the host, or to its proxy. It asks Options.Control about each address that
+// the host resolves to, but not about a proxy, which the administrator has chosen.
+func (w *way) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := dialer(w.host)
+	if w.control == nil || w.isProxy(address) {
+		return d.DialContext(ctx, network, address)
+	}
+	machine := d.Control
+	d.Control = func(network, resolved string, c syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(resolved)
 		if err == nil {
-			err = t.control(hostname(host), resolved.Addr())
+			err = w.control(hostname(w.host), at.Addr())
 		}
-		if err == nil && d.Control != nil {
-			err = d.Control(network, address, c)
+		if err == nil && machine != nil {
+			err = machine(network, resolved, c)
 		}
 		return err
 	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if hostname(address) != hostname(host) {
-			return d.DialContext(ctx, network, address) // a proxy, which the administrator has chosen
-		}
-		return controlled.DialContext(ctx, network, address)
-	}
+	return d.DialContext(ctx, network, address)
 }
 
 // maxHeader bounds the header of a response, in bytes. Signed URLs are the longest headers
 // of registries.
 const maxHeader = 256 << 10
+
+// maxHosts bounds the hosts that a client remembers. Registries choose them by redirects, while
+// an operator follows their tags for months.
+const maxHosts = 64
 
 // of returns the transport of one host. An unchecked transport does not verify certificates.
 func (t *transport) of(host string, unchecked bool) *http.Transport {
@@ -168,9 +203,10 @@ func (t *transport) of(host string, unchecked bool) *http.Transport {
 		}
 		config.RootCAs = pool
 	}
+	reached := &way{host: host, control: t.control, find: t.sources.Proxy()}
 	made := &http.Transport{
-		Proxy:                 t.sources.Proxy(),
-		DialContext:           t.dial(host),
+		Proxy:                 reached.proxy,
+		DialContext:           reached.dial,
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: t.stall,
@@ -179,6 +215,12 @@ func (t *transport) of(host string, unchecked bool) *http.Transport {
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    4,
 		ForceAttemptHTTP2:      true,
+	}
+	if len(t.hosts) >= maxHosts {
+		for known, h := range t.hosts { // in use or not: requests that were sent continue
+			h.CloseIdleConnections()
+			delete(t.hosts, known)
+		}
 	}
 	t.hosts[host] = made
 	return made
@@ -247,20 +289,33 @@ func (t *transport) close() {
 }
 
 // errStalled ends a response that has stalled.
-var errStalled = errors.New("the registry has stopped sending data")
+var errStalled = errors.New("the registry has stopped sending data, or sends too slowly")
 
-// watched is a body whose reading fails after a long pause.
+// slowest is the least rate of a body, in bytes per second. Without it, a registry that sends a
+// byte from time to time would never let an operation end.
+const slowest = 4 << 10
+
+// watched is a body whose reading fails after a long pause, and if it arrives slower than
+// slowest. Time between two calls of Read does not count.
 type watched struct {
 	io.ReadCloser
 	ctx    context.Context //nolint:containedctx // of the request, which lives as long as its body
 	cancel context.CancelCauseFunc
-	stall  time.Duration
+	stall  time.Duration // in which a body must send what slowest demands
+
+	waited time.Duration // since the body has sent so much
+	sent   int           // meanwhile, in bytes
 }
 
 func (w *watched) Read(p []byte) (int, error) {
-	timer := time.AfterFunc(w.stall, func() { w.cancel(errStalled) })
+	began := time.Now()
+	timer := time.AfterFunc(w.stall-w.waited, func() { w.cancel(errStalled) })
 	n, err := w.ReadCloser.Read(p)
 	timer.Stop()
+	w.waited, w.sent = w.waited+time.Since(began), w.sent+n
+	if float64(w.sent) >= slowest*w.stall.Seconds() {
+		w.waited, w.sent = 0, 0
+	}
 	if err != nil && errors.Is(context.Cause(w.ctx), errStalled) {
 		err = errStalled
 	}

@@ -57,6 +57,9 @@ func TestNamesDoNotLeadToTheMachineOrItsCloud(t *testing.T) {
 		{"fd00:ec2::23", false, false},    // AWS EKS
 		{"fd20:ce::254", false, false},    // GCP
 		{"fd00:a9fe:a9fe::1", false, false},
+		{"fd00:c1::a9fe:a9fe", false, false}, // Oracle
+		{"fd00:100::100:200", false, false},  // Alibaba
+		{"100.96.0.96", false, false},        // Volcengine
 		{"fd00:42::42", false, false},
 
 		{"::ffff:127.0.0.1", false, false},

@@ -32,6 +32,7 @@ var machineNetworks = []network{
 	{"255.255.255.255/32", "limited broadcast", "https://www.rfc-editor.org/rfc/rfc919"},
 	{"168.63.129.16/32", "metadata of Azure (WireServer)", "https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16"},
 	{"100.100.100.200/32", "metadata of Alibaba Cloud", "https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata"},
+	{"100.96.0.96/32", "metadata of Volcengine", "https://github.com/volcengine/cello"},
 	{"192.0.0.192/32", "metadata of Oracle Cloud (Classic)", "https://docs.oracle.com/en/cloud/iaas-classic/compute-iaas-cloud/stcsg/retrieving-instance-metadata.html"},
 
 	{"::/128", "unspecified", rfc4291},
@@ -42,6 +43,8 @@ var machineNetworks = []network{
 	{"fd00:ec2::/32", "metadata of AWS (::254), credentials of EKS (::23)", "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html"},
 	{"fd20:ce::/32", "metadata of GCP (::254)", "https://cloud.google.com/compute/docs/metadata/querying-metadata"},
 	{"fd00:a9fe:a9fe::/48", "metadata of Akamai (::1)", "https://docs.cloud-init.io/en/latest/reference/datasources/akamai.html"},
+	{"fd00:100::/32", "metadata of Alibaba Cloud (::100:200)", "https://github.com/canonical/cloud-init/blob/main/cloudinit/sources/DataSourceAliYun.py"},
+	{"fd00:c1::/32", "metadata of Oracle Cloud (::a9fe:a9fe)", "https://github.com/oracle/oci-python-sdk/blob/master/src/oci/auth/signers/instance_principals_security_token_signer.py"},
 	{"fd00:42::/32", "metadata of Scaleway (::42)", "https://docs.cloud-init.io/en/latest/reference/datasources/scaleway.html"},
 
 	// IPv4 in IPv6: the target of a translator or a tunnel is not known here. Mapped

@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -183,6 +185,11 @@ func TestLoadRefuses(t *testing.T) {
 		{"an unknown manifest", index("sha256:", "sha256:00"), "no digest"},
 		{"two indices", appended(t, good, "index.json", []byte("{}")), "more than one index.json"},
 		{"a file with holes", holes(t, good), "a sparse file"},
+		{"a name with another digest", index("example.com/op:v1", "example.com/op@sha256:"+strings.Repeat("0", 64)), "has the name of something else"},
+		{"a name that is no name", index("example.com/op:v1", "oci://example.com/op:v1"), "has the name of something else"},
+		{"a signature that takes the place of a module", index("example.com/op@"+signatureOf(t), "example.com/op:v2"), "so it cannot have this name"},
+		{"a signature of a module that is elsewhere", index(`subject":"sha256:`, `subject":"sha256:0`), "which the archive does not have"},
+		{"a signature in another repository", index("example.com/op@"+signatureOf(t), "example.com/other@"+signatureOf(t)), "which the archive does not have"},
 		{"an index of everything", index(`"manifests":[`, `"manifests":[`+strings.Repeat("{},", 1000)), "names 1002 artifacts; at most 1000"},
 	}
 	for _, tt := range tests {
@@ -197,6 +204,58 @@ func TestLoadRefuses(t *testing.T) {
 		if left, err := os.ReadDir(filepath.Join(s.Dir(), "blobs", "sha256")); err != nil || len(left) > 0 {
 			t.Errorf("%s: it has left %v, %v", tt.name, left, err)
 		}
+	}
+}
+
+// signatureOf is the digest of the signature of filled.
+func signatureOf(t *testing.T) string {
+	t.Helper()
+	s, e := filled(t)
+	attached, err := s.Attached(e.Digest)
+	if err != nil || len(attached) != 1 {
+		t.Fatalf("%v, %v", attached, err)
+	}
+	return attached[0].Digest
+}
+
+// Loading takes time in proportion to the archive, however often its artifacts name one content.
+func TestContentIsCheckedOnce(t *testing.T) {
+	const size, times = 16 << 20, 12_000
+	s, e := filled(t)
+	big := bytes.Repeat([]byte("signature"), size/9)
+	layers := slices.Repeat([]layout.Descriptor{layout.Describe("application/x", big)}, times)
+	_, subject, err := s.Manifest(e.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _, err := layout.Attach(layout.Describe(layout.MediaManifest, subject), "application/x", layers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range [][]byte{big, raw} {
+		if _, err := s.Put(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Set(store.Entry{Name: "example.com/op@" + layout.Digest(raw), Digest: layout.Digest(raw), Subject: e.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := archive.Save(&out, s, []store.Entry{e}); err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan error, 1)
+	go func() { // Until it is loaded, or the process ends.
+		_, err := archive.Load(bytes.NewReader(out.Bytes()), s)
+		loaded <- err
+	}()
+	select {
+	case err := <-loaded:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second): // reading 192 GB takes minutes
+		t.Fatal("it still reads the same content")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,23 +39,16 @@ func load(from io.Reader, s *store.Store) ([]store.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries, modules []store.Entry
-	for _, d := range list.Manifests {
-		e, err := check(s, d)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
-		}
-		entries = append(entries, e)
-		if e.Subject == "" {
-			modules = append(modules, e)
-		}
+	entries, err := newChecker(s).entries(list.Manifests)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	for _, e := range entries {
 		if err := s.Set(e); err != nil {
 			return nil, err
 		}
 	}
-	return modules, nil
+	return slices.DeleteFunc(entries, func(e store.Entry) bool { return e.Subject != "" }), nil
 }
 
 // unpack stores the content of an archive, and returns its index.
@@ -124,52 +118,142 @@ func isSparse(header *tar.Header) bool {
 	return header.Typeflag == tar.TypeGNUSparse
 }
 
-// check checks that an artifact is complete and matches its description.
-func check(s *store.Store, d layout.Descriptor) (store.Entry, error) {
+// checker checks the artifacts of an archive. It reads each content once, however many artifacts
+// name it.
+type checker struct {
+	store     *store.Store
+	manifests map[string]*layout.Manifest // by digest
+	contents  map[string]content          // by digest
+}
+
+// content is what is known about a stored content.
+type content struct {
+	size int64
+	kind error // why it is not a module; nil: it is one
+}
+
+func newChecker(s *store.Store) *checker {
+	return &checker{store: s, manifests: map[string]*layout.Manifest{}, contents: map[string]content{}}
+}
+
+// entries returns the entries of all artifacts. An artifact that belongs to another one cannot
+// take the name of a module, which would not be listed.
+func (c *checker) entries(list []layout.Descriptor) ([]store.Entry, error) {
+	var all []store.Entry
+	modules := map[string]bool{} // names with digests
+	for _, d := range list {
+		e, err := c.entry(d)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+		if r, err := oci.Parse(e.Name); err == nil && e.Subject == "" {
+			modules[r.At(e.Digest).Name()] = true
+		}
+	}
+	for _, e := range all {
+		if e.Subject == "" {
+			continue
+		}
+		r, err := oci.Parse(e.Name)
+		switch {
+		case err != nil:
+			return nil, err
+		case !modules[r.At(e.Subject).Name()]:
+			return nil, fmt.Errorf("%s belongs to %q, which the archive does not have", e.Name, legible.Clip(e.Subject, maxName))
+		case e.Name != r.At(e.Digest).Name() && e.Name != r.Tagged(oci.SignatureTag(e.Subject)).Name():
+			return nil, fmt.Errorf("%s belongs to %s, so it cannot have this name", e.Name, e.Subject)
+		}
+	}
+	return all, nil
+}
+
+// entry checks that an artifact is complete and matches its description.
+func (c *checker) entry(d layout.Descriptor) (store.Entry, error) {
 	e := store.Entry{Name: d.Annotations[annotationName], Digest: d.Digest, Subject: d.Annotations[annotationOwner], Pulled: time.Now().UTC().Truncate(time.Second)}
-	if _, err := oci.Parse(e.Name); err != nil {
+	r, err := oci.Parse(e.Name)
+	switch {
+	case err != nil:
 		return e, fmt.Errorf("%s has an invalid name: %w", d.Digest, err)
+	case r.Name() != e.Name, r.Digest != "" && r.Digest != d.Digest:
+		return e, fmt.Errorf("%s has the name of something else: %s", d.Digest, e.Name)
 	}
-	m, raw, err := s.Manifest(d.Digest)
-	if err == nil {
-		err = d.Matches(raw)
-	}
-	if err != nil {
+	if e.Size, err = c.check(d, e.Subject == ""); err != nil {
 		return e, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	if e.Subject != "" {
-		for _, part := range append(m.Layers, m.Config) {
-			if err := complete(s, part, func([]byte) error { return nil }); err != nil {
-				return e, fmt.Errorf("%s: %w", e.Name, err)
-			}
-		}
-		return e, nil
-	}
-	module, err := m.Module(maxBlob)
-	if err != nil {
-		return e, fmt.Errorf("%s: %w", e.Name, err)
-	}
-	e.Size = module.Size
-	for _, part := range []struct {
-		layout.Descriptor
-		isRight func([]byte) error
-	}{{m.Config, m.CheckConfig}, {module, layout.CheckModule}} {
-		if err := complete(s, part.Descriptor, part.isRight); err != nil {
-			return e, fmt.Errorf("%s: %w", e.Name, err)
-		}
 	}
 	return e, nil
 }
 
-// complete checks that a part of an artifact exists, with the announced size and valid
-// content.
-func complete(s *store.Store, d layout.Descriptor, isRight func([]byte) error) error {
-	content, err := s.Get(d.Digest)
+// check checks an artifact, and returns the size of its module; zero if it has to have none.
+func (c *checker) check(d layout.Descriptor, isModule bool) (size int64, err error) {
+	m, err := c.manifest(d)
+	if err != nil {
+		return 0, err
+	}
+	if !isModule {
+		for _, part := range append(m.Layers, m.Config) {
+			if _, err := c.content(part); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}
+	module, err := m.Module(maxBlob)
+	if err != nil {
+		return 0, err
+	}
+	config, err := c.store.Get(m.Config.Digest)
 	if err == nil {
-		err = d.CheckSize(content)
+		err = m.Config.CheckSize(config)
 	}
 	if err == nil {
-		err = isRight(content)
+		err = m.CheckConfig(config)
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	found, err := c.content(module)
+	if err == nil {
+		err = found.kind
+	}
+	return module.Size, err
+}
+
+// manifest reads a manifest.
+func (c *checker) manifest(d layout.Descriptor) (*layout.Manifest, error) {
+	if d.Size > layout.MaxManifest {
+		return nil, fmt.Errorf("its manifest is announced with %d bytes, and the limit is %d", d.Size, layout.MaxManifest)
+	}
+	if m := c.manifests[d.Digest]; m != nil {
+		return m, nil
+	}
+	raw, err := c.store.Get(d.Digest)
+	if err == nil {
+		err = d.CheckSize(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := layout.ReadManifest(layout.MediaManifest, raw)
+	if err == nil {
+		c.manifests[d.Digest] = m
+	}
+	return m, err
+}
+
+// content checks that a part of an artifact exists, with the announced size.
+func (c *checker) content(d layout.Descriptor) (content, error) {
+	found, ok := c.contents[d.Digest]
+	if !ok {
+		bytes, err := c.store.Get(d.Digest)
+		if err != nil {
+			return content{}, err
+		}
+		found = content{int64(len(bytes)), layout.CheckModule(bytes)}
+		c.contents[d.Digest] = found
+	}
+	if found.size != d.Size {
+		return content{}, fmt.Errorf("%s has %d bytes instead of the announced %d", d.Digest, found.size, d.Size)
+	}
+	return found, nil
 }
