@@ -4,21 +4,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/kopf-wasm/kopf/host/files"
 )
 
 // Own returns the modules of the author that a script imports from a folder, below Script:
 // NAME.py, and all files of the package NAME/, if there is a statement `import NAME` or
-// `from NAME import`, also in those modules. Other files of the folder are not read.
+// `from NAME import`, also in those modules. Other files of the folder are not read, and none
+// outside of it: the folder can come from others, and the script sees what is packed.
 //
-// Errors: ErrTooLarge if they exceed the limit.
-func Own(root string, script []byte, limit int) (map[string][]byte, error) {
+// Errors: ErrTooLarge if they exceed the limit; a link that leads out of the folder.
+func Own(folder string, script []byte, limit int) (map[string][]byte, error) {
 	if limit == 0 {
 		limit = 16 << 20
 	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return map[string][]byte{}, nil //nolint:nilerr // there are no modules next to the script
+	}
+	defer root.Close()
 	c := newCollection(limit)
 	asked := map[string]bool{}
 	for todo := imported(string(script)); len(todo) > 0; todo = todo[1:] {
@@ -45,51 +51,54 @@ func Own(root string, script []byte, limit int) (map[string][]byte, error) {
 }
 
 // addOwn adds a module or a package of a folder, if there is one, and returns its paths.
-func (c *collection) addOwn(root, name string) (added []string, err error) {
-	folder := filepath.Join(root, name)
-	if info, err := os.Stat(folder); err == nil && info.IsDir() && isPackage(folder) {
-		return c.addOwnPackage(root, folder)
+func (c *collection) addOwn(root *os.Root, name string) (added []string, err error) {
+	if info, err := root.Stat(name); err == nil && info.IsDir() && isPackage(root, name) {
+		return c.addOwnPackage(root, name)
 	}
 	path := name + ".py"
-	data, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
+	if _, err := root.Lstat(path); err != nil {
 		return nil, nil //nolint:nilerr // it is a module of the library or of a package
 	}
-	return []string{path}, c.add(path, strings.NewReader(string(data)))
+	if isFile, err := c.addOwnFile(root, path); !isFile || err != nil {
+		return nil, err
+	}
+	return []string{path}, nil
+}
+
+// addOwnFile adds a file, unless the path is a folder, a pipe or a device.
+func (c *collection) addOwnFile(root *os.Root, path string) (isFile bool, err error) {
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false, fmt.Errorf("%w: a link must lead to a file of this folder", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return false, err
+	}
+	return true, c.add(path, f)
 }
 
 // isPackage reports whether a folder has modules.
-func isPackage(folder string) bool {
-	found, err := filepath.Glob(filepath.Join(escaped(folder), "*.py"))
+func isPackage(root *os.Root, name string) bool {
+	found, err := fs.Glob(root.FS(), name+"/*.py")
 	return err == nil && len(found) > 0
 }
 
-func (c *collection) addOwnPackage(root, folder string) (added []string, err error) {
-	err = filepath.WalkDir(folder, func(full string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, full)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
+func (c *collection) addOwnPackage(root *os.Root, name string) (added []string, err error) {
+	err = fs.WalkDir(root.FS(), name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case unused(rel) && entry.IsDir():
+		case err != nil:
+			return err
+		case unused(path) && entry.IsDir():
 			return fs.SkipDir
-		case unused(rel) || entry.IsDir() || isNative(rel) || files.CheckPath(rel) != nil:
+		case unused(path) || entry.IsDir() || isNative(path) || files.CheckPath(path) != nil:
 			return nil
 		}
-		f, err := os.Open(full)
-		if err != nil {
-			return err
+		isFile, err := c.addOwnFile(root, path)
+		if isFile {
+			added = append(added, path)
 		}
-		defer f.Close()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return err // a link to a folder
-		}
-		added = append(added, rel)
-		return c.add(rel, f)
+		return err
 	})
 	return added, err
 }

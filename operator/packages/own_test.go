@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -61,5 +62,34 @@ func TestLinkedModulesAreRead(t *testing.T) {
 	got, err := Own(root, []byte("import helpers"), 0)
 	if err != nil || string(got["script/helpers.py"]) != "x = 1" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A folder that comes from others has links to files of the person who runs its script: the script must not see them.
+func TestLinksOutOfTheFolderAreRefused(t *testing.T) {
+	outside := tree(t, map[string]string{"credentials": "secret", "library/__init__.py": "secret = 1"})
+	for name, target := range map[string]string{
+		"helpers.py":       filepath.Join(outside, "credentials"),
+		"deep/data.txt":    filepath.Join(outside, "credentials"),
+		"deep/up.py":       "../../" + filepath.Base(outside) + "/credentials",
+		"helpers":          filepath.Join(outside, "library"),
+		"deep/more.py":     "/proc/self/environ",
+		"deep/descriptors": "/dev/zero",
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := tree(t, map[string]string{"deep/__init__.py": "", "deep/sub.py": ""})
+			if err := os.Symlink(target, filepath.Join(root, filepath.FromSlash(name))); err != nil {
+				t.Skip(err)
+			}
+			got, err := Own(root, []byte("import helpers, deep"), 0)
+			for path, content := range got {
+				if len(content) > 0 {
+					t.Errorf("%s has %d bytes: %.20q", path, len(content), content)
+				}
+			}
+			if name != "helpers" && (err == nil || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(err.Error(), "a link must lead to a file of this folder")) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
