@@ -2,9 +2,9 @@ package operator
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/reactor/settings"
 )
 
@@ -18,7 +18,7 @@ func ReadSettings(files, single []string) (*settings.Settings, error) {
 	s := settings.Default()
 	var errs []error
 	for _, path := range files {
-		data, err := os.ReadFile(path)
+		data, err := boundedfile.Read(path, boundedfile.MaxDocument)
 		if err != nil {
 			errs = append(errs, err)
 			continue

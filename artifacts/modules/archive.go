@@ -14,7 +14,7 @@ import (
 
 // Limits of the attachments of an artifact.
 const (
-	maxAttachment = 64 << 20 // bytes in total: SBOMs can be large
+	MaxAttachment = 64 << 20 // bytes in total: SBOMs can be large
 	maxParts      = 100      // layers of one attachment: cosign keeps a layer for each signature
 )
 
@@ -105,7 +105,7 @@ func attached(ctx context.Context, from oci.Attachments, r oci.Reference, conten
 			return nil, fmt.Errorf("%s: %w: what belongs to it has %d layers; at most %d", ref, oci.ErrLayout, len(m.Layers), maxParts)
 		}
 		for _, part := range append(m.Layers, m.Config) {
-			if _, err := from.Blob(ctx, ref, part, maxAttachment-read); err != nil {
+			if _, err := from.Blob(ctx, ref, part, MaxAttachment-read); err != nil {
 				return nil, err
 			}
 			read += part.Size

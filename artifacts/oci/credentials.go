@@ -12,6 +12,8 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // credentials returns the credentials of Docker and Podman for the registry of a reference.
@@ -134,7 +136,7 @@ func lookUp(ctx context.Context, file configFile, r Reference) (auth.Credential,
 		Auths   map[string]json.RawMessage `json:"auths"`
 		Helpers map[string]string          `json:"credHelpers"`
 	}
-	data, err := os.ReadFile(file.path)
+	data, err := boundedfile.Read(file.path, boundedfile.MaxDocument)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !file.named:
 		return auth.EmptyCredential, nil

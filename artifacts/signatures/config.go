@@ -3,11 +3,10 @@ package signatures
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"strings"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
@@ -52,17 +51,9 @@ const maxConfig = 1 << 20
 
 // ReadConfig reads a configuration file.
 func ReadConfig(path string) (*Config, error) {
-	f, err := os.Open(path)
+	data, err := boundedfile.Read(path, maxConfig)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxConfig)
 	}
 	c, err := ParseConfig(data)
 	if err != nil {

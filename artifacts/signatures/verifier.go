@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // Verifier verifies artifacts.
@@ -61,7 +62,7 @@ func configured(name string) string {
 func ReadKeys(paths []string) ([]*PublicKey, error) {
 	var keys []*PublicKey
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := boundedfile.Read(path, maxConfig)
 		if err != nil {
 			return nil, err
 		}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/atomicfile"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 func newAnnotateCmd(stderr io.Writer) *cobra.Command {
@@ -69,7 +69,7 @@ A script becomes one module with its engine.`,
 
 // pack reads a module, or packs a script as a module, and sets the default output file.
 func (o *moduleOptions) pack(ctx context.Context, path string, output *string, stderr io.Writer) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := boundedfile.Read(path, boundedfile.MaxModule)
 	if err != nil {
 		return nil, err
 	}

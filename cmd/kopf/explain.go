@@ -16,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/hosting/client"
 	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/deployment"
@@ -106,7 +107,7 @@ func (o *explainOptions) readObject(s *operator.Subject, stdin io.Reader) error 
 	if o.file == "-" {
 		name = "standard input"
 	} else {
-		f, err := os.Open(o.file)
+		f, err := boundedfile.Open(o.file)
 		if err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func objectOf(text []byte) ([]byte, error) {
 func definitionsOf(paths []string) ([]deployment.Resource, error) {
 	var all []deployment.Resource
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := boundedfile.Read(path, boundedfile.MaxDocument)
 		if err != nil {
 			return nil, err
 		}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 func newLoadCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -23,7 +23,7 @@ and prints their references. With --pull missing or never, they run without a re
 			if len(args) != 1 {
 				return usageError{errors.New("name one archive, as kopf save writes it")}
 			}
-			f, err := os.Open(args[0])
+			f, err := boundedfile.Open(args[0])
 			if err != nil {
 				return err
 			}

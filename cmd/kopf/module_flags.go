@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/packages"
 )
@@ -77,7 +78,7 @@ func (o *moduleOptions) guestConfig() (map[string]string, error) {
 		if !ok || key == "" {
 			return nil, usageError{fmt.Errorf("--config-file %q: want KEY=PATH", item)}
 		}
-		data, err := os.ReadFile(path)
+		data, err := boundedfile.Read(path, boundedfile.MaxDocument)
 		if err != nil {
 			return nil, fmt.Errorf("--config-file %q: %w", item, err)
 		}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 func newPushCmd(stdout, stderr io.Writer) *cobra.Command {
@@ -90,7 +90,7 @@ func (o *moduleOptions) declared(name string, config map[string]string, stderr i
 func readAll(paths []string) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	for _, path := range paths {
-		content, err := os.ReadFile(path)
+		content, err := boundedfile.Read(path, modules.MaxAttachment)
 		if err != nil {
 			return nil, err
 		}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/recordings"
 )
@@ -97,7 +97,7 @@ func (o *replayOptions) read(path string, config map[string]string) (*recordings
 	}
 	all := maps.Clone(config)
 	maps.Copy(all, secrets)
-	file, err := os.Open(path)
+	file, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // signOptions are the flags of `kopf sign`.
@@ -96,7 +97,7 @@ func (o *signOptions) sign(ctx context.Context, r oci.Reference, stdin io.Reader
 
 // privateKey reads the key of the flag.
 func (o *signOptions) privateKey(stdin io.Reader, stderr io.Writer) (*signatures.PrivateKey, error) {
-	text, err := os.ReadFile(o.key)
+	text, err := boundedfile.Read(o.key, boundedfile.MaxDocument)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/endpoints"
 	"github.com/kopf-wasm/kopf/hosting/facts"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
@@ -60,7 +60,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	}
 	secure := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.Authorities != "" {
-		text, err := os.ReadFile(o.Authorities)
+		text, err := boundedfile.Read(o.Authorities, boundedfile.MaxDocument)
 		if err != nil {
 			return nil, fmt.Errorf("the certificate authorities: %w", err)
 		}

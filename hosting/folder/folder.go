@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // looking is the interval between two looks at the folder.
@@ -180,20 +180,9 @@ func isManifest(name string) bool {
 }
 
 func readFile(dir, name string) ([]hosting.Declaration, error) {
-	file, err := os.Open(filepath.Join(dir, name))
+	text, err := boundedfile.ReadNamed(filepath.Join(dir, name), maxFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // it was removed meanwhile
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s: not a file", name))
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("more than %d bytes", maxFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // requirements is a list of packages for pip.
@@ -21,7 +23,7 @@ type requirements struct {
 
 // readList reads the requirements in a file of requirements or in a pyproject.toml.
 func (p *Packer) readList(ctx context.Context, py *python) (*requirements, error) {
-	text, err := os.ReadFile(p.From)
+	text, err := boundedfile.Read(p.From, boundedfile.MaxDocument)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 func (c certificate) read() ([]*x509.Certificate, error) {
 	switch c.Type {
 	case "Path":
-		data, err := readFile(c.Path)
+		data, err := boundedfile.ReadNamed(c.Path, maxFile)
 		if err != nil {
 			return nil, err
 		}
@@ -61,21 +61,4 @@ func certificates(data []byte) ([]*x509.Certificate, error) {
 		found = append(found, c)
 	}
 	return found, nil
-}
-
-// readFile reads a file of at most the size of a configuration.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
-	}
-	return data, nil
 }

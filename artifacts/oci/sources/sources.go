@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedyaml"
 )
 
@@ -68,7 +69,7 @@ func Read(path string) (*Sources, error) {
 			return &Sources{}, nil
 		}
 	}
-	data, err := readFile(path)
+	data, err := boundedfile.Read(path, maxFile)
 	switch {
 	case !chosen && errors.Is(err, fs.ErrNotExist):
 		return &Sources{}, nil

@@ -124,7 +124,7 @@ func TestBadSources(t *testing.T) {
 		"source_authorities: {h: [{type: Url}]}": `of h, certificate 1: type "Url": want Path or Data`,
 		"source_authorities: {h: [{type: Data, data: x}]}":                                                                  "neither PEM nor DER",
 		"source_authorities: {h: [{type: Path, path: /nowhere}]}":                                                           "/nowhere",
-		"source_authorities: {h: [{type: Path, path: " + huge + "}]}":                                                       "larger than",
+		"source_authorities: {h: [{type: Path, path: " + huge + "}]}":                                                       "too much: the file has more than 4 MiB",
 		"source_authorities: {h: [{type: Data, data: \"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\"}]}": "x509",
 	} {
 		if _, err := sources.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // maxRoot bounds the file with a trusted root, in bytes.
@@ -29,7 +29,7 @@ func (v *Verifier) root(ctx context.Context) (*root.TrustedRoot, error) {
 	if path == "" {
 		path = signatures.DefaultTrust()
 	}
-	text, err := readFile(path)
+	text, err := boundedfile.Read(path, maxRoot)
 	switch {
 	case v.Trust == "" && errors.Is(err, fs.ErrNotExist):
 		return fetch(ctx, v.options())
@@ -39,20 +39,6 @@ func (v *Verifier) root(ctx context.Context) (*root.TrustedRoot, error) {
 		return nil, fmt.Errorf("the trusted root: %s is not JSON", path)
 	}
 	return parseRoot(text)
-}
-
-// readFile reads a file of limited size.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxRoot+1))
-	if err == nil && len(text) > maxRoot {
-		err = fmt.Errorf("%s: larger than %d bytes", path, maxRoot)
-	}
-	return text, err
 }
 
 // options are those for the public Sigstore.

@@ -23,7 +23,7 @@ const MaxDocument = 8 << 20
 //
 // Errors: bounded.ErrTooMuch, a pipe without a writer, and those of the system.
 func Read(path string, limit int64) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +48,10 @@ func Read(path string, limit int64) ([]byte, error) {
 	}
 	return content.Bytes(), nil
 }
+
+// Open opens a file of which the caller reads a bounded part. As Read, it does not wait until somebody writes to a pipe, which
+// is empty then.
+func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 func tooLarge(path string, limit int64) error {
 	return fmt.Errorf("%s: %w: the file has more than %d MiB", path, bounded.ErrTooMuch, limit>>20)
