@@ -34,18 +34,19 @@ func (i *Interest) Equal(o *Interest) bool { return reflect.DeepEqual(i, o) }
 
 // Concerns reports whether the interest includes an object with these marks.
 func (i *Interest) Concerns(m Marks) bool {
-	return i == nil || m.Unreadable || slices.Contains(m.Finalizers, i.Finalizer) || slices.ContainsFunc(i.Labels, m.have)
+	return i == nil || m.Unreadable || slices.Contains(m.Finalizers, i.Finalizer) || slices.ContainsFunc(i.Labels, m.Have)
 }
 
-// Marks are what interests look at. They share memory with the object.
+// Marks are what interests look at. They share memory with the object. Finalizers are sorted,
+// without duplicates.
 type Marks struct {
 	Labels     map[string]string
 	Finalizers []string
 	Unreadable bool // all interests include the object
 }
 
-// have reports whether an object has all of the labels.
-func (m Marks) have(labels []filters.Label) bool {
+// Have reports whether an object has all of the labels.
+func (m Marks) Have(labels []filters.Label) bool {
 	for _, label := range labels {
 		if value, ok := m.Labels[label.Key]; !ok || !label.Any && value != label.Value {
 			return false
@@ -69,6 +70,8 @@ func MarksOf(object []byte) Marks {
 		}
 	})
 	if ok {
+		slices.Sort(m.Finalizers)
+		m.Finalizers = slices.Compact(m.Finalizers)
 		return m
 	}
 	var head struct {
@@ -78,7 +81,8 @@ func MarksOf(object []byte) Marks {
 		} `json:"metadata"`
 	}
 	unreadable := json.Unmarshal(object, &head) != nil
-	return Marks{Labels: head.Metadata.Labels, Finalizers: head.Metadata.Finalizers, Unreadable: unreadable}
+	slices.Sort(head.Metadata.Finalizers)
+	return Marks{Labels: head.Metadata.Labels, Finalizers: slices.Compact(head.Metadata.Finalizers), Unreadable: unreadable}
 }
 
 // labelsOf decodes labels; nil if there are none.

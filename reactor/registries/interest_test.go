@@ -1,13 +1,17 @@
 package registries
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/interests"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 func TestInterest(t *testing.T) {
@@ -63,5 +67,38 @@ func TestInterest(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An operator can have 10,000 handlers, for each of many resources. What the host computes for them is in proportion.
+func TestManyHandlersAreCollected(t *testing.T) {
+	prefix := strings.Repeat("x", 200)
+	r := &Registry{}
+	for i := range 10_000 {
+		spec := abi.Handler{Kind: abi.KindUpdate, Resource: &abi.Selector{Plural: "things"}, ID: fmt.Sprint(prefix, i), Labels: map[string]abi.Raw{}}
+		for n := range 30 {
+			spec.Labels[fmt.Sprint("l", n)] = abi.Raw(`"` + prefix[:60] + `"`)
+		}
+		spec.Labels["z"] = abi.Raw(fmt.Sprintf("%q", fmt.Sprint(i)))
+		h, err := NewHandler(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Changing = append(r.Changing, h)
+	}
+	done := make(chan struct{})
+	go func() { // Until it is done, or the process ends.
+		defer close(done)
+		for range 20 {
+			if n := len(r.ForResource(selectors.Resource{Group: "g", Version: "v1", Kind: "Thing", Plural: "things", Preferred: true}).Interest("f").Labels); n != 10_000 {
+				t.Errorf("%d handlers", n)
+				return
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it still computes")
 	}
 }

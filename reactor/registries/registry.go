@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/dicts"
@@ -251,11 +252,13 @@ func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 		Indexing: ofResource(r.Indexing, resource),
 	}
 	handlers.Kept = keptFor(slices.Concat(handlers.Watching, handlers.Changing, handlers.Spawning, handlers.Indexing))
+	owned := map[string]bool{}
 	for _, h := range handlers.Changing {
 		if h.requiresFinalizer {
 			handlers.Requiring = append(handlers.Requiring, h)
 		}
-		if !slices.Contains(handlers.Owned, h.ID) {
+		if !owned[h.ID] {
+			owned[h.ID] = true
 			handlers.Owned = append(handlers.Owned, h.ID)
 		}
 	}
@@ -275,13 +278,20 @@ func (r *Handlers) Count() int {
 // Interest returns which objects can concern the handlers, or an operator with this finalizer.
 func (r *Handlers) Interest(finalizer string) *interests.Interest {
 	wanted := &interests.Interest{Finalizer: finalizer}
+	seen := map[string]bool{} // what handlers require, as text: there can be 10,000 of them
+	var text []byte
 	for _, h := range slices.Concat(r.Watching, r.Changing, r.Spawning, r.Indexing) {
 		labels := h.Criteria.RequiredLabels()
 		if len(labels) == 0 {
 			return nil
 		}
 		wanted.Resuming = wanted.Resuming || h.Initial
-		if !slices.ContainsFunc(wanted.Labels, func(other []filters.Label) bool { return slices.Equal(other, labels) }) {
+		text = text[:0]
+		for _, l := range labels {
+			text = strconv.AppendBool(strconv.AppendQuote(strconv.AppendQuote(text, l.Key), l.Value), l.Any)
+		}
+		if !seen[string(text)] {
+			seen[string(text)] = true
 			wanted.Labels = append(wanted.Labels, labels)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 type audience struct {
 	all       map[*cursor]struct{} // without an interest
 	selective map[*cursor]struct{} // with an interest
-	labels    map[filters.Label]map[*cursor]struct{}
+	labels    map[filters.Label]map[*cursor]requirements
 	finalizer map[string]map[*cursor]struct{}
 	objects   map[string][]*cursor // the subscribers that an object has concerned, by Meta.Key
 
@@ -28,14 +28,18 @@ type audience struct {
 	found []*cursor
 }
 
+// requirements are the labels that handlers of one subscriber require: of those handlers that it
+// is found for by one label. So each handler is looked at once, however many labels an object has.
+type requirements [][]filters.Label
+
 func newAudience() *audience {
 	return &audience{
 		all: map[*cursor]struct{}{}, selective: map[*cursor]struct{}{},
-		labels: map[filters.Label]map[*cursor]struct{}{}, finalizer: map[string]map[*cursor]struct{}{}, objects: map[string][]*cursor{},
+		labels: map[filters.Label]map[*cursor]requirements{}, finalizer: map[string]map[*cursor]struct{}{}, objects: map[string][]*cursor{},
 	}
 }
 
-// add adds a subscriber with the objects that it knows.
+// add adds a subscriber. It is complete after settle.
 func (a *audience) add(c *cursor) {
 	i := c.interest
 	if i == nil {
@@ -43,15 +47,27 @@ func (a *audience) add(c *cursor) {
 		return
 	}
 	a.selective[c] = struct{}{}
-	enter(a.finalizer, i.Finalizer, c)
+	if a.finalizer[i.Finalizer] == nil {
+		a.finalizer[i.Finalizer] = map[*cursor]struct{}{}
+	}
+	a.finalizer[i.Finalizer][c] = struct{}{}
 	for _, required := range i.Labels {
 		label := a.rarest(required)
+		if a.labels[label] == nil {
+			a.labels[label] = map[*cursor]requirements{}
+		}
+		a.labels[label][c] = append(a.labels[label][c], required)
 		c.labels = append(c.labels, label)
-		enter(a.labels, label, c)
 	}
-	for key := range c.known {
+}
+
+// settle lets the objects concern a new subscriber that it knows, and those of the events that
+// were replayed.
+func (a *audience) settle(c *cursor) {
+	for key := range c.follows {
 		a.follow(key, c)
 	}
+	c.follows = nil
 }
 
 // rarest returns the label that the fewest subscribers are found by. Any of those that a
@@ -105,8 +121,8 @@ func (a *audience) of(e *entry) []*cursor {
 		a.forget(e)
 		return a.found
 	}
-	for _, c := range a.found[following:] {
-		a.follow(key, c)
+	if found := a.found[following:]; len(found) > 0 {
+		a.follow(key, found...)
 	}
 	return a.found
 }
@@ -114,7 +130,9 @@ func (a *audience) of(e *entry) []*cursor {
 // chooseBy chooses the subscribers whose interest includes an object.
 func (a *audience) chooseBy(m interests.Marks) {
 	if m.Unreadable {
-		a.chooseFrom(a.selective, m)
+		for c := range a.selective {
+			a.choose(c)
+		}
 		return
 	}
 	for name, value := range m.Labels {
@@ -122,13 +140,16 @@ func (a *audience) chooseBy(m interests.Marks) {
 		a.chooseFrom(a.labels[filters.Label{Key: name, Any: true}], m)
 	}
 	for _, name := range m.Finalizers {
-		a.chooseFrom(a.finalizer[name], m)
+		for c := range a.finalizer[name] {
+			a.choose(c)
+		}
 	}
 }
 
-func (a *audience) chooseFrom(candidates map[*cursor]struct{}, m interests.Marks) {
-	for c := range candidates {
-		if c.interest.Concerns(m) {
+// chooseFrom chooses the candidates that an object has all labels for.
+func (a *audience) chooseFrom(candidates map[*cursor]requirements, m interests.Marks) {
+	for c, required := range candidates {
+		if c.round != a.round && slices.ContainsFunc(required, m.Have) {
 			a.choose(c)
 		}
 	}
@@ -142,19 +163,19 @@ func (a *audience) choose(c *cursor) {
 }
 
 // replay reports whether an event from before a subscriber has joined concerns it. Events are
-// replayed in their order.
+// replayed in their order, between add and settle.
 func (a *audience) replay(c *cursor, e *entry) bool {
 	if c.interest == nil {
 		return true
 	}
 	key := e.event.Meta.Key()
-	if !slices.Contains(a.objects[key], c) && !c.interest.Concerns(e.marks) {
+	if _, follows := c.follows[key]; !follows && !c.interest.Concerns(e.marks) {
 		return false
 	}
 	if e.event.Type == watching.Deleted {
-		a.unfollow(key, func(other *cursor) bool { return other == c })
+		delete(c.follows, key)
 	} else {
-		a.follow(key, c)
+		c.follows[key] = struct{}{}
 	}
 	return true
 }
@@ -162,34 +183,26 @@ func (a *audience) replay(c *cursor, e *entry) bool {
 // forget drops a deleted object. A subscriber whose listing is newer may know another object
 // with the same key, if objects of the resource have no uid.
 func (a *audience) forget(e *entry) {
-	a.unfollow(e.event.Meta.Key(), func(c *cursor) bool { return !c.isKnown(e) })
-}
-
-// unfollow ends follow for some subscribers, and for those that have left.
-func (a *audience) unfollow(key string, by func(*cursor) bool) {
-	a.objects[key] = slices.DeleteFunc(a.objects[key], func(c *cursor) bool { return c.closed || by(c) })
-	if len(a.objects[key]) == 0 {
+	key := e.event.Meta.Key()
+	left := slices.DeleteFunc(a.objects[key], func(c *cursor) bool { return c.closed || !c.isKnown(e) })
+	if a.objects[key] = left; len(left) == 0 {
 		delete(a.objects, key)
 	}
 }
 
-// follow lets all events of an object concern a subscriber until it is deleted. It takes the
-// place of subscribers that have left.
-func (a *audience) follow(key string, c *cursor) {
-	followers := slices.DeleteFunc(a.objects[key], func(f *cursor) bool { return f.closed || f == c })
-	a.objects[key] = append(followers, c)
-}
-
-// enter adds a subscriber to those that are found by something.
-func enter[K comparable](index map[K]map[*cursor]struct{}, by K, c *cursor) {
-	if index[by] == nil {
-		index[by] = map[*cursor]struct{}{}
+// follow lets all events of an object concern subscribers until it is deleted. None of them
+// follows it yet. They take the places of subscribers that have left, before the list grows: a
+// look at all of them for each that joins would take the square of their number.
+func (a *audience) follow(key string, more ...*cursor) {
+	followers := a.objects[key]
+	if len(followers)+len(more) > cap(followers) {
+		followers = slices.DeleteFunc(followers, func(f *cursor) bool { return f.closed })
 	}
-	index[by][c] = struct{}{}
+	a.objects[key] = append(followers, more...)
 }
 
-// leave is the opposite of enter.
-func leave[K comparable](index map[K]map[*cursor]struct{}, by K, c *cursor) {
+// leave removes a subscriber from those that are found by something.
+func leave[K comparable, V any](index map[K]map[*cursor]V, by K, c *cursor) {
 	if delete(index[by], c); len(index[by]) == 0 {
 		delete(index, by)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -295,10 +296,87 @@ func TestOlderObjectsAreKnownAsSuch(t *testing.T) {
 func TestCommonLabelsWakeNobody(t *testing.T) {
 	a := newAudience()
 	for i := range 100 {
-		a.add(&cursor{known: func(func(string) bool) {}, interest: &interests.Interest{Labels: [][]filters.Label{{{Key: "app", Value: "x"}, {Key: "tier", Value: fmt.Sprint(i)}}}}})
+		a.add(&cursor{interest: &interests.Interest{Labels: [][]filters.Label{{{Key: "app", Value: "x"}, {Key: "tier", Value: fmt.Sprint(i)}}}}})
 	}
 	if n := len(a.labels[filters.Label{Key: "app", Value: "x"}]); n > 1 {
 		t.Errorf("%d subscribers are looked at for each object of the application", n)
+	}
+}
+
+// ends fails the test if something computes for far longer than it needs, as it would with the square of its input.
+func ends(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { // Until it is done, or the process ends.
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it still computes")
+	}
+}
+
+// The feed computes in proportion to what operators register and what objects have, because all of its subscribers
+// wait meanwhile. An author of an operator chooses the handlers and the labels, and a user of an object its finalizers.
+func TestFeedsComputeInProportion(t *testing.T) {
+	raw := func(metadata string) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"name":"a","uid":"uid-a","resourceVersion":"2",%s}}`, metadata)
+	}
+	list := func(n int, format string) string {
+		var parts []string
+		for i := range n {
+			parts = append(parts, fmt.Sprintf(format, i))
+		}
+		return strings.Join(parts, ",")
+	}
+	common := wanting("0")
+	for _, tt := range []struct {
+		name        string
+		subscribers int
+		interest    func() *interests.Interest
+		known       int // objects of each subscriber
+		object      []byte
+		events      int
+	}{
+		{"handlers for labels that an object has, and one that it has not", 1, func() *interests.Interest {
+			i := &interests.Interest{Finalizer: "f"}
+			for n := range 20_000 {
+				i.Labels = append(i.Labels, []filters.Label{{Key: fmt.Sprint("l", n), Any: true}, {Key: "other", Any: true}, {Key: "another", Any: true}})
+			}
+			return i
+		}, 0, raw(`"labels":{` + list(20_000, `"l%d":""`) + `}`), 3},
+		{"finalizers that repeat", 3000, func() *interests.Interest { return &interests.Interest{Finalizer: "f"} }, 0, raw(`"finalizers":[` + list(300_000, `"f"`) + `]`), 3},
+		{"finalizers that nobody has", 3000, func() *interests.Interest { return common }, 0, raw(`"labels":{"for":"0"},"finalizers":[` + list(100_000, `"%06d"`) + `]`), 3},
+		{"a new object that concerns many", 30_000, func() *interests.Interest { return common }, 0, raw(`"labels":{"for":"0"}`), 1},
+		{"many join with many objects", 2000, func() *interests.Interest { return common }, 3000, raw(`"labels":{"for":"0"}`), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			known := func(yield func(string) bool) {
+				for i := range tt.known {
+					if !yield(strconv.Itoa(i)) {
+						return
+					}
+				}
+			}
+			f := &feed{hub: &Hub{ctx: t.Context()}}
+			f.up = &upstream{over: make(chan struct{}), audience: newAudience()}
+			ends(t, func() {
+				for range tt.subscribers {
+					r := &watching.Request{Interest: tt.interest(), Known: known}
+					if err := f.enter(&cursor{feed: f, from: "1", interest: r.Interest, follows: keysOf(r)}); err != nil {
+						t.Error(err)
+					}
+				}
+				for i := range tt.events {
+					meta := watching.Meta{UID: "uid-a", Name: "a", ResourceVersion: strconv.Itoa(2 + i)}
+					if err := f.add(f.up, watching.Event{Type: watching.Modified, Object: tt.object, Meta: meta}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
 	}
 }
 
@@ -311,7 +389,7 @@ func BenchmarkEvent(b *testing.B) {
 				f.up = &upstream{over: make(chan struct{}), audience: newAudience()}
 				var all []*cursor
 				for i := range n {
-					c := &cursor{feed: f, from: "1", known: func(func(string) bool) {}}
+					c := &cursor{feed: f, from: "1"}
 					if name == "selective" {
 						c.interest = wanting(fmt.Sprint(i))
 					}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -21,16 +20,16 @@ type cursor struct {
 	right    *right // what the subscriber may see
 	active   func()
 	interest *interests.Interest
-	known    iter.Seq[string] // see watching.Request; used in join only
 
 	told string // the version that the subscriber knows: of its listing, or of its last event
 
 	// The feed's mutex guards the fields below.
-	from    string          // the version that it continues from; empty: all events are later
-	pending []uint64        // numbers of the events that wait for the subscriber
-	passed  string          // the version before the first of them
-	labels  []filters.Label // by which the audience finds the subscriber
-	round   uint64          // of the audience
+	from    string              // the version that it continues from; empty: all events are later
+	pending []uint64            // numbers of the events that wait for the subscriber
+	passed  string              // the version before the first of them
+	labels  []filters.Label     // by which the audience finds the subscriber
+	follows map[string]struct{} // objects that concern it, by Meta.Key; used in join only
+	round   uint64              // of the audience
 	closed  bool
 
 	wake   func()      // the subscriber waits: see Poll; nil: it does not
@@ -228,7 +227,7 @@ func (c *cursor) Close() {
 			f.log[number-f.base].readers--
 		}
 	}
-	c.pending, c.known, c.wake = nil, nil, nil
+	c.pending, c.wake = nil, nil
 	if c.due != nil {
 		c.due.Stop()
 		c.unbind()

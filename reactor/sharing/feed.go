@@ -86,7 +86,7 @@ type upstream struct {
 func (f *feed) join(ctx context.Context, r *watching.Request, of *right) (*cursor, error) {
 	for {
 		c := &cursor{
-			feed: f, right: of, active: r.Active, interest: r.Interest, known: r.Known,
+			feed: f, right: of, active: r.Active, interest: r.Interest, follows: keysOf(r),
 			told: r.Version, from: r.Version,
 		}
 		if err := f.enter(c); err != nil { //nolint:contextcheck // the connection outlives this subscriber
@@ -101,6 +101,18 @@ func (f *feed) join(ctx context.Context, r *watching.Request, of *right) (*curso
 			return nil, err
 		}
 	}
+}
+
+// keysOf returns the objects that a subscriber knows, so that the feed need not iterate over them
+// while others wait for it.
+func keysOf(r *watching.Request) map[string]struct{} {
+	keys := map[string]struct{}{}
+	if r.Interest != nil {
+		for key := range r.Known {
+			keys[key] = struct{}{}
+		}
+	}
+	return keys
 }
 
 // enter adds a subscriber, and starts the connection if there is none.
@@ -148,6 +160,7 @@ func (f *feed) replay(c *cursor) {
 		}
 		before = e.event.Meta.ResourceVersion
 	}
+	f.up.audience.settle(c)
 }
 
 // isLater reports whether a version is later than another one.
