@@ -3,6 +3,7 @@ package oci
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"oras.land/oras-go/v2/registry"
 
@@ -37,6 +38,8 @@ func Parse(text string) (Reference, error) {
 		return refuse("no reference of an artifact")
 	case err != nil:
 		return Reference{}, fmt.Errorf("%s: %w: want a name in lower case with a tag or a digest, like oci://ghcr.io/me/operator:v1", text, err)
+	case strings.ContainsFunc(parsed.Registry, func(c rune) bool { return c > unicode.MaxASCII }):
+		return refuse("the registry has letters that are not ASCII: write them in Punycode (xn--…)")
 	case parsed.Reference == "":
 		return refuse("name a tag or a digest")
 	}

@@ -30,6 +30,8 @@ func TestParse(t *testing.T) {
 		{"oci://ghcr.io/me:-@" + digest, oci.Reference{}, "invalid"},
 		{"oci://ghcr.io/me@sha256:abc", oci.Reference{}, "invalid"},
 		{"oci://ghcr.io/me@sha512:" + strings.Repeat("0a", 64), oci.Reference{}, "sha256"},
+		{"oci://ｇhcr.io/me:v1", oci.Reference{}, "not ASCII"},
+		{"oci://gh\u202ecr.io/me:v1", oci.Reference{}, "not ASCII"},
 		{"https://ghcr.io/me:v1", oci.Reference{}, "no reference of an artifact"},
 		{"", oci.Reference{}, "missing registry or repository"},
 	}

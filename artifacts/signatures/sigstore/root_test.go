@@ -116,7 +116,7 @@ func TestTrustedRootFiles(t *testing.T) {
 		{"text", "text", "is not JSON"},
 		{"a list", "[]", "the trusted root"},
 		{"another type", `{"mediaType":"x"}`, "the trusted root"},
-		{"too large", strings.Repeat(" ", maxRoot) + "{}", "larger than"},
+		{"too large", strings.Repeat(" ", maxRoot) + "{}", "too much: the file has more than 8 MiB"},
 	} {
 		v := &Verifier{Trust: file(t, tt.content)}
 		if _, err := v.VerifyCertificates(t.Context(), digest, make([]signatures.Signature, 1)); err == nil || !strings.Contains(err.Error(), tt.words) {
