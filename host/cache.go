@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kopf-wasm/kopf/host/prepare"
 	"github.com/kopf-wasm/kopf/internal/atomicfile"
@@ -82,7 +85,56 @@ func readLoadable(dir, file string) ([]byte, error) {
 	case now != string(sum):
 		return nil, errChanged
 	}
+	now := time.Now()
+	for _, used := range []string{file, filepath.Join(dir, string(machineCode))} {
+		_ = os.Chtimes(used, now, now) // a file that looks older than it is may be made again
+	}
 	return saved, nil
+}
+
+// maxCache bounds the files of the cache, in bytes. Authors of hosted operators choose modules, and
+// can change them as often as they like: without a bound, they fill the disk of the host.
+const maxCache = 4 << 30
+
+// prune removes the files of the cache that were not used for longest, until the others have at
+// most a number of bytes. Their modules are compiled again. Another process may remove files at
+// the same time.
+func prune(dir string, limit int64) error {
+	type file struct {
+		path string
+		info fs.FileInfo
+	}
+	var all []file
+	var size int64
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil && !entry.IsDir() {
+			info, err = entry.Info()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case info != nil:
+			all, size = append(all, file{path, info}), size+info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b file) int { return a.info.ModTime().Compare(b.info.ModTime()) })
+	for _, f := range all {
+		if size <= limit {
+			break
+		}
+		if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		size -= f.info.Size()
+	}
+	return nil
 }
 
 // sumOf is the checksum of a file. It detects accidents, not attacks: only the owner can

@@ -2,10 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/host/internal/asm"
 )
@@ -58,6 +61,82 @@ func TestBrokenCache(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "compiling-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The cache does not grow with the modules that others choose: files that were not used for longest go first, and their
+// modules are compiled again.
+func TestCacheIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	load := func(n int) {
+		t.Helper()
+		m, err := Load(t.Context(), "op.wasm", asm.Guest(nil, asm.Func{Export: fmt.Sprint("extra", n)}).Encode(), Options{CacheDir: dir})
+		if err == nil {
+			err = m.Close(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	bytes := func() (size int64) {
+		for _, content := range filesIn(t, dir) {
+			size += int64(len(content))
+		}
+		return size
+	}
+	load(1)
+	limit, first := bytes(), filesIn(t, dir)
+	for path := range first {
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(2)
+	second := bytes() - limit
+	load(1) // from the cache: it is now used
+	for path := range filesIn(t, dir) {
+		if _, ok := first[path]; !ok {
+			if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := prune(dir, limit+second/2); err != nil {
+		t.Fatal(err)
+	}
+	if size := bytes(); size > limit+second/2 {
+		t.Errorf("%d bytes are left, of at most %d", size, limit+second/2)
+	}
+	left := filesIn(t, dir)
+	for path := range first {
+		if _, ok := left[path]; !ok && filepath.Base(path) != "pace" {
+			t.Errorf("%s is gone, and was used last", path)
+		}
+	}
+	load(2)
+	if err := prune(filepath.Join(dir, "absent"), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each compilation keeps the bound.
+func TestCompilingForgetsOldFiles(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old.prepared")
+	err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(old, nil, 0o600), os.Truncate(old, maxCache), os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)))
+	if err != nil {
+		t.Skip(err) // no sparse files
+	}
+	m, err := Load(t.Context(), "op.wasm", asm.Guest(nil).Encode(), Options{CacheDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(t.Context())
+	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old file is still there: %v", err)
 	}
 }
 

@@ -41,6 +41,9 @@ func (m *Module) compile(ctx context.Context, digest string, source *prepare.Sou
 	if err := saveLoadable(file, machineCode, m.prepared.Save(digest)); err != nil {
 		return errors.Join(fmt.Errorf("compilation cache: %w", err), m.free(ctx))
 	}
+	if dir != "" {
+		_ = prune(dir, maxCache) // the module is loaded in any case
+	}
 	return nil
 }
 
