@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/artifacts/oci"
+	"github.com/kopf-wasm/kopf/artifacts/oci/store"
 )
 
 // maxPause is the longest pause before a refused version is tried again.
@@ -37,6 +38,8 @@ type followed struct {
 	name string        // as it was passed to Open
 	now  oci.Reference // with the digest that Open returns
 	last string        // the last problem
+
+	added string // name of the running version in the store, if the follower has added it; otherwise empty
 
 	tried string // the digest that was refused
 	pause time.Duration
@@ -161,17 +164,49 @@ func (f *Follower) look(ctx context.Context, t *followed) {
 	f.Info(fmt.Sprintf("Running %s.", next))
 }
 
-// take fetches another version, and adopts it.
+// take fetches another version, and adopts it. The store then forgets the version before it, or
+// the one that was refused: the registry chooses how many there are.
 func (f *Follower) take(ctx context.Context, t *followed, next oci.Reference) error {
+	added := f.unknown(next)
 	if _, err := f.Finder.Fetch(ctx, next); err != nil {
+		f.forget(added)
 		return err
 	}
 	before := f.set(t, next)
 	if err := f.Reload(ctx); err != nil {
 		f.set(t, before)
+		f.forget(added)
 		return fmt.Errorf("%s: %w", next, err)
 	}
+	f.forget(t.added)
+	t.added = added
 	return nil
+}
+
+// unknown returns the name of a version that the store does not have; otherwise an empty text: it
+// was pulled for other uses.
+func (f *Follower) unknown(r oci.Reference) string {
+	if f.Finder.Store == nil {
+		return ""
+	}
+	if _, err := f.Finder.Store.Find(r.Name()); err == nil {
+		return ""
+	}
+	return r.Name()
+}
+
+// forget removes a version that the follower has added to the store, and what is left of it.
+func (f *Follower) forget(name string) {
+	if name == "" {
+		return
+	}
+	_, err := f.Finder.Store.Remove(name)
+	if errors.Is(err, store.ErrAbsent) { // it was fetched in part
+		err = f.Finder.Store.Sweep()
+	}
+	if err != nil {
+		f.Warn(fmt.Sprintf("The store keeps %s: %v", name, err))
+	}
 }
 
 // set changes what Open returns, and returns the previous reference.

@@ -3,7 +3,10 @@ package modules_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -190,5 +193,44 @@ func TestFollowable(t *testing.T) {
 		if got := modules.Followable(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A registry moves its tag as often as it likes, to versions that are taken, or refused. The store keeps the running
+// version, the newest one, and what was pulled before.
+func TestFollowedVersionsDoNotFillTheStore(t *testing.T) {
+	f := follow(t, nil)
+	entries := func() int {
+		t.Helper()
+		all, err := f.Finder.Store.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	before := entries()
+	for i := range 6 {
+		content := fmt.Sprintf("version %d", i)
+		if i == 4 {
+			f.with(errors.New("no"))
+		}
+		digest := f.Pack(t, "v1", wasm(content))
+		if i < 4 {
+			f.until(t, "taken", content)
+			f.until(t, "logged", "Running "+f.Ref("v1").String()+"@"+digest)
+		} else {
+			f.until(t, "logged", digest+": no")
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); entries() > before+2 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	}
+	if n := entries(); n > before+2 {
+		t.Errorf("the store has %d references, and had %d", n, before)
+	}
+	if blobs, err := os.ReadDir(filepath.Join(f.Finder.Store.Dir(), "blobs", "sha256")); err != nil || len(blobs) > 3*(before+2) {
+		t.Errorf("the store has %d blobs (%v)", len(blobs), err)
+	}
+	if _, err := f.Finder.Store.Find(strings.TrimPrefix(f.name, oci.Scheme)); err != nil {
+		t.Errorf("what was pulled before is gone: %v", err)
 	}
 }
