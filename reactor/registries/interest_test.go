@@ -89,7 +89,7 @@ func TestManyHandlersAreCollected(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // Until it is done, or the process ends.
 		defer close(done)
-		for range 20 {
+		for range 8 {
 			if n := len(r.ForResource(selectors.Resource{Group: "g", Version: "v1", Kind: "Thing", Plural: "things", Preferred: true}).Interest("f").Labels); n != 10_000 {
 				t.Errorf("%d handlers", n)
 				return
