@@ -31,10 +31,22 @@ type cursor struct {
 	follows map[string]struct{} // objects that concern it, by Meta.Key; used in join only
 	round   uint64              // of the audience
 	closed  bool
+	sleep   sleep
+}
 
-	wake   func()      // the subscriber waits: see Poll; nil: it does not
+// sleep is the state of a subscriber that waits without a goroutine: see Poll.
+type sleep struct {
+	wake   func()      // nil: the subscriber does not wait
 	due    *time.Timer // calls rouse when the right must be confirmed; nil: the subscriber has never waited
 	unbind func() bool // ends that the context of the watch calls rouse
+}
+
+// end ends it for ever.
+func (s *sleep) end() {
+	if s.wake = nil; s.due != nil {
+		s.due.Stop()
+		s.unbind()
+	}
 }
 
 // Next waits for the next event, and returns it. The last one is a bookmark, if events have
@@ -99,11 +111,12 @@ func (c *cursor) take(ctx context.Context, wake func()) (watching.Event, error) 
 	case c.up.ended, len(c.pending) > 0:
 		return watching.Event{}, io.EOF
 	}
-	c.wake = wake
-	if wait := time.Until(c.right.due()); c.due == nil {
-		c.due, c.unbind = time.AfterFunc(wait, c.rouse), context.AfterFunc(ctx, c.rouse)
+	s := &c.sleep
+	s.wake = wake
+	if wait := time.Until(c.right.due()); s.due == nil {
+		s.due, s.unbind = time.AfterFunc(wait, c.rouse), context.AfterFunc(ctx, c.rouse)
 	} else {
-		c.due.Reset(wait)
+		s.due.Reset(wait)
 	}
 	return watching.Event{}, errNoEvent
 }
@@ -117,8 +130,8 @@ func (c *cursor) rouse() {
 
 // roused is rouse. The feed's mutex is held.
 func (c *cursor) roused() {
-	if wake := c.wake; wake != nil {
-		c.wake = nil
+	if wake := c.sleep.wake; wake != nil {
+		c.sleep.wake = nil
 		wake()
 	}
 }
@@ -227,11 +240,8 @@ func (c *cursor) Close() {
 			f.log[number-f.base].readers--
 		}
 	}
-	c.pending, c.wake = nil, nil
-	if c.due != nil {
-		c.due.Stop()
-		c.unbind()
-	}
+	c.pending = nil
+	c.sleep.end()
 	if f.subscribers--; f.subscribers == 0 {
 		if f.leaving != nil {
 			f.leaving.Stop()
