@@ -14,20 +14,24 @@ import (
 )
 
 // goGuest compiles testdata/goguest once.
-var goGuest = sync.OnceValues(func() ([]byte, error) {
+var goGuest = sync.OnceValues(func() ([]byte, error) { return buildGo("./testdata/goguest") })
+
+// buildGo compiles a guest in Go.
+func buildGo(folder string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "goguest")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/goguest")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, ".")
+	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the guest: %w\n%s", err, out)
 	}
 	return os.ReadFile(file)
-})
+}
 
 // testCache is the compilation cache of all tests: compiling the guest takes a second.
 var testCache = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "kopf-cache") })

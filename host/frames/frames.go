@@ -111,7 +111,7 @@ func nameOf(line string) (name string, ok bool) {
 // foreignNames begin the names of functions that are not the author's.
 var foreignNames = []string{
 	// Go, and its names in the name section of WebAssembly.
-	"runtime.", "runtime/", "internal/", "internal_", "syscall.", "syscall/", "_rt0_", "wasm_pc_f_loop", "callRet",
+	"runtime.", "runtime/", "internal/", "internal_", "syscall.", "syscall/", "_rt0_", "wasm_pc_f_loop", "callRet", "iter.Pull",
 	"github.com/kopf-wasm/kopf/guest-sdks/go/", "github.com_kopf_wasm_kopf_guest_sdks_go_",
 	// Rust.
 	"kopf::", "kopf_abi::", "core::", "std::", "alloc::", "rust_begin_unwind", "rust_panic", "__rust", "__rustc::", "__rg_", "__rdl_",

@@ -71,6 +71,10 @@ main.create(0xc0)
 			"goroutines of the runtime", "fatal error: x\n\ngoroutine 1 [running]:\nmain.f()\n\ngoroutine 2 gp=0x2 [GC worker (idle)]:\nruntime.a()\n\t/x\nruntime.b()\n\t/y\n\ngoroutine 3 [select]:\nmain.g()",
 			"fatal error: x\n\ngoroutine 1 [running]:\nmain.f()\n\ngoroutine 3 [select]:\nmain.g()",
 		},
+		{
+			"a handler of the Go SDK, which is a coroutine", "main.createFn(...)\ngithub.com/kopf-wasm/kopf/guest-sdks/go/internal/guest.(*worker).run(...)\niter.Pull[...].func1(...)\nruntime.corostart()",
+			"main.createFn(...)\n… 3 frames of the SDK",
+		},
 		{"messages", "panic: runtime.x is (not) right: (\n\nruntime.a()", "panic: runtime.x is (not) right: (\n\nruntime.a()"},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,60 @@
+// Command turns is an operator whose handlers take turns with the host in odd ways: see turns.
+package main
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/kopf-wasm/kopf/guest-sdks/go/kopf"
+)
+
+func init() { kopf.OnCreate("kopfexamples", run, kopf.ID("fn")) }
+
+// turns are what the handler does.
+var turns = map[string]func(*kopf.Change) (any, error){
+	"goroutines": goroutines,
+	"end":        func(*kopf.Change) (any, error) { runtime.Goexit(); return nil, nil },
+	"panic":      func(c *kopf.Change) (any, error) { panic(c.Sleep(time.Second)) },
+	"lock":       lock,
+	"deadlock":   func(*kopf.Change) (any, error) { select {} },
+	"nothing":    func(*kopf.Change) (any, error) { return nil, nil },
+}
+
+func run(c *kopf.Change) (any, error) {
+	fn := turns[c.Spec.Get("do").String()]
+	if fn == nil {
+		return nil, errors.New("unknown turn")
+	}
+	return fn(c)
+}
+
+// goroutines of the handler wait for the host, several at once. Meanwhile they leave garbage.
+func goroutines(c *kopf.Change) (any, error) {
+	var all sync.WaitGroup
+	slept := make([]bool, 5)
+	for i := range slept {
+		all.Go(func() {
+			for range 3 {
+				for range 100 {
+					_ = append([]byte(nil), make([]byte, 10<<10)...)
+				}
+				if err := c.Sleep(time.Second); err == nil {
+					slept[i] = true
+				}
+			}
+		})
+	}
+	all.Wait()
+	return slept, nil
+}
+
+// lock keeps the thread while the handler waits.
+func lock(c *kopf.Change) (any, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return "locked", c.Sleep(time.Second)
+}
+
+func main() {}
