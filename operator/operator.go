@@ -50,6 +50,12 @@ type Options struct {
 	// what they say: see package crossings. Nil: no guest is wrapped.
 	Wrap func(g guests.Guest) guests.Guest
 
+	// Many is called when the listing of a resource turns out to have many objects: more than a page
+	// (watching.chunk_size). The function that it returns is called when the listing is over. The
+	// program can collect garbage more often meanwhile. Both can be called several times at once. Nil:
+	// nothing is called.
+	Many func() (end func())
+
 	// Simulated is set for operators on a simulated clock. They leave the memory of the process
 	// to the garbage collector.
 	Simulated bool

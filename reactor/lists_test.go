@@ -39,6 +39,8 @@ type store struct {
 	objects int
 	lists   []string // limits and tokens of the listings
 	began   time.Time
+
+	many func() func() // Options.Many
 }
 
 func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -115,6 +117,26 @@ func TestListingsOfSlowHandlers(t *testing.T) {
 	}
 }
 
+// TestListingsOfManyObjectsAreAnnounced checks that the program learns that a listing has many objects, while it runs.
+func TestListingsOfManyObjectsAreAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resource := abi.Selector{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples"}
+		guest := &reactortest.Counting{Handlers: []abi.Handler{{Kind: abi.KindCreate, ID: "fn", Resource: &resource}}, Step: abi.Step{Step: abi.StepDone}}
+		server := &store{objects: 900}
+		var said []string
+		server.many = func() func() {
+			said = append(said, fmt.Sprint("many at ", len(server.lists)))
+			return func() { said = append(said, fmt.Sprint("over at ", len(server.lists))) }
+		}
+		_, stop := streaming(t, server, guest, nil)
+		time.Sleep(time.Minute)
+		stop()
+		if got := fmt.Sprint(said); got != "[many at 1 over at 2]" {
+			t.Errorf("the operator has said %s", got)
+		}
+	})
+}
+
 // streaming serves one resource of a server until the returned function is called, which
 // exits as an operator does.
 func streaming(t *testing.T, server http.RoundTripper, guest guests.Guest, changes map[string]string) (op *Operator, stop func()) {
@@ -134,6 +156,9 @@ func oneStream(t *testing.T, server http.RoundTripper, guest guests.Guest, chang
 		t.Fatal(err)
 	}
 	op = configured(t, changes)
+	if s, ok := server.(*store); ok {
+		op.Many = s.many
+	}
 	op.Log, op.events, op.unanswered = zerolog.New(io.Discard), events.New(op.Settings), make(chan struct{}, 1)
 	op.client = clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: "http://server", Transport: server}}), op.requestOptions, func(string) {})
 	op.runnables.Limit(op.Settings.Execution.MaxWorkers)

@@ -109,6 +109,10 @@ type Options struct {
 	// its own.
 	Watches *sharing.Hub
 
+	// Many is called when the listing of a resource turns out to have many objects, and the function
+	// that it returns when the listing is over. Nil: nothing is called.
+	Many func() (end func())
+
 	// Access reports what the account of the operator may see of shared watches. Nil: the API
 	// server is asked with the credentials of the operator.
 	Access sharing.Access

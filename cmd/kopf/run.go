@@ -188,7 +188,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
-		Host: limited.Host, Limits: limited.Limits, DryRun: o.dryRunner(stdout, log),
+		Host: limited.Host, Limits: limited.Limits, Many: collector.Bound, DryRun: o.dryRunner(stdout, log),
 	}
 	exporter, farewell, err := o.traces.exporter(ctx, serviceName(o.modules), log)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
+	"github.com/kopf-wasm/kopf/cmd/kopf/internal/collector"
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/hosting"
 	"github.com/kopf-wasm/kopf/hosting/api"
@@ -166,7 +167,7 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	log := zerolog.New(output).Level(level)
-	base := operator.Options{Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
+	base := operator.Options{Many: collector.Bound, Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
 	if err := setLimits(&base, o.limits); err != nil {
 		return err
 	}

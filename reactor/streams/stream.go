@@ -54,8 +54,9 @@ type Host struct {
 	By          claims.Claimant
 	Ending      <-chan struct{} // closed when the operator ends, which then gives back all claims; nil: it never does
 	Log         zerolog.Logger
-	RefKey      string          // the log field that holds the reference of the object
-	Refuse      func(err error) // ends the operator
+	Many        func() (end func()) // see watching.Stream; nil: nothing
+	RefKey      string              // the log field that holds the reference of the object
+	Refuse      func(err error)     // ends the operator
 }
 
 // Set holds the running streams of objects. The zero value is empty.
@@ -177,7 +178,7 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	s.share = newShare(s)
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
-		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold,
+		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: o.Many,
 	}
 	if o.Watches != nil {
 		s.stream.Source = o.Watches(*d)

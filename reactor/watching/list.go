@@ -14,94 +14,57 @@ type listMeta struct {
 	Continue        string `json:"continue"`
 }
 
-// decodeList decodes a listing while it arrives, and passes on its items one by one.
+// decodeList decodes a listing while it arrives, and passes on its items one by one. It looks only for the ends of items, and each
+// has a text of its own that is exactly as long: these texts are much of the garbage of a start.
 //
 // Errors: any response that is not a listing, even if it is JSON. An empty response does
 // not mean that all objects are gone.
-func decodeList(r io.Reader, item func(object []byte) error) (listMeta, error) {
-	var meta listMeta
-	bounded := &boundedReader{r: r, left: maxLine}
-	dec := json.NewDecoder(bounded)
-	if err := expect(dec, '{'); err != nil {
-		return meta, err
-	}
+func decodeList(r io.Reader, item func(object []byte) error) (meta listMeta, err error) {
+	t := newTexts(r)
+	defer t.close()
 	whole := false
-	for dec.More() {
-		key, err := dec.Token()
+	err = t.members('{', '}', func() error {
+		key, err := t.key()
 		if err != nil {
-			return meta, fmt.Errorf("a listing: %w", err)
+			return err
 		}
-		switch key {
-		case "items":
+		if key == "items" && t.peek() == '[' {
 			whole = true
-			err = decodeItems(dec, func(object []byte) error {
-				bounded.left = maxLine
+			return t.members('[', ']', func() error {
+				object, err := t.value()
+				if err != nil {
+					return err
+				}
 				return item(object)
 			})
-		case "metadata":
-			err = dec.Decode(&meta)
-		default:
-			err = dec.Decode(new(json.RawMessage))
 		}
+		value, err := t.value()
 		if err != nil {
-			return meta, fmt.Errorf("a listing: %w", err)
-		}
-	}
-	if err := expect(dec, '}'); err != nil {
-		return meta, err
-	}
-	if !whole && meta.ResourceVersion == "" {
-		return meta, errNoListing
-	}
-	return meta, nil
-}
-
-var errNoListing = errors.New("a listing: it has neither items nor a version")
-
-// boundedReader limits how much is read for one object.
-type boundedReader struct {
-	r    io.Reader
-	left int
-}
-
-func (b *boundedReader) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errLongItem
-	}
-	n, err := b.r.Read(p)
-	b.left -= n
-	return n, err
-}
-
-var errLongItem = errors.New("an object in a listing is longer than 64 MiB")
-
-func decodeItems(dec *json.Decoder, item func(object []byte) error) error {
-	open, err := dec.Token()
-	if err != nil || open == nil { // "items" is null in an empty list
-		return err
-	}
-	for dec.More() {
-		var object json.RawMessage
-		if err := dec.Decode(&object); err != nil {
 			return err
 		}
-		if err := item(object); err != nil {
-			return err
+		switch key {
+		case "items": // null in an empty list
+			whole = true
+			if string(value) != "null" {
+				return fmt.Errorf("%.100s where a list was expected", value)
+			}
+			return nil
+		case "metadata":
+			return json.Unmarshal(value, &meta)
+		default:
+			return json.Unmarshal(value, new(json.RawMessage))
 		}
+	})
+	if err == nil && !whole && meta.ResourceVersion == "" {
+		err = errNoListing
 	}
-	return expect(dec, ']')
-}
-
-func expect(dec *json.Decoder, want json.Delim) error {
-	got, err := dec.Token()
 	if err != nil {
-		return fmt.Errorf("a listing: %w", err)
+		err = fmt.Errorf("a listing: %w", err)
 	}
-	if got != want {
-		return fmt.Errorf("a listing: %v where %v was expected", got, want)
-	}
-	return nil
+	return meta, err
 }
+
+var errNoListing = errors.New("it has neither items nor a version")
 
 // withType adds the apiVersion and kind that items of listings of built-in resources lack.
 func withType(object []byte, apiVersion, kind string) []byte {

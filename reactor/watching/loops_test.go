@@ -22,6 +22,12 @@ import (
 // scripted runs a stream against a server until it has opened the given number of watches.
 func scripted(t *testing.T, options Options, watches int, serve func(w http.ResponseWriter, watch int)) (*Stream, *sink) {
 	t.Helper()
+	return scriptedStream(t, options, watches, serve, func(*Stream, *sink) {})
+}
+
+// scriptedStream is scripted, with a function that prepares the stream.
+func scriptedStream(t *testing.T, options Options, watches int, serve func(w http.ResponseWriter, watch int), prepare func(*Stream, *sink)) (*Stream, *sink) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -45,6 +51,7 @@ func scripted(t *testing.T, options Options, watches int, serve func(w http.Resp
 	}, func(string) {})
 	stream := &Stream{Client: client, Path: "/x", Options: func() Options { return options }, Log: func(int, string) {}}
 	seen := &sink{}
+	prepare(stream, seen)
 	_ = stream.Run(ctx, seen)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Fatalf("%d watches were made, want %d", made, watches)

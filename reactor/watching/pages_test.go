@@ -2,6 +2,7 @@ package watching
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -86,6 +87,30 @@ func TestPagesWaitForThoseWhoTakeThem(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"2", "2 1", "2 2"}, p.queries); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// After a page of large objects, pages are smaller, so that their texts stay within a bound. They
+// never have more objects than the settings say.
+func TestPagesOfLargeObjects(t *testing.T) {
+	large := func(name string, bytes int) string {
+		return fmt.Sprintf(`{"kind":"K","metadata":{"uid":%q,"name":%q},"text":%q}`, name, name, strings.Repeat("x", bytes))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := &pager{pages: map[string]string{
+			"": page("1", large("a", pageBytes/50), large("b", pageBytes/50)), "1": page("2", large("c", pageBytes), large("d", pageBytes)),
+			"2": page("3", object("e", 1)), "3": page("4"), "4": page(""),
+		}}
+		stream := paged(p)
+		options := stream.Options()
+		options.ChunkSize = 500
+		stream.Options = func() Options { return options }
+		if _, err := stream.pages(t.Context(), stream.read, func() {}, func(Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"500", "49 1", "20 2", "500 3", "500 4"}, p.queries); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})

@@ -66,6 +66,11 @@ type Stream struct {
 	// of the server.
 	Pace func(ctx context.Context)
 
+	// Many, if not nil, is called when a listing turns out to be one of many objects: it has more
+	// than one page, or as many objects are streamed. It returns the function that is called when
+	// the listing is over.
+	Many func() (end func())
+
 	// Keeping says what the stream remembers of its objects.
 	Keeping Keeping
 
@@ -84,6 +89,7 @@ type Stream struct {
 	// initial are the objects that a streamed listing has passed so far; nil outside of a
 	// streamed listing.
 	initial map[string]struct{}
+	many    many // of a streamed listing
 
 	unstreamable bool // whether the server cannot stream listings
 	fruitful     bool // whether a watch has lasted, or passed an event, since the last listing
@@ -132,6 +138,7 @@ func (s *Stream) begin(ctx context.Context, sink Sink) (version string, err erro
 // from which to continue when that watch has ended.
 func (s *Stream) streamed(ctx context.Context, sink Sink) (version string, err error) {
 	s.initial = map[string]struct{}{}
+	defer s.many.over()
 	w, err := s.open(ctx, "", false)
 	if w != nil {
 		_, err = w.follow(sink, nil)
@@ -191,13 +198,19 @@ type pageReader func(ctx context.Context, patience time.Duration, query url.Valu
 // pages reads a whole listing and returns its version. If the version expires between two
 // pages, it calls restart and lists all objects again, as the pager of client-go does.
 func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), take func(Event)) (version string, err error) {
+	var many many
+	defer many.over()
 	options := s.Options()
 	query := options.selection()
 	if size := options.ChunkSize; size > 0 {
 		query.Set("limit", strconv.Itoa(size))
 	}
 	for {
-		meta, err := read(ctx, options.InactivityTimeout, query, take)
+		var text size
+		meta, err := read(ctx, options.InactivityTimeout, query, func(event Event) {
+			text.add(event.Object)
+			take(event)
+		})
 		switch code, _ := clients.Code(err); {
 		case code == http.StatusGone && query.Has("continue"):
 			s.Log(10, fmt.Sprintf("The listing of %s has expired between two pages; listing it at once.", s.Path))
@@ -207,10 +220,12 @@ func (s *Stream) pages(ctx context.Context, read pageReader, restart func(), tak
 		case err != nil || meta.Continue == "":
 			return meta.ResourceVersion, err
 		default:
+			many.begin(s)
 			if s.Pace != nil {
 				s.Pace(ctx)
 			}
 			query.Set("continue", meta.Continue)
+			query.Set("limit", strconv.Itoa(text.nextPage(options.ChunkSize)))
 		}
 	}
 }
@@ -338,7 +353,9 @@ func (s *Stream) remember(kind string, meta Meta) string {
 	if s.initial == nil {
 		return kind
 	}
-	s.initial[meta.Key()] = struct{}{}
+	if s.initial[meta.Key()] = struct{}{}; len(s.initial) > streamedPage {
+		s.many.begin(s)
+	}
 	if kind == Added {
 		return Listed
 	}
@@ -356,6 +373,7 @@ func (s *Stream) keep(meta Meta, created bool) {
 func (s *Stream) endInitial(sink Sink) {
 	s.missed(s.initial, sink)
 	s.initial = nil
+	s.many.over()
 	s.listed(sink)
 }
 

@@ -1,13 +1,14 @@
 // Package collector sets how often the garbage collector of the program runs: not while the
-// program starts, and less often while an operator answers reviews. It changes nothing if GOGC
-// is set in the environment.
+// program starts, less often while an operator answers reviews, and more often while it lists
+// many objects. It changes nothing if GOGC is set in the environment.
 //
 // Go initialises packages in the order of their import paths, as far as their imports
 // allow. This package imports little, so it is initialised before most libraries:
 // TestCollectorIsEarly.
 //
-// See RATIONALE.md, "Why does the program start without collecting garbage?" and "Why is garbage
-// collected less often by `kopf run` with a server of webhooks?"
+// See RATIONALE.md, "Why does the program start without collecting garbage?", "Why is garbage
+// collected less often by `kopf run` with a server of webhooks?" and "Why is garbage collected
+// more often while objects are listed?"
 package collector
 
 import (
@@ -29,10 +30,16 @@ const minHeap = 4 << 20
 // use.
 const usualPercent = 100
 
-// percentage guards the collector's percentage, which belongs to the process.
-var percentage struct { //nolint:gochecknoglobals // see above
+// leastPercent is the percentage of large heaps during listings. It bounds the cost of
+// collections: for each megabyte of garbage, at most five megabytes are looked at.
+const leastPercent = 20
+
+// state guards the collector's percentage, which belongs to the process.
+var state struct { //nolint:gochecknoglobals // see above
 	sync.Mutex
-	relaxed bool // between Relax and its end
+	relaxed   bool // between Relax and its end
+	listings  int  // between Bound and its end
+	following bool // the percentage is computed again after the next collection
 }
 
 func init() { postpone() }
@@ -41,53 +48,95 @@ func init() { postpone() }
 // bring it to minHeap while they are initialised, and little of that is garbage. Afterwards,
 // the percentage is the usual one.
 func postpone() {
-	if isSet() {
+	if isSet("GOGC") {
 		return
 	}
-	debug.SetGCPercent(percentFor(minHeap))
+	debug.SetGCPercent(percentFor(minHeap, usualPercent))
 	afterCollection(func() {
-		percentage.Lock()
-		defer percentage.Unlock()
-		if !percentage.relaxed {
-			debug.SetGCPercent(usualPercent)
-		}
+		state.Lock()
+		defer state.Unlock()
+		adapt()
 	})
 }
 
-// isSet reports whether the environment has a percentage.
-func isSet() bool { return os.Getenv("GOGC") != "" }
+// isSet reports whether the environment has a variable.
+func isSet(name string) bool { return os.Getenv(name) != "" }
 
 // Relax makes garbage collections less frequent while little memory is in use. An operator
 // that answers reviews uses a few megabytes, and would otherwise collect dozens of times per
 // second while reviews wait. It ends with the context, or by the returned function. Only one
 // caller at a time may use it.
 func Relax(ctx context.Context) (end func()) {
-	if isSet() {
+	if isSet("GOGC") {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	percentage.Lock()
-	percentage.relaxed = true
-	percentage.Unlock()
-	afterCollections(ctx, func() {
-		percentage.Lock()
-		defer percentage.Unlock()
-		if ctx.Err() == nil {
-			debug.SetGCPercent(percentFor(inUse()))
-		}
+	state.Lock()
+	defer state.Unlock()
+	state.relaxed = true
+	follow()
+	end = sync.OnceFunc(func() {
+		state.Lock()
+		defer state.Unlock()
+		state.relaxed = false
+		adapt()
 	})
-	return func() {
-		percentage.Lock()
-		defer percentage.Unlock()
-		cancel()
-		percentage.relaxed = false
-		debug.SetGCPercent(usualPercent)
-	}
+	context.AfterFunc(ctx, end)
+	return end
 }
 
-// percentFor returns the garbage percentage for an amount of memory in use, in bytes.
-func percentFor(live uint64) int {
-	return int(max(usualPercent, garbageRoom*100/max(live, minHeap)))
+// Bound limits the garbage to an amount, or to a part of large heaps, while an operator lists
+// many objects: the heap grows with the number of objects, and with the usual percentage, the
+// garbage grows with it. It ends by the returned function. It changes nothing if GOMEMLIMIT is set
+// in the environment.
+func Bound() (end func()) {
+	if isSet("GOGC") || isSet("GOMEMLIMIT") {
+		return func() {}
+	}
+	change := func(listings int) {
+		state.Lock()
+		defer state.Unlock()
+		before := state.listings
+		if state.listings += listings; (before == 0) != (state.listings == 0) {
+			adapt()
+		}
+		follow()
+	}
+	change(1)
+	return sync.OnceFunc(func() { change(-1) })
+}
+
+// follow computes the percentage again after each collection, as long as it depends on the
+// memory in use. The caller holds the mutex.
+func follow() {
+	if state.following || !state.relaxed && state.listings == 0 {
+		return
+	}
+	state.following = true
+	afterCollection(func() {
+		state.Lock()
+		defer state.Unlock()
+		state.following = false
+		adapt()
+		follow()
+	})
+}
+
+// adapt sets the percentage. The caller holds the mutex.
+func adapt() {
+	percent := usualPercent
+	switch {
+	case state.listings > 0:
+		percent = percentFor(inUse(), leastPercent)
+	case state.relaxed:
+		percent = percentFor(inUse(), usualPercent)
+	}
+	debug.SetGCPercent(percent)
+}
+
+// percentFor returns the garbage percentage for an amount of memory in use, in bytes, and the
+// least percentage.
+func percentFor(live uint64, least int) int {
+	return max(least, int(garbageRoom*100/max(live, minHeap)))
 }
 
 // inUse is the memory in use according to the collector, in bytes: the heap after the latest
@@ -99,15 +148,6 @@ func inUse() (bytes uint64) {
 		bytes += sample.Value.Uint64()
 	}
 	return bytes
-}
-
-// afterCollections calls a function soon after each collection, until the context ends.
-func afterCollections(ctx context.Context, do func()) {
-	afterCollection(func() {
-		if do(); ctx.Err() == nil {
-			afterCollections(ctx, do)
-		}
-	})
 }
 
 // afterCollection calls a function soon after the next collection, which finds an unreferenced

@@ -11,9 +11,12 @@ func TestPercentFor(t *testing.T) {
 	for _, tt := range []struct {
 		live uint64
 		want int
-	}{{0, 300}, {1 << 20, 300}, {4 << 20, 300}, {6 << 20, 200}, {12 << 20, 100}, {1 << 30, 100}} {
-		if got := percentFor(tt.live); got != tt.want {
-			t.Errorf("%d bytes: %d, want %d", tt.live, got, tt.want)
+	}{{0, 300}, {1 << 20, 300}, {4 << 20, 300}, {6 << 20, 200}, {12 << 20, 100}, {24 << 20, 50}, {60 << 20, 20}, {1 << 30, 20}} {
+		if got := percentFor(tt.live, leastPercent); got != tt.want {
+			t.Errorf("%d bytes in listings: %d, want %d", tt.live, got, tt.want)
+		}
+		if got, want := percentFor(tt.live, usualPercent), max(tt.want, usualPercent); got != want {
+			t.Errorf("%d bytes: %d, want %d", tt.live, got, want)
 		}
 	}
 }
@@ -51,6 +54,62 @@ func TestRelaxedPhaseOutlivesStart(t *testing.T) {
 		runtime.GC()
 	}
 	collectUntil(t, func() bool { return percent() != usualPercent })
+}
+
+// With a large heap, the percentage is low from the beginning of the first listing until the end of the last one.
+func TestListingsBoundGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	usual(t)
+	held := make([]byte, 48<<20)
+	runtime.GC()
+	one := Bound()
+	t.Cleanup(one)
+	low := func() bool { return percent() <= 25 }
+	if !low() {
+		t.Errorf("in a listing, the percentage is %d", percent())
+	}
+	another := Bound()
+	t.Cleanup(another)
+	one()
+	one() // does nothing
+	if !low() {
+		t.Errorf("in another listing, the percentage is %d", percent())
+	}
+	runtime.KeepAlive(held)
+	held = nil
+	collectUntil(t, func() bool { return percent() > usualPercent }) // as little is in use
+	if another(); percent() != usualPercent {
+		t.Errorf("after the listings, the percentage is %d", percent())
+	}
+}
+
+// A listing does not end the phase with reviews, which continues after it.
+func TestRelaxedPhaseOutlivesListings(t *testing.T) {
+	t.Setenv("GOGC", "")
+	usual(t)
+	end := Relax(t.Context())
+	t.Cleanup(end)
+	Bound()()
+	collectUntil(t, func() bool { return percent() > usualPercent })
+}
+
+// Who limits the memory or sets the percentage has decided.
+func TestListingsRespectTheEnvironment(t *testing.T) {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		t.Run(name, func(t *testing.T) {
+			usual(t)
+			t.Setenv("GOGC", "")
+			t.Setenv(name, "500000000")
+			held := make([]byte, 48<<20)
+			runtime.GC()
+			defer Bound()()
+			runtime.GC()
+			if percent() != usualPercent {
+				t.Errorf("the percentage is %d", percent())
+			}
+			runtime.KeepAlive(held)
+		})
+	}
 }
 
 func TestCollectorRespectsGOGC(t *testing.T) {
