@@ -46,26 +46,24 @@ const listed = "/apis/kopf.dev/v1/namespaces/" + namespace + "/kopfexamples"
 // quiet is how long the operator takes no computing time when it is idle.
 const quiet = 2 * time.Second
 
-// settling is how long an operator has until it is idle: it returns memory some seconds after its start.
-const settling = 36 * time.Second
-
 func main() {
 	objects := flag.Int("objects", 100000, "the number of objects")
 	variables := flag.Int("variables", 7, "entries in the spec of an object: 7 for 0.5 KB, 210 for 10 KB")
 	rounds := flag.Int("rounds", 1, "how often each program is started")
+	settling := flag.Duration("settling", 36*time.Second, "when the operator is idle, from its start: it returns memory 5 and 35 seconds after its start")
 	flag.Parse()
-	if err := run(*objects, *variables, *rounds, flag.Args()); err != nil {
+	s := newServer(*objects, *variables, *settling)
+	if err := s.run(*rounds, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run measures commands, which are separated by --, in turns.
-func run(objects, variables, rounds int, args []string) error {
+func (s *server) run(rounds int, args []string) error {
 	var commands [][]string
 	for _, words := range strings.Split(strings.Join(args, "\x00"), "\x00--\x00") {
 		commands = append(commands, strings.Split(words, "\x00"))
 	}
-	s := newServer(objects, variables)
 	web := httptest.NewUnstartedServer(s)
 	web.EnableHTTP2 = true
 	web.StartTLS()
@@ -96,15 +94,16 @@ func run(objects, variables, rounds int, args []string) error {
 type server struct {
 	*apiserver.Server
 	objects, variables int
+	settling           time.Duration
 	pages              sync.Map     // by their queries
 	requests           atomic.Int64 // for the objects
 	writes             atomic.Int64
 	watched            atomic.Pointer[time.Time] // when the objects were watched first
 }
 
-func newServer(objects, variables int) *server {
+func newServer(objects, variables int, settling time.Duration) *server {
 	r := apiserver.Guessed(dicts.Object{"apiVersion": "kopf.dev/v1", "kind": "KopfExample"})
-	return &server{Server: apiserver.New([]apiserver.Resource{r}), objects: objects, variables: variables}
+	return &server{Server: apiserver.New([]apiserver.Resource{r}), objects: objects, variables: variables, settling: settling}
 }
 
 // ServeHTTP answers requests for the objects, and leaves all others to the other server.
@@ -228,7 +227,7 @@ func (s *server) measure(kubeconfig string, command []string) error {
 	used := idle(ctx, cmd.Process.Pid)
 	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
 	peak := mebibytes(status, "VmHWM:")
-	time.Sleep(time.Until(start.Add(settling)))
+	time.Sleep(time.Until(start.Add(s.settling)))
 	fmt.Printf("%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%s\n", seconds, used.Seconds(), peak, anonymous, mebibytes(status, "VmRSS:"), mebibytes(status, "RssAnon:"),
 		mebibytes(fmt.Sprintf("/proc/%d/smaps_rollup", cmd.Process.Pid), "Pss:"), s.requests.Load(), command[0])
 	if n := s.writes.Load(); n > 0 {

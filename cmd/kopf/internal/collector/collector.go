@@ -20,8 +20,11 @@ import (
 	"sync"
 )
 
-// garbageRoom is the amount of garbage that may accumulate before a collection, in bytes.
-const garbageRoom = 12 << 20
+// These are the amounts of garbage that may accumulate before a collection, in bytes.
+const (
+	garbageRoom = 12 << 20
+	listingRoom = 8 << 20 // in listings
+)
 
 // minHeap is the minimum heap size of the collector, in bytes.
 const minHeap = 4 << 20
@@ -51,7 +54,7 @@ func postpone() {
 	if isSet("GOGC") {
 		return
 	}
-	debug.SetGCPercent(percentFor(minHeap, usualPercent))
+	debug.SetGCPercent(percentFor(minHeap, garbageRoom, usualPercent))
 	afterCollection(func() {
 		state.Lock()
 		defer state.Unlock()
@@ -126,17 +129,17 @@ func adapt() {
 	percent := usualPercent
 	switch {
 	case state.listings > 0:
-		percent = percentFor(inUse(), leastPercent)
+		percent = percentFor(inUse(), listingRoom, leastPercent)
 	case state.relaxed:
-		percent = percentFor(inUse(), usualPercent)
+		percent = percentFor(inUse(), garbageRoom, usualPercent)
 	}
 	debug.SetGCPercent(percent)
 }
 
-// percentFor returns the garbage percentage for an amount of memory in use, in bytes, and the
-// least percentage.
-func percentFor(live uint64, least int) int {
-	return max(least, int(garbageRoom*100/max(live, minHeap)))
+// percentFor returns the percentage for an amount of memory in use and an amount of garbage, both in
+// bytes. It is not below the least one.
+func percentFor(live, room uint64, least int) int {
+	return max(least, int(room*100/max(live, minHeap)))
 }
 
 // inUse is the memory in use according to the collector, in bytes: the heap after the latest

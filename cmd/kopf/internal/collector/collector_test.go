@@ -9,14 +9,16 @@ import (
 
 func TestPercentFor(t *testing.T) {
 	for _, tt := range []struct {
-		live uint64
-		want int
-	}{{0, 300}, {1 << 20, 300}, {4 << 20, 300}, {6 << 20, 200}, {12 << 20, 100}, {24 << 20, 50}, {60 << 20, 20}, {1 << 30, 20}} {
-		if got := percentFor(tt.live, leastPercent); got != tt.want {
-			t.Errorf("%d bytes in listings: %d, want %d", tt.live, got, tt.want)
+		live           uint64
+		usual, listing int
+	}{
+		{0, 300, 200}, {1 << 20, 300, 200}, {4 << 20, 300, 200}, {6 << 20, 200, 133}, {12 << 20, 100, 66}, {20 << 20, 100, 40}, {40 << 20, 100, 20}, {1 << 30, 100, 20},
+	} {
+		if got := percentFor(tt.live, garbageRoom, usualPercent); got != tt.usual {
+			t.Errorf("%d bytes: %d, want %d", tt.live, got, tt.usual)
 		}
-		if got, want := percentFor(tt.live, usualPercent), max(tt.want, usualPercent); got != want {
-			t.Errorf("%d bytes: %d, want %d", tt.live, got, want)
+		if got := percentFor(tt.live, listingRoom, leastPercent); got != tt.listing {
+			t.Errorf("%d bytes in listings: %d, want %d", tt.live, got, tt.listing)
 		}
 	}
 }
