@@ -120,7 +120,7 @@ func (t *Task) Start(ctx context.Context, inv *abi.Invocation, body []byte, env 
 
 // begin makes the first call of a task.
 func (t *Task) begin(ctx context.Context, inv *abi.Invocation, body []byte) (*abi.Step, error) {
-	header, err := json.Marshal(inv)
+	header, err := headerOf(inv)
 	if err != nil {
 		return nil, fmt.Errorf("invocation for %s: %w", abi.ExportStart, err)
 	}

@@ -68,7 +68,7 @@ if [ "${ONLY:-}" = admission ]; then
 	scripts/rust-wasm.sh .cache/guests/bench-validating-rust.wasm test/guests/rust/validating
 	go build -o "$bench/driver" ./test/bench/driver
 	install_reference
-	exec "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-5000}" -only admission
+	exec "$bench/driver" -rounds "${ROUNDS:-5}" -objects "${OBJECTS:-5000}" -only admission ${ALSO:+-also "$ALSO"}
 fi
 if [ "${ONLY:-}" = attacks ]; then
 	scripts/go-guest.sh .cache/guests/bench-validating.wasm test/bench/validating

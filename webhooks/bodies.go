@@ -23,7 +23,7 @@ type memory struct {
 	dropped int64      // bytes of dropped bodies whose readers have not ended
 	coming  int64      // bytes of the bodies that are still being read
 	clients map[netip.Prefix]*reading
-	changed chan struct{} // closed and replaced when a body is dropped or released
+	changed chan struct{} // closed when a body is dropped or released; nil if none waits for that
 }
 
 // reading holds the bodies of one client that are still being read, oldest first.
@@ -40,7 +40,7 @@ const requestCost = 16 << 10
 var errCrowded = errors.New("the reviews of clients and their answers need too much memory")
 
 func newMemory(all int64) *memory {
-	return &memory{all: all, clients: map[netip.Prefix]*reading{}, changed: make(chan struct{})}
+	return &memory{all: all, clients: map[netip.Prefix]*reading{}}
 }
 
 // body is a request that occupies memory.
@@ -113,6 +113,9 @@ func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
 	case b.place == nil:
 		return nil, errCrowded
 	case m.used+m.dropped+more > m.all:
+		if m.changed == nil {
+			m.changed = make(chan struct{})
+		}
 		return m.changed, nil
 	}
 	m.used += more
@@ -124,8 +127,10 @@ func (b *body) tryToGrow(more int64) (changed chan struct{}, err error) {
 
 // notify wakes the bodies that wait for memory. The caller holds the lock.
 func (m *memory) notify() {
-	close(m.changed)
-	m.changed = make(chan struct{})
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
 }
 
 // victim is the body to drop. There is always one, because the growing body is a candidate.

@@ -53,13 +53,19 @@ func newSlots(all int) *slots {
 func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
 	wanted = min(max(wanted, 1), s.all)
 	give = func() { s.give(address, wanted) }
-	wait := &slotWait{wanted, make(chan struct{})}
 	s.mu.Lock()
 	c := s.clients[address]
 	if c == nil {
 		c = &slotClient{}
 		s.clients[address] = c
 	}
+	if s.waiting == 0 && s.free >= wanted {
+		s.free -= wanted
+		c.held += wanted
+		s.mu.Unlock()
+		return give, nil
+	}
+	wait := &slotWait{wanted, make(chan struct{})}
 	place := c.queue.PushBack(wait)
 	s.waiting++
 	s.hand()

@@ -205,7 +205,11 @@ func (a *Admission) Review(ctx context.Context, in *reviews.Incoming) (*reviews.
 // heapOf is the memory that a request takes when it is decoded: both objects for their
 // differences, and the body for filters and with a patch.
 func heapOf(r *reviews.Request) int {
-	return 2*dicts.Heap(r.Body()) + dicts.Heap(r.Object) + dicts.Heap(r.OldObject)
+	object, old := dicts.Heap(r.Object), dicts.Heap(r.OldObject)
+	if r.Object == nil {
+		return 3 * old
+	}
+	return 3*object + old
 }
 
 const errValidatingPatch = "a validating handler cannot change the object, but it has a patch for it"

@@ -39,21 +39,34 @@ const (
 
 var reviewFigures = []figure{reviewsPerSecond, reviewP50, reviewP99, reviewCPU, reviewCapacity, askingCPU, askingProcessors, peakRSS, others}
 
-// reviewers are the operators that are asked, at a port with a certificate.
-func reviewers(port int, certFile, keyFile string) []program {
+// serverWord stands for the server of the reviews in the commands of other operators: see options.Also.
+const serverWord = "SERVER"
+
+// reviewers are the operators that are asked, at a port with a certificate, and others from the command line.
+func reviewers(port int, certFile, keyFile string, others []program) []program {
 	server := fmt.Sprintf(`{"type":"server","addr":"127.0.0.1","port":%d,"certfile":%q,"pkeyfile":%q}`, port, certFile, keyFile)
 	hosted := func(name, module string) program {
 		return program{Name: name, Needs: module, Command: []string{
 			"bin/kopf", "run", "--standalone", "-n", "default", "--admission-server", server, module,
 		}}
 	}
-	return []program{
+	list := []program{
 		hosted("kopf-go", ".cache/guests/bench-validating.wasm"),
 		hosted("kopf-rust", ".cache/guests/bench-validating-rust.wasm"),
 		{Name: reference, Command: []string{
 			".cache/reference/bin/kopf", "run", "--standalone", "-n", "default", "test/bench/peers/kopf/admission.py",
 		}},
 	}
+	for _, p := range others {
+		p.Command = slices.Clone(p.Command)
+		for i, word := range p.Command {
+			if word == serverWord {
+				p.Command[i] = server
+			}
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // admissions measures all operators in interleaved rounds, and prints all values.
@@ -70,7 +83,7 @@ func admissions(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	programs := reviewers(port, certFile, keyFile)
+	programs := reviewers(port, certFile, keyFile, o.Also)
 	programs = slices.DeleteFunc(programs, func(p program) bool {
 		missing := p.missing()
 		if missing != "" {

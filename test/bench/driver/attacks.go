@@ -55,7 +55,7 @@ func attacks(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	p := reviewers(port, certFile, keyFile)[0]
+	p := reviewers(port, certFile, keyFile, nil)[0]
 	if missing := p.missing(); missing != "" {
 		return fmt.Errorf("there is no %s", missing)
 	}
