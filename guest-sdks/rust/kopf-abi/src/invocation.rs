@@ -4,6 +4,7 @@ use crate::message::{Field, message, take};
 use crate::step::Error;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 message! {
     /// What register gets.
@@ -41,7 +42,7 @@ message! {
         /// Seconds since then.
         runtime: f64 = "runtime" always,
         /// The resource of the object.
-        resource: Option<Resource> = "resource",
+        resource: Option<Rc<Resource>> = "resource",
         /// Of the object, if it has one.
         name: String = "name",
         /// Of the object, if it has one.

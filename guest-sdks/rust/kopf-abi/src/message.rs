@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Something that can be in a message. Values of wrong types read as empty ones.
 pub trait Field: Default {
@@ -146,6 +147,18 @@ impl<T: Field> Field for Option<T> {
     }
     fn is_empty(&self) -> bool {
         self.is_none()
+    }
+}
+
+impl<T: Field + Clone> Field for Rc<T> {
+    fn read(json: Json) -> Self {
+        Rc::new(T::read(json))
+    }
+    fn write(self) -> Json {
+        Rc::unwrap_or_clone(self).write()
+    }
+    fn is_empty(&self) -> bool {
+        T::is_empty(self)
     }
 }
 

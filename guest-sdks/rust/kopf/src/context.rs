@@ -101,7 +101,7 @@ macro_rules! context {
                     name: $task.call.name.clone(),
                     namespace: (!$task.call.namespace.is_empty()).then(|| $task.call.namespace.clone()),
                     uid: $task.call.uid.clone(),
-                    resource: $task.call.resource.clone().unwrap_or_default(),
+                    resource: $task.call.resource.as_deref().cloned().unwrap_or_default(),
                     id, param, retry, runtime, log, memo, task,
                 })
             }

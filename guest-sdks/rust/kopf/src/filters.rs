@@ -30,7 +30,8 @@ context! {
 
 /// The operation of a review.
 fn operation(task: &Task) -> String {
-    let operation = task.call.admission.as_ref().and_then(|admission| admission.get("operation"));
+    let admission = task.admission.borrow();
+    let operation = admission.as_ref().and_then(|admission| admission.get("operation"));
     operation.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 

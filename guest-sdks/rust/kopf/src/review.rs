@@ -24,7 +24,7 @@ context! {
     /// ```
     ///
     /// See <https://docs.kopf.dev/en/latest/admission/>
-    pub struct Review<S>(task, request = Admission::read(task.call.admission.clone().unwrap_or_default())) {
+    pub struct Review<S>(task, request = Admission::read(task.admission.take().unwrap_or_default())) {
         /// The object before, in updates and deletions.
         pub old: View = task.segment("old", tag::OLD),
         /// The object after, in creations and updates.

@@ -21,6 +21,8 @@ pub type Transform = Rc<dyn Fn(&mut Value) -> crate::Result<()>>;
 pub struct Task {
     pub id: u32,
     pub call: Invocation,
+    /// The arguments of a review, until they are taken.
+    pub admission: RefCell<Option<Value>>,
     /// The object; `None` in activities.
     pub body: Option<View>,
     pub host: Rc<dyn Host>,
@@ -63,9 +65,10 @@ pub struct Done {
 pub type Returned = Result<(Option<Value>, bool), Error>;
 
 impl Task {
-    pub fn new(id: u32, call: Invocation, body: Option<View>, host: Rc<dyn Host>) -> Rc<Task> {
+    pub fn new(id: u32, mut call: Invocation, body: Option<View>, host: Rc<dyn Host>) -> Rc<Task> {
         Rc::new(Task {
             id,
+            admission: RefCell::new(call.admission.take()),
             call,
             body,
             host,
