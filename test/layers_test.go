@@ -144,7 +144,7 @@ var reactorRooms = []string{
 	"backoffs", "conns", "apipath", "diffs", "causes", "filters", "ids", "indexing", "loops", "memos", "interests", "meters", "networks", "patches", "peers", "progression", "selectors", "dimensions", "stoppers", "tracing",
 	"settings", "credentials", "completion", "claims", "pauses", "reviews", "rights",
 	// the API server
-	"clients", "leadership", "leadership/leadershiptest", "membership", "calls", "discovery", "posting", "watching", "sharing",
+	"clients/wire", "clients", "leadership", "leadership/leadershiptest", "membership", "calls", "discovery", "posting", "watching", "sharing",
 	// handlers
 	"loggers", "events", "guests", "registries", "reactortest", "patching", "handling", "generations", "activities", "daemons",
 	// the way of an event

@@ -36,13 +36,9 @@ type connection struct {
 }
 
 func connect(info credentials.Info, o Options) (*connection, error) {
-	host := info.Config.Host
-	if !strings.Contains(host, "://") {
-		host = "https://" + host
-	}
-	base, err := url.Parse(host)
+	base, err := serverOf(info.Config)
 	if err != nil {
-		return nil, fmt.Errorf("the server's URL %q: %w", info.Config.Host, err)
+		return nil, err
 	}
 	conn := &connection{base: base, authorization: info.Authorization, agent: cmp.Or(info.Config.UserAgent, o.UserAgent, product)}
 	conn.wrapped = isWrapped(info.Config)
@@ -52,7 +48,7 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if conn.watch, err = httpClient(info.Config, o.WatchConnectTimeout, o); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
-	if conn.write, err = httpClient(info.Config, o.ConnectTimeout, o, "http/1.1"); err != nil {
+	if conn.write, err = httpClient(info.Config, o.ConnectTimeout, o, http11); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
 	for _, client := range []*http.Client{conn.watch, conn.write} {
@@ -61,6 +57,19 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 		}
 	}
 	return conn, nil
+}
+
+// serverOf returns the URL of the server of a configuration.
+func serverOf(c *rest.Config) (*url.URL, error) {
+	host := c.Host
+	if !strings.Contains(host, "://") {
+		host = "https://" + host
+	}
+	server, err := url.Parse(host)
+	if err != nil {
+		return nil, fmt.Errorf("the server's URL %q: %w", c.Host, err)
+	}
+	return server, nil
 }
 
 // isWrapped reports whether the transport of a configuration may change the headers of requests:

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/reactor/clients/wire"
 )
 
 // connecting applies the options to new connections: the timeout, the proxies of the
@@ -22,17 +24,15 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 	if cfg.Proxy == nil {
 		cfg.Proxy = proxies(o.TrustEnv)
 	}
-	if timeout <= 0 {
-		return cfg
-	}
-	dial := cfg.Dial
-	if dial == nil {
-		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext // client-go's default
-	}
-	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		return dial(ctx, network, address)
+	switch dial := cfg.Dial; {
+	case dial == nil: // these are client-go's defaults, except for the timeout
+		cfg.Dial = wire.Noting((&net.Dialer{Timeout: cmp.Or(max(timeout, 0), 30*time.Second), KeepAlive: 30 * time.Second}).DialContext)
+	case timeout > 0:
+		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			return dial(ctx, network, address)
+		}
 	}
 	return cfg
 }

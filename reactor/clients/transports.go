@@ -13,8 +13,11 @@ import (
 	"weak"
 
 	"golang.org/x/net/http/httpproxy"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+
+	"github.com/kopf-wasm/kopf/reactor/clients/wire"
 )
 
 // transports are shared by the clients of the process that connect in the same way, so that
@@ -74,6 +77,9 @@ func (w *way) multiplexed() bool { return w.protocols == anyProtocol }
 // anyProtocol are the protocols of a way that excludes none, see wayOf.
 const anyProtocol = "|"
 
+// http11 is the protocol of writes.
+const http11 = "http/1.1"
+
 // transportSet holds transports while they are used.
 type transportSet struct {
 	mu    sync.Mutex // guards items
@@ -120,7 +126,11 @@ func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ..
 		return nil, err
 	}
 	b, err := transports.get(w, func() (http.RoundTripper, error) {
-		return transport.New(&transport.Config{TLS: tc.TLS, DialHolder: tc.DialHolder, Proxy: tc.Proxy, DisableCompression: tc.DisableCompression})
+		rt, err := transport.New(&transport.Config{TLS: tc.TLS, DialHolder: tc.DialHolder, Proxy: tc.Proxy, DisableCompression: tc.DisableCompression})
+		if err != nil || !slices.Equal(own.NextProtos, []string{http11}) {
+			return rt, err
+		}
+		return direct(rt, own)
 	})
 	if err != nil {
 		return nil, err
@@ -128,6 +138,19 @@ func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ..
 	tc.UserAgent = cmp.Or(tc.UserAgent, product)
 	rt, err := transport.HTTPWrappersForConfig(tc, b)
 	return &http.Client{Transport: rt}, err
+}
+
+// direct returns a transport that sends requests on the goroutines of callers, unless a proxy is
+// between the server and this machine.
+func direct(rt http.RoundTripper, cfg *rest.Config) (http.RoundTripper, error) {
+	server, err := serverOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if proxy, err := cfg.Proxy(&http.Request{URL: server}); err != nil || proxy != nil {
+		return rt, nil //nolint:nilerr // the transport reports it
+	}
+	return wire.New(rt, server), nil
 }
 
 // RoundTrip sends a request.
@@ -141,7 +164,5 @@ func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes connections without requests. The wrappers of client-go look
 // for this method.
 func (b *base) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
+	utilnet.CloseIdleConnectionsFor(b.RoundTripper)
 }
