@@ -274,7 +274,7 @@ func TestStreamedListingsBySettings(t *testing.T) {
 
 // A connection over which nothing arrives is closed, both of a listing and of a watch.
 func TestInactivityBySettings(t *testing.T) {
-	for _, silence := range []string{"listing", "watch"} {
+	for _, silence := range []string{"listing", "watch", "watch apart"} {
 		t.Run(silence, func(t *testing.T) {
 			op := configured(t, map[string]string{"watching.inactivity_timeout": "0.1", "watching.reconnect_backoff": "0"})
 			third := make(chan struct{})
@@ -282,7 +282,7 @@ func TestInactivityBySettings(t *testing.T) {
 				if n == 3 {
 					close(third)
 				}
-				if silence == "watch" && r.URL.Query().Get("watch") == "" {
+				if silence != "listing" && r.URL.Query().Get("watch") == "" {
 					_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"7"},"items":[]}`))
 					return
 				}
@@ -290,7 +290,7 @@ func TestInactivityBySettings(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-r.Context().Done()
 			})
-			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}}
+			stream := &watching.Stream{Client: op.client, Path: "/x", Options: func() watching.Options { return watching.OptionsOf(op.Settings) }, Log: func(int, string) {}, Apart: silence == "watch apart"}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			go func() {

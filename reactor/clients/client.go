@@ -185,6 +185,39 @@ func (c *Client) PostEvent(ctx context.Context, path apipath.Path, body []byte, 
 // Stream opens a long response: a list or a watch. The caller closes it. Only opening is
 // retried. Cancelling the context also ends the response.
 func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
+	return c.stream(ctx, path, query, reading, func() {})
+}
+
+// StreamApart is Stream over a connection of its own, which the caller reads itself, while few
+// streams have one. Such a connection has no pings, so the caller has to give up a stream that is
+// silent.
+func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.Values) (io.ReadCloser, error) {
+	var taken *places
+	leave := func() {
+		if taken != nil {
+			taken.leave()
+		}
+		taken = nil
+	}
+	by := func(conn *connection) *http.Client {
+		if conn.places == nil {
+			return conn.watch
+		}
+		if leave(); !conn.places.take() {
+			return conn.watch
+		}
+		taken = conn.places
+		return conn.write
+	}
+	stream, err := c.stream(ctx, path, query, by, sync.OnceFunc(func() { leave() }))
+	if err != nil {
+		leave()
+	}
+	return stream, err
+}
+
+// stream opens a long response. It calls closed when the response is closed.
+func (c *Client) stream(ctx context.Context, path apipath.Path, query url.Values, by via, closed func()) (io.ReadCloser, error) {
 	target := with(path, query)
 	var stream io.ReadCloser
 	options, retried := c.options(), isRetried
@@ -193,13 +226,13 @@ func (c *Client) Stream(ctx context.Context, path apipath.Path, query url.Values
 	}
 	err := c.retrying(ctx, retried, options, http.MethodGet, target, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		rsp, item, err := c.send(ctx, reading, content{}, http.MethodGet, target) //nolint:bodyclose // the caller of Stream closes it
+		rsp, item, err := c.send(ctx, by, content{}, http.MethodGet, target) //nolint:bodyclose // the caller of Stream closes it
 		if err != nil {
 			cancel()
 			return err
 		}
 		remove := item.WhenGone(cancel) // a long response must not outlive its credentials
-		stream = &response{rsp.Body, func() { remove(); cancel() }}
+		stream = &response{rsp.Body, func() { remove(); cancel(); closed() }}
 		return nil
 	})
 	return stream, err

@@ -30,7 +30,8 @@ type connection struct {
 	wrapped       bool         // the headers of requests may be changed: see isWrapped
 	headers       sync.Map     // of requests, by accepted and sent content types
 	watch         *http.Client // HTTP/2: pings detect dead connections
-	write         *http.Client // HTTP/1.1: cheaper for many small requests
+	write         *http.Client // HTTP/1.1: cheaper for many small requests, and for watches
+	places        *places      // of watches over HTTP/1.1; nil: none
 	answered      atomic.Bool  // whether the server has answered a request
 	written       atomic.Bool  // whether a write was sent
 }
@@ -45,11 +46,14 @@ func connect(info credentials.Info, o Options) (*connection, error) {
 	if exec := info.Config.ExecProvider; exec != nil {
 		conn.plugin = exec.Command
 	}
-	if conn.watch, err = httpClient(info.Config, o.WatchConnectTimeout, o); err != nil {
+	if conn.watch, _, err = httpClient(info.Config, o.WatchConnectTimeout, o); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
-	if conn.write, err = httpClient(info.Config, o.ConnectTimeout, o, http11); err != nil {
+	if conn.write, conn.places, err = httpClient(info.Config, o.ConnectTimeout, o, http11); err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
+	}
+	if o.ConnectTimeout != o.WatchConnectTimeout {
+		conn.places = nil
 	}
 	for _, client := range []*http.Client{conn.watch, conn.write} {
 		if client.Timeout = 0; o.Wrap != nil {

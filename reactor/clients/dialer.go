@@ -25,8 +25,8 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 		cfg.Proxy = proxies(o.TrustEnv)
 	}
 	switch dial := cfg.Dial; {
-	case dial == nil: // these are client-go's defaults, except for the timeout
-		cfg.Dial = wire.Noting((&net.Dialer{Timeout: cmp.Or(max(timeout, 0), 30*time.Second), KeepAlive: 30 * time.Second}).DialContext)
+	case dial == nil: // client-go's defaults have no timeout of ours, and notice dead servers after five minutes
+		cfg.Dial = wire.Noting((&net.Dialer{Timeout: cmp.Or(max(timeout, 0), 30*time.Second), KeepAliveConfig: keepAlive}).DialContext)
 	case timeout > 0:
 		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -36,6 +36,10 @@ func connecting(cfg *rest.Config, timeout time.Duration, o Options) *rest.Config
 	}
 	return cfg
 }
+
+// keepAlive notices dead servers as soon as the pings of HTTP/2 do, which client-go sends after
+// half a minute and waits for a quarter of one.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 
 // proxies returns the proxies of the current environment if the environment is trusted.
 // The function of net/http would read the environment only once per process.

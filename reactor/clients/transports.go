@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -31,7 +32,28 @@ var transports = transportSet{items: map[way]weak.Pointer[base]{}} //nolint:goch
 type base struct {
 	http.RoundTripper
 	opening *opening // nil: requests do not share a connection
+	watches *places  // nil: watches are other requests' affair
 }
+
+// maxApart is how many watches of a server have connections of their own.
+const maxApart = 8
+
+// places are those of watches with connections of their own. Nil has none.
+type places struct{ taken atomic.Int32 }
+
+// take takes a place; false if none is left.
+func (p *places) take() bool {
+	if p == nil {
+		return false
+	}
+	if p.taken.Add(1) <= maxApart {
+		return true
+	}
+	p.taken.Add(-1)
+	return false
+}
+
+func (p *places) leave() { p.taken.Add(-1) }
 
 // way is everything that decides about a connection, except its credentials in headers.
 type way struct {
@@ -106,24 +128,28 @@ func (s *transportSet) get(w way, make func() (http.RoundTripper, error)) (*base
 	if w.multiplexed() {
 		b.opening = newOpening()
 	}
+	if _, own := rt.(*wire.Transport); own {
+		b.watches = &places{}
+	}
 	s.items[w] = weak.Make(b)
 	return b, nil
 }
 
 // httpClient makes a client for requests with the credentials, over connections that others
-// share if possible.
-func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ...string) (*http.Client, error) {
+// share if possible. The places are those of watches; nil: there are none.
+func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ...string) (*http.Client, *places, error) {
 	w, shared := wayOf(cfg, timeout, o, protocols)
 	own := connecting(cfg, timeout, o)
 	if len(protocols) > 0 {
 		own.NextProtos = protocols
 	}
 	if !shared {
-		return rest.HTTPClientFor(own)
+		client, err := rest.HTTPClientFor(own)
+		return client, nil, err
 	}
 	tc, err := own.TransportConfig()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b, err := transports.get(w, func() (http.RoundTripper, error) {
 		rt, err := transport.New(&transport.Config{TLS: tc.TLS, DialHolder: tc.DialHolder, Proxy: tc.Proxy, DisableCompression: tc.DisableCompression})
@@ -133,11 +159,11 @@ func httpClient(cfg *rest.Config, timeout time.Duration, o Options, protocols ..
 		return direct(rt, own)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tc.UserAgent = cmp.Or(tc.UserAgent, product)
 	rt, err := transport.HTTPWrappersForConfig(tc, b)
-	return &http.Client{Transport: rt}, err
+	return &http.Client{Transport: rt}, b.watches, err
 }
 
 // direct returns a transport that sends requests on the goroutines of callers, unless a proxy is

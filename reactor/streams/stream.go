@@ -178,7 +178,7 @@ func (o *Host) newStream(ctx context.Context, d *dimensions.Dimension) *Stream {
 	s.share = newShare(s)
 	s.stream = &watching.Stream{
 		Client: o.Client, Path: path, APIVersion: d.Resource.APIVersion(), Kind: d.Resource.Kind, Options: watching.Filtered(o.Settings, d.Resource),
-		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: o.Many,
+		Log: func(level int, message string) { o.log().WithLevel(loggers.ZerologLevel(level)).Msg(message) }, Pace: s.queues.Hold, Many: o.Many, Apart: true,
 	}
 	if o.Watches != nil {
 		s.stream.Source = o.Watches(*d)

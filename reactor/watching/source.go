@@ -73,11 +73,20 @@ type Idle interface {
 }
 
 // Connection is the source of a stream that shares nothing.
-type Connection struct{ Client *clients.Client }
+type Connection struct {
+	Client *clients.Client
+
+	// Apart lets watches have connections of their own while few have one.
+	Apart bool
+}
 
 // Watch opens a watch of its own.
 func (c Connection) Watch(ctx context.Context, r Request) (Lines, error) {
-	body, err := c.Client.Stream(ctx, r.Path, r.query())
+	open := c.Client.Stream
+	if c.Apart && r.Options.InactivityTimeout > 0 { // which notices servers that stand still
+		open = c.Client.StreamApart
+	}
+	body, err := open(ctx, r.Path, r.query())
 	if err != nil {
 		return nil, err
 	}

@@ -58,8 +58,11 @@ type Stream struct {
 	Options    func() Options
 	Log        func(level int, message string)
 
-	// Source opens the watches; nil: each watch is a connection of Client.
+	// Source opens the watches; nil: they use the connections of Client.
 	Source Source
+
+	// Apart lets watches without a Source have connections of their own: see Connection.
+	Apart bool
 
 	// Pace, if not nil, waits between two pages of a listing until the next page is wanted,
 	// or the context ends. During that time there is no connection, and nothing is expected
@@ -302,7 +305,7 @@ func (s *Stream) source() Source {
 	if s.Source != nil && s.initial == nil { // the existing objects are what this account may see
 		return s.Source
 	}
-	return Connection{s.Client}
+	return Connection{s.Client, s.Apart}
 }
 
 // selection returns the query parameters of both listing and watching.

@@ -24,7 +24,7 @@ func (t *Transport) sends(r *http.Request) bool {
 		return false
 	case r.Close || r.TransferEncoding != nil || r.Trailer != nil || r.Cancel != nil: //nolint:staticcheck // others may set it
 		return false
-	case r.ContentLength < 0 || r.ContentLength > maxRequest || r.ContentLength == 0 && r.Body != nil && r.Body != http.NoBody:
+	case r.ContentLength < 0 || r.ContentLength > maxRequest || (r.ContentLength > 0) != (r.Body != nil && r.Body != http.NoBody):
 		return false
 	}
 	switch r.Method {

@@ -274,6 +274,7 @@ func TestUnusualRequests(t *testing.T) {
 		"a long body": func(r *http.Request) {
 			r.ContentLength, r.Body = maxRequest+1, io.NopCloser(strings.NewReader(strings.Repeat("x", maxRequest+1)))
 		},
+		"a bad length":      func(r *http.Request) { r.Body = nil },
 		"an unknown length": func(r *http.Request) { r.ContentLength = -1 },
 		"another server":    func(r *http.Request) { r.URL.Host = strings.TrimPrefix(other.URL, "https://") },
 		"another host":      func(r *http.Request) { r.Host = "example.com" },
