@@ -209,7 +209,7 @@ func (c *Client) StreamApart(ctx context.Context, path apipath.Path, query url.V
 		taken = conn.places
 		return conn.write
 	}
-	stream, err := c.stream(ctx, path, query, by, sync.OnceFunc(func() { leave() }))
+	stream, err := c.stream(ctx, path, query, by, sync.OnceFunc(leave))
 	if err != nil {
 		leave()
 	}

@@ -109,7 +109,7 @@ func (t *Transport) take(ctx context.Context) (*conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	config := t.configuration()
+	config := t.configuration(ctx)
 	for c := t.pop(); c != nil; c = t.pop() {
 		if c.config == config && c.isAlive() {
 			return c, nil
@@ -174,14 +174,14 @@ func (t *Transport) closeIdle(age time.Duration) {
 // configuration returns the current configuration of TLS; nil without TLS. The transports of
 // client-go replace it when the file of the certificate authorities has changed. They look at
 // it when they send a request, so they get one that has ended.
-func (t *Transport) configuration() *tls.Config {
+func (t *Transport) configuration(ctx context.Context) *tls.Config {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.scheme == "http" || time.Since(t.checked) < recheck {
 		return t.config
 	}
 	t.checked = time.Now()
-	ended, cancel := context.WithCancel(context.Background())
+	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if r, err := http.NewRequestWithContext(ended, http.MethodGet, t.scheme+"://"+t.host, nil); err == nil {
 		if rsp, err := t.through.RoundTrip(r); err == nil {

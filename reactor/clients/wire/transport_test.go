@@ -303,8 +303,8 @@ func TestUnusualRequests(t *testing.T) {
 func TestUnknownConnections(t *testing.T) {
 	server, below := secure(t, echo, nil)
 	dial := below.DialContext
-	below.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(context.WithoutCancel(context.Background()), network, address)
+	below.DialContext = func(_ context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(t.Context(), network, address)
 		return struct{ net.Conn }{c}, err
 	}
 	if text, err := patch(t, own(t, below, server.URL), server.URL+"/x"); err != nil || below.left.Load() != 1 {
