@@ -22,6 +22,11 @@ const (
 	literal                 // the address is granted as such
 )
 
+// reaches reports whether a grant covers a name and a port, with any scheme.
+func (g Grants) reaches(name, port string) bool {
+	return slices.ContainsFunc(g.Hosts, func(h Host) bool { return h.Port == port && h.coversName(name) })
+}
+
 // trustIn returns the trust in a name, from its most specific grant.
 func (g Grants) trustIn(name, port string) trust {
 	best := publicOnly

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // Host grants requests to an HTTP server.
@@ -32,7 +34,11 @@ func ParseHost(text string) (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("%q: %w", text, err)
 	}
-	if rest := strings.TrimPrefix(host.Name, "*."); host.Name != all && strings.Contains(rest, all) {
+	rest := strings.TrimPrefix(host.Name, "*.")
+	if slices.Contains(strings.Split(rest, "."), "") {
+		return Host{}, fmt.Errorf("%q: a name with an empty label", text)
+	}
+	if host.Name != all && strings.Contains(rest, all) || host.Name == all && parts.Hostname() != all {
 		return Host{}, fmt.Errorf("%q: a * can only stand for the first labels of a name, or for all names", text)
 	}
 	return host, nil
@@ -47,10 +53,10 @@ func hostOf(u *url.URL) (Host, error) {
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if address, err := netip.ParseAddr(name); err == nil {
-		name = address.String()
+	if !isASCII(u.Hostname()) { // some letters are those of one name in lower case, and of another one in Punycode
+		return Host{}, fmt.Errorf("%q is not a host name in ASCII: write other letters as xn--", shown(u.Hostname()))
 	}
+	name := canonical(u.Hostname())
 	if name == "" || strings.ContainsFunc(name, notInHosts) {
 		return Host{}, fmt.Errorf("%q is not a host name", shown(u.Hostname()))
 	}
@@ -59,6 +65,19 @@ func hostOf(u *url.URL) (Host, error) {
 
 func notInHosts(r rune) bool {
 	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:*", r))
+}
+
+// canonical returns the one spelling of a name or an address.
+func canonical(name string) string {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.String()
+	}
+	return name
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // String returns the host in the form that ParseHost reads.

@@ -3,8 +3,11 @@ package calls
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kopf-wasm/kopf/abi"
 )
@@ -39,7 +42,11 @@ func ParseRule(text string) (Rule, error) {
 	}
 	rule := Rule{Verbs: strings.Split(parts[0], ",")}
 	for item := range strings.SplitSeq(parts[1], ",") {
-		rule.Resources = append(rule.Resources, parseResource(item))
+		resource, err := parseResource(item)
+		if err != nil {
+			return Rule{}, fmt.Errorf("%q: %w", text, err)
+		}
+		rule.Resources = append(rule.Resources, resource)
 	}
 	if len(parts) == 3 {
 		rule.Namespaces = strings.Split(parts[2], ",")
@@ -50,13 +57,16 @@ func ParseRule(text string) (Rule, error) {
 	return rule, nil
 }
 
-func parseResource(text string) Resource {
+func parseResource(text string) (Resource, error) {
 	if text == all {
-		return Resource{Plural: all, Group: all}
+		return Resource{Plural: all, Group: all}, nil
 	}
-	text, subresource, _ := strings.Cut(text, "/")
-	plural, group, _ := strings.Cut(text, ".")
-	return Resource{Plural: plural, Subresource: subresource, Group: group}
+	before, subresource, divided := strings.Cut(text, "/")
+	plural, group, grouped := strings.Cut(before, ".")
+	if divided && subresource == "" || grouped && group == "" { // the rest would grant something else
+		return Resource{}, fmt.Errorf("the resource %q has an empty part", text)
+	}
+	return Resource{Plural: plural, Subresource: subresource, Group: group}, nil
 }
 
 // ruleOf converts a rule that a guest declares.
@@ -64,7 +74,10 @@ func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
 	rule := Rule{Verbs: wanted.Verbs, Namespaces: wanted.Namespaces}
 	for _, group := range wanted.Groups {
 		for _, resource := range wanted.Resources {
-			plural, subresource, _ := strings.Cut(resource, "/")
+			plural, subresource, divided := strings.Cut(resource, "/")
+			if divided && subresource == "" {
+				return Rule{}, fmt.Errorf("the resource %q has an empty part", resource)
+			}
 			rule.Resources = append(rule.Resources, Resource{plural, subresource, group})
 		}
 	}
@@ -81,13 +94,41 @@ func (r Rule) check() error {
 		}
 	}
 	for _, resource := range r.Resources {
-		if resource.Plural == "" {
-			return fmt.Errorf("a resource without a name")
+		if err := resource.check(); err != nil {
+			return err
 		}
 	}
 	for _, namespace := range r.Namespaces {
-		if _, err := path.Match(namespace, ""); err != nil || namespace == "" {
-			return fmt.Errorf("%q is not a pattern of namespaces", namespace)
+		if _, err := path.Match(namespace, ""); err != nil || !namespacePattern.MatchString(namespace) {
+			return fmt.Errorf("%q is not a pattern of namespaces: want letters, digits, -, *, ?, or [...]; a grant cannot exclude namespaces", namespace)
+		}
+	}
+	return nil
+}
+
+// namespacePattern are the patterns that can match names of namespaces. It has no ! of other patterns of
+// namespaces, which would exclude nothing here.
+var namespacePattern = regexp.MustCompile(`^[-a-z0-9*?^\[\]]+$`)
+
+// check refuses what no resource is called. Without that, a rule could give something else than it
+// says, and its text, which administrators copy, could be a command of a shell.
+func (r Resource) check() error {
+	if r.Plural == "" {
+		return fmt.Errorf("a resource without a name")
+	}
+	for _, p := range [...]struct {
+		kind, text string
+		check      func(string) []string
+	}{
+		{"resource", r.Plural, validation.IsDNS1123Label},
+		{"API group", r.Group, validation.IsDNS1123Subdomain},
+		{"subresource", strings.ReplaceAll(r.Subresource, "_", "-"), validation.IsDNS1123Subdomain}, // metrics have underscores
+	} {
+		if p.text == "" || p.text == all && p.kind != "subresource" {
+			continue
+		}
+		if problems := p.check(p.text); len(problems) > 0 {
+			return fmt.Errorf("invalid %s %.100q: %s", p.kind, p.text, strings.Join(problems, "; "))
 		}
 	}
 	return nil

@@ -50,13 +50,17 @@ type dialer struct {
 	interfaces *networks.Interfaces
 }
 
-// dial connects to a host if the trust in its name allows the resolved address.
+// dial connects to a host if a grant covers its name, and the trust in the name allows the resolved
+// address. The URL was checked before, but the name that arrives here is the one that is resolved.
 func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w", address, err)
 	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	name = canonical(name)
+	if !d.grants.reaches(name, port) {
+		return nil, &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s", shown(address))}
+	}
 	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.grants.trustIn(name, port).control(name, d.interfaces.Addresses)}
 	return guarded.DialContext(ctx, network, address)
 }
