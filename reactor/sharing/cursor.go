@@ -108,7 +108,7 @@ func (c *cursor) take(ctx context.Context, wake func()) (watching.Event, error) 
 		return e.event, nil
 	case c.up.ended && c.up.err != nil:
 		return watching.Event{}, c.up.err
-	case c.up.ended, len(c.pending) > 0:
+	case c.up.ended, len(c.pending) > 0, ctx.Err() != nil: // the context calls rouse only once, maybe before wake is set
 		return watching.Event{}, io.EOF
 	}
 	s := &c.sleep

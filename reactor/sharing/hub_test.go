@@ -2,7 +2,9 @@ package sharing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -389,6 +391,38 @@ func TestWhatIsNotShared(t *testing.T) {
 		w.agrees(t, "it", s)
 		if w.count(w.watches, "x") != 1 || w.count(w.watches, "host") != 0 {
 			t.Error("the hub watches after its end")
+		}
+	})
+}
+
+// TestEndsWakeWhoeverBeginsToWait: the context of a watch ends between two looks of its subscriber: the last one whether it has ended, and
+// the one for an event. The subscriber must not wait for the next event.
+func TestEndsWakeWhoeverBeginsToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.over()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		source := w.hub.Source(Subscriber{Client: w.client("x"), Log: func(int, string) {}}, Scope{Group: "g", Version: "v1", Plural: "ks"})
+		lines, err := source.Watch(ctx, watching.Request{Path: "/apis/g/v1/ks", Options: options(), Version: "1000", Active: func() {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lines.Close()
+		c := lines.(*cursor)
+		if _, waits, err := c.Poll(ctx, func() {}); !waits || err != nil {
+			t.Fatalf("it waits: %t, %v", waits, err)
+		}
+		c.right.refused = func() uint64 { // is called between both
+			cancel()
+			synctest.Wait()
+			return c.right.at
+		}
+		woken := false
+		_, waits, err := c.Poll(ctx, func() { woken = true })
+		synctest.Wait()
+		if waits && !woken || !waits && !errors.Is(err, io.EOF) {
+			t.Errorf("it waits: %t, was woken: %t, %v", waits, woken, err)
 		}
 	})
 }
