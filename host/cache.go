@@ -48,8 +48,10 @@ func preparedFile(dir, digest string, limits prepare.Limits) string {
 		return ""
 	}
 	_, sum, _ := strings.Cut(digest, ":")
-	return filepath.Join(dir, fmt.Sprintf("%s-%d.prepared", sum, limits.MemoryPages))
+	return filepath.Join(dir, fmt.Sprintf("%s-%d", sum, limits.MemoryPages)+preparedSuffix)
 }
+
+const preparedSuffix = ".prepared"
 
 // saveLoadable atomically writes the saved form of a module, with the checksum of its
 // machine code in the same directory.
@@ -98,7 +100,7 @@ const maxCache = 4 << 30
 
 // prune removes the files of the cache that were not used for longest, until the others have at
 // most a number of bytes. Their modules are compiled again. Another process may remove files at
-// the same time.
+// the same time. A program may have chosen a directory with files of its own: these stay, and do not count.
 func prune(dir string, limit int64) error {
 	type file struct {
 		path string
@@ -116,7 +118,9 @@ func prune(dir string, limit int64) error {
 			return nil
 		case err != nil:
 			return err
-		case info != nil:
+		case entry.IsDir() && path != dir && !isOfCache(dir, path):
+			return fs.SkipDir
+		case info != nil && isOfCache(dir, path):
 			all, size = append(all, file{path, info}), size+info.Size()
 		}
 		return nil
@@ -135,6 +139,13 @@ func prune(dir string, limit int64) error {
 		size -= f.info.Size()
 	}
 	return nil
+}
+
+// isOfCache reports whether a path in the cache is one of a module, or what is left of its compilation.
+func isOfCache(dir, path string) bool {
+	below, err := filepath.Rel(dir, path)
+	first, _, nested := strings.Cut(below, string(filepath.Separator))
+	return err == nil && (!nested && strings.HasSuffix(first, preparedSuffix) || slices.ContainsFunc([]string{"wazero-", "compiling-", "checking-"}, func(kind string) bool { return strings.HasPrefix(first, kind) }))
 }
 
 // sumOf is the checksum of a file. It detects accidents, not attacks: only the owner can

@@ -140,6 +140,31 @@ func TestCompilingForgetsOldFiles(t *testing.T) {
 	}
 }
 
+// A program may have chosen a folder for the cache that has its own files, too.
+func TestFilesOfOthersStayInTheCache(t *testing.T) {
+	dir := t.TempDir()
+	own := []string{"letter.txt", "sub/letter.txt", "sub/wazero-x/y", "pace"}
+	modules := []string{"a-1.prepared", "wazero-v1/x", "compiling-1/code/wazero-v1/x", "checking-1/copy"}
+	for _, name := range append(own, modules...) {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("text"), 0o600), os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := prune(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	left := filesIn(t, dir)
+	for _, name := range own {
+		if _, ok := left[filepath.Join(dir, filepath.FromSlash(name))]; !ok {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	if len(left) != len(own) {
+		t.Errorf("%d files are left, want %d", len(left), len(own))
+	}
+}
+
 // filesIn reads all files below a folder.
 func filesIn(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
