@@ -55,7 +55,7 @@ func connect(rules *clientcmd.ClientConfigLoadingRules, named string) (*credenti
 }
 
 func load(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials.Info, error) {
-	raw, err := rules.Load()
+	raw, err := read(rules)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +63,9 @@ func load(rules *clientcmd.ClientConfigLoadingRules, named string) (*credentials
 		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	if err := complete(raw); err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
+	}
+	if err := checkFiles(raw); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	loader := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, rules)

@@ -138,7 +138,7 @@ func (s *LocalServer) givenBundle() ([]byte, error) {
 	if s.CAData != nil || s.CAFile == "" {
 		return s.CAData, nil
 	}
-	bundle, err := os.ReadFile(s.CAFile)
+	bundle, err := readFile(s.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("cafile of the webhook server: %w", err)
 	}
@@ -213,7 +213,7 @@ func (s *LocalServer) clientRoots() (*x509.CertPool, error) {
 		}
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := readFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("authorities of clients: %w", err)
 		}

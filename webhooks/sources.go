@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
 // keyPair is a certificate with its key, and the authorities that clients have to trust, in
@@ -57,6 +59,17 @@ func repeatedly(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
+// maxFile bounds a file of certificates or keys, in bytes: some hundreds of authorities.
+const maxFile = 1 << 20
+
+// readFile reads a file of certificates or keys. It waits for no pipe, and reads no device: the files are read again and again.
+func readFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	return boundedfile.Read(path, maxFile)
+}
+
 // files reads its files again when their content changes, because mounted secrets change
 // without notifications. It retries a half-written file at the next check.
 type files struct {
@@ -72,11 +85,11 @@ type files struct {
 const defaultCheckInterval = time.Minute
 
 func (f *files) load(context.Context) (*keyPair, error) {
-	text, err := os.ReadFile(f.cert)
+	text, err := readFile(f.cert)
 	if err != nil {
 		return nil, fmt.Errorf("certfile of the webhook server: %w", err)
 	}
-	key, err := os.ReadFile(f.key)
+	key, err := readFile(f.key)
 	if err != nil {
 		return nil, fmt.Errorf("pkeyfile of the webhook server: %w", err)
 	}

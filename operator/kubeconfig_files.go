@@ -1,0 +1,83 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
+)
+
+// maxNamed bounds a file that a kubeconfig names, in bytes.
+const maxNamed = 8 << 20
+
+// read reads the kubeconfig. client-go reads files of any kind and size, and waits for pipes without an end. So a single file is
+// read here, which may be a pipe; several files, which client-go merges, must be regular.
+func read(rules *clientcmd.ClientConfigLoadingRules) (*clientcmdapi.Config, error) {
+	files := rules.GetLoadingPrecedence()
+	if len(files) == 1 {
+		raw, err := readFile(files[0])
+		if !errors.Is(err, fs.ErrNotExist) {
+			return raw, err
+		}
+		files = nil // client-go knows whether the file must exist
+	}
+	for _, file := range files {
+		if err := checkNamed(file, boundedfile.MaxDocument); err != nil {
+			return nil, err
+		}
+	}
+	return rules.Load()
+}
+
+// readFile reads a file as clientcmd.LoadFromFile does, and resolves its paths.
+func readFile(path string) (*clientcmdapi.Config, error) {
+	text, err := boundedfile.Read(path, boundedfile.MaxDocument)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := clientcmd.Load(text)
+	if err != nil {
+		return nil, fmt.Errorf("error loading config file %q: %w", path, err)
+	}
+	for _, item := range raw.AuthInfos {
+		item.LocationOfOrigin = path
+	}
+	for _, item := range raw.Clusters {
+		item.LocationOfOrigin = path
+	}
+	for _, item := range raw.Contexts {
+		item.LocationOfOrigin = path
+	}
+	return raw, clientcmd.ResolveLocalPaths(raw)
+}
+
+// checkFiles refuses files of the current context that client-go could read for ever.
+func checkFiles(raw *clientcmdapi.Config) error {
+	chosen := raw.Contexts[raw.CurrentContext]
+	files := []string{raw.Clusters[chosen.Cluster].CertificateAuthority}
+	if user := raw.AuthInfos[chosen.AuthInfo]; user != nil {
+		files = append(files, user.ClientCertificate, user.ClientKey, user.TokenFile)
+	}
+	for _, file := range files {
+		if err := checkNamed(file, maxNamed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNamed refuses a file that is not regular, or too large. Whoever reads it reports that it does not exist.
+func checkNamed(file string, limit int64) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.Size() > limit {
+		return fmt.Errorf("%s has more than %d MiB", file, limit>>20)
+	}
+	return boundedfile.CheckNamed(file)
+}
