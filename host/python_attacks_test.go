@@ -168,3 +168,49 @@ func TestPythonSyntaxErrors(t *testing.T) {
 		}
 	}
 }
+
+// changing is an environment whose values change between any two looks.
+type changing struct {
+	testEnv
+	sizes []int // of the values, one after another; absent: -1
+}
+
+func (e *changing) MemoGet(int, string) ([]byte, uint64, bool) {
+	size := e.sizes[0]
+	if e.sizes = e.sizes[1:]; size < 0 {
+		return nil, 0, false
+	}
+	return fmt.Appendf(nil, "%q", strings.Repeat("x", size)), uint64(size), true
+}
+
+// Another handler replaces a value while a script in Python reads it: the script gets one value or the other, and no memory that
+// nothing was written to.
+func TestPythonReadsWholeValues(t *testing.T) {
+	t.Parallel()
+	m := loaded(t, "memo.py", pythonEngine(t), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "memo.py", "KOPF_SCRIPT": `
+import kopf
+
+@kopf.on.create('kopfexamples')
+def fn(memo, **_):
+    value = memo.get('k')
+    return None if value is None else [len(value), value.strip('x')]
+`}})
+	for _, test := range []struct {
+		sizes []int
+		want  string
+	}{
+		{[]int{10}, `[10,""]`}, {[]int{100_000, 100_000}, `[100000,""]`},
+		{[]int{10_000, 9_000}, `[9000,""]`}, {[]int{100_000, 5}, `[5,""]`}, {[]int{10_000, 20_000, 20_000}, `[20000,""]`},
+		{[]int{10_000, 20_000, 30_000, 7}, `[7,""]`}, {[]int{10_000, -1}, "null"}, {[]int{10_000, 20_000, -1}, "null"},
+	} {
+		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Namespace: "ns1"}, []byte(`{"metadata":{"name":"obj1","namespace":"ns1","uid":"u"}}`), &changing{sizes: append(test.sizes, test.sizes[len(test.sizes)-1])})
+		if err != nil {
+			t.Errorf("%v: %v", test.sizes, err)
+			continue
+		}
+		if got := strings.ReplaceAll(string(step.Result), " ", ""); got != test.want && !(test.want == "null" && got == "") {
+			t.Errorf("%v: %.100s, %+v; want %s", test.sizes, got, step.Error, test.want)
+		}
+		task.Release(t.Context())
+	}
+}

@@ -35,14 +35,21 @@ FROM_HOST("call") int64_t host_call(int32_t task, const char *call, int32_t size
 static char scratch[8 << 10];
 
 // ANSWER is the output of a host function whose last arguments are a buffer and its size:
-// bytes, or the negative error as an int.
+// bytes, or the negative error as an int. Between two calls, another instance may change what is asked for,
+// such as a value of a memo: nothing was written into a buffer that has become too small.
 #define ANSWER(call_with)                                                              \
   do {                                                                                 \
-    int64_t n = call_with(scratch, (int32_t)sizeof scratch);                           \
+    int64_t n = call_with(scratch, (int32_t)sizeof scratch), room = sizeof scratch;    \
     if (n < 0) return PyLong_FromLongLong(n);                                          \
-    if (n <= (int64_t)sizeof scratch) return PyBytes_FromStringAndSize(scratch, (Py_ssize_t)n); \
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);                  \
-    if (bytes) call_with(PyBytes_AS_STRING(bytes), (int32_t)n);                        \
+    if (n <= room) return PyBytes_FromStringAndSize(scratch, (Py_ssize_t)n);           \
+    PyObject *bytes = NULL;                                                            \
+    while (n > room) {                                                                 \
+      Py_XDECREF(bytes);                                                               \
+      if (!(bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n))) return NULL;      \
+      room = n, n = call_with(PyBytes_AS_STRING(bytes), (int32_t)room);                \
+    }                                                                                  \
+    if (n < 0) Py_SETREF(bytes, PyLong_FromLongLong(n));                               \
+    else if (n < room) _PyBytes_Resize(&bytes, (Py_ssize_t)n);                         \
     return bytes;                                                                      \
   } while (0)
 
