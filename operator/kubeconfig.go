@@ -90,7 +90,7 @@ func choose(raw *clientcmdapi.Config, named string) error {
 		return nil
 	}
 	if _, ok := raw.Contexts[named]; !ok {
-		return fmt.Errorf("there is no context %q: it has %s", named, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+		return fmt.Errorf("there is no context %.100q: it has %.1000s", named, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
 	raw.CurrentContext = named
 	return nil
@@ -107,13 +107,13 @@ func complete(raw *clientcmdapi.Config) error {
 	}
 	chosen, ok := raw.Contexts[raw.CurrentContext]
 	if !ok {
-		return fmt.Errorf("the current-context %q is not among its contexts: run kubectl config use-context", raw.CurrentContext)
+		return fmt.Errorf("the current-context %.100q is not among its contexts: run kubectl config use-context", raw.CurrentContext)
 	}
 	if _, ok := raw.Clusters[chosen.Cluster]; !ok {
-		return fmt.Errorf("the context %q refers to the cluster %q, which does not exist", raw.CurrentContext, chosen.Cluster)
+		return fmt.Errorf("the context %.100q refers to the cluster %.100q, which does not exist", raw.CurrentContext, chosen.Cluster)
 	}
 	if _, ok := raw.AuthInfos[chosen.AuthInfo]; !ok && chosen.AuthInfo != "" {
-		return fmt.Errorf("the context %q refers to the user %q, which does not exist", raw.CurrentContext, chosen.AuthInfo)
+		return fmt.Errorf("the context %.100q refers to the user %.100q, which does not exist", raw.CurrentContext, chosen.AuthInfo)
 	}
 	return nil
 }

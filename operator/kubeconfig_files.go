@@ -42,7 +42,7 @@ func readFile(path string) (*clientcmdapi.Config, error) {
 	}
 	raw, err := clientcmd.Load(text)
 	if err != nil {
-		return nil, fmt.Errorf("error loading config file %q: %w", path, err)
+		return nil, fmt.Errorf("error loading config file %q: %.1000s", path, err.Error()) // it can show much of the file
 	}
 	for _, item := range raw.AuthInfos {
 		item.LocationOfOrigin = path

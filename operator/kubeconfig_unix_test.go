@@ -70,6 +70,26 @@ func TestKubeconfigsReadNoEndlessFiles(t *testing.T) {
 	}
 }
 
+// TestErrorsOfKubeconfigsAreShort: whatever the file has, the error is one line that can be read.
+func TestErrorsOfKubeconfigsAreShort(t *testing.T) {
+	long, path := strings.Repeat("x", 100_000), filepath.Join(t.TempDir(), "config")
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'i'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9))
+	}
+	for name, text := range map[string]string{
+		"a long context": "current-context: " + long, "a long cluster": "current-context: c\ncontexts: [{name: c, context: {cluster: " + long + "}}]",
+		"equal names": "contexts: [" + strings.Repeat("{name: a},", 10_000) + "]", "aliases": bomb, "levels": strings.Repeat("[", 100_000), "zeros": strings.Repeat("\x00", 1000),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := KubeconfigAt(path)(t.Context()); err == nil || len(err.Error()) > 2000 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %.3000v", name, err)
+		}
+	}
+}
+
 // TestKubeconfigsComeFromPipes: shells make them, as in --kubeconfig <(decrypt file).
 func TestKubeconfigsComeFromPipes(t *testing.T) {
 	text := []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, namespace: ns1}}]\nclusters: [{name: c, cluster: {server: 'https://localhost:1'}}]\n")
