@@ -60,7 +60,19 @@ func hostOf(u *url.URL) (Host, error) {
 	if name == "" || strings.ContainsFunc(name, notInHosts) {
 		return Host{}, fmt.Errorf("%q is not a host name", shown(u.Hostname()))
 	}
+	if _, err := netip.ParseAddr(name); err != nil && isNumber(name[strings.LastIndex(name, ".")+1:]) { // resolvers of systems take 127.1, 0x7f000001 and 2130706433 for addresses
+		return Host{}, fmt.Errorf("%q is neither a host name nor an address", shown(u.Hostname()))
+	}
 	return Host{u.Scheme, name, port}, nil
+}
+
+// isNumber reports whether the last label of a name makes it an address, as in the URL Standard.
+//
+// See https://url.spec.whatwg.org/#ends-in-a-number-checker
+func isNumber(label string) bool {
+	digits := strings.Trim(label, "0123456789") == ""
+	hex := strings.HasPrefix(label, "0x") && strings.Trim(label[2:], "0123456789abcdef") == ""
+	return label != "" && (digits || hex)
 }
 
 func notInHosts(r rune) bool {

@@ -22,6 +22,16 @@ func TestHostsAreCheckedAsTheyAreResolved(t *testing.T) {
 	}
 }
 
+// TestNumbersAreNoNames: resolvers of systems take some names for addresses, which need a grant as such; hosted operators get none.
+func TestNumbersAreNoNames(t *testing.T) {
+	for _, text := range []string{"127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.0.0.0x1", "10.1", "1.2.3.4.5", "0x", "example.0x1F", "127.0.0.1.", "[::1]", "1.example.com", "0xde.example", "a1", "3com.de"} {
+		host, err := ParseHost(text)
+		if number := !strings.ContainsAny(text, "[el") && text != "127.0.0.1." && text != "a1" || text == "example.0x1F"; number != (err != nil) {
+			t.Errorf("%q: %+v, %v", text, host, err)
+		}
+	}
+}
+
 // TestOnlyGrantedNamesAreResolved: whatever the spelling of a URL was, no other name is resolved.
 func TestOnlyGrantedNamesAreResolved(t *testing.T) {
 	dial := newWebClient(grantsOf(t, "https://github.com", "*.example.com", "[0:0::1]:8080"), nil, nil).Transport.(redirected).RoundTripper.(*http.Transport).DialContext
