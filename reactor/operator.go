@@ -490,8 +490,8 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	if op.Ready != nil {
 		op.Ready()
 	}
-	inattentive := op.attend(begin, o.AskAgain)
-	context.AfterFunc(ctx, func() { // It calls ended.
+	inattentive := op.attend(begin, o.AskAgain) //nolint:contextcheck // begin has it
+	context.AfterFunc(ctx, func() {             // It calls ended.
 		inattentive()
 		parts.Wait()
 		objects.Go(func() {
@@ -521,8 +521,6 @@ func (op *Operator) attend(begin func(part func(context.Context) error), askAgai
 		last.add(op.refusing.begins(func() {
 			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })
 		}))
-		forget := context.AfterFunc(op.client.Refusal(), op.refusing.happen)
-		last.add(func() { forget() })
 	}
 	return last.run
 }
@@ -539,6 +537,7 @@ func (op *Operator) askLater() {
 func (op *Operator) requestOptions() clients.Options {
 	o := clients.OptionsOf(op.Settings.Networking)
 	o.Limits, o.UserAgent, o.Wrap, o.Meter, o.Tracer = op.Limits, op.UserAgent, op.DryRun, &op.meters.Requests, op.Tracer
+	o.Refused = op.refusing.happen
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
 }

@@ -158,7 +158,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 	}
 	options := func() clients.Options {
 		o := op.requestOptions()
-		o.Tracer = nil // renewals are many, and all alike
+		o.Tracer, o.Refused = nil, nil // renewals are many, and all alike
 		return o
 	}
 	client := clients.New(op.vault, options, func(string) {}) // renewals wait for no other request

@@ -71,6 +71,10 @@ type Options struct {
 	// Meter counts the requests. New reads it once. Nil: nothing counts them.
 	Meter *meters.Requests
 
+	// Refused is called when a request is refused for the first time (403). It must not block. New reads it
+	// once. It may be nil.
+	Refused func()
+
 	// Tracer takes a span for each request that is sent. New reads it once. Nil: none is made.
 	Tracer tracing.Tracer
 
@@ -85,16 +89,15 @@ type GuestTransport interface {
 
 // Client talks to one cluster with the credentials of one operator.
 type Client struct {
-	vault    *credentials.Vault
-	options  func() Options
-	log      func(message string) // logs retries and failures of attempts
-	requests *rate.Limiter        // limits all requests
-	meter    *meters.Requests     // nil: nothing counts requests
-	tracer   tracing.Tracer       // nil: no spans
-	delayed  atomic.Uint64
-	refused  atomic.Uint64   // responses with the status 403
-	refusal  context.Context // ends at the first of them
-	refuse   context.CancelFunc
+	vault     *credentials.Vault
+	options   func() Options
+	log       func(message string) // logs retries and failures of attempts
+	requests  *rate.Limiter        // limits all requests
+	meter     *meters.Requests     // nil: nothing counts requests
+	tracer    tracing.Tracer       // nil: no spans
+	delayed   atomic.Uint64
+	refused   atomic.Uint64 // responses with the status 403
+	onRefusal func()        // called at the first of them; nil: no function is called
 
 	patches, events, others class
 
@@ -106,9 +109,8 @@ type Client struct {
 func New(vault *credentials.Vault, options func() Options, log func(message string)) *Client {
 	initial := options()
 	limits := initial.Limits
-	refusal, refuse := context.WithCancel(context.Background()) // an event, with no end of its own
 	return &Client{
-		vault: vault, options: options, log: log, refusal: refusal, refuse: refuse, meter: initial.Meter, tracer: initial.Tracer,
+		vault: vault, options: options, log: log, onRefusal: initial.Refused, meter: initial.Meter, tracer: initial.Tracer,
 		requests:    limits.Requests.Or(DefaultLimits.Requests).Limiter(),
 		patches:     class{slots: make(chan struct{}, MaxWrites), retried: isRetried},
 		events:      class{make(chan struct{}, MaxEvents), limits.Events.Or(DefaultLimits.Events).Limiter(), &atomic.Uint64{}, isUnrefused},
@@ -343,8 +345,8 @@ func (c *Client) send(ctx context.Context, by via, what content, method, target 
 	if rsp.StatusCode >= http.StatusBadRequest {
 		defer rsp.Body.Close()
 		if rsp.StatusCode == http.StatusForbidden {
-			if c.refused.Add(1) == 1 {
-				c.refuse()
+			if c.refused.Add(1) == 1 && c.onRefusal != nil {
+				c.onRefusal()
 			}
 		}
 		return nil, nil, readError(rsp)

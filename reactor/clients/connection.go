@@ -162,9 +162,6 @@ func (c *Client) Server(ctx context.Context) (string, error) {
 // Refused returns how many requests the server has answered with the status 403 so far.
 func (c *Client) Refused() uint64 { return c.refused.Load() }
 
-// Refusal returns a context that ends when a request is refused for the first time.
-func (c *Client) Refusal() context.Context { return c.refusal }
-
 // disconnect closes the connections of credentials that are no longer used.
 func (c *Client) disconnect() {
 	for known, conn := range c.connections {

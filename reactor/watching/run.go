@@ -176,7 +176,7 @@ func (s *Stream) open(ctx context.Context, version string, check bool) (*watch, 
 	}
 	w.alive = s.watchdog(options.InactivityTimeout, w.cancel)
 	var err error
-	if w.lines, err = s.connect(w.ctx, options, version, check, w.alive); w.lines == nil {
+	if w.lines, err = s.connect(w.ctx, options, version, check, w.alive); w.lines == nil { //nolint:contextcheck // made above
 		w.alive.stop()
 		w.cancel()
 		return nil, err

@@ -205,7 +205,7 @@ func (t *Transport) open(ctx context.Context, config *tls.Config) (*conn, error)
 	}
 	s, err := newSocket(plain, note)
 	if err != nil {
-		plain.Close()
+		_ = plain.Close() // nothing was written to it
 		return nil, err
 	}
 	c := &conn{Conn: s, socket: s, config: config}
@@ -213,7 +213,7 @@ func (t *Transport) open(ctx context.Context, config *tls.Config) (*conn, error)
 		return c, nil
 	}
 	if err := c.secure(ctx, t.address); err != nil {
-		plain.Close()
+		_ = plain.Close() // nothing was written to it
 		return nil, err
 	}
 	return c, nil

@@ -246,7 +246,7 @@ func TestRequests(t *testing.T) {
 		} {
 			r := request(t, t.Context(), tt.method, server.URL+tt.path, tt.body)
 			r.Header.Set("Content-Type", "text/plain")
-			rsp, err := rt.RoundTrip(r)
+			rsp, err := rt.RoundTrip(r) //nolint:bodyclose // read to its end, closed below, or none
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -379,7 +379,7 @@ func TestInterruption(t *testing.T) {
 	for _, path := range []string{"/head", "/body"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() { <-got; cancel(why) }()
-		rsp, err := rt.RoundTrip(request(t, ctx, http.MethodPatch, server.URL+path, "{}"))
+		rsp, err := rt.RoundTrip(request(t, ctx, http.MethodPatch, server.URL+path, "{}")) //nolint:bodyclose // read to its end, closed below, or none
 		if err == nil {
 			_, err = io.ReadAll(rsp.Body)
 		}
@@ -389,7 +389,7 @@ func TestInterruption(t *testing.T) {
 	}
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := rt.RoundTrip(request(t, ended, http.MethodPatch, server.URL, "{}")); !errors.Is(err, why) {
+	if _, err := rt.RoundTrip(request(t, ended, http.MethodPatch, server.URL, "{}")); !errors.Is(err, why) { //nolint:bodyclose // read to its end, closed below, or none
 		t.Errorf("got %v", err)
 	}
 }
@@ -403,7 +403,7 @@ func TestEarlyEnd(t *testing.T) {
 		<-r.Context().Done()
 	}, nil)
 	rt := own(t, below, server.URL)
-	rsp, err := rt.RoundTrip(request(t, t.Context(), http.MethodPatch, server.URL, "{}"))
+	rsp, err := rt.RoundTrip(request(t, t.Context(), http.MethodPatch, server.URL, "{}")) //nolint:bodyclose // read to its end, closed below, or none
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,7 +511,7 @@ func TestTraces(t *testing.T) {
 		GotFirstResponseByte: func() { seen = append(seen, "answered") },
 	}
 	for range 2 {
-		rsp, err := rt.RoundTrip(request(t, httptrace.WithClientTrace(t.Context(), trace), http.MethodPatch, server.URL, "{}"))
+		rsp, err := rt.RoundTrip(request(t, httptrace.WithClientTrace(t.Context(), trace), http.MethodPatch, server.URL, "{}")) //nolint:bodyclose // read to its end, closed below, or none
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -538,7 +538,7 @@ func TestOneRecord(t *testing.T) {
 	}
 	for _, size := range []int{2, 10_000} {
 		before := writes.Load()
-		rsp, err := rt.RoundTrip(request(t, t.Context(), http.MethodPatch, server.URL, strings.Repeat("x", size)))
+		rsp, err := rt.RoundTrip(request(t, t.Context(), http.MethodPatch, server.URL, strings.Repeat("x", size))) //nolint:bodyclose // read to its end, closed below, or none
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,9 @@ func goroutines(c *kopf.Change) (any, error) {
 	var all sync.WaitGroup
 	slept := make([]bool, 5)
 	for i := range slept {
-		all.Go(func() {
+		all.Add(1)
+		go func() { // waited for below
+			defer all.Done()
 			for range 3 {
 				for range 100 {
 					_ = append([]byte(nil), make([]byte, 10<<10)...)
@@ -44,7 +46,7 @@ func goroutines(c *kopf.Change) (any, error) {
 					slept[i] = true
 				}
 			}
-		})
+		}()
 	}
 	all.Wait()
 	return slept, nil
