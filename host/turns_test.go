@@ -63,6 +63,24 @@ func TestTurnsOfGoHandlers(t *testing.T) {
 	}
 }
 
+// TestGoroutinesSpeakForNoOtherObject: a goroutine that outlives its handler cannot take the turn of the next handler, which is about
+// another object.
+func TestGoroutinesSpeakForNoOtherObject(t *testing.T) {
+	m := loadTurns(t)
+	for _, test := range []struct{ do, result string }{
+		{"leave", `"left"`}, {"meet", `"context canceled; the handler has ended: its goroutines can ask the host for nothing"`}, {"nothing", "null"},
+	} {
+		task, step, err := m.Start(t.Context(), creation(), objectThat(test.do), &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Step != abi.StepDone || string(step.Result) != test.result && test.do != "nothing" {
+			t.Errorf("%s: the step %+v", test.do, step)
+		}
+		task.Release(t.Context())
+	}
+}
+
 func TestDeadlocksOfGoHandlers(t *testing.T) {
 	_, _, err := loadTurns(t).Start(t.Context(), creation(), objectThat("deadlock"), &testEnv{})
 	if !errors.Is(err, ErrTrap) || !strings.Contains(err.Error(), "all goroutines are asleep") {

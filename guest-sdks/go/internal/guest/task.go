@@ -139,11 +139,18 @@ func (r *running) finish(d Done) *abi.Step {
 		r.cancel() // lets go of what derives from the context
 	}
 	d.Outcome.Transforms = len(d.Transforms.list)
+	r.Suspend = ended
 	step := &abi.Step{Step: abi.StepDone, Outcome: d.Outcome}
 	if len(d.Children) > 0 {
 		step.Children, step.Lifecycle = Declare(d.Children), d.Lifecycle
 	}
 	return step
+}
+
+// ended answers a goroutine that outlives its handler. Its wish would be taken for that of the next handler, which is about another
+// object, and may be in a dry run or not.
+func ended(*abi.Step) abi.Answer {
+	return abi.Answer{Cancelled: true, Error: &abi.Error{Kind: abi.ErrorPermanent, Message: "the handler has ended: its goroutines can ask the host for nothing"}}
 }
 
 // done tells whether the last step was made.

@@ -4,7 +4,8 @@ package guest
 
 import "github.com/kopf-wasm/kopf/abi"
 
-// turns pass control between the goroutine of the host's calls and that of a worker.
+// turns pass control between the goroutine of the host's calls and that of a worker. Each job has channels of its own for steps and
+// answers: a goroutine that outlives its handler waits for ever, and not in the place of the next handler.
 type turns struct {
 	jobs    chan job
 	steps   chan *abi.Step
@@ -13,7 +14,7 @@ type turns struct {
 
 // begin starts the goroutine of the worker.
 func (t *turns) begin(run func(job)) {
-	*t = turns{make(chan job), make(chan *abi.Step), make(chan abi.Answer)}
+	t.jobs = make(chan job)
 	go func() {
 		for next := range t.jobs {
 			run(next)
@@ -23,6 +24,7 @@ func (t *turns) begin(run func(job)) {
 
 // give lets the worker run a job, and waits for its first step.
 func (t *turns) give(j job) *abi.Step {
+	t.steps, t.answers = make(chan *abi.Step), make(chan abi.Answer)
 	t.jobs <- j
 	return <-t.steps
 }
@@ -35,8 +37,9 @@ func (t *turns) resume(answer abi.Answer) *abi.Step {
 
 // suspend hands a wish to the host, and waits for the answer. It is called by the handler.
 func (t *turns) suspend(step *abi.Step) abi.Answer {
-	t.steps <- step
-	return <-t.answers
+	steps, answers := t.steps, t.answers
+	steps <- step
+	return <-answers
 }
 
 // finish hands the last step of a job to the host. It is called by the worker.

@@ -20,6 +20,7 @@ type turns struct {
 	next    func() (*abi.Step, bool)
 	yield   func(*abi.Step) bool
 	job     job        // the next one
+	jobs    int        // how many there were
 	answer  abi.Answer // to the last step
 	awaited bool       // the goroutine of the host's calls waits for a step
 }
@@ -44,6 +45,7 @@ func (t *turns) await() *abi.Step {
 // give lets the worker run a job, and waits for its first step.
 func (t *turns) give(j job) *abi.Step {
 	t.job = j
+	t.jobs++
 	return t.await()
 }
 
@@ -55,15 +57,28 @@ func (t *turns) resume(answer abi.Answer) *abi.Step {
 
 // suspend hands a wish to the host, and waits for the answer. It is called by the handler.
 func (t *turns) suspend(step *abi.Step) abi.Answer {
-	t.finish(step)
+	own := t.jobs
+	if t.waitForTurn(); t.jobs != own {
+		return ended(step)
+	}
+	t.pass(step)
 	return t.answer
 }
 
-// finish hands a step to the host. It is called by the worker.
+// finish hands the last step of a job to the host. It is called by the worker.
 func (t *turns) finish(step *abi.Step) {
+	t.waitForTurn()
+	t.pass(step)
+}
+
+// waitForTurn waits until the host waits for a step.
+func (t *turns) waitForTurn() {
 	for !t.awaited { // a further goroutine of the handler, while a collection of garbage has interrupted the host's call
 		runtime.Gosched()
 	}
+}
+
+func (t *turns) pass(step *abi.Step) {
 	t.awaited = false
 	t.yield(step)
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ var turns = map[string]func(*kopf.Change) (any, error){
 	"panic":      func(c *kopf.Change) (any, error) { panic(c.Sleep(time.Second)) },
 	"lock":       lock,
 	"deadlock":   func(*kopf.Change) (any, error) { select {} },
+	"leave":      leave,
+	"meet":       meet,
 	"nothing":    func(*kopf.Change) (any, error) { return nil, nil },
 }
 
@@ -50,6 +53,34 @@ func goroutines(c *kopf.Change) (any, error) {
 	}
 	all.Wait()
 	return slept, nil
+}
+
+// left lets the goroutine of leave continue.
+var left = make(chan struct{})
+
+// leave leaves a goroutine that waits for the host when the handler has ended, in the time of another object.
+func leave(c *kopf.Change) (any, error) {
+	go func() {
+		<-left
+		_, failed := c.Fetch(kopf.Request{URL: "https://example.com/"})
+		met = fmt.Errorf("%w; %w", c.Sleep(time.Hour), failed)
+	}()
+	return "left", nil
+}
+
+// met is what the goroutine of leave got.
+var met error
+
+// meet lets the goroutine of leave continue, and gives it time.
+func meet(*kopf.Change) (any, error) {
+	left <- struct{}{}
+	for range 100 {
+		runtime.Gosched()
+	}
+	if met == nil {
+		return "it waits", nil
+	}
+	return met.Error(), nil
 }
 
 // lock keeps the thread while the handler waits.
