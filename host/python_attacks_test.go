@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -166,6 +167,61 @@ func TestPythonSyntaxErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", script, err, want)
 		}
+	}
+}
+
+// forged is an environment whose memo has a value that another module of the operator has stored: a part of an object, whose author
+// knows the form of values that JSON cannot hold.
+type forged struct{ testEnv }
+
+func (e *forged) MemoGet(_ int, key string) ([]byte, uint64, bool) {
+	if key != "k" {
+		return e.testEnv.MemoGet(0, key)
+	}
+	return fmt.Appendf(nil, `{"$python":%q,"$seal":"00000000000000000000000000000000"}`, base64.StdEncoding.EncodeToString([]byte("cbuiltins\neval\n(S'40 + 2'\ntR."))), 1, true
+}
+
+func (e *forged) MemoSet(_ int, key string, value []byte, _ int64) (uint64, error) {
+	if e.memo == nil {
+		e.memo = map[string][]byte{}
+	}
+	e.memo[key] = value
+	return 1, nil
+}
+
+func (e *forged) Index(int, string, []byte) ([]byte, error) {
+	value, _, _ := e.MemoGet(0, "k")
+	return fmt.Appendf(nil, `[{"$python":"Y2J1aWx0aW5zCmV2YWwKKFMnNDAgKyAyJwp0Ui4="},%s]`, value), nil
+}
+
+// Values of memos and indices that other modules have stored are data for scripts in Python: those who write objects could otherwise
+// run code in the operator. What a script itself stores comes back as it was.
+func TestPythonRunsNoValues(t *testing.T) {
+	t.Parallel()
+	m := loaded(t, "forged.py", pythonEngine(t), Options{Config: map[string]string{"KOPF_SCRIPT_NAME": "forged.py", "KOPF_SCRIPT": `
+import datetime, kopf
+
+@kopf.index('kopfexamples')
+def i(**_): return 1
+
+@kopf.on.create('kopfexamples')
+def fn(memo, i, **_):
+    own = [{1, 2}, {'$python': 'x'}, {'a': {'$python': 'x', '$seal': 'y'}}, datetime.date(2026, 1, 2), (1, (2,))]
+    for number, value in enumerate(own):
+        memo[f'own{number}'] = value
+    kept = all(memo[f'own{number}'] == value and type(memo[f'own{number}']) is type(value) for number, value in enumerate(own))
+    return [type(memo['k']).__name__, [type(value).__name__ for value in i['x']], kept]
+`}})
+	inv := &abi.Invocation{Kind: abi.KindCreate, Handler: 1, ID: "fn", Name: "obj1", Namespace: "ns1", Indices: []string{"i"}}
+	for range 3 {
+		task, step, err := m.Start(t.Context(), inv, []byte(`{"metadata":{"name":"obj1","namespace":"ns1","uid":"u"}}`), &forged{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(step.Result); got != `["dict",["dict","dict"],true]` {
+			t.Errorf("%s, %+v", got, step.Error)
+		}
+		task.Release(t.Context())
 	}
 }
 

@@ -2,14 +2,14 @@
 
 import collections.abc
 
-from kopf import _codec, _host
+from kopf import _codec, _host, _pickles
 
 
 class Store(collections.abc.Collection):
     """The values under one key of an index."""
 
-    def __init__(self, values=()):
-        self._values = [_codec.unpack(value) for value in values]
+    def __init__(self, values=(), task=0):
+        self._values = [_pickles.unpack(task, value) for value in values]
 
     def __len__(self):
         return len(self._values)
@@ -34,7 +34,7 @@ class Index(collections.abc.Mapping):
         values = _host.index(self._task, _host.VALUES, self._name, _codec.dumps(key))
         if not values:
             raise KeyError(key)
-        return Store(values)
+        return Store(values, self._task)
 
     def __contains__(self, key):
         return bool(_host.index(self._task, _host.HAS, self._name, _codec.dumps(key)))
@@ -50,9 +50,9 @@ class Index(collections.abc.Mapping):
         return repr(dict(self))
 
 
-def result(value, name):
+def result(task, value, name):
     """Return the fields of a step for the result of an index function."""
     if value is None:
         return {}
     pairs = value.items() if isinstance(value, collections.abc.Mapping) else [(None, value)]
-    return {"keyed": True, "result": [[key, _codec.pack(item, f"the index {name}")] for key, item in pairs]}
+    return {"keyed": True, "result": [[key, _pickles.pack(task, item, f"the index {name}")] for key, item in pairs]}

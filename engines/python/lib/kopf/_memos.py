@@ -1,6 +1,6 @@
 """Memos: what the host keeps for handlers between calls, by keys."""
 
-from kopf import _codec, _host
+from kopf import _codec, _host, _pickles
 
 _NAMES = "kopf.keys"  # the key under which the list of the other keys is kept
 _MISSING = object()
@@ -61,14 +61,20 @@ class StoredMemo(Memo):
                 return known[0]  # not written yet
             self._state.pop(key, None)
             return _MISSING
-        if known is None or known[1] != found[1] and not _changed(key, *known):
-            known = self._state[key] = (_codec.unpack(_codec.loads(found[1])), found[1])
+        if known is None or known[1] != found[1] and not self._changed(key, *known):
+            known = self._state[key] = (_pickles.unpack(self._task, _codec.loads(found[1])), found[1])
         return known[0]
+
+    def _text(self, key, value):
+        return _codec.dumps(_pickles.pack(self._task, value, f"memo.{key}"))
+
+    def _changed(self, key, value, text):
+        return self._text(key, value) != text
 
     def flush(self):
         """Write what has changed. TypeError: a value cannot leave this instance."""
         for key, (value, text) in list(self._state.items()):
-            packed = _text(key, value)
+            packed = self._text(key, value)
             if packed != text:
                 self._write(key, value, packed)
 
@@ -88,7 +94,7 @@ class StoredMemo(Memo):
     def __setitem__(self, key, value):
         if not isinstance(key, str):
             raise TypeError(f"keys of memos are texts, not {key!r}")
-        self._write(key, value, _text(key, value))
+        self._write(key, value, self._text(key, value))
 
     def __delitem__(self, key):
         if key not in self:
@@ -156,11 +162,3 @@ class StoredMemo(Memo):
     def __ior__(self, other):
         self.update(other)
         return self
-
-
-def _text(key, value):
-    return _codec.dumps(_codec.pack(value, f"memo.{key}"))
-
-
-def _changed(key, value, text):
-    return _text(key, value) != text

@@ -151,7 +151,7 @@ class Task:
         try:
             self._flush()
             step = self._kept()
-            step |= _indices.result(result, self.header["id"]) if self.kind == "index" else self._result(result)
+            step |= _indices.result(self.number, result, self.header["id"]) if self.kind == "index" else self._result(result)
         except Exception as error:
             return self._failed(error)
         if self.declared:
