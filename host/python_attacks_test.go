@@ -255,9 +255,14 @@ def fn(memo, **_):
 		sizes []int
 		want  string
 	}{
-		{[]int{10}, `[10,""]`}, {[]int{100_000, 100_000}, `[100000,""]`},
-		{[]int{10_000, 9_000}, `[9000,""]`}, {[]int{100_000, 5}, `[5,""]`}, {[]int{10_000, 20_000, 20_000}, `[20000,""]`},
-		{[]int{10_000, 20_000, 30_000, 7}, `[7,""]`}, {[]int{10_000, -1}, "null"}, {[]int{10_000, 20_000, -1}, "null"},
+		{[]int{10}, `[10,""]`},
+		{[]int{100_000, 100_000}, `[100000,""]`},
+		{[]int{10_000, 9_000}, `[9000,""]`},
+		{[]int{100_000, 5}, `[5,""]`},
+		{[]int{10_000, 20_000, 20_000}, `[20000,""]`},
+		{[]int{10_000, 20_000, 30_000, 7}, `[7,""]`},
+		{[]int{10_000, -1}, "null"},
+		{[]int{10_000, 20_000, -1}, "null"},
 	} {
 		task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1", Namespace: "ns1"}, []byte(`{"metadata":{"name":"obj1","namespace":"ns1","uid":"u"}}`), &changing{sizes: append(test.sizes, test.sizes[len(test.sizes)-1])})
 		if err != nil {

@@ -490,8 +490,8 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 	if op.Ready != nil {
 		op.Ready()
 	}
-	inattentive := op.attend(begin, o.AskAgain) //nolint:contextcheck // begin has it
-	context.AfterFunc(ctx, func() {             // It calls ended.
+	inattentive := op.attend(begin, o.AskAgain)
+	context.AfterFunc(ctx, func() { // It calls ended.
 		inattentive()
 		parts.Wait()
 		objects.Go(func() {

@@ -67,10 +67,16 @@ func TestGrantsSayWhatTheyGive(t *testing.T) {
 // neither a command, nor look like another grant.
 func TestWantedGrantsAreShownAsTheyAre(t *testing.T) {
 	for _, rule := range []abi.KubernetesRule{
-		{Groups: []string{"x;id"}, Resources: []string{"pods"}}, {Groups: []string{"$(id)"}, Resources: []string{"pods"}}, {Groups: []string{""}, Resources: []string{"*';id;'"}},
-		{Groups: []string{""}, Resources: []string{"pods/`id`"}}, {Groups: []string{""}, Resources: []string{"pods:default"}}, {Groups: []string{""}, Resources: []string{"pods,secrets"}},
-		{Groups: []string{""}, Resources: []string{"deployments.apps"}}, {Groups: []string{""}, Resources: []string{"pods/"}},
-		{Groups: []string{""}, Resources: []string{"pods"}, Namespaces: []string{"a,*"}}, {Groups: []string{""}, Resources: []string{"pods"}, Namespaces: []string{"a;id"}},
+		{Groups: []string{"x;id"}, Resources: []string{"pods"}},
+		{Groups: []string{"$(id)"}, Resources: []string{"pods"}},
+		{Groups: []string{""}, Resources: []string{"*';id;'"}},
+		{Groups: []string{""}, Resources: []string{"pods/`id`"}},
+		{Groups: []string{""}, Resources: []string{"pods:default"}},
+		{Groups: []string{""}, Resources: []string{"pods,secrets"}},
+		{Groups: []string{""}, Resources: []string{"deployments.apps"}},
+		{Groups: []string{""}, Resources: []string{"pods/"}},
+		{Groups: []string{""}, Resources: []string{"pods"}, Namespaces: []string{"a,*"}},
+		{Groups: []string{""}, Resources: []string{"pods"}, Namespaces: []string{"a;id"}},
 	} {
 		rule.Verbs = []string{"get"}
 		if g, err := Wanted(&abi.Capabilities{Kubernetes: []abi.KubernetesRule{rule}}); err == nil {

@@ -78,7 +78,6 @@ func TestListingsBoundGarbage(t *testing.T) {
 		t.Errorf("in another listing, the percentage is %d", percent())
 	}
 	runtime.KeepAlive(held)
-	held = nil
 	collectUntil(t, func() bool { return percent() > usualPercent }) // as little is in use
 	if another(); percent() != usualPercent {
 		t.Errorf("after the listings, the percentage is %d", percent())
