@@ -174,7 +174,7 @@ func machineByName(a *attacker) string {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(a.url, "http://"))
 	own, _ := os.Hostname() // without one, the others remain
 	var hosts, urls []string
-	for _, name := range []string{"localhost.localdomain", "ip6-localhost", "ip6-loopback", own, "127.1", "0x7f.1", "2130706433", "0177.0.0.1"} {
+	for _, name := range []string{"localhost.localdomain", "ip6-localhost", "ip6-loopback", own} { // numbers are refused as names of servers
 		if name == "" {
 			continue
 		}

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -42,11 +43,12 @@ func spin() error {
 	}
 }
 
-// goroutines compute behind the back of the handler, which waits.
+// goroutines compute behind the back of the handler, which lets them and then waits.
 func goroutines(c *kopf.Change) error {
 	for range 1000 {
 		go func() { _ = spin() }()
 	}
+	runtime.Gosched()
 	return c.Sleep(time.Hour)
 }
 
