@@ -69,16 +69,22 @@ func TestHeaders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var wanted, has any
-			if err := json.Unmarshal(want, &wanted); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(got, &has); err != nil {
-				t.Fatalf("%v: %s", err, got)
-			}
-			if diff := cmp.Diff(wanted, has); diff != "" {
-				t.Errorf("%s\n%s (-want +got):\n%s", want, got, diff)
-			}
+			sameMeaning(t, want, got)
 		})
+	}
+}
+
+// sameMeaning checks that two texts of JSON mean the same.
+func sameMeaning(t *testing.T, want, got []byte) {
+	t.Helper()
+	var wanted, has any
+	if err := json.Unmarshal(want, &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(got, &has); err != nil {
+		t.Fatalf("%v: %q", err, got)
+	}
+	if diff := cmp.Diff(wanted, has); diff != "" {
+		t.Errorf("%q\n%q (-want +got):\n%s", want, got, diff)
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
 )
 
-// maxNamed bounds a file that a kubeconfig names, in bytes.
-const maxNamed = 8 << 20
-
 // read reads the kubeconfig. client-go reads files of any kind and size, and waits for pipes without an end. So a single file is
 // read here, which may be a pipe; several files, which client-go merges, must be regular.
 func read(rules *clientcmd.ClientConfigLoadingRules) (*clientcmdapi.Config, error) {
@@ -27,7 +24,7 @@ func read(rules *clientcmd.ClientConfigLoadingRules) (*clientcmdapi.Config, erro
 		files = nil // client-go knows whether the file must exist
 	}
 	for _, file := range files {
-		if err := checkNamed(file, boundedfile.MaxDocument); err != nil {
+		if err := checkNamed(file); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +61,7 @@ func checkFiles(raw *clientcmdapi.Config) error {
 		files = append(files, user.ClientCertificate, user.ClientKey, user.TokenFile)
 	}
 	for _, file := range files {
-		if err := checkNamed(file, maxNamed); err != nil {
+		if err := checkNamed(file); err != nil {
 			return err
 		}
 	}
@@ -72,12 +69,12 @@ func checkFiles(raw *clientcmdapi.Config) error {
 }
 
 // checkNamed refuses a file that is not regular, or too large. Whoever reads it reports that it does not exist.
-func checkNamed(file string, limit int64) error {
+func checkNamed(file string) error {
 	if file == "" {
 		return nil
 	}
-	if info, err := os.Stat(file); err == nil && info.Size() > limit {
-		return fmt.Errorf("%s has more than %d MiB", file, limit>>20)
+	if info, err := os.Stat(file); err == nil && info.Size() > boundedfile.MaxDocument {
+		return fmt.Errorf("%s has more than %d MiB", file, boundedfile.MaxDocument>>20)
 	}
 	return boundedfile.CheckNamed(file)
 }

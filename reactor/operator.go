@@ -179,15 +179,14 @@ type Operator struct {
 	works       activities.Background
 	replica     *replica // nil: there are no other replicas
 	replacing   replacing
-	cluster     string // URL of the cluster
-	refused     refusal
+	cluster     string          // URL of the cluster
 	ending      <-chan struct{} // closed when it stops observing the cluster; set before any stream begins
 	exit        *exit           // nil before Start
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 
-	// What begins at these occasions: asking such functions again, stopping daemons in a pause, Refused.
-	asking, pausing, refusing occasion
+	// What begins at these occasions: the end, with an error; asking such functions again; stopping daemons in a pause; Refused.
+	refused, asking, pausing, refusing occasion
 }
 
 // New makes an operator. It starts nothing.
@@ -461,7 +460,7 @@ func (op *Operator) newObserver(o *observation.Orchestrator, log zerolog.Logger,
 func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks Webhooks, ended func(error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	op.ending = ctx.Done()
-	accept := op.refused.ends(cancel)
+	accept := op.refused.begins(cancel)
 	var parts, reviews, objects sync.WaitGroup
 	launch := func(group *sync.WaitGroup, part func(ctx context.Context, ended func(error))) {
 		group.Add(1)
@@ -512,13 +511,13 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 // So an idle operator has no goroutines for them.
 func (op *Operator) attend(begin func(part func(context.Context) error), askAgain func(context.Context) error) (end func()) {
 	var last unwinding
-	last.add(op.asking.begins(func() { begin(askAgain) }))
-	last.add(op.pausing.begins(func() {
+	last.add(op.asking.begins(func(error) { begin(askAgain) }))
+	last.add(op.pausing.begins(func(error) {
 		begin(func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) })
 	}))
-	last.add(op.pauses.OnPause(op.pausing.happen))
+	last.add(op.pauses.OnPause(func() { op.pausing.happen(nil) }))
 	if op.Refused != nil {
-		last.add(op.refusing.begins(func() {
+		last.add(op.refusing.begins(func(error) {
 			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })
 		}))
 	}
@@ -531,13 +530,13 @@ func (op *Operator) askLater() {
 	case op.unanswered <- struct{}{}:
 	default: // there is a token already
 	}
-	op.asking.happen()
+	op.asking.happen(nil)
 }
 
 func (op *Operator) requestOptions() clients.Options {
 	o := clients.OptionsOf(op.Settings.Networking)
 	o.Limits, o.UserAgent, o.Wrap, o.Meter, o.Tracer = op.Limits, op.UserAgent, op.DryRun, &op.meters.Requests, op.Tracer
-	o.Refused = op.refusing.happen
+	o.Refused = func() { op.refusing.happen(nil) }
 	o.WatchConnectTimeout = cmp.Or(op.Settings.Watching.ConnectTimeout, o.WatchConnectTimeout)
 	return o
 }
