@@ -68,7 +68,7 @@ func checkFiles(raw *clientcmdapi.Config) error {
 	return nil
 }
 
-// checkNamed refuses a file that is not regular, or too large. Whoever reads it reports that it does not exist.
+// checkNamed refuses a file that is not regular, or too large. The reader of the file reports that it does not exist.
 func checkNamed(file string) error {
 	if file == "" {
 		return nil

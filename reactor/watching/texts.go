@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// texts cuts a JSON text into the texts of its values while it arrives. It finds their ends, and decodes nothing: whoever takes a
-// text checks it.
+// texts cuts a JSON text into the texts of its values while it arrives. It finds their ends, and decodes nothing: the caller checks
+// each text.
 type texts struct {
 	from *bufio.Reader
 	long []byte // a value that the buffer does not hold as a whole

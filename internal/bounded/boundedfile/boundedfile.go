@@ -49,7 +49,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// Open opens a file of which the caller reads a bounded part. As Read, it does not wait until somebody writes to a pipe, which
+// Open opens a file of which the caller reads a bounded part. As Read, it does not wait for a writer of a pipe, which
 // is empty then.
 func Open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 

@@ -56,7 +56,7 @@ func areUsual(header http.Header) bool {
 	return true
 }
 
-// isPlain reports whether net/http would send a host as it is.
+// isPlain reports whether net/http would send a host unchanged.
 func isPlain(host string) bool {
 	return httpguts.ValidHostHeader(host) && !strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '%' })
 }

@@ -70,7 +70,7 @@ def pack(task, value, subject):
 
 
 def unpack(task, value):
-    """Return the value of a form of pack. What another module has stored is returned as it is."""
+    """Return the value of a form of pack. What another module has stored is returned unchanged."""
     if type(value) is not dict or value.keys() != {_PICKLE, _SEAL} or not all(type(part) is str for part in value.values()):
         return value
     try:

@@ -11,7 +11,7 @@ import (
 
 // turns pass control between the goroutine of the host's calls and that of a worker: as a
 // coroutine, which is switched to without the scheduler. A handler may have goroutines of its
-// own, and they may suspend, too: who suspends is who is continued.
+// own, and they may suspend, too: the goroutine that suspends is the one that continues.
 //
 // Native programs have channels, as a coroutine ends a program in which a handler has locked its thread. Here, that locks
 // nothing; but Go's runtime ends an instance if a daemon is started while another one on it has locked its thread, and has
@@ -35,7 +35,7 @@ func (t *turns) begin(run func(job)) {
 	})
 }
 
-// await lets the worker go on, and waits for its next step.
+// await lets the worker continue, and waits for its next step.
 func (t *turns) await() *abi.Step {
 	t.awaited = true
 	step, _ := t.next()
