@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -21,15 +22,15 @@ func (a *answering) Dismiss(uid string) bool {
 	return false
 }
 
-func newDismissals() (*dismissals, *answering) {
-	r := &answering{fixedReplica: newFixedReplica()}
+func newDismissals(ctx context.Context) (*dismissals, *answering) {
+	r := &answering{fixedReplica: newFixedReplica(ctx)}
 	return &dismissals{replica: r, running: map[string]int{}, never: map[string]bool{}, leaving: map[Key]string{}}, r
 }
 
 // TestDismissalsAreForgotten: when the declaration is gone, nothing is left of its operator, and no leader asks. Until then, the
 // operator does not begin, and a new leader is answered again.
 func TestDismissalsAreForgotten(t *testing.T) {
-	d, r := newDismissals()
+	d, r := newDismissals(t.Context())
 	if !d.begin("runs") || !d.add([]string{"runs", "unseen", "idle"}) || !slices.Equal(r.answers, []string{"unseen", "idle"}) {
 		t.Fatalf("answers: %q", r.answers)
 	}
@@ -54,7 +55,7 @@ func TestDismissalsAreForgotten(t *testing.T) {
 
 // TestDismissalsOfOneNamespaceDelayNoOther: the hosts dismiss a bounded number of operators at once.
 func TestDismissalsOfOneNamespaceDelayNoOther(t *testing.T) {
-	d, r := newDismissals()
+	d, r := newDismissals(t.Context())
 	of := func(namespace string, i int) Key {
 		return Key{Kind: api.Namespaced, Namespace: namespace, Name: fmt.Sprint(i)}
 	}

@@ -205,7 +205,7 @@ func (h *Host) Run(ctx context.Context) error {
 	leave := func() error { return nil }
 	defer h.workers.Wait()
 	if h.options.Replica != nil {
-		led, lost = h.options.Replica.Led(), h.options.Replica.Lost()
+		led, lost = h.options.Replica.Led().Done(), h.options.Replica.Lost().Done()
 		leave = h.join(working)
 	}
 	h.begin(working)

@@ -19,7 +19,7 @@ type Replica interface {
 	// Run takes part until the context ends. It calls dismissed, which must not block, with the UIDs of the declarations whose
 	// operators must not run any more in any host of the Group.
 	//
-	// Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
+	// Errors: operator.ErrLeaseLost, after the end of the context of Lost.
 	Run(ctx context.Context, dismissed func(uids []string)) error
 
 	// Dismiss asks all hosts of the Group to end the operator of a declaration for ever, and returns whether all have. Only the leader
@@ -57,11 +57,11 @@ func (h *Host) join(ctx context.Context) (leave func() error) {
 }
 
 // leads reports whether this host is the leader, or has no others.
-func (h *Host) leads() bool { return h.options.Replica == nil || isClosed(h.options.Replica.Led()) }
+func (h *Host) leads() bool { return h.options.Replica == nil || h.options.Replica.Led().Err() != nil }
 
 // hasLost reports whether another host may handle the objects of this one. It ends then.
 func (h *Host) hasLost() bool {
-	return h.options.Replica != nil && isClosed(h.options.Replica.Lost())
+	return h.options.Replica != nil && h.options.Replica.Lost().Err() != nil
 }
 
 // holds reports whether this host is certainly the leader now: whatever it writes itself is late otherwise.
@@ -78,15 +78,6 @@ type leading struct{ Replica }
 
 // Hold implements patching.Guard.
 func (l leading) Hold() (until time.Time, err error) { return l.HoldLead() }
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
 
 // leadership returns the options of an operator about replicas. It calls yield when nothing is left of its work on objects.
 func (h *Host) leadership(yield func()) operator.Replicas {

@@ -236,26 +236,30 @@ func TestOneHostRunsTheOperators(t *testing.T) {
 
 // fixedReplica is a Replica of a test, which leads and loses when the test says so.
 type fixedReplica struct {
-	led, lost chan struct{}
-	released  atomic.Bool
+	led, lost  context.Context
+	lead, lose context.CancelFunc
+	released   atomic.Bool
 }
 
-func newFixedReplica() *fixedReplica {
-	return &fixedReplica{led: make(chan struct{}), lost: make(chan struct{})}
+func newFixedReplica(ctx context.Context) *fixedReplica {
+	s := new(fixedReplica)
+	s.led, s.lead = context.WithCancel(context.WithoutCancel(ctx))
+	s.lost, s.lose = context.WithCancel(context.WithoutCancel(ctx))
+	return s
 }
 
-func (s *fixedReplica) Led() <-chan struct{}  { return s.led }
-func (s *fixedReplica) Lost() <-chan struct{} { return s.lost }
+func (s *fixedReplica) Led() context.Context  { return s.led }
+func (s *fixedReplica) Lost() context.Context { return s.lost }
 func (*fixedReplica) Name() string            { return "me" }
 func (*fixedReplica) Duration() time.Duration { return operator.DefaultLeaseDuration }
 func (s *fixedReplica) Release(context.Context) {
 	s.released.Store(true)
 }
 
-func (s *fixedReplica) Standing() (leader string, leads bool) { return "", isClosed(s.led) }
+func (s *fixedReplica) Standing() (leader string, leads bool) { return "", s.led.Err() != nil }
 
 func (s *fixedReplica) Hold() (until time.Time, err error) {
-	if !isClosed(s.led) || isClosed(s.lost) {
+	if s.led.Err() == nil || s.lost.Err() != nil {
 		return time.Time{}, operator.ErrLeaseLost
 	}
 	return time.Now().Add(time.Minute), nil
@@ -269,7 +273,7 @@ func (*fixedReplica) Answer(string)                            {}
 
 func (s *fixedReplica) Run(ctx context.Context, _ func([]string)) error {
 	select {
-	case <-s.lost:
+	case <-s.lost.Done():
 		return operator.ErrLeaseLost
 	case <-ctx.Done():
 		return nil
@@ -280,7 +284,7 @@ func (s *fixedReplica) Run(ctx context.Context, _ func([]string)) error {
 // it continues where the former leader has ended.
 func TestAHostThatStandsByRemovesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		me, g := newFixedReplica(), &gate{}
+		me, g := newFixedReplica(t.Context()), &gate{}
 		x, c := leaving(t, me)
 		x.options.Gateway = g
 		for _, name := range []string{"released", "suspended", "gone", "without", "stays"} {
@@ -304,7 +308,7 @@ func TestAHostThatStandsByRemovesNothing(t *testing.T) {
 			t.Errorf("a loaded operator: %+v", f)
 		}
 
-		close(me.led)
+		me.lead()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		removed := g.names()
@@ -330,13 +334,13 @@ func TestAHostThatStandsByRemovesNothing(t *testing.T) {
 // TestAHostThatLosesItsLeaseEnds: it reports nothing more, starts nothing again, and does not release what it does not have.
 func TestAHostThatLosesItsLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		me := newFixedReplica()
+		me := newFixedReplica(t.Context())
 		x := hosted(t, operator.Options{}, me)
-		close(me.led)
+		me.lead()
 		x.declared("a", 1, nil)
 		x.has("a", api.Ready, api.True, "Serving", "")
 		before := len(x.said())
-		close(me.lost)
+		me.lose()
 		x.all()[0].fails <- operator.ErrLeaseLost
 		time.Sleep(time.Hour)
 		synctest.Wait()

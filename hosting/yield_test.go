@@ -101,9 +101,9 @@ func TestAHostReleasesNoLeaseOfStuckOperators(t *testing.T) {
 	for name, stuck := range map[string]bool{"stuck": true, "crashed": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				me := newFixedReplica()
+				me := newFixedReplica(t.Context())
 				x := hosted(t, operator.Options{}, me)
-				close(me.led)
+				me.lead()
 				x.declared("a", 1, nil)
 				err := errors.New("it has ended")
 				if stuck {
@@ -137,13 +137,13 @@ func (s slowly) Release(ctx context.Context) (int, error) {
 // TestAHostReleasesNoLeaseWhileItRemovesFinalizers: what has begun is under way until it ends.
 func TestAHostReleasesNoLeaseWhileItRemovesFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		me := newFixedReplica()
+		me := newFixedReplica(t.Context())
 		x, c := leaving(t, me)
 		removed := false
 		x.options.release = func(context.Context, finalizers.Options) releaser {
 			return slowly{c, func() { removed = !me.released.Load() }}
 		}
-		close(me.led)
+		me.lead()
 		d := x.declared("a", 1, onRemoval(api.Release, ""))
 		x.deleted(d)
 		time.Sleep(time.Second)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -61,11 +62,11 @@ type Leadership interface {
 	// Group returns where operators of hosts that share the objects join; nil if only the leader handles objects.
 	Group() *membership.Group
 
-	// Led returns a channel that is closed when this host is the leader.
-	Led() <-chan struct{}
+	// Led returns a context that ends when this host is the leader. It is a context, so that waiting operators need no goroutines.
+	Led() context.Context
 
-	// Lost returns a channel that is closed when this host cannot be certain any more that no other one handles its objects.
-	Lost() <-chan struct{}
+	// Lost returns a context that ends when this host cannot be certain any more that no other one handles its objects.
+	Lost() context.Context
 
 	// Standing returns the identity of the leader of the hosts as it was last seen, and whether it is this one.
 	Standing() (leader string, leads bool)
@@ -77,21 +78,52 @@ type hosted struct {
 	yield func()
 }
 
-// Run implements part.
-func (h hosted) Run(ctx context.Context, lead func()) error {
-	select {
-	case <-h.Led():
+// Start implements part.
+func (h hosted) Start(_ context.Context, lead func(), ended func(err error)) (end func()) {
+	var calls sync.WaitGroup
+	calls.Add(2)
+	led := context.AfterFunc(h.Led(), func() {
+		defer calls.Done()
 		lead()
-	case <-h.Lost():
-		return ErrLeaseLost
-	case <-ctx.Done():
-		return nil
+	})
+	lost := context.AfterFunc(h.Lost(), func() {
+		defer calls.Done()
+		ended(ErrLeaseLost)
+	})
+	return func() {
+		for _, stop := range []func() bool{led, lost} {
+			if stop() {
+				calls.Done()
+			}
+		}
+		calls.Wait()
 	}
-	select {
-	case <-h.Lost():
-		return ErrLeaseLost
-	case <-ctx.Done():
-		return nil
+}
+
+// elected is the part of an operator that has a Lease of its own.
+type elected struct{ candidate }
+
+// candidate takes part in an election until the context ends. It calls lead when it becomes the leader.
+type candidate interface {
+	patching.Guard
+	Run(ctx context.Context, lead func()) error
+	Release(ctx context.Context) error
+	Standing() (leader string, leads bool)
+}
+
+// Start implements part.
+func (e elected) Start(ctx context.Context, lead func(), ended func(err error)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() { // Waited for by the returned function.
+		defer close(over)
+		if err := e.Run(ctx, lead); err != nil {
+			ended(err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-over
 	}
 }
 
@@ -103,11 +135,11 @@ func (h hosted) Release(context.Context) error {
 	return nil
 }
 
-// part is what a replica does among the others. Run takes part until the context ends, and calls lead when the replica becomes the
-// leader.
+// part is what a replica does among the others. Start takes part until end is called, which waits for calls that it made. It calls
+// lead when the replica becomes the leader, and ended when it cannot stay the leader.
 type part interface {
 	patching.Guard
-	Run(ctx context.Context, lead func()) error
+	Start(ctx context.Context, lead func(), ended func(err error)) (end func())
 	Release(ctx context.Context) error
 	Standing() (leader string, leads bool)
 }
@@ -172,7 +204,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 			return nil, fmt.Errorf("the lease of the replicas: %w", err)
 		}
 		member := membership.New(membership.Options{Member: MemberOf(identity), Identity: identity, Leases: leases, Terms: op.Lease.Terms, Log: says})
-		r.part, r.holdLead = member, member.Coordinates
+		r.part, r.holdLead = elected{member}, member.Coordinates
 		return r.join(member.Group), nil
 	}
 	store, err := leadership.In(client, namespace, op.Lease.Name, nil)
@@ -181,7 +213,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 	}
 	op.pauses.Set(pauses.Reason{Standby: true}, true)
 	election := &leadership.Election{Store: store, Identity: identity, Terms: op.Lease.Terms, Log: says}
-	r.part, r.holdLead = election, election.Hold
+	r.part, r.holdLead = elected{election}, election.Hold
 	return r, nil
 }
 
@@ -193,19 +225,10 @@ func (op *Operator) lead(ctx context.Context, fail context.CancelCauseFunc) (ret
 	if r == nil {
 		return func() {}
 	}
-	leading, end := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() { // Waited for by the returned function.
-		defer close(ended)
-		if err := r.Run(leading, func() { op.begin(ctx) }); err != nil {
-			op.lose()
-			fail(err)
-		}
-	}()
-	return func() {
-		end()
-		<-ended
-	}
+	return r.Start(context.WithoutCancel(ctx), func() { op.begin(ctx) }, func(err error) {
+		op.lose()
+		fail(err)
+	})
 }
 
 // begin lets the operator work as the leader.

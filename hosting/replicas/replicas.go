@@ -61,7 +61,8 @@ type Replica struct {
 	election      part
 	member        *membership.Member // nil: only the leader runs the operators
 	log           zerolog.Logger
-	led, lost     chan struct{}
+	led, lost     context.Context
+	lead, lose    context.CancelFunc
 	dismissals    *membership.Dismissals
 	dismissed     func(uids []string) // of Run
 }
@@ -94,8 +95,10 @@ func New(ctx context.Context, o Options) (*Replica, error) {
 	}
 	r := &Replica{
 		name: reactor.ReplicaName(o.Identity), namespace: cmp.Or(namespace, o.Namespace, "default"), of: name, terms: terms,
-		led: make(chan struct{}), lost: make(chan struct{}), log: zerolog.Nop(),
+		log: zerolog.Nop(),
 	}
+	r.led, r.lead = context.WithCancel(context.WithoutCancel(ctx))
+	r.lost, r.lose = context.WithCancel(context.WithoutCancel(ctx))
 	options := clients.Options{RequestTimeout: terms.Renewal, ConnectTimeout: terms.Renewal, FinalRefusals: true}
 	vault := credentials.Of(credentials.Info{Config: o.Config})
 	r.client = clients.New(vault, func() clients.Options { return options }, func(string) {}) // renewals wait for no other request
@@ -190,12 +193,12 @@ func (r *Replica) may(ctx context.Context, verb, name string) (bool, error) {
 // Run takes part until the context ends. It calls dismissed, which must not block, with the UIDs of the declarations whose operators
 // must not run any more in any of the hosts that share the objects.
 //
-// Errors: operator.ErrLeaseLost, after the channel of Lost is closed.
+// Errors: operator.ErrLeaseLost, after the end of the context of Lost.
 func (r *Replica) Run(ctx context.Context, dismissed func(uids []string)) error {
 	r.dismissed = dismissed
-	err := r.election.Run(ctx, func() { close(r.led) })
+	err := r.election.Run(ctx, r.lead)
 	if err != nil {
-		close(r.lost)
+		r.lose()
 	}
 	return err
 }
@@ -241,10 +244,10 @@ func (r *Replica) Forget(uid string) { r.dismissals.Forget(uid) }
 func (r *Replica) Answer(uid string) { r.dismissals.Answer(uid) }
 
 // Led implements operator.Leadership.
-func (r *Replica) Led() <-chan struct{} { return r.led }
+func (r *Replica) Led() context.Context { return r.led }
 
 // Lost implements operator.Leadership.
-func (r *Replica) Lost() <-chan struct{} { return r.lost }
+func (r *Replica) Lost() context.Context { return r.lost }
 
 // Standing implements operator.Leadership.
 func (r *Replica) Standing() (leader string, leads bool) { return r.election.Standing() }

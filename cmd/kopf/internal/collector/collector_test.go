@@ -140,8 +140,10 @@ func collectUntil(t *testing.T, holds func() bool) {
 	}
 }
 
-// percent is the current percentage.
+// percent is the current percentage. It is read by setting another one, so no change may come in between.
 func percent() int {
+	state.Lock()
+	defer state.Unlock()
 	now := debug.SetGCPercent(usualPercent)
 	debug.SetGCPercent(now)
 	return now
