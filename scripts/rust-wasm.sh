@@ -54,10 +54,30 @@ has_debian() {
 build() {
 	echo "building $(basename "$out") with $1..." >&2
 	shift
-	(cd "$crate" && CARGO_TARGET_DIR=$cache/target "$@" build --quiet --locked --release --target $target $std) </dev/null
+	(cd "$crate" && CARGO_TARGET_DIR=$cache/target "$@" build --quiet --locked --release --target $target) </dev/null
 }
 
-std=
+# The standard library of the target, for Debian's Rust, which has its sources: compiled once for all crates, whatever their
+# profiles. It holds what link-time optimization reads and no code, so crates need `lto = true`. Without its default
+# features, which make backtraces: those of the host show the frames of a module.
+library() (
+	exec 9>"$1.lock"
+	flock 9 # another build may need it now
+	version=$(/usr/bin/rustc -vV | cat - scripts/rust-wasm.sh | sha256sum | cut -d' ' -f1)
+	[ "$(cat "$1/version" 2>/dev/null || true)" != "$version" ] || exit 0
+	echo "building the standard library of Debian's Rust for $target (half a minute)..." >&2
+	rm -rf "$1"
+	mkdir -p "$1/crate/src" "$1/lib/rustlib/$target/lib"
+	printf '[package]\nname = "nothing"\nedition = "2021"\n[profile.release]\nlto = true\npanic = "abort"\n[workspace]\n' >"$1/crate/Cargo.toml"
+	: >"$1/crate/src/lib.rs"
+	(cd "$1/crate" && env PATH="$cache/bin:/usr/bin:/bin" CARGO_TARGET_DIR=target RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
+		/usr/bin/cargo build --quiet --release --target $target -Zbuild-std=std,panic_abort -Zbuild-std-features=) </dev/null
+	rm -f "$1/crate/target/$target/release/deps/libnothing"*
+	mv "$1/crate/target/$target/release/deps/"*.rlib "$1/lib/rustlib/$target/lib"
+	rm -rf "$1/crate"
+	echo "$version" >"$1/version"
+)
+
 if has_target; then
 	build "$(rustc --version)" cargo
 else
@@ -77,15 +97,14 @@ else
 	# The linker that rustc looks for is not in Debian's package under that name.
 	mkdir -p "$cache/bin"
 	ln -sf /usr/bin/wasm-ld-19 "$cache/bin/rust-lld"
-	# Without its default features, which make backtraces: those of the host show the frames of a module.
-	std="-Zbuild-std=std,panic_abort -Zbuild-std-features="
+	library "$cache/$target"
+	flags="--sysroot $cache/$target"
 	# rustup's target brings its libc along, and what starts a module with it.
-	flags=
 	if [ -n "$libc" ]; then
-		flags="-C link-self-contained=no -L native=$libc -C link-arg=$libc/crt1-reactor.o -C link-arg=--entry=_initialize"
+		flags="$flags -C link-self-contained=no -L native=$libc -C link-arg=$libc/crt1-reactor.o -C link-arg=--entry=_initialize"
 	fi
-	build "Debian's Rust (the first time takes a minute)" \
-		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" /usr/bin/cargo
+	build "Debian's Rust" \
+		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTFLAGS="$flags" /usr/bin/cargo
 fi
 name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - _)
 cp "$cache/target/$target/release/$name.wasm" "$out.new"

@@ -23,6 +23,9 @@ const requestTimeout = time.Minute
 // pollInterval is the pause between two looks at something awaited.
 const pollInterval = 50 * time.Millisecond
 
+// maxPollInterval is the longest pause of Eventually: what many tests ask at once is most of what the API server computes.
+const maxPollInterval = 300 * time.Millisecond
+
 // ControlPlane is a running cluster, accessed as its administrator. Its
 // methods may be called from several tests at once.
 type ControlPlane struct {
@@ -117,12 +120,12 @@ func (c *ControlPlane) stop() error {
 	return c.server.stop()
 }
 
-// Eventually calls check again and again until it returns nil. The test fails
+// Eventually calls check again and again, less often the longer it takes, until it returns nil. The test fails
 // with its last error when the timeout is over, or when the cluster is gone.
 func (c *ControlPlane) Eventually(tb testing.TB, timeout time.Duration, check func() error) {
 	tb.Helper()
 	deadline := time.Now().Add(timeout)
-	for {
+	for pause := pollInterval; ; pause = min(pause*5/4, maxPollInterval) {
 		err := check()
 		if err == nil {
 			return
@@ -135,7 +138,7 @@ func (c *ControlPlane) Eventually(tb testing.TB, timeout time.Duration, check fu
 		if time.Now().After(deadline) {
 			tb.Fatalf("not in %v: %v", timeout, err)
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(pause)
 	}
 }
 

@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 import tempfile
+import threading
 import urllib.parse
 
 import yaml
@@ -16,25 +17,27 @@ Response = collections.namedtuple('Response', 'code data warnings')
 
 
 def request(connection, method, path, body=None, headers=None):
-    """One request of JSON; other answers come as {'text': ...}."""
+    """One request of JSON; other answers come as {'text': ...}. The connection can be used again, unless it fails."""
     try:
         connection.request(method, path, None if body is None else json.dumps(body),
                            {'Accept': 'application/json', 'Content-Type': 'application/json'} | (headers or {}))
         response = connection.getresponse()
         text = response.read().decode()
-        try:
-            data = json.loads(text)
-        except ValueError:
-            data = {'text': text}
-        return Response(response.status, data, response.headers.get_all('Warning') or [])
-    finally:
+    except BaseException:
         connection.close()
+        raise
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = {'text': text}
+    return Response(response.status, data, response.headers.get_all('Warning') or [])
 
 
 class API:
     """The API server with the rights of a kubeconfig's current user."""
 
     def __init__(self, kubeconfig):
+        self.own = threading.local()  # each thread has a connection: a handshake costs more than most requests
         with open(kubeconfig) as f:
             config = yaml.safe_load(f)
         # Handed on to the operators; so relative paths must not stay relative.
@@ -70,8 +73,15 @@ class API:
                 self.context.load_cert_chain(f.name)
 
     def call(self, method, path, body=None, ctype='application/json'):
-        connection = http.client.HTTPSConnection(self.address.hostname, self.address.port, context=self.context, timeout=60)
-        return request(connection, method, path, body, self.headers | {'Content-Type': ctype})
+        kept = hasattr(self.own, 'connection')
+        if not kept:
+            self.own.connection = http.client.HTTPSConnection(self.address.hostname, self.address.port, context=self.context, timeout=60)
+        try:
+            return request(self.own.connection, method, path, body, self.headers | {'Content-Type': ctype})
+        except (ConnectionError, ssl.SSLError, http.client.HTTPException):  # it was closed while nobody used it; http.client connects again
+            if not kept:
+                raise
+        return request(self.own.connection, method, path, body, self.headers | {'Content-Type': ctype})
 
     def get(self, url):
         """The object, or None if there is none."""

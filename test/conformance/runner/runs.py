@@ -10,10 +10,8 @@ import threading
 import time
 import traceback
 
-import yaml
-
 from . import differences, record
-from .cases import Case
+from .cases import Case, load
 from .compare import compare_all
 
 OVERLOADED = 0.1  # the share of a case's time that the pace was slowed by
@@ -81,11 +79,6 @@ def make_keys(folder):
 
 
 # --- which cases ---
-
-def load(path):
-    with open(os.path.join(path, 'case.yaml')) as f:
-        return yaml.safe_load(f)
-
 
 def find(folder):
     """All cases in a folder, at any depth."""

@@ -1,4 +1,5 @@
 """What a case does with the cluster and with its operators, step by step."""
+import contextlib
 import copy
 import http.client
 import json
@@ -136,5 +137,6 @@ class Steps:
     def review(self, step):
         connection = http.client.HTTPSConnection('127.0.0.1', self.case.ports[0], timeout=60,
                                                  context=ssl._create_unverified_context())
-        code, data, _ = api.request(connection, 'POST', step.get('path', '/'), step['review'])
+        with contextlib.closing(connection):
+            code, data, _ = api.request(connection, 'POST', step.get('path', '/'), step['review'])
         self.case.results[step['as']] = {'code': code, 'body': data}
