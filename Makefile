@@ -147,7 +147,7 @@ cluster: devcluster ## Keep a cluster up until Ctrl-C, and tell how to reach it
 
 .PHONY: test
 test: ## Run all tests, and set up what they need; ONLY="reactor test/e2e conformance/timers": some of them
-	@$(MAKE) --no-print-directory -j 2 build engines typescript devcluster registry guests
+	@$(MAKE) --no-print-directory -j 3 build engines typescript devcluster registry guests
 	@ONLY='$(ONLY)' scripts/test.sh
 
 .PHONY: clean-room
