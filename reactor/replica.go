@@ -82,11 +82,11 @@ type hosted struct {
 func (h hosted) Start(_ context.Context, lead func(), ended func(err error)) (end func()) {
 	var calls sync.WaitGroup
 	calls.Add(2)
-	led := context.AfterFunc(h.Led(), func() {
+	led := context.AfterFunc(h.Led(), func() { //nolint:contextcheck // the host decides, for as long as it runs
 		defer calls.Done()
 		lead()
 	})
-	lost := context.AfterFunc(h.Lost(), func() {
+	lost := context.AfterFunc(h.Lost(), func() { //nolint:contextcheck // the same
 		defer calls.Done()
 		ended(ErrLeaseLost)
 	})
