@@ -95,6 +95,7 @@ func idle(t *testing.T, of *hosts) {
 	}
 	if of != nil {
 		of.lead()
+		one++ // the watch of the resource, which all share, begins now
 	}
 	for round := range 2 {
 		if err := server.Apply(ctx, named(round)); err != nil {

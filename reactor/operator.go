@@ -185,8 +185,8 @@ type Operator struct {
 
 	unanswered chan struct{} // has a token after a function of a resource selector has failed
 
-	// What begins at these occasions: the end, with an error; asking such functions again; stopping daemons in a pause; Refused.
-	refused, asking, pausing, refusing occasion
+	// What begins at these occasions: the end, with an error; asking such functions again; Refused.
+	refused, asking, refusing occasion
 }
 
 // New makes an operator. It starts nothing.
@@ -512,10 +512,7 @@ func (op *Operator) observe(ctx context.Context, o *observation.Observer, hooks 
 func (op *Operator) attend(begin func(part func(context.Context) error), askAgain func(context.Context) error) (end func()) {
 	var last unwinding
 	last.add(op.asking.begins(func(error) { begin(askAgain) }))
-	last.add(op.pausing.begins(func(error) {
-		begin(func(ctx context.Context) error { return op.runnables.StopInPauses(ctx, op.pauses) })
-	}))
-	last.add(op.pauses.OnPause(func() { op.pausing.happen(nil) }))
+	last.add(op.pauses.OnPause(op.runnables.Pause))
 	if op.Refused != nil {
 		last.add(op.refusing.begins(func(error) {
 			begin(func(ctx context.Context) error { op.Refused(ctx, op.client); return nil })

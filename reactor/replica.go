@@ -19,6 +19,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/membership"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
+	"github.com/kopf-wasm/kopf/reactor/signals"
 	"github.com/kopf-wasm/kopf/reactor/streams"
 )
 
@@ -150,7 +151,7 @@ type replica struct {
 	part
 	group *membership.Group    // nil: only the leader handles objects
 	held  *membership.Holdings // of the group
-	led   chan struct{}        // closed when it is the leader
+	led   *signals.Signal      // it is the leader
 
 	holdLead func() (until time.Time, err error) // as Leadership.HoldLead
 	log      zerolog.Logger
@@ -181,7 +182,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 		return nil, nil
 	}
 	if hosts := op.Lease.Leadership; hosts != nil {
-		r := &replica{part: hosted{hosts, op.Lease.Yield}, holdLead: hosts.HoldLead, led: make(chan struct{}), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
+		r := &replica{part: hosted{hosts, op.Lease.Yield}, holdLead: hosts.HoldLead, led: signals.New(), log: log.With().Str(loggers.Field, "kopf.replicas").Logger()}
 		if op.Lease.Shared {
 			return r.join(hosts.Group()), nil
 		}
@@ -197,7 +198,7 @@ func (op *Operator) newReplica(info credentials.Info, log zerolog.Logger) (*repl
 	namespace := cmp.Or(op.Lease.Namespace, info.DefaultNamespace, "default")
 	log = log.With().Str(loggers.Field, "kopf.replicas").Logger()
 	identity, says := cmp.Or(op.Lease.Identity, ReplicaName(op.identity())), func(text string) { log.Info().Msg(text) }
-	r := &replica{led: make(chan struct{}), log: log}
+	r := &replica{led: signals.New(), log: log}
 	if op.Lease.Shared {
 		leases, err := membership.In(client, namespace, op.Lease.Name)
 		if err != nil {
@@ -236,7 +237,7 @@ func (op *Operator) begin(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // the next replica works
 	}
-	close(op.replica.led)
+	op.replica.led.Give()
 	op.pauses.Set(pauses.Reason{Standby: true}, false)
 	e := op.generations.Hold()
 	defer e.Release()
@@ -252,7 +253,7 @@ func (op *Operator) lose() {
 }
 
 // Led implements Leader.
-func (r *replica) Led() <-chan struct{} { return r.led }
+func (r *replica) Led() <-chan struct{} { return r.led.Given() }
 
 // HoldLead implements Leader.
 func (r *replica) HoldLead() (until time.Time, err error) { return r.holdLead() }
@@ -263,7 +264,7 @@ func (r *replica) leads() bool {
 		return true
 	}
 	select {
-	case <-r.led:
+	case <-r.led.Given():
 		return true
 	default:
 		return false
@@ -276,7 +277,7 @@ func (r *replica) await(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-r.led:
+	case <-r.led.Given():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

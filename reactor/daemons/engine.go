@@ -136,6 +136,9 @@ func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler
 		}
 		return err
 	}
+	if e.Pauses.IsOn() { // the pause may have stopped all others before this one was added
+		e.Runnables.pause(d)
+	}
 	e.Generation.Hold()
 	b := &life{daemon: d, engine: e, memory: m, nudge: a.Nudge, cause: handling.NewCause(own, &handling.Daemon{Stopper: s, Live: m.newest})}
 	b.patching = a.Starts.add(d, func() { go b.live(working, b.begin) })

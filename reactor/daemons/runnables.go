@@ -7,7 +7,6 @@ import (
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/handling"
-	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
@@ -29,14 +28,14 @@ type Runnables struct {
 	places chan struct{} // places of concurrent handlers; nil: no limit
 	closed chan struct{} // closed when the operator exits
 
-	mu      sync.Mutex // guards daemons; serialises add and Close
-	daemons map[*daemon]struct{}
-	tasks   sync.WaitGroup // daemons and timers, and the work that stops them
+	mu      sync.Mutex       // guards daemons; serialises add and Close
+	daemons map[*daemon]bool // whether a pause has stopped it
+	tasks   sync.WaitGroup   // daemons and timers, and the work that stops them
 }
 
 // NewRunnables makes a Runnables without a limit of handlers.
 func NewRunnables() *Runnables {
-	return &Runnables{closed: make(chan struct{}), daemons: map[*daemon]struct{}{}}
+	return &Runnables{closed: make(chan struct{}), daemons: map[*daemon]bool{}}
 }
 
 // Limit sets how many handlers may run concurrently; 0 means no limit. It must be called
@@ -118,7 +117,7 @@ func (r *Runnables) add(d *daemon) bool {
 	if r.IsClosed() {
 		return false
 	}
-	r.daemons[d] = struct{}{}
+	r.daemons[d] = false
 	d.living(1)
 	r.tasks.Add(1) // wait waits for it; remove ends it.
 	return true
@@ -161,28 +160,23 @@ func (r *Runnables) Count() int {
 	return len(r.daemons)
 }
 
-// pauseRecheck is how often a paused operator looks for daemons that were being started
-// when the pause began.
-const pauseRecheck = time.Second
-
-// StopInPauses stops all daemons and timers whenever the operator pauses. The listing
-// after the pause starts them again.
+// Pause stops all daemons and timers when the operator pauses. The listing after the pause starts them again. It returns at once.
 //
 // Kopf: kopf._core.engines.daemons.daemon_killer (v1.45).
-func (r *Runnables) StopInPauses(ctx context.Context, p *pauses.Pauses) error {
-	for p.Wait(ctx, true) == nil {
-		for p.IsOn() && ctx.Err() == nil {
-			for _, d := range r.all() {
-				if d.stopper.Bits()&abi.StopOperatorPausing == 0 {
-					r.whileOpen(func() { d.stop(abi.StopOperatorPausing) })
-				}
-			}
-			again, cancel := context.WithTimeout(ctx, pauseRecheck)
-			_ = p.Wait(again, false) // an error means that it is time to look again
-			cancel()
-		}
+func (r *Runnables) Pause() {
+	for _, d := range r.all() {
+		r.pause(d)
 	}
-	return nil
+}
+
+// pause stops one of them, once.
+func (r *Runnables) pause(d *daemon) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if paused, runs := r.daemons[d]; runs && !paused && !r.IsClosed() { // the exit stops all daemons
+		r.daemons[d] = true
+		r.tasks.Go(func() { d.stop(abi.StopOperatorPausing) }) // wait waits for it.
+	}
 }
 
 // hungTimeout is how long the exit waits for daemons and timers that do not end, such as a

@@ -15,9 +15,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/pauses"
 	"github.com/kopf-wasm/kopf/reactor/progression"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -169,17 +171,12 @@ func TestExitLetsCallsFinish(t *testing.T) {
 	}
 }
 
-// A pause stops running daemons, and those that are just being started, once each.
+// A pause stops running daemons, once each.
 func TestDaemonsStopInPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, runnables := pauses.New(), NewRunnables()
-		memories := map[string]*Memory{"a": {}, "b": {}, "c": {}}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = runnables.StopInPauses(ctx, p)
-		}()
+		memories := map[string]*Memory{"a": {}, "b": {}}
+		defer p.OnPause(runnables.Pause)()
 		add := func(key string) *daemon {
 			d := &daemon{
 				handler: &registries.Handler{ID: "fn", Spec: abi.Handler{Kind: abi.KindDaemon}}, stopper: stoppers.New(),
@@ -205,24 +202,50 @@ func TestDaemonsStopInPauses(t *testing.T) {
 		if bits := running.stopper.Bits(); bits != abi.StopOperatorPausing {
 			t.Errorf("reasons of the running daemon: %b", bits)
 		}
-		late := add("b")
-		time.Sleep(2 * pauseRecheck)
-		if bits := late.stopper.Bits(); bits != abi.StopOperatorPausing {
-			t.Errorf("reasons of the late daemon: %b", bits)
-		}
-		if over, _ := memories["b"].IsOver("fn"); over {
+		if over, _ := memories["a"].IsOver("fn"); over {
 			t.Error("the daemon would never be started again")
 		}
 		p.Set(pauses.Reason{}, false)
-		after := add("c")
-		time.Sleep(2 * pauseRecheck)
+		after := add("b")
+		time.Sleep(time.Minute)
 		if after.stopper.IsSet() {
 			t.Error("a daemon is stopped after the pause")
 		}
 		after.stopper.Set(abi.StopOperatorExiting)
-		cancel()
-		<-done
 		runnables.tasks.Wait()
+	})
+}
+
+// A daemon that is just being started when a pause begins is stopped, too: it never calls its handler.
+func TestDaemonsThatStartInPausesStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guest := &reactortest.Scripted{}
+		s := newScene(t, guest, `{"metadata": {"name": "x"}}`)
+		h := s.handler(t, `{"id": "fn", "kind": "daemon"}`)
+		p, runnables := pauses.New(), NewRunnables()
+		defer p.OnPause(runnables.Pause)()
+		e := &Engine{Writer: &patching.Writer{}, Settings: s.x.Settings, Execution: s.x, Runnables: runnables, Pauses: p, Decode: dicts.DecodeObject}
+		p.Set(pauses.Reason{}, true)
+		starts := &Starts{}
+		if err := e.Spawn(t.Context(), &Attendance{Cause: s.cause, Memory: &s.memory, Starts: starts, Nudge: func() {}}, h); err != nil {
+			t.Fatal(err)
+		}
+		daemons := s.memory.all()
+		if len(daemons) != 1 {
+			t.Fatalf("%d daemons", len(daemons))
+		}
+		synctest.Wait()
+		if bits := daemons[0].stopper.Bits(); bits != abi.StopOperatorPausing {
+			t.Errorf("reasons of the daemon: %b", bits)
+		}
+		starts.Free()
+		runnables.tasks.Wait()
+		if len(guest.Times) > 0 {
+			t.Error("its handler was called")
+		}
+		if over, _ := s.memory.IsOver("fn"); over {
+			t.Error("the daemon would never be started again")
+		}
 	})
 }
 

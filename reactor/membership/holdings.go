@@ -2,6 +2,8 @@ package membership
 
 import (
 	"sync"
+
+	"github.com/kopf-wasm/kopf/reactor/signals"
 )
 
 // Place is where objects are handled.
@@ -27,7 +29,7 @@ type Holdings struct {
 	mu      sync.Mutex // guards the fields below
 	rights  rights
 	epoch   uint64
-	grown   chan struct{} // closed and replaced with each epoch
+	grown   *signals.Signal // given and replaced with each epoch
 	held    map[string]*holding
 	losing  int
 	settled func(generation int64)
@@ -49,7 +51,7 @@ type Moves struct {
 // NewHoldings makes the holdings of a member. The function is called when nothing is left of what the member has lost in a
 // generation.
 func NewHoldings(member string, settled func(generation int64)) *Holdings {
-	return &Holdings{rights: newRights(Assignment{}, member), grown: make(chan struct{}), held: map[string]*holding{}, settled: settled}
+	return &Holdings{rights: newRights(Assignment{}, member), grown: signals.New(), held: map[string]*holding{}, settled: settled}
 }
 
 // Adopt takes a new assignment. It returns at once; what is lost ends in its places.
@@ -59,8 +61,8 @@ func (h *Holdings) Adopt(a Assignment) {
 	now := newRights(a, h.rights.member)
 	if now.grown(h.rights) {
 		h.epoch++
-		close(h.grown)
-		h.grown = make(chan struct{})
+		h.grown.Give()
+		h.grown = signals.New()
 	}
 	h.rights = now
 	for key, one := range h.held {
@@ -144,9 +146,9 @@ func (h *Holdings) In(place Place) []string {
 	return keys
 }
 
-// Epoch returns how often the member could take objects that it could not take before, and what ends when that happens
+// Epoch returns how often the member could take objects that it could not take before, and the signal that this happens
 // again. In the epoch 0 it never could.
-func (h *Holdings) Epoch() (epoch uint64, grown <-chan struct{}) {
+func (h *Holdings) Epoch() (epoch uint64, grown *signals.Signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.epoch, h.grown

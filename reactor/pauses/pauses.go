@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
+	"github.com/kopf-wasm/kopf/reactor/signals"
 )
 
 // Pauses records whether the operator works or pauses. There may be several reasons to
@@ -18,7 +19,7 @@ import (
 type Pauses struct {
 	mu      sync.Mutex // guards the fields below
 	reasons map[Reason]bool
-	changed chan struct{} // closed and replaced when a pause begins or ends
+	changed *signals.Signal // given and replaced when a pause begins or ends
 
 	last    int            // number of the latest cancellation
 	cancels map[int]func() // called when a pause begins
@@ -33,7 +34,7 @@ type Reason struct {
 
 // New makes a Pauses without any reason to pause.
 func New() *Pauses {
-	return &Pauses{reasons: map[Reason]bool{}, changed: make(chan struct{}), cancels: map[int]func(){}}
+	return &Pauses{reasons: map[Reason]bool{}, changed: signals.New(), cancels: map[int]func(){}}
 }
 
 // Set adds or removes a reason. It returns false if nothing has changed.
@@ -50,8 +51,8 @@ func (p *Pauses) Set(reason Reason, on bool) bool {
 		delete(p.reasons, reason)
 	}
 	if before != (len(p.reasons) > 0) {
-		close(p.changed)
-		p.changed = make(chan struct{})
+		p.changed.Give()
+		p.changed = signals.New()
 		for _, cancel := range p.cancels {
 			if on {
 				cancel()
@@ -81,28 +82,26 @@ func (p *Pauses) OnPause(cancel func()) (remove func()) {
 
 // IsOn reports whether the operator pauses now.
 func (p *Pauses) IsOn() bool {
-	on, _ := p.State()
+	on, _ := p.state()
 	return on
 }
 
-// State reports whether the operator pauses now, and returns a channel that is closed when that
-// changes.
-func (p *Pauses) State() (on bool, changed <-chan struct{}) {
+// state reports whether the operator pauses now, and returns the signal that this changes.
+func (p *Pauses) state() (on bool, changed *signals.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.reasons) > 0, p.changed
 }
 
-// Wait waits until the operator pauses, or until it works. It returns only the context's
-// error.
-func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
+// Wait waits until the operator does not pause. It returns only the context's error.
+func (p *Pauses) Wait(ctx context.Context) error {
 	for ctx.Err() == nil {
-		on, changed := p.State()
-		if on == pausing {
+		on, changed := p.state()
+		if !on {
 			return nil
 		}
 		select {
-		case <-changed:
+		case <-changed.Given():
 		case <-ctx.Done():
 		}
 	}
@@ -110,10 +109,14 @@ func (p *Pauses) Wait(ctx context.Context, pausing bool) error {
 }
 
 // Between starts work between the pauses, repeatedly until the context ends. Each pause cancels
-// the context of work. Work calls over when it has ended, maybe after it has returned: so work that
-// waits needs no goroutine, and Between may return before its end, which it says by ended.
+// the context of work. Work calls over when it has ended, maybe after it has returned. So neither work that
+// waits nor a pause needs a goroutine: Between may return before its end, which it says by ended.
 func (p *Pauses) Between(ctx context.Context, work func(ctx context.Context, over func()), ended func()) {
-	for p.Wait(ctx, false) == nil {
+	for ctx.Err() == nil {
+		if on, changed := p.state(); on {
+			changed.Then(ctx, func() { p.Between(ctx, work, ended) })
+			return
+		}
 		own, cancel := context.WithCancel(ctx)
 		remove := p.OnPause(cancel)
 		var first atomic.Bool // work has returned, or is over; the second of both continues

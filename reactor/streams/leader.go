@@ -8,13 +8,14 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/signals"
 	"github.com/kopf-wasm/kopf/reactor/watching"
 )
 
 // Leader is what streams need of the election of the leader among replicas, or of the membership of replicas that share the objects.
 type Leader struct {
 	Guard patching.Guard
-	Led   <-chan struct{} // closed when this replica is the leader; nil: the replicas share the objects
+	Led   *signals.Signal // this replica is the leader; nil: the replicas share the objects
 }
 
 // entrance admits handlers of the leader only.
@@ -56,22 +57,17 @@ func (o *Host) guard() patching.Guard {
 }
 
 // standBy keeps the indices of this replica complete until it is the leader. A leader lists all objects again: what this
-// replica has seen before may be older than the patches of its predecessor.
-func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate) {
+// replica has seen before may be older than the patches of its predecessor. It calls led then, or when the context has ended, maybe
+// after it has returned.
+func (s *Stream) standBy(ctx context.Context, gate *indexing.Gate, led func()) {
 	leader := s.host.Leader
 	if leader == nil || leader.Led == nil || len(s.Processor.Load().Handlers.Indexing) == 0 {
+		led()
 		return
 	}
 	ctx, end := context.WithCancel(ctx)
-	defer end()
-	go func() { // It ends with this function.
-		defer end()
-		select {
-		case <-leader.Led:
-		case <-ctx.Done():
-		}
-	}()
-	_ = s.stream.Run(ctx, &standbySink{s.sink(gate)}) // it ends with the context only
+	leader.Led.Then(ctx, end)
+	s.stream.Start(ctx, &standbySink{s.sink(gate)}, led) // a run ends with its context only
 }
 
 // standbySink is a queueSink of a replica that is not the leader.

@@ -39,19 +39,21 @@ func (s *share) begin(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	s.listings.Go(func() { // Stream.run waits for it.
-		for {
-			epoch, grown := s.holdings.Epoch()
-			if epoch > 0 && s.list(ctx, epoch) != nil {
-				return
-			}
-			select {
-			case <-grown:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	s.listings.Add(1) // Stream.end waits for it.
+	go s.follow(ctx)
+}
+
+// follow lists the objects of the present epoch, and has itself called for the next one.
+func (s *share) follow(ctx context.Context) {
+	epoch, grown := s.holdings.Epoch()
+	if epoch > 0 {
+		_ = s.list(ctx, epoch) // it fails with the context only
+	}
+	if ctx.Err() != nil {
+		s.listings.Done()
+		return
+	}
+	grown.Then(ctx, func() { s.follow(ctx) })
 }
 
 // list queues the objects that this replica may take in an epoch.

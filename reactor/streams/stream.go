@@ -198,12 +198,18 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		s.ended()
 		ended()
 	}
-	sink := s.start(ctx)
-	if sink == nil {
+	gate, err := s.begin()
+	if err != nil { // another operator has the objects
+		s.host.Refuse(err)
+		<-ctx.Done()
 		read()
 		return
 	}
-	s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
+	s.standBy(ctx, gate, func() {
+		s.share.begin(ctx)
+		sink := s.sink(gate)
+		s.host.Pauses.Between(ctx, func(ctx context.Context, over func()) { s.stream.Start(ctx, sink, over) }, read) // a run ends with its context only
+	})
 }
 
 // supervised is the entry of the stream among the states of all streams.
@@ -211,20 +217,6 @@ func (s *Stream) supervised() *watching.Supervised {
 	d := &s.Dimension
 	s.host.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
 	return &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Paused: s.host.Pauses.IsOn}
-}
-
-// start takes the handlers, and returns the sink for the watch; nil if the context has ended,
-// after another operator had the objects.
-func (s *Stream) start(ctx context.Context) *queueSink {
-	gate, err := s.begin()
-	if err != nil {
-		s.host.Refuse(err)
-		<-ctx.Done()
-		return nil
-	}
-	s.standBy(ctx, gate)
-	s.share.begin(ctx)
-	return s.sink(gate)
 }
 
 // ended hands on what is known of the objects.
@@ -376,12 +368,12 @@ func (s *Stream) Again(ctx context.Context, gate *indexing.Gate) {
 	s.attend()
 	ctx, cancel := context.WithCancel(ctx)
 	end := context.AfterFunc(s.reading, cancel) //nolint:contextcheck // it ends with either
-	s.listings.Go(func() {                      // Stream.run waits for it.
+	s.listings.Go(func() {                      // Stream.end waits for it.
 		defer end()
 		defer cancel()
 		sink := &againSink{s.sink(gate)}
 		defer sink.Listed() // in any case, so that no waiter blocks for ever
-		if s.host.Pauses.Wait(ctx, false) == nil {
+		if s.host.Pauses.Wait(ctx) == nil {
 			_ = s.stream.Again(ctx, sink) // it ends early with the context only
 		}
 	})
