@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/host/internal/asm"
@@ -46,7 +47,7 @@ func TestMemoryExhaustionIsNamed(t *testing.T) {
 			"an error that is large":    `async function fn() { globalThis.all = []; try { for (;;) all.push({}); } catch { throw new Error("x".repeat(1e6)); } }`,
 		} {
 			t.Run(name, func(t *testing.T) {
-				m := loaded(t, "op.js", engine, Options{MaxMemory: 64 << 20, Config: map[string]string{"KOPF_SCRIPT": `kopf.on.create("kopfexamples", ` + body + `);`, "KOPF_SCRIPT_NAME": "op.js"}})
+				m := loaded(t, "op.js", engine, Options{MaxMemory: 64 << 20, ComputeLimit: time.Minute, Config: map[string]string{"KOPF_SCRIPT": `kopf.on.create("kopfexamples", ` + body + `);`, "KOPF_SCRIPT_NAME": "op.js"}})
 				task, step, err := m.Start(t.Context(), &abi.Invocation{Kind: abi.KindCreate, ID: "fn", Name: "obj1"}, []byte(`{"metadata":{"name":"obj1"}}`), &testEnv{})
 				var failure *GuestError
 				if errors.As(err, &failure) {
