@@ -1,51 +1,24 @@
 package credentials
 
-import "sync"
+import "github.com/kopf-wasm/kopf/reactor/signals"
 
 // Item is one of the credentials in a vault.
 type Item struct {
 	Info
 	fingerprint fingerprint // computed at the login, because files may change
-	gone        chan struct{}
-
-	mu      sync.Mutex // guards the fields below
-	last    int        // number of the latest function
-	waiting map[int]func()
+	gone        *signals.Signal
 }
 
 func newItem(info Info) *Item {
-	return &Item{Info: info, fingerprint: info.fingerprint(), gone: make(chan struct{}), waiting: map[int]func(){}}
+	return &Item{Info: info, fingerprint: info.fingerprint(), gone: signals.New()}
 }
 
 // Gone is closed when the credentials must no longer be used.
-func (i *Item) Gone() <-chan struct{} { return i.gone }
+func (i *Item) Gone() <-chan struct{} { return i.gone.Given() }
 
 // WhenGone calls a function when Gone is closed, or at once if it is closed already, unless
 // remove is called before. The function must not block. Waiting costs no goroutine.
-func (i *Item) WhenGone(do func()) (remove func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.waiting == nil {
-		do()
-		return func() {}
-	}
-	i.last++
-	number := i.last
-	i.waiting[number] = do
-	return func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		delete(i.waiting, number)
-	}
-}
+func (i *Item) WhenGone(do func()) (remove func()) { return i.gone.When(do) }
 
 // leave closes Gone.
-func (i *Item) leave() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	close(i.gone)
-	for _, do := range i.waiting {
-		do()
-	}
-	i.waiting = nil
-}
+func (i *Item) leave() { i.gone.Give() }

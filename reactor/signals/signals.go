@@ -28,8 +28,8 @@ func (s *Signal) Give() {
 		return
 	}
 	close(s.given)
-	for _, end := range s.waiting {
-		end()
+	for _, do := range s.waiting {
+		do()
 	}
 	s.waiting = nil
 }
@@ -40,25 +40,24 @@ func (s *Signal) Given() <-chan struct{} { return s.given }
 // Then calls a function once, in a goroutine of its own, when the signal was given or the context has ended. It returns at once.
 func (s *Signal) Then(ctx context.Context, do func()) {
 	ctx, end := context.WithCancel(ctx)
-	forget := s.wait(end)
+	forget := s.When(end)
 	context.AfterFunc(ctx, func() {
-		end()
 		forget()
 		do()
 	})
 }
 
-// wait calls end, which must not block, when the signal is given, and at once if it was, until forget is called.
-func (s *Signal) wait(end func()) (forget func()) {
+// When calls a function when the signal is given, or at once if it was, unless forget is called before. The function must not block.
+func (s *Signal) When(do func()) (forget func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting == nil {
-		end()
+		do()
 		return func() {}
 	}
 	s.last++
 	number := s.last
-	s.waiting[number] = end
+	s.waiting[number] = do
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
