@@ -87,6 +87,60 @@ func TestAttackersLockOutNoClient(t *testing.T) {
 	}
 }
 
+// TestAttackersLockOutNoOperator: clients of a shared server announce bodies and stay silent. Reviews for any operator are answered.
+func TestAttackersLockOutNoOperator(t *testing.T) {
+	for _, tt := range []struct {
+		name, path    string
+		count, length int
+	}{
+		{"conversions of a neighbour", "/operators/ns/attacker/-/convert", 100, 32 << 20},
+		{"reviews of a neighbour", "/operators/ns/attacker/check", 100, 8 << 20},
+		{"reviews of the operator", "/operators/ns/victim/check", 400, 100},
+		{"large reviews of the operator", "/operators/ns/victim/check", 600, 8 << 20},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			limits := Limits{Concurrent: 4, Waiting: 8, Memory: 32 << 20, Conversion: 32 << 20}
+			shared := NewShared(&LocalServer{}, Environment{})
+			var all sync.WaitGroup
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Cleanup(func() {
+				cancel()
+				all.Wait()
+			})
+			for _, name := range []string{"attacker", "victim"} {
+				path := "/operators/ns/" + name
+				all.Go(func() {
+					handler := NewHandler(&counting{seen: map[string]int{}}, limits, zerolog.Nop())
+					_ = shared.Part(path).Serve(ctx, handler, func(ClientConfig) {})
+				})
+				for shared.find(path+"/") == nil {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			address := serveOnce(t, &LocalServer{env: Environment{Connections: conns.Limits{Total: 4096}}}, shared)
+			insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // not what is tested
+			for range tt.count {
+				conn, err := tls.Dial("tcp", address, insecure)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := io.WriteString(conn, requestHead(tt.path, tt.length)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: insecure}}
+			for n := range 10 {
+				uid := fmt.Sprintf("good-%d", n)
+				if answer, err := reviewBy(client, address+"/operators/ns/victim", uid); err != nil || !strings.Contains(answer, uid) {
+					t.Errorf("review %s: %s, %v", uid, answer, err)
+				}
+			}
+			client.CloseIdleConnections()
+		})
+	}
+}
+
 func reviewBy(client *http.Client, address, uid string) (string, error) {
 	text := strings.Replace(smallReview, `"uid":"u"`, fmt.Sprintf(`"uid":%q`, uid), 1)
 	rsp, err := client.Post("https://"+address+"/check", "application/json", strings.NewReader(text))

@@ -49,6 +49,9 @@ type body struct {
 	from   netip.Prefix
 	abort  func() // makes its reads fail
 
+	shared *body           // the same body in the memory of a shared server; nil without one
+	over   <-chan struct{} // closed when either memory has dropped the body; nil without a shared server
+
 	size    int64
 	place   *list.Element // nil once the body has been read or dropped
 	dropped bool
@@ -59,16 +62,39 @@ type body struct {
 //
 // Errors: errCrowded; the end of the context.
 func (m *memory) begin(ctx context.Context, from netip.Prefix, abort func()) (*body, error) {
-	b := &body{memory: m, from: from, abort: abort}
+	return m.add(ctx, &body{memory: m, from: from, abort: abort})
+}
+
+// beginIn counts a request in the memory of all operators of a server, too, if that is not nil. If
+// one memory drops the body, its reader does not wait for the other one: two readers could else
+// wait for each other.
+func (m *memory) beginIn(ctx context.Context, all *memory, from netip.Prefix, abort func()) (*body, error) {
+	if all == nil {
+		return m.begin(ctx, from, abort)
+	}
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() {
+		close(over)
+		abort()
+	})
+	shared, err := all.add(ctx, &body{memory: all, from: from, abort: end, over: over})
+	if err != nil {
+		return nil, err
+	}
+	return m.add(ctx, &body{memory: m, from: from, abort: end, over: over, shared: shared})
+}
+
+// add counts a new body, which is released after an error.
+func (m *memory) add(ctx context.Context, b *body) (*body, error) {
 	m.mu.Lock()
-	c := m.clients[from]
+	c := m.clients[b.from]
 	if c == nil {
 		c = &reading{}
-		m.clients[from] = c
+		m.clients[b.from] = c
 	}
 	b.place = c.bodies.PushBack(b)
 	m.mu.Unlock()
-	if err := b.grow(ctx, requestCost); err != nil {
+	if err := b.growHere(ctx, requestCost); err != nil {
 		b.release()
 		return nil, err
 	}
@@ -80,6 +106,16 @@ func (m *memory) begin(ctx context.Context, from netip.Prefix, abort func()) (*b
 //
 // Errors: errCrowded if this body was dropped; the end of the context.
 func (b *body) grow(ctx context.Context, more int64) error {
+	if b.shared != nil {
+		if err := b.shared.growHere(ctx, more); err != nil {
+			return err
+		}
+	}
+	return b.growHere(ctx, more)
+}
+
+// growHere takes memory from the memory of the body alone.
+func (b *body) growHere(ctx context.Context, more int64) error {
 	for {
 		changed, err := b.tryToGrow(more)
 		if changed == nil {
@@ -87,6 +123,8 @@ func (b *body) grow(ctx context.Context, more int64) error {
 		}
 		select {
 		case <-changed:
+		case <-b.over:
+			return errCrowded
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -170,6 +208,11 @@ func (m *memory) finish(b *body) {
 //
 // Errors: errCrowded if the body was dropped before.
 func (b *body) whole() error {
+	if b.shared != nil {
+		if err := b.shared.whole(); err != nil {
+			return err
+		}
+	}
 	b.memory.mu.Lock()
 	defer b.memory.mu.Unlock()
 	if b.place == nil {
@@ -181,6 +224,9 @@ func (b *body) whole() error {
 
 // release frees the memory of the request. It does nothing when it is called again.
 func (b *body) release() {
+	if b.shared != nil {
+		b.shared.release()
+	}
 	m := b.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 )
 
 // TestEvictionOfBodies: there is memory for 10 MiB, and for what requests cost in
@@ -140,4 +141,53 @@ func TestDroppedBodies(t *testing.T) {
 	if err := <-grown; err != nil {
 		t.Errorf("error %v although the memory is free", err)
 	}
+}
+
+// TestOperatorsShareTheMemoryOfTheirServer: a body counts in the memory of its operator and in that of all. If there is no room in the
+// latter, a body of the client with the most is dropped, whoever's it is, and its reader does not wait for its operator's memory.
+func TestOperatorsShareTheMemoryOfTheirServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, own, others := newMemory(4*requestCost), newMemory(3*requestCost), newMemory(100*requestCost)
+		rich, poor := netip.MustParsePrefix("10.0.0.1/32"), netip.MustParsePrefix("10.0.0.2/32")
+		begin := func(m *memory, from netip.Prefix) (b *body, aborted func() bool) {
+			t.Helper()
+			dropped := false
+			b, err := m.beginIn(t.Context(), all, from, func() { dropped = true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b, func() bool { return dropped }
+		}
+		first, firstAborted := begin(own, rich)
+		second, secondAborted := begin(own, rich)
+		third, _ := begin(own, rich)
+		waiting := make(chan error)
+		go func() { waiting <- second.growHere(t.Context(), requestCost) }() // drops the first, and waits for its reader
+		synctest.Wait()
+		if !firstAborted() || secondAborted() {
+			t.Fatalf("aborted: %v, %v", firstAborted(), secondAborted())
+		}
+		grown := make(chan error)
+		other, _ := begin(others, poor)
+		go func() { grown <- other.grow(t.Context(), 2*requestCost) }() // drops both in the memory of all
+		synctest.Wait()
+		if err := <-waiting; !errors.Is(err, errCrowded) || !secondAborted() {
+			t.Errorf("the reader of the second body waits for its operator: %v", err)
+		}
+		first.release()
+		second.release()
+		if err := <-grown; err != nil {
+			t.Errorf("another operator: %v", err)
+		}
+		if err := third.whole(); err != nil {
+			t.Error(err)
+		}
+		third.release()
+		other.release()
+		for _, m := range []*memory{all, own, others} {
+			if m.used != 0 || m.dropped != 0 || m.coming != 0 || len(m.clients) != 0 {
+				t.Errorf("in the end, %d bytes are used, %d dropped, %d coming, of %d clients", m.used, m.dropped, m.coming, len(m.clients))
+			}
+		}
+	})
 }

@@ -31,6 +31,10 @@ type Limits struct {
 	// after it has been read, and waits for them until its deadline. Default: 256.
 	Concurrent int
 
+	// Waiting bounds the requests that wait for slots. Beyond it, the client with the most of
+	// them loses its oldest one, which is refused. Default: 1,024.
+	Waiting int
+
 	// Conversion bounds a conversion request in bytes, because one request may hold all
 	// objects of a listing. Conversions bounds the requests at once. Defaults: 64 MiB, 8
 	// requests.
@@ -62,6 +66,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	l.Body = cmp.Or(l.Body, 8<<20)
 	l.Concurrent = cmp.Or(l.Concurrent, 256)
+	l.Waiting = cmp.Or(l.Waiting, 1024)
 	l.Conversion = cmp.Or(l.Conversion, 64<<20)
 	l.Conversions = cmp.Or(l.Conversions, 8)
 	l.Memory = cmp.Or(l.Memory, 128<<20)
@@ -99,9 +104,9 @@ func NewHandler(operator Operator, limits Limits, log zerolog.Logger) *Handler {
 	limits = limits.withDefaults()
 	return &Handler{
 		operator: operator, limits: limits, log: newComplaints(log),
-		reviews:     lane{limits.Body, newMemory(limits.Memory), newSlots(limits.Concurrent), true},
-		conversions: lane{limits.Conversion, newMemory(limits.Memory), newSlots(limits.Conversions), false},
-		objects:     newSlots(limits.Concurrent),
+		reviews:     lane{limits.Body, newMemory(limits.Memory), newSlots(limits.Concurrent, limits.Waiting), true},
+		conversions: lane{limits.Conversion, newMemory(limits.Memory), newSlots(limits.Conversions, limits.Waiting), false},
+		objects:     newSlots(limits.Concurrent, limits.Waiting),
 		answers:     newMemory(answersOf(limits)),
 	}
 }
@@ -238,7 +243,7 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request, size int) (releas
 		return func() {}, nil
 	}
 	control := http.NewResponseController(w)
-	held, err := h.answers.begin(r.Context(), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	held, err := h.answers.beginIn(r.Context(), sharedOf(r.Context()), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return func() {}, err
 	}
@@ -287,7 +292,7 @@ func (h *Handler) read(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		late = deadline
 	}
 	_ = control.SetReadDeadline(late) // servers without deadlines have limits of their own
-	body, err := lane.memory.begin(ctx, conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
+	body, err := lane.memory.beginIn(ctx, sharedOf(ctx), conns.AddressOf(r.RemoteAddr), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		return nil, nil, unread(err)
 	}

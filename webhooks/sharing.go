@@ -9,12 +9,8 @@ import (
 	"sync"
 )
 
-// Bounds of a shared server.
-const (
-	maxRequests = 128       // of one operator at the same time, including those that wait for slots
-	maxShared   = 512 << 20 // bytes of the bodies of all operators, as their headers announce them
-	unannounced = 8 << 20   // bytes that a body without an announced size counts
-)
+// maxShared bounds the bodies and answers of all operators of a server, in bytes.
+const maxShared = 512 << 20
 
 // Shared is one server for several operators. Each has a path of its own.
 //
@@ -22,21 +18,24 @@ const (
 //
 //   - A path without an operator answers 404.
 //   - The requests of one operator cannot use up the slots of another one: each operator has
-//     a Handler with slots and memory of its own, and a bound of requests that have come.
+//     a Handler with slots and memory of its own, and a bound of requests that wait.
+//   - All bodies and answers together are bounded, from the bytes that have come until the handler
+//     has ended. When that memory is full, the client with the most of it loses its oldest one: a
+//     client cannot lock out others, nor the operators of others.
 type Shared struct {
 	server Server
 	env    Environment
+	memory *memory // of the bodies and answers of all operators
 
 	mu     sync.Mutex // guards the fields below
 	parts  map[string]*part
 	config *ClientConfig // the latest one; nil before the first one
 	ended  chan struct{} // closed when the server has ended
-	used   int64         // bytes of bodies
 }
 
 // NewShared makes a shared server. The environment is that of the host. Run serves.
 func NewShared(server Server, env Environment) *Shared {
-	return &Shared{server: bind(server, env), env: env, parts: map[string]*part{}, ended: make(chan struct{})}
+	return &Shared{server: bind(server, env), env: env, memory: newMemory(maxShared), parts: map[string]*part{}, ended: make(chan struct{})}
 }
 
 // Run serves until the context ends. An error says what could not start or continue.
@@ -70,7 +69,6 @@ type part struct {
 	path     string
 	handler  http.Handler
 	announce func(ClientConfig)
-	requests chan struct{} // has a slot for each request
 }
 
 // errTaken is the error of a second operator at the same path.
@@ -79,7 +77,7 @@ var errTaken = errors.New("another operator serves at this path")
 // Serve serves the operator until the context ends, or until the server has ended.
 func (p portion) Serve(ctx context.Context, handler http.Handler, announce func(ClientConfig)) error {
 	s := p.shared
-	own := &part{p.path, http.StripPrefix(p.path, handler), announce, make(chan struct{}, maxRequests)}
+	own := &part{p.path, http.StripPrefix(p.path, handler), announce}
 	s.mu.Lock()
 	if s.parts[p.path] != nil {
 		s.mu.Unlock()
@@ -110,22 +108,16 @@ func (s *Shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no operator serves this path")
 		return
 	}
-	size := r.ContentLength
-	if size < 0 {
-		size = unannounced
-	}
-	if !s.take(size) {
-		refuse(w, http.StatusServiceUnavailable, "incoming reviews need too much memory")
-		return
-	}
-	defer s.give(size)
-	select {
-	case p.requests <- struct{}{}:
-		defer func() { <-p.requests }()
-		p.handler.ServeHTTP(w, r)
-	default:
-		refuse(w, http.StatusServiceUnavailable, "too many reviews of this operator are under way")
-	}
+	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sharedKey{}, s.memory)))
+}
+
+// sharedKey is the key of the memory of a shared server in the contexts of its requests.
+type sharedKey struct{}
+
+// sharedOf returns the memory of the shared server that has received a request; nil without one.
+func sharedOf(ctx context.Context) *memory {
+	all, _ := ctx.Value(sharedKey{}).(*memory)
+	return all
 }
 
 func refuse(w http.ResponseWriter, code int, text string) {
@@ -144,22 +136,6 @@ func (s *Shared) find(path string) *part {
 		}
 	}
 	return nil
-}
-
-func (s *Shared) take(size int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.used+size > maxShared {
-		return false
-	}
-	s.used += size
-	return true
-}
-
-func (s *Shared) give(size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used -= size
 }
 
 // below returns the client config of a path of the server.

@@ -15,8 +15,10 @@ import (
 //     its request. A client with many slots therefore does not take the next one as well.
 //   - Requests of one client get their slots in the order of arrival.
 //   - A request that needs several slots does not block others while it waits for them.
+//   - If more requests wait than allowed, the client with the most of them loses its oldest one.
 type slots struct {
 	all int
+	max int // requests that wait
 
 	mu      sync.Mutex // guards all below
 	free    int
@@ -41,13 +43,15 @@ func (c *slotClient) first() *slotWait {
 type slotWait struct {
 	wanted int
 	given  chan struct{} // closed when the waiter has its slots
+	lost   chan struct{} // closed when it does not get them
 }
 
-func newSlots(all int) *slots {
-	return &slots{all: all, free: all, clients: map[netip.Prefix]*slotClient{}}
+func newSlots(all, waiting int) *slots {
+	return &slots{all: all, max: waiting, free: all, clients: map[netip.Prefix]*slotClient{}}
 }
 
-// take waits for slots until the context ends. It asks for at most all slots.
+// take waits for slots until the context ends, or until too many requests wait. It asks for at
+// most all slots.
 //
 // Errors: errBusy.
 func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (give func(), err error) {
@@ -65,14 +69,17 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 		s.mu.Unlock()
 		return give, nil
 	}
-	wait := &slotWait{wanted, make(chan struct{})}
+	wait := &slotWait{wanted, make(chan struct{}), make(chan struct{})}
 	place := c.queue.PushBack(wait)
 	s.waiting++
 	s.hand()
+	s.shorten()
 	s.mu.Unlock()
 	select {
 	case <-wait.given:
 		return give, nil
+	case <-wait.lost:
+		return nil, errBusy
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -80,6 +87,8 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 	select {
 	case <-wait.given: // the slots arrived at the same moment
 		return give, nil
+	case <-wait.lost:
+		return nil, errBusy
 	default:
 	}
 	c.queue.Remove(place)
@@ -87,6 +96,26 @@ func (s *slots) take(ctx context.Context, address netip.Prefix, wanted int) (giv
 	s.forget(address, c)
 	s.hand() // a smaller request may wait behind it
 	return nil, errBusy
+}
+
+// shorten ends the wait of the oldest request of the client with the most of them, if too many
+// wait. The caller holds the lock.
+func (s *slots) shorten() {
+	if s.waiting <= s.max {
+		return
+	}
+	var address netip.Prefix
+	var most *slotClient
+	for from, c := range s.clients {
+		if most == nil || c.queue.Len() > most.queue.Len() {
+			address, most = from, c
+		}
+	}
+	lost := most.first()
+	most.queue.Remove(most.queue.Front())
+	s.waiting--
+	s.forget(address, most)
+	close(lost.lost)
 }
 
 func (s *slots) give(address netip.Prefix, count int) {

@@ -30,7 +30,7 @@ func TestSlotsAreShared(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSlots(tt.all)
+				s := newSlots(tt.all, 10)
 				var mu sync.Mutex
 				var got strings.Builder
 				delay := time.Duration(0)
@@ -67,7 +67,7 @@ func TestSlotsAreShared(t *testing.T) {
 // TestWaitForSlotEndsWithContext: a request that gives up leaves the queue, and others pass.
 func TestWaitForSlotEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1)
+		s := newSlots(1, 10)
 		give, err := s.take(t.Context(), netip.Prefix{}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +78,48 @@ func TestWaitForSlotEndsWithContext(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		give()
+		if s.free != 1 || s.waiting != 0 || len(s.clients) != 0 {
+			t.Errorf("%d slots are free, %d requests wait, %d clients are known", s.free, s.waiting, len(s.clients))
+		}
+	})
+}
+
+// TestQueueOfSlotsIsBounded: the client with the most waiting requests loses its oldest one.
+func TestQueueOfSlotsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1, 3)
+		many, few := netip.MustParsePrefix("10.0.0.1/32"), netip.MustParsePrefix("10.0.0.2/32")
+		give, err := s.take(t.Context(), many, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex // guards ends
+		ends := ""
+		ask := func(name string, from netip.Prefix) {
+			go func() { // ends in the bubble
+				give, err := s.take(t.Context(), from, 1)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					ends += "-" + name
+					return
+				}
+				ends += "+" + name
+				give()
+			}()
+			synctest.Wait()
+		}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			ask(name, many)
+		}
+		ask("x", few)
+		give()
+		synctest.Wait()
+		for _, want := range []string{"-a-b", "+c", "+d", "+x"} {
+			if !strings.Contains(ends, want) {
+				t.Errorf("ends are %s, want %s", ends, want)
+			}
+		}
 		if s.free != 1 || s.waiting != 0 || len(s.clients) != 0 {
 			t.Errorf("%d slots are free, %d requests wait, %d clients are known", s.free, s.waiting, len(s.clients))
 		}

@@ -29,6 +29,7 @@ import (
 // Limits of the requests to one operator. Those of the server are in package webhooks.
 const (
 	concurrent  = 64       // slots
+	waiting     = 128      // requests that wait for slots
 	memory      = 32 << 20 // bytes of bodies
 	conversions = 4
 	connections = 4096 // of all operators
@@ -90,7 +91,7 @@ func (g *Gateway) Admission(d *hosting.Declaration, scope *webhooks.Scope) opera
 	account := d.Account()
 	return operator.Admission{
 		Custom: g.shared.Part(Path(d.Key)), Managed: Name(d.Key),
-		Limits: webhooks.Limits{Concurrent: concurrent, Memory: memory, Conversion: memory, Conversions: conversions},
+		Limits: webhooks.Limits{Concurrent: concurrent, Waiting: waiting, Memory: memory, Conversion: memory, Conversions: conversions},
 		Tenancy: &operator.Tenancy{
 			Scope: scope, Registrar: g.cluster,
 			Permit: func(ctx context.Context, handlers []reviews.Handler) error {
