@@ -112,6 +112,9 @@ func (identities) Secret(_ context.Context, a Account, name string) (map[string]
 	if name == "absent" {
 		return nil, errors.New("not found")
 	}
+	if name == "large" {
+		return map[string][]byte{"key": make([]byte, 700_000), "other": make([]byte, 700_000)}, nil
+	}
 	return map[string][]byte{"key": []byte(a.String())}, nil
 }
 
@@ -428,6 +431,9 @@ func TestRefusedSpecs(t *testing.T) {
 		{"an absent secret", func(s *api.Spec) {
 			s.Grants = &api.Grants{Secrets: map[string]api.SecretKey{"k": {Name: "absent", Key: "key"}}}
 		}, api.Granted, "spec.grants.secrets[k]: not found"},
+		{"much more than configuration", func(s *api.Spec) {
+			s.Grants = &api.Grants{Secrets: map[string]api.SecretKey{"k": {Name: "large", Key: "key"}, "l": {Name: "large", Key: "key"}, "m": {Name: "large", Key: "other"}}}
+		}, api.Accepted, "spec.grants.secrets[m]: the secrets of an operator have more than 1048576 bytes"},
 		{"an absent key", func(s *api.Spec) {
 			s.Grants = &api.Grants{Secrets: map[string]api.SecretKey{"k": {Name: "s", Key: "other"}}}
 		}, api.Granted, `the secret s has no key "other"`},

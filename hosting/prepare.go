@@ -50,31 +50,49 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 	return o, fetched, err
 }
 
+// maxSecrets bounds the values of secrets that an operator is granted, in bytes. A value counts
+// once, by however many keys it is granted.
+const maxSecrets = 1 << 20
+
 // readSecrets adds configuration from secrets.
 func readSecrets(ctx context.Context, from Identities, d *Declaration, o *operator.Options) error {
 	if d.Spec.Grants == nil || len(d.Spec.Grants.Secrets) == 0 {
 		return nil
 	}
 	o.Host.Secrets = map[string]string{}
-	known := map[string]map[string][]byte{}
-	for _, key := range slices.Sorted(maps.Keys(d.Spec.Grants.Secrets)) {
-		ref, path := d.Spec.Grants.Secrets[key], fmt.Sprintf("spec.grants.secrets[%s]", key)
-		secret, ok := known[ref.Name]
-		if !ok {
-			var err error
-			if secret, err = from.Secret(ctx, d.Account(), ref.Name); err != nil {
-				return secretRefusal(path, err)
+	bySecret := map[string][]string{} // the keys of the operator
+	for key, ref := range d.Spec.Grants.Secrets {
+		bySecret[ref.Name] = append(bySecret[ref.Name], key)
+	}
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(bySecret)) {
+		keys := bySecret[name]
+		slices.Sort(keys)
+		secret, err := from.Secret(ctx, d.Account(), name)
+		if err != nil {
+			return secretRefusal(grantedSecret(keys[0]), err)
+		}
+		values := map[string]string{}
+		for _, key := range keys {
+			ref := d.Spec.Grants.Secrets[key]
+			value, ok := secret[ref.Key]
+			if !ok {
+				return secretRefusal(grantedSecret(key), fmt.Errorf("the secret %s has no key %q", name, ref.Key))
 			}
-			known[ref.Name] = secret
+			if _, ok := values[ref.Key]; !ok {
+				values[ref.Key] = string(value)
+				size += len(value)
+			}
+			if size > maxSecrets {
+				return &Refusal{Condition: api.Accepted, Reason: "InvalidSpec", Err: fmt.Errorf("%s: the secrets of an operator have more than %d bytes", grantedSecret(key), maxSecrets)}
+			}
+			o.Host.Secrets[key] = values[ref.Key]
 		}
-		value, ok := secret[ref.Key]
-		if !ok {
-			return secretRefusal(path, fmt.Errorf("the secret %s has no key %q", ref.Name, ref.Key))
-		}
-		o.Host.Secrets[key] = string(value)
 	}
 	return nil
 }
+
+func grantedSecret(key string) string { return fmt.Sprintf("spec.grants.secrets[%s]", key) }
 
 func secretRefusal(path string, err error) error {
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {

@@ -11,6 +11,13 @@ import (
 	"github.com/kopf-wasm/kopf/internal/dicts"
 )
 
+// Bounds of the JSON forms. Each event of an object costs time for each storage and each ignored
+// field, and guests can choose them.
+const (
+	maxStorages = 16
+	maxFields   = 256 // that one storage ignores
+)
+
 // NewProgress creates a progress storage from its JSON form: an object with the type and the
 // options, or a list of such objects to use several storages at once:
 //
@@ -105,6 +112,9 @@ func build[S any](title string, config json.RawMessage, one func(*options) S, ma
 	if len(list) == 0 {
 		return none, fmt.Errorf("%s: the list is empty, so nothing would be stored", title)
 	}
+	if len(list) > maxStorages {
+		return none, fmt.Errorf("%s: the list has %d storages, and at most %d can be used", title, len(list), maxStorages)
+	}
 	storages := make([]S, len(list))
 	for i, item := range list {
 		if storages[i], err = buildOne(fmt.Sprintf("%s %d", title, i+1), item, one); err != nil {
@@ -171,6 +181,10 @@ func (o *options) fields(key string) []Path {
 	list, isList := value.([]any)
 	if ok && !isList {
 		o.fail(key, value, "a list of fields")
+	}
+	if len(list) > maxFields {
+		o.errs = append(o.errs, fmt.Errorf("%s: the list has %d fields, and at most %d can be ignored", key, len(list), maxFields))
+		return nil
 	}
 	paths := make([]Path, len(list))
 	for i, item := range list {

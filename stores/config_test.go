@@ -24,6 +24,7 @@ func TestProgressConfigErrors(t *testing.T) {
 		{"empty field", `{"type": "status", "touch_field": ""}`, `touch_field: "" is not a field`},
 		{"empty list", `[]`, "progress storage: the list is empty"},
 		{"second of a list", `[{"type": "smart"}, {"type": "status", "x": 1}]`, `progress storage 2: unknown field "x"`},
+		{"a list for each event", "[" + strings.Repeat(`{"type": "status"},`, 16) + `{"type": "status"}]`, "the list has 17 storages, and at most 16 can be used"},
 		{"several mistakes", `{"type": "smart", "x": 1, "verbose": 1}`, "verbose: 1 is not true or false\nunknown field \"x\""},
 	}
 	for _, test := range tests {
@@ -42,6 +43,7 @@ func TestDiffBaseConfigErrors(t *testing.T) {
 		{"unknown type", `{"type": "smart"}`, `diff-base storage: unknown type "smart": want one of annotations, status`},
 		{"ignored fields are no list", `{"type": "status", "ignored_fields": "spec.x"}`, `ignored_fields: "spec.x" is not a list of fields`},
 		{"an ignored field of another type", `{"type": "annotations", "ignored_fields": ["spec.x", {}]}`, "ignored_fields: {} is not a field"},
+		{"ignored fields for each event", `{"type": "status", "ignored_fields": [` + strings.Repeat(`"a",`, 256) + `"a"]}`, "ignored_fields: the list has 257 fields, and at most 256 can be ignored"},
 		{"first of a list", `[null]`, "diff-base storage 1: null is not an object with a type"},
 	}
 	for _, test := range tests {

@@ -94,6 +94,9 @@ func essences(of *settings.Persistence, extra []dicts.Path, body dicts.Object) (
 	return old, new, false, err
 }
 
+// recordWork is the size of a text that takes as long to read as the record of a handler, in bytes: see Services.Work.
+const recordWork = 64
+
 // handleChange calls the handlers of a change, and stores their progress.
 func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]time.Duration, error) {
 	p, m, reason := c.p, c.memory, changed.Change().Reason
@@ -107,7 +110,9 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	}
 	storage := p.Settings.Persistence.Progress
 	now := time.Now()
-	state, err := progression.FromStorage(changed.Body, storage, p.Handlers.Owned, now)
+	records := len(p.Handlers.Owned) * recordWork
+	var state progression.State
+	c.Work(ctx, records, func() { state, err = progression.FromStorage(changed.Body, storage, p.Handlers.Owned, now) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +139,8 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	if err != nil {
 		return nil, err
 	}
-	if state, err = x.RecordForPurge(changed, state, outcomes); err != nil {
+	c.Work(ctx, records, func() { state, err = x.RecordForPurge(changed, state, outcomes) })
+	if err != nil {
 		return nil, err
 	}
 	if !state.Done() {
@@ -143,7 +149,8 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	}
 	counts := state.Counts()
 	changed.Log.Info(fmt.Sprintf("%s is processed: %d succeeded; %d failed.", capitalized(reason.Title()), counts.Success, counts.Failure))
-	if err := state.Purge(changed.Body, &changed.Patch.Merge, storage, p.Handlers.Owned); err != nil {
+	c.Work(ctx, records, func() { err = state.Purge(changed.Body, &changed.Patch.Merge, storage, p.Handlers.Owned) })
+	if err != nil {
 		return nil, err
 	}
 	return nil, p.conclude(m, changed)

@@ -27,8 +27,11 @@ func ClassOf(name string) (Class, bool) {
 	return known.class, ok
 }
 
+// maxValue bounds the JSON of a setting that a guest chooses, in bytes: lists in settings cost time at each event.
+const maxValue = 64 << 10
+
 // SetByGuest is SetAll for a guest: it accepts settings of the class guest, and those that
-// are granted by name. Settings with parts that belong to the host record that a guest has
+// are granted by name, with values of at most 64 KiB. Settings with parts that belong to the host record that a guest has
 // set them. Pauses between requests are limited; the warnings name the settings whose
 // values were changed.
 //
@@ -42,6 +45,8 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 			errs = append(errs, fmt.Errorf("setting %q is of the class host: only the administrator may set it", name))
 		case known && class == Grant && !slices.Contains(granted, name):
 			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if the administrator allows it: --allow-setting %s", name, name))
+		case known && len(values[name]) > maxValue:
+			errs = append(errs, fmt.Errorf("setting %q: the value has %d bytes, and an operator may choose one of at most %d", name, len(values[name]), maxValue))
 		default:
 			errs = append(errs, s.Set(name, values[name]))
 			if bound := fields[name].bound; bound != nil {
