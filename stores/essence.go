@@ -2,7 +2,6 @@ package stores
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,12 +45,10 @@ func BuildEssence(body Object, extraFields, ignoredFields []Path) (Object, error
 	if err := removeEmptyStanzas(essence); err != nil {
 		return nil, err
 	}
-	for _, path := range ignoredFields {
-		err := removeField(essence, path)
-		if err != nil && !errors.Is(err, dicts.ErrNotObject) {
-			return nil, fmt.Errorf("ignoring a field: %w", err)
-		}
+	if slices.ContainsFunc(ignoredFields, func(path Path) bool { return len(path) == 0 }) {
+		return nil, fmt.Errorf("ignoring a field: %w", dicts.ErrRoot)
 	}
+	removeFields(essence, ignoredFields)
 	return essence, nil
 }
 
@@ -77,6 +74,33 @@ func removeField(essence Object, path Path) error {
 		inner[key], inner = parent, parent
 	}
 	return dicts.Remove(essence, path)
+}
+
+// removeFields removes fields as removeField does, but what leads through other values. It copies
+// each object around them once.
+func removeFields(from Object, paths []Path) {
+	var inside map[string][]Path
+	for _, path := range paths {
+		if len(path) == 1 {
+			delete(from, path[0])
+			continue
+		}
+		if inside == nil {
+			inside = map[string][]Path{}
+		}
+		inside[path[0]] = append(inside[path[0]], path[1:])
+	}
+	for key, rest := range inside {
+		child, ok := dicts.Open(from[key]).(Object)
+		if !ok {
+			continue
+		}
+		child = maps.Clone(child)
+		removeFields(child, rest)
+		if from[key] = child; len(child) == 0 {
+			delete(from, key)
+		}
+	}
 }
 
 // copyFields copies the existing fields that the essence does not share with the body.

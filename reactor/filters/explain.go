@@ -26,7 +26,7 @@ type Finding struct {
 func (c *Criteria) Explain(s Subject) (Decision, []Finding) {
 	var findings []Finding
 	if c.isUnchanged(s) {
-		found := []string{textOf(lookup(s.Old, c.field)), textOf(lookup(s.New, c.field))}
+		found := []string{textOf(lookup(former, s.Old, c.field)), textOf(lookup(latter, s.New, c.field))}
 		findings = append(findings, Finding{Option: "field", Key: c.field.String(), Wanted: "CHANGED", Found: found})
 	}
 	for check := range c.checks(s, s.Changing) {

@@ -59,8 +59,8 @@ func FuzzExplainAgreesWithMatch(f *testing.F) {
 					open++
 				}
 			}
-			if decision == Open && open != len(matched.Callbacks) || decision == No && open == len(findings) {
-				t.Fatalf("%v with %d open findings and %d callbacks: %+v", decision, open, len(matched.Callbacks), findings)
+			if decision == Open && open != len(matched.open) || decision == No && open == len(findings) {
+				t.Fatalf("%v with %d open findings and %d callbacks: %+v", decision, open, len(matched.open), findings)
 			}
 		}
 	})

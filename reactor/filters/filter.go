@@ -24,16 +24,26 @@ const (
 	function
 )
 
+// state is the state of an object that a value belongs to.
+type state byte
+
+const (
+	current state = iota // the body
+	former               // Subject.Old
+	latter               // Subject.New
+)
+
 // observed is a value of the object, or its absence.
 type observed struct {
+	of    state
 	value any
 	there bool
 }
 
 // lookup returns the value of a field. Values that are not objects have no fields.
-func lookup(doc any, path []string) observed {
+func lookup(of state, doc any, path []string) observed {
 	value, there := dicts.Lookup(doc, path...)
-	return observed{value, there}
+	return observed{of, value, there}
 }
 
 // equals compares as Python does. An absent value equals only another absent value.

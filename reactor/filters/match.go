@@ -29,11 +29,21 @@ const (
 	Open
 )
 
-// Result is a decision. For Open, it lists the callbacks to ask; the handler matches if
-// all of them hold. Their order is Kopf's: labels, annotations, value, old, new, when.
+// Result is a decision. For Open, it has the callbacks to ask; the handler matches if all of
+// them hold.
 type Result struct {
-	Decision  Decision
-	Callbacks []abi.Callback
+	Decision Decision
+	open     []check
+}
+
+// Callbacks returns the callbacks to ask, in Kopf's order: labels, annotations, value, old, new,
+// when. Results for one subject may share their texts.
+func (r Result) Callbacks(texts *Texts) []abi.Callback {
+	callbacks := make([]abi.Callback, len(r.open))
+	for i, check := range r.open {
+		callbacks[i] = check.callback(texts)
+	}
+	return callbacks
 }
 
 // Match decides whether the handler is called. It checks first what needs no guest, so
@@ -49,7 +59,7 @@ func (c *Criteria) Match(s Subject) Result {
 
 // isUnchanged reports whether the handler needs a change of its field that did not happen.
 func (c *Criteria) isUnchanged(s Subject) bool {
-	return s.Changing && c.needsChange && len(c.field) > 0 && lookup(s.Old, c.field).equals(lookup(s.New, c.field))
+	return s.Changing && c.needsChange && len(c.field) > 0 && lookup(former, s.Old, c.field).equals(lookup(latter, s.New, c.field))
 }
 
 // Prematch is Match without the criteria on changes. It decides whether the handler could
@@ -74,6 +84,7 @@ type check struct {
 	option string
 	key    string
 	filter filter
+	path   dicts.Path // of the values; nil for labels and annotations
 	values []observed
 }
 
@@ -94,7 +105,7 @@ func checkMetadata(option string, filters []metaFilter, body dicts.Object, yield
 	content := dicts.LookupObject(body, "metadata", option)
 	for _, f := range filters {
 		value, there := content[f.key]
-		if !yield(check{option, f.key, f.filter, []observed{{value, there}}}) {
+		if !yield(check{option, f.key, f.filter, nil, []observed{{current, value, there}}}) {
 			return false
 		}
 	}
@@ -108,15 +119,15 @@ func (c *Criteria) checkField(s Subject, changes bool, yield func(check) bool) b
 		return true
 	}
 	if !s.Changing {
-		return yield(check{option: "value", filter: c.value, values: []observed{lookup(s.Body, c.field)}})
+		return yield(check{option: "value", filter: c.value, path: c.field, values: []observed{lookup(current, s.Body, c.field)}})
 	}
-	before, after := lookup(s.Old, c.field), lookup(s.New, c.field)
-	if !yield(check{option: "value", filter: c.value, values: []observed{after, before}}) {
+	before, after := lookup(former, s.Old, c.field), lookup(latter, s.New, c.field)
+	if !yield(check{option: "value", filter: c.value, path: c.field, values: []observed{after, before}}) {
 		return false
 	}
 	return !changes ||
-		yield(check{option: "old", filter: c.old, values: []observed{before}}) &&
-			yield(check{option: "new", filter: c.new, values: []observed{after}})
+		yield(check{option: "old", filter: c.old, path: c.field, values: []observed{before}}) &&
+			yield(check{option: "new", filter: c.new, path: c.field, values: []observed{after}})
 }
 
 // evaluate stops at the first check that fails without a callback.
@@ -133,19 +144,15 @@ func evaluate(checks iter.Seq[check]) Result {
 	if len(open) == 0 {
 		return Result{Decision: Yes}
 	}
-	callbacks := make([]abi.Callback, len(open))
-	for i, check := range open {
-		callbacks[i] = check.callback()
-	}
-	return Result{Decision: Open, Callbacks: callbacks}
+	return Result{Decision: Open, open: open}
 }
 
-func (c check) callback() abi.Callback {
+func (c check) callback(texts *Texts) abi.Callback {
 	callback := abi.Callback{Option: c.option, Key: c.key}
 	for _, o := range c.values {
 		value := abi.Value{Absent: !o.there}
 		if o.there {
-			value.Value = dicts.Encode(o.value)
+			value.Value = texts.of(c, o)
 		}
 		callback.Values = append(callback.Values, value)
 	}

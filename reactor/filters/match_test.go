@@ -186,8 +186,38 @@ func TestNothingIsAskedWithoutChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.Match(Subject{Changing: true, Old: spec("x", "a"), New: spec("x", "a")})
-	if diff := cmp.Diff(Result{Decision: No}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if got.Decision != No || len(got.open) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTextsAreShared: handlers that ask about one value get one text of it, and what is kept is bounded.
+func TestTextsAreShared(t *testing.T) {
+	c, err := Parse(abi.Handler{Kind: abi.KindField, Field: []string{"spec", "x"}, New: asked, Old: asked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := &Texts{Most: 100}
+	ask := func(old, new string) []abi.Raw {
+		var all []abi.Raw
+		for _, callback := range c.Match(Subject{Changing: true, Old: spec("x", old), New: spec("x", new)}).Callbacks(texts) {
+			for _, value := range callback.Values {
+				all = append(all, value.Value)
+			}
+		}
+		return all
+	}
+	first := ask("a", "b")
+	if got := fmt.Sprintf("%s", first); got != `["a" "b"]` {
+		t.Error(got)
+	}
+	if again := ask("a", "b"); &again[0][0] != &first[0][0] {
+		t.Error("the text of the old value is made twice")
+	}
+	*texts = Texts{Most: 100}
+	ask(strings.Repeat("a", 90), strings.Repeat("b", 90))
+	if texts.size > 100 || len(texts.known) > 1 {
+		t.Errorf("%d bytes are kept of %d texts", texts.size, len(texts.known))
 	}
 }
 
@@ -204,7 +234,7 @@ func TestFieldsOfEventsAreAskedOnce(t *testing.T) {
 
 func shown(r Result) []string {
 	var list []string
-	for _, callback := range r.Callbacks {
+	for _, callback := range r.Callbacks(&Texts{}) {
 		parts := []string{callback.Option}
 		if callback.Key != "" {
 			parts = append(parts, callback.Key)

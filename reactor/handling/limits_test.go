@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
+	"github.com/kopf-wasm/kopf/reactor/registries"
 )
 
 // TestTooManyChildren checks the limit of sub-handlers of one call, in one step or in
@@ -139,5 +142,57 @@ func TestWorkOfTheHostCounts(t *testing.T) {
 		if err != nil || done.Failed || works != want {
 			t.Errorf("%.30s: %v, %q; %d pieces of work, want %d", outcome, err, done.Message, works, want)
 		}
+	}
+}
+
+// deciding is a guest whose filters all hold. It notes the sizes of the values that it is asked about at once.
+type deciding struct {
+	reactortest.Scripted
+	account *accounts.Account
+	sizes   []int
+}
+
+func (g *deciding) Ask(_ context.Context, q *abi.Questions, _ []byte, _ guests.Env) (*abi.Answers, error) {
+	size, answers := 0, &abi.Answers{}
+	for _, question := range q.Questions {
+		size += sizeOfValues(question)
+		answers.Answers = append(answers.Answers, abi.Verdict{Value: abi.Raw("true")})
+	}
+	g.sizes = append(g.sizes, size)
+	if held := reactortest.Held(g.account, accounts.Pending); held < size {
+		return nil, fmt.Errorf("%d bytes are held of %d", held, size)
+	}
+	return answers, nil
+}
+
+// TestManyFiltersOfALargeField: filters that are functions get its text in several questions, which take memory only until they are answered.
+func TestManyFiltersOfALargeField(t *testing.T) {
+	const size, count = 100_000, 1000
+	account := accounts.New(accounts.Limits{PendingMemory: 10 * size})
+	guest := &deciding{account: account}
+	s := newStage(t, &guest.Scripted, `{"metadata":{"name":"x"},"spec":"`+strings.Repeat("x", size)+`"}`)
+	s.cause.Account = account
+	var handlers []*registries.Handler
+	for i := range count {
+		h := s.handler(t, fmt.Sprintf(`{"kind":"event","id":"h%d","field":["spec"],"value":{"$":"FUNCTION"}}`, i))
+		h.Asker = guest
+		handlers = append(handlers, h)
+	}
+	matching, err := s.cause.Match(t.Context(), handlers)
+	if err != nil || len(matching) != count {
+		t.Fatalf("%d handlers match, %v", len(matching), err)
+	}
+	total := 0
+	for _, asked := range guest.sizes {
+		total += asked
+		if asked > 3*size {
+			t.Errorf("the guest was asked about %d bytes at once", asked)
+		}
+	}
+	if total < count*size || len(guest.sizes) < count/3 {
+		t.Errorf("asked about %d bytes in %d questions", total, len(guest.sizes))
+	}
+	if n := reactortest.Held(account, accounts.Pending); n != 0 {
+		t.Errorf("%d bytes are held afterwards", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/filters"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/indexing"
@@ -103,7 +104,7 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 		case result.Decision == filters.Open && asked:
 			found[i].holds = known
 		case result.Decision == filters.Open:
-			open[h.Asker] = append(open[h.Asker], openQuestion{i, h, result.Callbacks})
+			open[h.Asker] = append(open[h.Asker], openQuestion{i, h, result})
 		default:
 			found[i].holds = result.Decision == filters.Yes
 		}
@@ -122,18 +123,56 @@ func (c *Cause) filter(ctx context.Context, handlers []*registries.Handler, pre,
 
 // openQuestion is a handler whose match depends on callbacks.
 type openQuestion struct {
-	position  int
-	handler   *registries.Handler
-	callbacks []abi.Callback
+	position int
+	handler  *registries.Handler
+	result   filters.Result
 }
 
+// leastBatch bounds the values that the guest is asked about at once, in bytes, for small objects:
+// for others, it is twice their size. Thousands of handlers may ask about the same large field.
+const leastBatch = 64 << 10
+
+// ask asks the guest, in batches of a bounded size.
 func (c *Cause) ask(ctx context.Context, guest guests.Asker, open []openQuestion, pre bool, found []verdict) error {
-	questions := &abi.Questions{Invocation: *c.invocation()}
-	for _, q := range open {
-		questions.Questions = append(questions.Questions, abi.Question{
-			Handler: q.handler.Index, Callbacks: q.callbacks,
-		})
+	most := max(2*len(c.Raw), leastBatch)
+	texts := &filters.Texts{Most: most}
+	var batch []abi.Question
+	size, begin := 0, 0
+	for i, q := range open {
+		asked := abi.Question{Handler: q.handler.Index}
+		c.Work(ctx, len(c.Raw), func() { asked.Callbacks = q.result.Callbacks(texts) })
+		more := sizeOfValues(asked)
+		if size+more > most && len(batch) > 0 {
+			if err := c.askBatch(ctx, guest, open[begin:i], batch, size, pre, found); err != nil {
+				return err
+			}
+			batch, size, begin = nil, 0, i
+		}
+		batch, size = append(batch, asked), size+more
 	}
+	return c.askBatch(ctx, guest, open[begin:], batch, size, pre, found)
+}
+
+// sizeOfValues is the size of the values of a question, in bytes.
+func sizeOfValues(q abi.Question) (size int) {
+	for _, callback := range q.Callbacks {
+		for _, value := range callback.Values {
+			size += len(value.Value)
+		}
+	}
+	return size
+}
+
+// askBatch asks the questions about some handlers. Their values count as pending bodies until they are answered.
+func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQuestion, batch []abi.Question, size int, pre bool, found []verdict) error {
+	if size >= leastWork && c.Services != nil {
+		held := 2 * size // the values, and the message
+		if err := c.Account.Take(accounts.Pending, held); err != nil {
+			return fmt.Errorf("asking for filters: %w", err)
+		}
+		defer c.Account.Give(accounts.Pending, held)
+	}
+	questions := &abi.Questions{Invocation: *c.invocation(), Questions: batch}
 	answers, err := guest.Ask(ctx, questions, c.Raw, &Env{Cause: c})
 	if err != nil {
 		return fmt.Errorf("asking for filters: %w", err)

@@ -217,7 +217,7 @@ type Handlers struct {
 	Indexing  []*Handler
 	Requiring []*Handler   // changing handlers that require the finalizer
 	Owned     []string     // ids of the changing handlers, without duplicates
-	Extra     []dicts.Path // handled fields, which therefore belong to the essence
+	Extra     []dicts.Path // handled fields, which therefore belong to the essence; none is in another one
 
 	// Kept reports which parts of a body the host decodes. Guests get the whole body.
 	Kept func(parent, key string) bool
@@ -267,7 +267,36 @@ func (r *Registry) ForResource(resource selectors.Resource) *Handlers {
 			handlers.Extra = append(handlers.Extra, dicts.Path(h.Spec.Field))
 		}
 	}
+	handlers.Extra = outermost(handlers.Extra)
 	return handlers
+}
+
+// outermost returns the fields that are in no other field, each once.
+func outermost(fields []dicts.Path) []dicts.Path {
+	type place struct {
+		taken  bool
+		inside map[string]*place
+	}
+	slices.SortStableFunc(fields, func(a, b dicts.Path) int { return len(a) - len(b) })
+	root := &place{}
+	return slices.DeleteFunc(fields, func(path dicts.Path) bool {
+		at := root
+		for _, key := range path {
+			if at.taken {
+				return true
+			}
+			if at.inside == nil {
+				at.inside = map[string]*place{}
+			}
+			if at.inside[key] == nil {
+				at.inside[key] = &place{}
+			}
+			at = at.inside[key]
+		}
+		known := at.taken
+		at.taken = true
+		return known
+	})
 }
 
 // Count returns the number of handlers.

@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +46,23 @@ kopf.timer("kopfexamples", { interval: 0.01, backoff: 1 }, spin); kopf.daemon("k
 		name: "a handler that triggers itself", quick: true, script: `kopf.on.update("kopfexamples", function again({ patch }) { patch.spec.n = Math.random(); }); ` + on(`k.patch.spec.n = 1;`),
 		spec: limited("LoopRate: '5'"), count: 1, named: []sign{condition(api.Throttled, "LoopRate", "the handler again is called for kopfexamples.v1.kopf.dev")},
 	},
+	{
+		name: "storages for each event", script: `
+kopf.on.startup(({ settings }) => { settings.persistence.progress_storage = Array(1000).fill({ type: "annotations", v1: false }); });
+for (let i = 0; i < 500; i++) kopf.on.create("kopfexamples", { id: "h" + i }, () => {});`,
+		named: []sign{condition(api.Degraded, "Ended", "the list has 1000 storages, and at most 16 can be used")},
+	},
+	{
+		name: "fields that are ignored for each event", script: `
+kopf.on.startup(({ settings }) => { settings.persistence.diffbase_storage = { type: "annotations", ignored_fields: Array(190000).fill("spec.f1") }; }); ` + on(``),
+		named: []sign{condition(api.Degraded, "Ended", "and an operator may choose one of at most 65536")},
+	},
+	{
+		name: "a large field of many handlers", quick: true, act: manyAnnotations, script: `
+for (let i = 0; i < 3000; i++) kopf.on.update("kopfexamples", { id: "h" + i, field: "metadata.annotations" }, () => {});
+kopf.on.event("kopfexamples", { annotations: { z: "z" } }, ({ logger }) => logger.info("seen"));`,
+		named: []sign{says("seen")},
+	},
 	{name: "a script that never ends", quick: true, script: `for (;;) {}`, named: []sign{condition(api.Ready, "LoadFailed", "kopf_register: ")}},
 	{name: "a startup that never ends", script: `kopf.on.startup(async () => { for (;;) await kopf.sleep(1e6); });`, named: []sign{condition(api.Ready, "Loading", "")}, also: func(t *testing.T, a *attacker) { a.gone(t) }},
 	{name: "a startup that fails", script: `kopf.on.startup(() => { throw new kopf.PermanentError("never"); });`, named: []sign{condition(api.Degraded, "Ended", "never"), condition(api.Ready, "Ended", "; attempt 3 follows")}},
@@ -73,6 +91,18 @@ kopf.daemon("kopfexamples", async function undead({ logger }) {
 		a.gone(t)
 	}},
 }}
+
+// manyAnnotations makes objects whose annotations are most of them.
+func manyAnnotations(t *testing.T, a *attacker) {
+	t.Helper()
+	var all strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&all, "a%d: x, ", i)
+	}
+	for i := range 10 {
+		a.ApplyIn(t, a.namespace, fmt.Sprintf("{apiVersion: kopf.dev/v1, kind: KopfExample, metadata: {name: big-%d, annotations: {%s z: z}}, spec: {}}", i, &all))
+	}
+}
 
 // usesMoreThanNeighbour shows the time that an operator has computed.
 func usesMoreThanNeighbour(a *attacker) error {

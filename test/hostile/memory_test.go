@@ -2,6 +2,7 @@ package hostile_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +15,10 @@ var memory = wave{"memory", []attack{
 	{
 		name: "the memory of many instances", quick: true, script: on(`const all = []; for (let i = 0; i < 40; i++) all.push(new Uint8Array(1 << 20).fill(1)); await kopf.sleep(1e6); return all;`),
 		spec: limited("InstanceMemory: 128Mi"), count: 6, named: []sign{limit("InstanceMemory")}, also: bounded,
+	},
+	{
+		name: "filters that ask for a large field", script: `for (let i = 0; i < 1000; i++) kopf.on.event("kopfexamples", { id: "h" + i, field: "spec", value: () => true }, () => {});`,
+		object: "{text: " + strings.Repeat("x", 1_000_000) + "}", count: 3, named: []sign{usesMoreThanNeighbour}, also: smallHost,
 	},
 	{name: "memos", quick: true, script: on(`for (let i = 0; ; i++) k.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory"), says("the limit MemoMemory of 2097152 bytes is reached")}},
 	{name: "the operator's memo", script: on(`for (let i = 0; ; i++) kopf.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory")}},
@@ -51,6 +56,20 @@ throw new kopf.PermanentError(forged);`), count: 3, spec: func(a *attacker) stri
 	},
 	{name: "the log all the time", script: on(`for (;;) { k.logger.info("x".repeat(1000)); await kopf.sleep(0.001); }`), count: 5, named: []sign{condition(api.Throttled, "LogLimit", "lines of output are dropped")}},
 }}
+
+// smallHost checks that the process has never had more than a gigabyte.
+func smallHost(t *testing.T, a *attacker) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("this system has no /proc: %v", err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var size int
+	if _, err := fmt.Sscan(peak, &size); err != nil || size > 1<<20 {
+		t.Errorf("the process had %d KiB, %v", size, err)
+	}
+}
 
 // bounded checks that the instances of the operator have no more memory than their limit.
 func bounded(t *testing.T, a *attacker) {

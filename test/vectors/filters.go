@@ -60,7 +60,7 @@ func (c callbacks) settle(r filters.Result) (bool, error) {
 	if r.Decision != filters.Open {
 		return r.Decision == filters.Yes, nil
 	}
-	for _, callback := range r.Callbacks {
+	for _, callback := range r.Callbacks(&filters.Texts{}) {
 		holds := false
 		for _, value := range callback.Values {
 			answer, err := c.answer(callback, value)
