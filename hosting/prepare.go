@@ -109,7 +109,7 @@ func (h *Host) optionsOf(d *Declaration) (operator.Options, error) {
 	o.Name, o.NoLogins, o.GrantWanted = d.Key.String(), true, false
 	o.Namespaces = []string{d.Key.Namespace}
 	if d.Key.Kind == api.Cluster {
-		o.Namespaces = nil
+		o.Namespaces, o.Precedence = nil, 1 // no tenant keeps the objects of a namespace from administrators
 		if d.Spec.Scope != nil {
 			o.Namespaces = slices.Clone(d.Spec.Scope.Namespaces)
 		}

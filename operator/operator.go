@@ -68,6 +68,11 @@ type Options struct {
 	// process, instead of ErrOverlap. Use it when peering decides which of them works.
 	AllowOverlap bool
 
+	// Precedence decides which operator of this process gets objects that another one handles with
+	// the same state: the one with the higher precedence, while the other one ends with
+	// ErrOverlap. With equal ones, it is the first one that may list the objects. Default: 0.
+	Precedence int
+
 	// Memo is the memo of the operator. The program can read and change it. Nil means an
 	// empty memo.
 	Memo *Memo

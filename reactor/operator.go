@@ -71,6 +71,10 @@ type Options struct {
 	// Nil: no check.
 	Claims *claims.Claims
 
+	// Precedence decides which operator gets objects that another one handles with the same
+	// state: the one with the higher precedence, and with equal ones the first one.
+	Precedence int
+
 	// Memo is the memo of the operator. Default (nil): an empty memo.
 	Memo *memos.Shared
 

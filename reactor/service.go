@@ -46,7 +46,7 @@ func (op *Operator) host() *streams.Host {
 	return &streams.Host{
 		Generations: &op.generations, Settings: op.Settings, Client: op.client, Account: op.account, Memories: op.memories,
 		Runnables: op.runnables, Completion: op.completion, Pauses: op.pauses, Served: &op.served, States: &op.streams, Watches: op.watches(), Many: op.Many, Loops: op.loops, Waits: &op.meters.Waits,
-		Leader: op.replica.leader(), Holdings: op.replica.holdings(), Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster}, Ending: op.ending, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.happen,
+		Leader: op.replica.leader(), Holdings: op.replica.holdings(), Claims: op.Claims, By: claims.Claimant{Owner: op, Operator: op.Name, Cluster: op.cluster, Precedence: op.Precedence, Refuse: op.refused.happen}, Ending: op.ending, Log: op.Log, RefKey: op.RefKey, Refuse: op.refused.happen,
 	}
 }
 

@@ -36,7 +36,7 @@ var known = [kinds]struct{ name, limit, holds, advice string }{
 	Memos:    {"memos", "MemoMemory", "the memos", "store fewer or smaller values"},
 	Indices:  {"indices", "IndexMemory", "the indices", "index fewer or smaller keys and values"},
 	Pending:  {"pending", "PendingMemory", "the bodies of objects that wait or are handled", "let handlers take less time"},
-	Bodies:   {"bodies", "BodyMemory", "the bodies of objects with daemons and timers", "run them for fewer objects"},
+	Bodies:   {"bodies", "BodyMemory", "daemons, timers and the bodies of their objects", "run fewer of them, or for fewer objects"},
 	Children: {"children", "ChildMemory", "the sub-handlers", "declare fewer of them"},
 	Patches:  {"patches", "PatchMemory", "the patches and results of handlers", "make them smaller"},
 	Answers:  {"answers", "AnswerMemory", "the requests and the answers to them", "make fewer requests at the same time, or list in pages"},
@@ -65,7 +65,7 @@ type Limits struct {
 	// the identity of an object is queued, and the body is read again. Default: 256 MiB.
 	PendingMemory int
 
-	// BodyMemory bounds the newest bodies of objects that have daemons or timers. Objects
+	// BodyMemory bounds the daemons and timers, at 8 KiB each, and the newest bodies of their objects. Objects
 	// beyond it get their bodies later. Default: 512 MiB.
 	BodyMemory int
 
@@ -352,6 +352,14 @@ func (l *Lease) Grow(bytes int) error {
 		return nil
 	}
 	return l.Resize(l.bytes + bytes)
+}
+
+// Size is what the lease has, in bytes.
+func (l *Lease) Size() int {
+	if l == nil {
+		return 0
+	}
+	return l.bytes
 }
 
 // Release gives back everything. It may be called repeatedly.

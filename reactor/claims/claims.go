@@ -3,12 +3,14 @@
 package claims
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/dimensions"
@@ -33,7 +35,26 @@ type Claimant struct {
 	Owner    any    // the operator itself
 	Operator string // its name in errors
 	Cluster  string // its URL
+
+	// Precedence decides between operators: a higher one takes the objects of a lower one.
+	Precedence int
+
+	// Refuse ends the operator, because another one has taken its objects.
+	Refuse func(err error)
 }
+
+// Wanted is what an operator claims.
+type Wanted struct {
+	dimensions.Dimension
+	Persistence settings.Persistence // what is stored on the objects
+
+	// Forbidden reports whether the API server does not let the operator have the objects: then
+	// it keeps them from no other one. It does not block. Nil: it does let it.
+	Forbidden func() bool
+}
+
+// patience bounds the time that an operator has to end when another one takes its objects.
+const patience = time.Minute
 
 // claim is one operator's claim to a resource in a namespace, or everywhere.
 type claim struct {
@@ -42,49 +63,99 @@ type claim struct {
 	namespace string // empty: everywhere
 	finalizer string
 	kept      []string // paths of the fields that store the last handled state
+	forbidden func() bool
+	gone      chan struct{} // closed when the claim is given back
 }
 
-// Claim claims a resource in a namespace, or everywhere. The persistence settings say what
-// is stored on its objects. The returned release gives the claim back.
+// Claim claims a resource in a namespace, or everywhere. If an operator of a lower precedence
+// has it, or one that may not have it, that operator is refused, and Claim waits for its end.
+// The returned release gives the claim back.
 //
-// Errors: ErrOverlap.
-func (s *Claims) Claim(by Claimant, d dimensions.Dimension, persistence settings.Persistence) (release func(), err error) {
-	kept, err := placesOf(persistence.DiffBase)
+// Errors: ErrOverlap; the end of the context.
+func (s *Claims) Claim(ctx context.Context, by Claimant, w Wanted) (release func(), err error) {
+	kept, err := placesOf(w.Persistence.DiffBase)
 	if err != nil {
 		return nil, err
 	}
-	return s.add(&claim{Claimant: by, resource: d.Resource.Key(), namespace: d.Namespace, finalizer: persistence.Finalizer, kept: kept})
+	c := &claim{
+		Claimant: by, resource: w.Resource.Key(), namespace: w.Namespace, finalizer: w.Persistence.Finalizer, kept: kept,
+		forbidden: w.Forbidden, gone: make(chan struct{}),
+	}
+	release = func() { s.drop(func(other *claim) bool { return other == c }) }
+	losers, err := s.add(c)
+	if err != nil {
+		return nil, err
+	}
+	for other, what := range losers {
+		other.Refuse(other.refusal(c, what))
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	for other := range losers {
+		select {
+		case <-other.gone:
+		case <-late.Done(): // what does not end has no rights, or those of a tenant
+		case <-ctx.Done():
+			release()
+			return nil, context.Cause(ctx)
+		}
+	}
+	return release, nil
 }
 
-// add adds a claim, unless it overlaps with a claim of another operator.
-func (s *Claims) add(c *claim) (release func(), err error) {
+// add adds a claim, unless it overlaps with a claim that does not yield. It returns those that
+// do, with what they share.
+func (s *Claims) add(c *claim) (losers map[*claim]string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other := range s.items {
-		if what := c.overlap(other); what != "" {
-			return nil, fmt.Errorf("%w: %s and %s both handle %s.%s with the same %s; give one of them others by the settings persistence.finalizer and persistence.diffbase_storage",
-				ErrOverlap, c.Operator, other.Operator, c.resource.Plural, c.resource.Group, what)
+		what := c.overlap(other)
+		switch {
+		case what == "":
+		case !other.yields(c):
+			return nil, c.refusal(other, what)
+		default:
+			if losers == nil {
+				losers = map[*claim]string{}
+			}
+			losers[other] = what
 		}
 	}
 	if s.items == nil {
 		s.items = map[*claim]bool{}
 	}
 	s.items[c] = true
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.items, c)
-	}), nil
+	return losers, nil
+}
+
+// yields reports whether another claim takes the place of this one.
+func (c *claim) yields(to *claim) bool {
+	return c.Refuse != nil && (c.Precedence < to.Precedence || c.forbidden != nil && c.forbidden())
+}
+
+// refusal is the error of an operator that does not get what another one has.
+func (c *claim) refusal(other *claim, what string) error {
+	return fmt.Errorf("%w: %s and %s both handle %s.%s with the same %s; give one of them others by the settings persistence.finalizer and persistence.diffbase_storage",
+		ErrOverlap, c.Operator, other.Operator, c.resource.Plural, c.resource.Group, what)
 }
 
 // Leave gives back all claims of an operator that has ended. A nil s has none.
 func (s *Claims) Leave(owner any) {
-	if s == nil {
-		return
+	if s != nil {
+		s.drop(func(c *claim) bool { return c.Owner == owner })
 	}
+}
+
+// drop gives back claims.
+func (s *Claims) drop(which func(*claim) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.items, func(c *claim, _ bool) bool { return c.Owner == owner })
+	for c := range s.items {
+		if which(c) {
+			delete(s.items, c)
+			close(c.gone)
+		}
+	}
 }
 
 // overlap returns what two claims share and only one of them may have; empty if nothing.

@@ -69,8 +69,10 @@ func (e *Engine) Attend(ctx context.Context, a *Attendance) ([]time.Duration, er
 		return append(e.stopAll(a.Memory.all(), abi.StopFiltersMismatch), CrowdedDelay), nil
 	}
 	ids := registries.IDs(matched)
+	slices.Sort(ids)
 	mismatched := slices.DeleteFunc(a.Memory.all(), func(d *daemon) bool {
-		return slices.Contains(ids, d.handler.ID) || d.generation != e.Generation.ID() // daemons of older generations stop in any case
+		_, matches := slices.BinarySearch(ids, d.handler.ID)
+		return matches || d.generation != e.Generation.ID() // daemons of older generations stop in any case
 	})
 	return e.stopAll(mismatched, abi.StopFiltersMismatch), nil
 }
@@ -110,9 +112,12 @@ func (e *Engine) stopAll(daemons []*daemon, reason int) []time.Duration {
 // Spawn creates a daemon or a timer, unless it runs already. It begins when the cycle
 // starts it.
 //
-// Errors: accounts.ErrLimit, for the body.
+// Errors: accounts.ErrLimit, for the body or for the daemon.
 func (e *Engine) Spawn(ctx context.Context, a *Attendance, h *registries.Handler) error {
 	m := a.Memory
+	if m.runs(h.ID) {
+		return nil
+	}
 	own, s := a.Cause.Alone(), stoppers.New()
 	working, cancel := context.WithCancel(tracing.Apart(context.WithoutCancel(ctx)))
 	d := &daemon{

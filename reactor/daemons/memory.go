@@ -37,8 +37,12 @@ func (m *Memory) Renew(generation uint32) {
 	m.generation, m.stopped = generation, nil
 }
 
-// Follow stores a newer body if a daemon or timer runs. It stores a copy, so that the
-// cause of the body can be freed.
+// cost is the approximate memory of a daemon or timer that waits, in bytes, without what its
+// handler has: an object has as many as there are handlers.
+const cost = 8 << 10
+
+// Follow stores a newer body if a daemon or timer runs, which count with it. It stores a copy,
+// so that the cause of the body can be freed.
 //
 // Errors: accounts.ErrLimit; the memory then keeps the previous body.
 func (m *Memory) Follow(account *accounts.Account, raw []byte) error {
@@ -50,7 +54,7 @@ func (m *Memory) Follow(account *accounts.Account, raw []byte) error {
 	if m.held == nil {
 		m.held = accounts.NewLease(account, accounts.Bodies, m)
 	}
-	if err := m.held.Resize(len(raw)); err != nil {
+	if err := m.held.Resize(len(raw) + len(m.running)*cost); err != nil {
 		return err
 	}
 	body := raw // escapes to the heap only here
@@ -140,11 +144,20 @@ func (m *Memory) ended(d *daemon, guarded bool) {
 	}
 	if i, found := m.find(d.handler.ID); found {
 		m.running = slices.Delete(m.running, i, i+1)
+		_ = m.held.Resize(min(m.held.Size(), len(m.newest())+len(m.running)*cost)) // giving back is never refused
 	}
 	if len(m.running) == 0 {
 		m.live.Store(nil)
 		m.held.Release()
 	}
+}
+
+// runs reports whether a daemon or timer runs.
+func (m *Memory) runs(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, found := m.find(id)
+	return found
 }
 
 // IDs returns the ids of the running daemons and timers, in their order.

@@ -89,6 +89,16 @@ func (t *Conversation) charge(specs []abi.Handler) error {
 	return t.Cause.Patch.Charge(account, 0, size)
 }
 
+// chargeRecord counts the ids of descendants as the record of the handler will have them, in two annotations, encoded, and in
+// the body of the request: each ancestor has the ids of all below it.
+func (t *Conversation) chargeRecord(subrefs []string) error {
+	size := 0
+	for _, id := range subrefs {
+		size += 4 * len(id)
+	}
+	return t.Cause.Patch.Charge(t.Cause.Account, 0, size)
+}
+
 // textsOf returns the size of the texts in a declaration, in bytes, with the values that filters decode.
 func textsOf(h *abi.Handler) int {
 	size := 2*len(h.ID) + len(h.Fn) + len(h.Param) + dicts.Heap(h.Value) + dicts.Heap(h.Old) + dicts.Heap(h.New)
@@ -124,9 +134,13 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 	if state, err = x.Record(c, state, outcomes); err != nil {
 		return err
 	}
+	known := len(t.subrefs)
 	t.subrefs = append(t.subrefs, state.IDs()...)
 	for _, done := range outcomes {
 		t.subrefs = append(t.subrefs, done.subrefs...)
+	}
+	if err := t.chargeRecord(t.subrefs[known:]); err != nil {
+		return err
 	}
 	if !state.Done() {
 		t.error = &abi.Error{Kind: abi.ErrorChildren}

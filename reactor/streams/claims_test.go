@@ -3,6 +3,7 @@ package streams
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kopf-wasm/kopf/abi"
 	"github.com/kopf-wasm/kopf/reactor/claims"
@@ -13,6 +14,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 	"github.com/kopf-wasm/kopf/reactor/settings"
+	"github.com/kopf-wasm/kopf/reactor/watching"
 	"github.com/kopf-wasm/kopf/stores"
 )
 
@@ -67,7 +69,7 @@ func TestClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, Namespace: namespace}
-				s := &Stream{host: host, Dimension: d}
+				s := &Stream{host: host, Dimension: d, working: t.Context(), stream: &watching.Stream{}}
 				return s.unclaim, s.Reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)
@@ -81,6 +83,57 @@ func TestClaims(t *testing.T) {
 				t.Errorf("got %v, want an overlap: %t", err, tt.overlaps)
 			}
 			release()
+		})
+	}
+}
+
+// TestClaimsThatYield: an operator of a higher precedence takes the objects of others, as anyone does from an operator that may not
+// have them. It waits until the other one has ended.
+func TestClaimsThatYield(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		first, second     int
+		forbidden, yields bool
+	}{
+		{"a higher precedence", 0, 1, false, true},
+		{"equal ones", 1, 1, false, false},
+		{"a lower one", 1, 0, false, false},
+		{"objects that the first one may not have", 0, 0, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shared := &claims.Claims{}
+				var refused error
+				wanted := claims.Wanted{
+					Dimension: dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: "apples"}}, Persistence: settings.Default().Persistence,
+					Forbidden: func() bool { return tt.forbidden },
+				}
+				if _, err := shared.Claim(t.Context(), claims.Claimant{Owner: 1, Operator: "one", Precedence: tt.first, Refuse: func(err error) { refused = err }}, wanted); err != nil {
+					t.Fatal(err)
+				}
+				claimed := make(chan error, 1)
+				go func() { // ends in the bubble
+					_, err := shared.Claim(t.Context(), claims.Claimant{Owner: 2, Operator: "two", Precedence: tt.second, Refuse: func(error) {}}, wanted)
+					claimed <- err
+				}()
+				synctest.Wait()
+				if !tt.yields {
+					if err := <-claimed; !errors.Is(err, claims.ErrOverlap) || refused != nil {
+						t.Errorf("the second one got %v, and the first one %v", err, refused)
+					}
+					return
+				}
+				if len(claimed) > 0 || !errors.Is(refused, claims.ErrOverlap) {
+					t.Errorf("the first one got %v, and the second one does not wait: %d", refused, len(claimed))
+				}
+				shared.Leave(1)
+				if err := <-claimed; err != nil {
+					t.Error(err)
+				}
+				if _, err := shared.Claim(t.Context(), claims.Claimant{Owner: 3, Precedence: tt.first, Refuse: func(error) {}}, wanted); tt.first < tt.second && !errors.Is(err, claims.ErrOverlap) {
+					t.Errorf("a third one got %v", err)
+				}
+			})
 		})
 	}
 }

@@ -430,7 +430,9 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	if s.host.Claims == nil || len(handlers.Changing)+len(handlers.Spawning) == 0 {
 		return nil // its handlers store nothing on the objects
 	}
-	release, err := s.host.Claims.Claim(s.host.By, s.Dimension, s.host.Settings.Persistence)
+	release, err := s.host.Claims.Claim(s.working, s.host.By, claims.Wanted{
+		Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.stream.Health().Forbidden },
+	})
 	s.release = release
 	return err
 }

@@ -1,8 +1,11 @@
 package watching
 
 import (
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
 // Phase is what a stream currently does.
@@ -25,16 +28,17 @@ const slack = 30 * time.Second
 
 // Health describes the state of a stream.
 type Health struct {
-	Phase    Phase
-	Since    time.Time // start of the phase
-	Contact  time.Time // when the server last sent anything; zero: never
-	Event    time.Time // time of the last event, bookmark or listed object; zero: none
-	Events   uint64    // number of events so far
-	Failures uint64    // number of failed connections so far
-	Error    string    // the last failure, unless the server has sent anything since
-	Synced   bool      // the objects have been listed, and the watch continues from there
-	Deadline time.Time // when the stream must have acted; zero: never
-	Broken   time.Time // when the connection was lost; zero: connected, or not needed
+	Phase     Phase
+	Since     time.Time // start of the phase
+	Contact   time.Time // when the server last sent anything; zero: never
+	Event     time.Time // time of the last event, bookmark or listed object; zero: none
+	Events    uint64    // number of events so far
+	Failures  uint64    // number of failed connections so far
+	Error     string    // the last failure, unless the server has sent anything since
+	Forbidden bool      // the last failure was that the API server refuses the objects
+	Synced    bool      // the objects have been listed, and the watch continues from there
+	Deadline  time.Time // when the stream must have acted; zero: never
+	Broken    time.Time // when the connection was lost; zero: connected, or not needed
 }
 
 // Stalled reports whether the stream has missed its deadline: its goroutine hangs, or has
@@ -95,7 +99,7 @@ func (h *health) leave() {
 }
 
 func (h *health) connected() {
-	h.change(func(now *Health) { now.Broken, now.Error = time.Time{}, "" })
+	h.change(func(now *Health) { now.Broken, now.Error, now.Forbidden = time.Time{}, "", false })
 }
 
 func (h *health) disconnected() {
@@ -129,9 +133,12 @@ func (h *health) event() {
 }
 
 func (h *health) failed(err error) {
-	h.change(func(now *Health) { now.Failures, now.Error, now.Synced = now.Failures+1, err.Error(), false })
+	code, _ := clients.Code(err)
+	h.change(func(now *Health) {
+		now.Failures, now.Error, now.Synced, now.Forbidden = now.Failures+1, err.Error(), false, code == http.StatusForbidden
+	})
 }
 
 func (h *health) listed() {
-	h.change(func(now *Health) { now.Synced = true })
+	h.change(func(now *Health) { now.Synced, now.Forbidden = true, false })
 }

@@ -42,7 +42,7 @@ class ObjectLogger(logging.LoggerAdapter):
 
 
 class LocalObjectLogger(ObjectLogger):
-    """The same; in the reference, its lines are not posted as events."""
+    """The same; its lines are not posted as events."""
 
     def log(self, *args, **kwargs):
         kwargs["extra"] = dict(kwargs.pop("extra", None) or {}, k8s_skip=True)
@@ -74,7 +74,12 @@ class _ToHost(logging.Handler):
                 text += "\n" + record.stack_info
         except Exception as error:
             text = f"{record.msg!r} cannot be logged with {record.args!r}: {type(error).__name__}: {error}"
-        _host.log(_context.number(), record.levelno, text)
+        _host.log(_context.number() if _is_of_object(record) else 0, record.levelno, text)
+
+
+def _is_of_object(record):
+    """Tell whether a record is about the handled object, as those of its logger: such records can be posted as events."""
+    return bool(getattr(record, "k8s_ref", None)) and not getattr(record, "k8s_skip", False)
 
 
 def install():

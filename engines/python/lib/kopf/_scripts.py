@@ -25,6 +25,7 @@ def load(config):
     module = types.ModuleType(f"__kopf_script_0__{name}")
     module.__file__ = name
     sys.modules[module.__name__] = module
+    sys.modules[module.__name__.partition(".")[0]] = module  # pickle imports it, for classes of the script
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # for tracebacks
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)

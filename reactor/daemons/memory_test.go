@@ -1,0 +1,44 @@
+package daemons
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
+	"github.com/kopf-wasm/kopf/reactor/registries"
+	"github.com/kopf-wasm/kopf/reactor/stoppers"
+)
+
+// TestDaemonsCount: each daemon of an object takes memory of the account, besides the body.
+func TestDaemonsCount(t *testing.T) {
+	account := accounts.New(accounts.Limits{BodyMemory: 3*cost + 100})
+	used := func() int { return account.Usage()[accounts.Bodies].Used }
+	m, body := &Memory{}, make([]byte, 100)
+	var all []*daemon
+	add := func() error {
+		d := &daemon{handler: &registries.Handler{ID: fmt.Sprint(len(all))}, stopper: stoppers.New()}
+		all = append(all, d)
+		if !m.add(d) || !m.runs(d.handler.ID) {
+			t.Fatalf("%s does not run", d.handler.ID)
+		}
+		return m.Follow(account, body)
+	}
+	for range 3 {
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used() != 3*cost+100 {
+		t.Errorf("%d bytes are used", used())
+	}
+	if err := add(); !errors.Is(err, accounts.ErrLimit) {
+		t.Errorf("one more: %v", err)
+	}
+	for i, want := range []int{3*cost + 100, 2*cost + 100, cost + 100, 0} {
+		m.ended(all[3-i], false)
+		if m.runs(all[3-i].handler.ID) || used() != want {
+			t.Errorf("%d bytes are used without %d of them, want %d", used(), i+1, want)
+		}
+	}
+}
