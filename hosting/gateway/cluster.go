@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -92,8 +93,11 @@ func reasonOf(code int) metav1.StatusReason {
 // its objects. No request of the API has them: they exist for this.
 var verbs = map[abi.Kind]string{abi.KindValidate: "validate", abi.KindMutate: "mutate"}
 
-// manyResources is the number of rights from which on the right to all resources is asked first.
-const manyResources = 10
+// Bounds of the rights that handlers need.
+const (
+	manyRights = 10   // from which on the right to all resources is asked first
+	maxRights  = 1000 // that are asked for one by one, each minute
+)
 
 // right is what an account needs.
 type right struct{ verb, group, resource, subresource, namespace string }
@@ -117,7 +121,7 @@ func (r right) String() string {
 // Errors: a hosting.Refusal that names the first missing right; those of the API server.
 func (c *cluster) permit(ctx context.Context, account hosting.Account, scope *webhooks.Scope, handlers []reviews.Handler) error {
 	needed := rightsOf(scope, handlers)
-	if len(needed) > manyResources {
+	if len(needed) > manyRights {
 		all := true
 		for _, verb := range []string{verbs[abi.KindValidate], verbs[abi.KindMutate]} {
 			allowed, err := c.may(ctx, account, right{verb: verb, group: "*", resource: "*"})
@@ -129,6 +133,10 @@ func (c *cluster) permit(ctx context.Context, account hosting.Account, scope *we
 		if all {
 			return nil
 		}
+	}
+	if len(needed) > maxRights {
+		return &hosting.Refusal{Condition: api.Granted, Reason: "AdmissionForbidden", Err: fmt.Errorf(
+			"the admission handlers of the operator need more than %d rights: declare them for fewer resources, subresources and namespaces, or let an administrator grant the verbs to the service account %s/%s for all resources (*)", maxRights, account.Namespace, account.Name)}
 	}
 	for _, r := range needed {
 		allowed, err := c.may(ctx, account, r)
@@ -143,25 +151,24 @@ func (c *cluster) permit(ctx context.Context, account hosting.Account, scope *we
 	return nil
 }
 
-// rightsOf lists the rights that handlers need, without duplicates.
+// rightsOf lists the rights that handlers need, without duplicates, at most one more than maxRights.
 func rightsOf(scope *webhooks.Scope, handlers []reviews.Handler) []right {
 	namespaces := []string{""}
 	if scope != nil && scope.Territory == nil { // namespaces that change need the right everywhere
 		namespaces = scope.Namespaces
 	}
-	var needed []right
+	known := map[right]bool{}
 	for _, h := range handlers {
 		verb := verbs[h.Spec.Kind]
 		for _, r := range h.Resources {
 			for _, namespace := range namespaces {
-				if verb != "" {
-					needed = append(needed, right{verb, r.Group, r.Plural, h.Spec.Subresource, namespace})
+				if verb != "" && len(known) <= maxRights {
+					known[right{verb, r.Group, r.Plural, h.Spec.Subresource, namespace}] = true
 				}
 			}
 		}
 	}
-	slices.SortFunc(needed, func(a, b right) int { return slices.Compare(a.parts(), b.parts()) })
-	return slices.Compact(needed)
+	return slices.SortedFunc(maps.Keys(known), func(a, b right) int { return slices.Compare(a.parts(), b.parts()) })
 }
 
 func (r right) parts() []string {

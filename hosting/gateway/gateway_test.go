@@ -140,6 +140,16 @@ func TestHandlersNeedVerbs(t *testing.T) {
 	for i := range 20 {
 		many.Resources = append(many.Resources, selectors.Resource{Group: "kopf.dev", Plural: fmt.Sprint("things", i)})
 	}
+	var odd []reviews.Handler
+	for i := range 300 {
+		h := many
+		h.Spec.Subresource = fmt.Sprint("s", i)
+		odd = append(odd, h)
+	}
+	refused := &authorizer{}
+	if err := permitted(t, refused, declaration(api.Cluster, "a"), nil, odd...); err == nil || !strings.Contains(err.Error(), "need more than 1000 rights") || len(refused.asked) > 2 {
+		t.Errorf("%v, asked %d questions", err, len(refused.asked))
+	}
 	a := &authorizer{allowed: []string{"validate *.* ", "mutate *.* "}}
 	if err := permitted(t, a, declaration(api.Cluster, "a"), nil, many); err != nil || len(a.asked) != 2 {
 		t.Errorf("%v, asked %q", err, a.asked)

@@ -60,6 +60,8 @@ func TestMalformedCalls(t *testing.T) {
 		{"base64", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"*"`), Encoding: "base64"}, abi.CallInvalid},
 		{"base64 of what", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`{}`), Encoding: "base64"}, abi.CallInvalid},
 		{"encoding", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"x"`), Encoding: "gzip"}, abi.CallInvalid},
+		{"a large header", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/", Headers: map[string][]string{"x-a": {strings.Repeat("x", 65_536)}}}, abi.CallTooLarge},
+		{"a long URL", abi.Call{Target: "http", Method: "GET", Path: "https://x.test/" + strings.Repeat("x", 65_536)}, abi.CallTooLarge},
 		{"large", abi.Call{Target: "http", Method: "POST", Path: "https://x.test/", Body: abi.Raw(`"01234567890"`)}, abi.CallTooLarge},
 		{"impersonation", abi.Call{Target: "kubernetes", Method: "GET", Path: "/api/v1/pods", Headers: map[string][]string{"Impersonate-User": {"admin"}}}, abi.CallInvalid},
 		{"protobuf", abi.Call{Target: "kubernetes", Method: "GET", Path: "/api/v1/pods", Headers: map[string][]string{"Accept": {"application/vnd.kubernetes.protobuf"}}}, abi.CallInvalid},

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,12 +22,19 @@ func Wanted(c *abi.Capabilities) (Grants, error) {
 	if c == nil {
 		return g, nil
 	}
+	resources := 0
 	for _, wanted := range c.Kubernetes {
 		rule, err := ruleOf(wanted)
 		if err != nil {
 			return Grants{}, err
 		}
 		g.Kubernetes = append(g.Kubernetes, rule)
+		if resources += len(rule.Resources); resources > maxResources {
+			return Grants{}, fmt.Errorf("the rules want more than %d resources: * means all", maxResources)
+		}
+	}
+	if len(c.HTTP) > maxHosts {
+		return Grants{}, fmt.Errorf("%d hosts are wanted, and at most %d can be: *.example.com means all of a domain", len(c.HTTP), maxHosts)
 	}
 	for _, wanted := range c.HTTP {
 		host, err := ParseHost(wanted)

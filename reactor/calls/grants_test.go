@@ -1,7 +1,9 @@
 package calls
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -244,6 +246,31 @@ func TestMissing(t *testing.T) {
 	} {
 		if _, err := Wanted(c); err == nil {
 			t.Errorf("a broken %s is taken", name)
+		}
+	}
+}
+
+// TestManyWantedResources: the names of a few kilobytes may mean millions of resources.
+func TestManyWantedResources(t *testing.T) {
+	names := make([]string, 4000)
+	for i := range names {
+		names[i] = fmt.Sprint("n", i)
+	}
+	for name, tt := range map[string]struct {
+		rules []abi.KubernetesRule
+		hosts []string
+		fails string
+	}{
+		"groups and resources": {rules: []abi.KubernetesRule{{Groups: names, Resources: names, Verbs: []string{"get"}}}, fails: "a rule wants 1 verbs for 16000000 resources"},
+		"verbs":                {rules: []abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: slices.Repeat([]string{"get"}, 9)}}, fails: "a rule wants 9 verbs"},
+		"namespaces":           {rules: []abi.KubernetesRule{{Groups: names[:1], Resources: names[:1], Verbs: []string{"get"}, Namespaces: names}}, fails: "in 4000 namespaces"},
+		"rules":                {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:10], Resources: names[:10], Verbs: []string{"get"}}}, 11), fails: "the rules want more than 1000 resources"},
+		"hosts":                {hosts: names, fails: "4000 hosts are wanted"},
+		"as many as may be":    {rules: slices.Repeat([]abi.KubernetesRule{{Groups: names[:10], Resources: names[:10], Verbs: []string{"get"}}}, 10), hosts: names[:1000]},
+	} {
+		_, err := Wanted(&abi.Capabilities{Kubernetes: tt.rules, HTTP: tt.hosts})
+		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -69,8 +69,19 @@ func parseResource(text string) (Resource, error) {
 	return Resource{Plural: plural, Subresource: subresource, Group: group}, nil
 }
 
+// Bounds of what a guest wants. Each resource of a rule is in each of its groups, so few names may
+// mean many resources.
+const (
+	maxResources  = 1000 // of all rules
+	maxNamespaces = 1000 // of one rule
+	maxHosts      = 1000
+)
+
 // ruleOf converts a rule that a guest declares.
 func ruleOf(wanted abi.KubernetesRule) (Rule, error) {
+	if resources := len(wanted.Groups) * len(wanted.Resources); resources > maxResources || len(wanted.Verbs) > len(verbs)+1 || len(wanted.Namespaces) > maxNamespaces {
+		return Rule{}, fmt.Errorf("a rule wants %d verbs for %d resources in %d namespaces: at most %d verbs, %d resources and %d namespaces can be wanted; * means all", len(wanted.Verbs), resources, len(wanted.Namespaces), len(verbs)+1, maxResources, maxNamespaces)
+	}
 	rule := Rule{Verbs: wanted.Verbs, Namespaces: wanted.Namespaces}
 	for _, group := range wanted.Groups {
 		for _, resource := range wanted.Resources {

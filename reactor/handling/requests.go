@@ -108,7 +108,7 @@ func (t *Conversation) abandon() {
 // exchange makes a request. The account counts its body until the answer, and the answer from then on: many requests wait for
 // their turn, and many handlers for an instance, or they do not ask for their answers. The caller gives back what is held.
 func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer, held int) {
-	size := copiesOfBody * len(call.Body)
+	size := copiesOfBody*len(call.Body) + len(call.Path) + headerBytes(call.Headers)
 	if err := c.Account.Take(accounts.Answers, size); err != nil {
 		return tooLarge(err), 0
 	}
@@ -117,16 +117,20 @@ func (c *Cause) exchange(ctx context.Context, call *abi.Call) (answer abi.Answer
 	if answer.Response == nil {
 		return answer, 0
 	}
-	held = len(answer.Response.Body)
-	for name, values := range answer.Response.Headers {
-		for _, value := range values {
-			held += len(name) + len(value)
-		}
-	}
+	held = len(answer.Response.Body) + headerBytes(answer.Response.Headers)
 	if err := c.Account.Take(accounts.Answers, held); err != nil {
 		return tooLarge(err), 0
 	}
 	return answer, held
+}
+
+func headerBytes(headers map[string][]string) (size int) {
+	for name, values := range headers {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	return size
 }
 
 // copiesOfBody is the number of copies of a request's body in memory: the one that the guest wrote, and the one that is sent.

@@ -140,6 +140,7 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 		t.subrefs = append(t.subrefs, done.subrefs...)
 	}
 	if err := t.chargeRecord(t.subrefs[known:]); err != nil {
+		t.subrefs = t.subrefs[:known]
 		return err
 	}
 	if !state.Done() {
