@@ -5,11 +5,13 @@
 package scripts
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kopf-wasm/kopf/host/configuration"
 	"github.com/kopf-wasm/kopf/host/declaration"
@@ -35,6 +37,9 @@ var hints = map[string]string{
 
 // ErrNoEngine says that no engine for the script was found.
 var ErrNoEngine = errors.New("there is no engine for it")
+
+// ErrEncoding says that the text of a script is not UTF-8, in which both languages are written.
+var ErrEncoding = errors.New("the line is not UTF-8: save the script as UTF-8")
 
 // Is reports whether a file is a script, by its name. Scripts of languages without an engine
 // count.
@@ -91,9 +96,14 @@ func places(file string) []string {
 
 // Embed returns one module made of an engine, a script, and the files that the engine reads.
 //
-// Errors: configuration.ErrMalformed, files.ErrMalformed; declaration.ErrMalformed if the
+// Errors: ErrEncoding; configuration.ErrMalformed, files.ErrMalformed; declaration.ErrMalformed if the
 // engine is not a module.
 func Embed(engine []byte, name string, text []byte, packed map[string][]byte) ([]byte, error) {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return nil, fmt.Errorf("%s:%d: %w", filepath.Base(name), i+1, ErrEncoding)
+		}
+	}
 	bare, err := declaration.Remove(engine) // the engine's declaration is that of another script, or of none
 	if err != nil {
 		return nil, err

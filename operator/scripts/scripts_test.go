@@ -89,4 +89,7 @@ func TestEmbed(t *testing.T) {
 	if _, err := Embed([]byte("text"), "op.js", nil, nil); err == nil {
 		t.Error("an engine that is not a module is accepted")
 	}
+	if _, err := Embed(engine, "some/dir/op.py", []byte("import kopf\nname = '\xff'\n"), nil); !errors.Is(err, ErrEncoding) || !strings.HasPrefix(err.Error(), "op.py:2: ") {
+		t.Errorf("a script in Latin-1: %v", err)
+	}
 }

@@ -20,6 +20,26 @@ var memory = wave{"memory", []attack{
 		name: "filters that ask for a large field", script: `for (let i = 0; i < 1000; i++) kopf.on.event("kopfexamples", { id: "h" + i, field: "spec", value: () => true }, () => {});`,
 		object: "{text: " + strings.Repeat("x", 1_000_000) + "}", count: 3, named: []sign{usesMoreThanNeighbour}, also: smallHost,
 	},
+	{
+		name: "daemons of thousands of handlers", script: `for (let i = 0; i < 3000; i++) kopf.daemon("kopfexamples", { id: "d" + i }, async ({ stopped }) => { await stopped.wait(); });`,
+		count: 20, named: []sign{limit("BodyMemory"), says("the limit BodyMemory of 262144 bytes is reached: daemons, timers and the bodies of their objects")}, also: smallHost,
+	},
+	{
+		name: "records of deep sub-handlers", script: `
+const leaves = {}; for (let i = 0; i < 98; i++) leaves["l".repeat(1000) + i] = () => { throw new kopf.TemporaryError("x", { delay: 100 }); };
+const dig = (n) => n < 48 ? kopf.execute({ ["c".repeat(1000)]: () => dig(n + 1) }) : kopf.execute(leaves); ` + on(`await dig(0);`),
+		count: 3, named: []sign{limit("ChildMemory")}, also: smallHost,
+	},
+	{
+		name: "rights that are multiplied out", quick: true, script: `
+const names = Array.from({ length: 4000 }, (_, i) => "n" + i);
+kopf.wants({ kubernetes: [{ groups: names, resources: names, verbs: ["get"] }] }); ` + on(``),
+		named: []sign{condition(api.Ready, "LoadFailed", "a rule wants 1 verbs for 16000000 resources")},
+	},
+	{
+		name: "large headers", script: on(`await kopf.fetch("https://example.com/", { headers: { "x-a": "x".repeat(7000000) } });`), spec: func(*attacker) string { return "grants: {hosts: [example.com]}" },
+		count: 3, named: []sign{says("the URL and the headers have 7000")},
+	},
 	{name: "memos", quick: true, script: on(`for (let i = 0; ; i++) k.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory"), says("the limit MemoMemory of 2097152 bytes is reached")}},
 	{name: "the operator's memo", script: on(`for (let i = 0; ; i++) kopf.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory")}},
 	{

@@ -22,6 +22,12 @@ class State(unittest.TestCase):
         op.run(0, BODY)
         self.assertEqual(op.run(0, BODY)["result"], [2020, ["a", "b"]])
 
+    def test_memos_hold_classes_of_the_script(self):
+        op = Operator("import dataclasses, enum, kopf\nclass Kind(enum.Enum):\n  A = 1\n@dataclasses.dataclass\nclass Conn:\n  name: str\n  kind: Kind\n"
+                      "@kopf.on.create('kex')\ndef fn(memo, **_):\n  if 'c' in memo: return [memo.c.name, memo.c.kind is Kind.A, type(memo.c) is Conn]\n  memo.c = Conn('h', Kind.A)\n")
+        op.run(0, BODY)
+        self.assertEqual(op.run(0, BODY)["result"], ["h", True, True])
+
     def test_memos_refuse_what_belongs_to_the_instance(self):
         self.assertIn("memo.x cannot be kept", operator("memo.x = lambda: 1").run(0, BODY)["error"]["message"])
 
@@ -55,7 +61,7 @@ class State(unittest.TestCase):
     def test_logs_belong_to_the_task(self):
         op = operator("logger.info('hi %s', 1)\nlogging.getLogger('x').warning('w')\ntry: 1/0\nexcept Exception: logger.exception('bad')")
         op.run(0, BODY)
-        self.assertEqual(op.host.logs[:2], [(1, 20, "hi 1"), (1, 30, "w")])
+        self.assertEqual(op.host.logs[:2], [(1, 20, "hi 1"), (0, 30, "w")])
         self.assertIn("bad\nTraceback", op.host.logs[2][2])
 
     def test_hierarchies(self):

@@ -65,4 +65,6 @@ def _located(error, name):
     hint = ""
     if isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
+    if type(error).__name__ == "ZoneInfoNotFoundError":
+        hint = ": the sandbox has no time zones: pack the package tzdata with the script"
     return f"{place}{type(error).__name__}{': ' if text else ''}{text}{hint}"
