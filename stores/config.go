@@ -15,7 +15,9 @@ import (
 // field, and guests can choose them.
 const (
 	maxStorages = 16
-	maxFields   = 256 // that one storage ignores
+	maxFields   = 256  // that one storage ignores
+	maxText     = 253  // bytes of a prefix, which is a domain, a key, or a name
+	maxPath     = 1024 // bytes of a path
 )
 
 // NewProgress creates a progress storage from its JSON form: an object with the type and the
@@ -152,6 +154,9 @@ func (o *options) text(key string) string {
 	if ok && text == "" || !isText && ok {
 		o.fail(key, value, "a non-empty string")
 	}
+	if len(text) > maxText {
+		o.errs = append(o.errs, fmt.Errorf("%s: the text has %d bytes, and may have at most %d", key, len(text), maxText))
+	}
 	return text
 }
 
@@ -198,8 +203,15 @@ func (o *options) parse(key string, value any) Path {
 		value = strings.ReplaceAll(text, "{name}", orDefault(dicts.LookupString(o.values, "name"), DefaultStatusName))
 	}
 	path, err := dicts.ParsePath(value)
-	if err != nil || len(path) == 0 || path[0] == "" {
+	size := 0
+	for _, part := range path {
+		size += len(part) + 1
+	}
+	switch {
+	case err != nil || len(path) == 0 || path[0] == "":
 		o.fail(key, value, `a field such as "spec.field" or ["spec", "field"]`)
+	case size > maxPath:
+		o.errs = append(o.errs, fmt.Errorf("%s: the path has %d bytes, and may have at most %d", key, size, maxPath))
 	}
 	return path
 }

@@ -25,6 +25,8 @@ func TestProgressConfigErrors(t *testing.T) {
 		{"empty list", `[]`, "progress storage: the list is empty"},
 		{"second of a list", `[{"type": "smart"}, {"type": "status", "x": 1}]`, `progress storage 2: unknown field "x"`},
 		{"a list for each event", "[" + strings.Repeat(`{"type": "status"},`, 16) + `{"type": "status"}]`, "the list has 17 storages, and at most 16 can be used"},
+		{"a long prefix", `{"type": "annotations", "prefix": "` + strings.Repeat("x", 254) + `"}`, "prefix: the text has 254 bytes, and may have at most 253"},
+		{"a long path", `{"type": "status", "field": "status` + strings.Repeat(".x", 600) + `"}`, "field: the path has 1207 bytes, and may have at most 1024"},
 		{"several mistakes", `{"type": "smart", "x": 1, "verbose": 1}`, "verbose: 1 is not true or false\nunknown field \"x\""},
 	}
 	for _, test := range tests {

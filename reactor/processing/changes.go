@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
 	"github.com/kopf-wasm/kopf/reactor/causes"
 	"github.com/kopf-wasm/kopf/reactor/diffs"
@@ -94,8 +95,12 @@ func essences(of *settings.Persistence, extra []dicts.Path, body dicts.Object) (
 	return old, new, false, err
 }
 
-// recordWork is the size of a text that takes as long to read as the record of a handler, in bytes: see Services.Work.
-const recordWork = 64
+// Costs of each handler of a change.
+const (
+	recordWork = 64      // bytes of a text that takes as long to read as its record: see Services.Work
+	stateCost  = 1 << 10 // bytes of memory, while the object is handled
+	fewStates  = 64      // that do not count: the body of the object does
+)
 
 // handleChange calls the handlers of a change, and stores their progress.
 func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]time.Duration, error) {
@@ -115,6 +120,12 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	c.Work(ctx, records, func() { state, err = progression.FromStorage(changed.Body, storage, p.Handlers.Owned, now) })
 	if err != nil {
 		return nil, err
+	}
+	if many := len(selected) - fewStates; many > 0 {
+		if err := c.Account.Take(accounts.Pending, many*stateCost); err != nil {
+			return nil, err
+		}
+		defer c.Account.Give(accounts.Pending, many*stateCost)
 	}
 	fresh := len(state.IDs()) == 0
 	if fresh && m.stateLoss.isEndless(changed) {

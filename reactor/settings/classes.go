@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Class says who may change a setting.
@@ -27,11 +28,23 @@ func ClassOf(name string) (Class, bool) {
 	return known.class, ok
 }
 
-// maxValue bounds the JSON of a setting that a guest chooses, in bytes: lists in settings cost time at each event.
-const maxValue = 64 << 10
+// Bounds of the JSON of a setting that a guest chooses, in bytes: lists in settings cost time at each event, and names are a part of
+// each patch or Kubernetes event.
+const (
+	maxValue = 64 << 10
+	maxText  = 512
+)
+
+// limitOf is the bound of a value.
+func limitOf(value json.RawMessage) int {
+	if strings.HasPrefix(strings.TrimSpace(string(value[:min(len(value), maxText)])), `"`) {
+		return maxText
+	}
+	return maxValue
+}
 
 // SetByGuest is SetAll for a guest: it accepts settings of the class guest, and those that
-// are granted by name, with values of at most 64 KiB. Settings with parts that belong to the host record that a guest has
+// are granted by name, with values of at most 64 KiB, and texts of at most 512 bytes. Settings with parts that belong to the host record that a guest has
 // set them. Pauses between requests are limited; the warnings name the settings whose
 // values were changed.
 //
@@ -45,8 +58,8 @@ func (s *Settings) SetByGuest(values map[string]json.RawMessage, granted []strin
 			errs = append(errs, fmt.Errorf("setting %q is of the class host: only the administrator may set it", name))
 		case known && class == Grant && !slices.Contains(granted, name):
 			errs = append(errs, fmt.Errorf("setting %q is of the class grant: the operator may set it only if the administrator allows it: --allow-setting %s", name, name))
-		case known && len(values[name]) > maxValue:
-			errs = append(errs, fmt.Errorf("setting %q: the value has %d bytes, and an operator may choose one of at most %d", name, len(values[name]), maxValue))
+		case known && len(values[name]) > limitOf(values[name]):
+			errs = append(errs, fmt.Errorf("setting %q: the value has %d bytes, and an operator may choose one of at most %d", name, len(values[name]), limitOf(values[name])))
 		default:
 			errs = append(errs, s.Set(name, values[name]))
 			if bound := fields[name].bound; bound != nil {

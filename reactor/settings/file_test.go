@@ -99,7 +99,8 @@ func TestClasses(t *testing.T) {
 		{"another one is granted", set("networking.trust_env", "true", "peering.name"), "class grant"},
 		{"of the host", set("execution.executor", "null", "execution.executor"), `setting "execution.executor" is of the class host`},
 		{"unknown", set("execution.exec", "null"), "unknown setting"},
-		{"large", set("persistence.finalizer", `"`+strings.Repeat("x", 64<<10)+`"`), "the value has 65538 bytes, and an operator may choose one of at most 65536"},
+		{"a long text", set("persistence.finalizer", `"`+strings.Repeat("x", 511)+`"`), "the value has 513 bytes, and an operator may choose one of at most 512"},
+		{"large", set("persistence.progress_storage", `[`+strings.Repeat(" ", 64<<10)+`]`), "the value has 65538 bytes, and an operator may choose one of at most 65536"},
 		{"mistyped", set("queueing.worker_limit", `"5"`), "is not a whole number"},
 	}
 	for _, tt := range tests {
