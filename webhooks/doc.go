@@ -13,6 +13,7 @@ import (
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
 // Server accepts the requests of the API server. This package has several implementations,
@@ -33,6 +34,9 @@ type Server interface {
 type Operator interface {
 	// Handlers returns the webhook handlers with their current resources.
 	Handlers() []reviews.Handler
+
+	// Served returns a resource, if one of the handlers is for it.
+	Served(key selectors.Key) (r selectors.Resource, ok bool)
 
 	// Changed returns a channel that receives a value after the resources have changed.
 	Changed() <-chan struct{}

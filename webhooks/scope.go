@@ -96,12 +96,9 @@ func (o scoped) check(in *reviews.Incoming) error {
 	refuse := func(what string) error {
 		return &reviews.Error{Code: http.StatusForbidden, Message: fmt.Sprintf("The operator does not serve %s.", what)}
 	}
-	wanted := selectors.Key{Group: in.Resource.Group, Version: in.Resource.Version, Plural: in.Resource.Resource}
-	known := slices.ContainsFunc(o.Handlers(), func(h reviews.Handler) bool {
-		return slices.ContainsFunc(h.Resources, func(r selectors.Resource) bool { return r.Key() == wanted })
-	})
+	resource, known := o.Served(selectors.Key{Group: in.Resource.Group, Version: in.Resource.Version, Plural: in.Resource.Resource})
 	switch {
-	case !known:
+	case !known || !resource.Namespaced:
 		return refuse(fmt.Sprintf("the resource %.100q", in.Resource.Resource))
 	case in.Namespace == "" || !o.reach.covers(in.Namespace, time.Now()):
 		return refuse(fmt.Sprintf("the namespace %.100q", in.Namespace))

@@ -153,6 +153,17 @@ type scopedOperator struct {
 
 func (*scopedOperator) Changed() <-chan struct{} { return nil }
 
+func (o *scopedOperator) Served(key selectors.Key) (r selectors.Resource, ok bool) {
+	for _, h := range o.Handlers() {
+		for _, r := range h.Resources {
+			if r.Key() == key {
+				return r, true
+			}
+		}
+	}
+	return r, false
+}
+
 func (*scopedOperator) Handlers() []reviews.Handler {
 	return []reviews.Handler{{ID: "fn", Spec: abi.Handler{ID: "fn", Kind: abi.KindValidate}, Resources: []selectors.Resource{
 		{Group: "kopf.dev", Version: "v1", Plural: "kopfexamples", Namespaced: true}, {Version: "v1", Plural: "nodes"},

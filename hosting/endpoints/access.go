@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/hosting/apiserver"
 	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/rights"
 )
 
@@ -29,7 +31,9 @@ const (
 	reviewTimeout = 10 * time.Second
 	maxReview     = 1 << 20 // bytes of an answer
 	maxToken      = 12 << 10
-	reviewRate    = 20 // per second, of all clients
+	clientRate    = 4 // questions per second, of one address
+	clientBurst   = 20
+	reviewRate    = 20 // of all clients
 	reviewBurst   = 40
 )
 
@@ -40,8 +44,9 @@ type Access struct {
 	client *apiserver.Client
 	limit  *rate.Limiter // protects the API server
 
-	mu        sync.Mutex // guards decisions
+	mu        sync.Mutex // guards the fields below
 	decisions map[question]decision
+	clients   map[netip.Prefix]*rate.Limiter // protect each other
 }
 
 // question is a token and what it would be used for.
@@ -62,7 +67,7 @@ func NewAccess(own *rest.Config) (*Access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials of the host: %w", err)
 	}
-	return &Access{client: client, limit: rate.NewLimiter(reviewRate, reviewBurst), decisions: map[question]decision{}}, nil
+	return &Access{client: client, limit: rate.NewLimiter(reviewRate, reviewBurst), decisions: map[question]decision{}, clients: map[netip.Prefix]*rate.Limiter{}}, nil
 }
 
 // denial is an error with the status of the answer.
@@ -101,7 +106,7 @@ func (a *Access) check(r *http.Request) error {
 	if known, ok := a.recall(q); ok {
 		return known.err
 	}
-	if !a.limit.Allow() {
+	if !a.limiterOf(conns.AddressOf(r.RemoteAddr)).Allow() || !a.limit.Allow() {
 		return denial{http.StatusTooManyRequests, errors.New("too many requests; try again later")}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
@@ -111,6 +116,21 @@ func (a *Access) check(r *http.Request) error {
 		a.remember(q, err)
 	}
 	return err
+}
+
+// limiterOf returns the limiter of an address.
+func (a *Access) limiterOf(address netip.Prefix) *rate.Limiter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limiter := a.clients[address]
+	if limiter == nil {
+		if len(a.clients) >= maxRemembered {
+			clear(a.clients)
+		}
+		limiter = rate.NewLimiter(clientRate, clientBurst)
+		a.clients[address] = limiter
+	}
+	return limiter
 }
 
 // recall returns a decision that is still valid.
@@ -124,6 +144,9 @@ func (a *Access) recall(q question) (decision, bool) {
 func (a *Access) remember(q question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.decisions) >= maxRemembered { // whoever guesses tokens displaces no users
+		maps.DeleteFunc(a.decisions, func(_ question, d decision) bool { return d.err != nil || time.Now().After(d.until) })
+	}
 	if len(a.decisions) >= maxRemembered {
 		clear(a.decisions) // the API server is asked again
 	}

@@ -1,8 +1,11 @@
 package endpoints
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -124,6 +127,41 @@ func TestFewReviews(t *testing.T) {
 	}
 	if answer, _ := ask(t, h, "GET", "/statusz", "Authorization", "Bearer forged"); answer.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("an old decision is used: %d", answer.StatusCode)
+	}
+}
+
+// TestGuessesLockOutNobody: who guesses tokens uses up the questions of an address, and displaces no decisions about users.
+func TestGuessesLockOutNobody(t *testing.T) {
+	access, _ := reviewer(t)
+	from := func(address, token string) int {
+		r := httptest.NewRequest("GET", "/statusz", nil)
+		r.RemoteAddr = address
+		r.Header.Set("Authorization", "Bearer "+token)
+		var refused denial
+		if err := access.check(r); errors.As(err, &refused) {
+			return refused.code
+		} else if err != nil {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	}
+	limited := 0
+	for i := range 50 {
+		if from("10.0.0.1:5", fmt.Sprint("guess", i)) == http.StatusTooManyRequests {
+			limited++
+		}
+	}
+	if limited < 20 {
+		t.Errorf("%d guesses were limited", limited)
+	}
+	if code := from("10.0.0.2:5", "viewer"); code != http.StatusOK {
+		t.Errorf("a user with another address: %d", code)
+	}
+	for i := range maxRemembered {
+		access.remember(question{path: fmt.Sprint(i)}, errNoToken)
+	}
+	if _, ok := access.recall(question{sha256.Sum256([]byte("viewer")), "get", "/statusz"}); !ok {
+		t.Error("the decision about the user is gone")
 	}
 }
 

@@ -105,6 +105,25 @@ func (a *Admission) Handlers() []reviews.Handler {
 	return list
 }
 
+// Served returns a resource, if a handler of webhooks is for it. Reviews ask for each request.
+func (a *Admission) Served(key selectors.Key) (r selectors.Resource, ok bool) {
+	e := a.generations.Hold()
+	defer e.Release()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	find := func(among []selectors.Resource, handlers []*registries.Handler, is func(*registries.Handler, selectors.Resource) bool) bool {
+		at := slices.IndexFunc(among, func(r selectors.Resource) bool { return r.Key() == key })
+		if at < 0 || !slices.ContainsFunc(handlers, func(h *registries.Handler) bool { return is(h, among[at]) }) {
+			return false
+		}
+		r = among[at]
+		return true
+	}
+	ok = find(a.resources, e.Registry.Admission, func(h *registries.Handler, r selectors.Resource) bool { return h.Selector.Check(r) }) ||
+		find(a.versions, e.Registry.Converting, converts)
+	return r, ok
+}
+
 // selected returns some of the resources, without room for the others.
 func selected(resources []selectors.Resource, is func(selectors.Resource) bool) []selectors.Resource {
 	var found []selectors.Resource

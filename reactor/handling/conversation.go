@@ -281,7 +281,10 @@ func (t *Conversation) finish(ctx context.Context, step *abi.Step) error {
 			return err
 		}
 	}
-	t.settings, t.keyed, t.result, t.size = step.Settings, step.Keyed, result, len(step.Result)
+	t.keyed, t.result, t.size = step.Keyed, result, len(step.Result)
+	if t.Handler.Spec.Kind == abi.KindStartup { // others change no settings, whatever they return
+		t.settings = step.Settings
+	}
 	return nil
 }
 
@@ -307,6 +310,9 @@ func sizeOf(o *abi.Outcome) int {
 	}
 	for _, warning := range o.Warnings {
 		size += len(warning) + warningSize
+	}
+	for name, value := range o.Settings {
+		size += len(name) + len(value)
 	}
 	return size
 }

@@ -2,6 +2,7 @@ package processing
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestManyHandlersCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		object := reactortest.NewObject(0)
-		p := newProcessor(registry, nil)
+		p := newProcessor(registry, reactortest.Replying(func(*http.Request) (int, string) { return 200, string(object) }))
 		var log reactortest.Output
 		p.Log = zerolog.New(&log)
 		account := accounts.New(accounts.Limits{PendingMemory: 10 * stateCost})

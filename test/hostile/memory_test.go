@@ -37,8 +37,8 @@ kopf.wants({ kubernetes: [{ groups: names, resources: names, verbs: ["get"] }] }
 		named: []sign{condition(api.Ready, "LoadFailed", "a rule wants 1 verbs for 16000000 resources")},
 	},
 	{
-		name: "large headers", script: on(`await kopf.fetch("https://example.com/", { headers: { "x-a": "x".repeat(7000000) } });`), spec: func(*attacker) string { return "grants: {hosts: [example.com]}" },
-		count: 3, named: []sign{says("the URL and the headers have 7000")},
+		name: "large headers", script: on(`await kopf.fetch("https://example.com/", { headers: { "x-a": "x".repeat(100000) } });`), spec: func(*attacker) string { return "grants: {hosts: [example.com]}" },
+		count: 3, named: []sign{says("the URL and the headers have 1000")},
 	},
 	{name: "memos", quick: true, script: on(`for (let i = 0; ; i++) k.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory"), says("the limit MemoMemory of 2097152 bytes is reached")}},
 	{name: "the operator's memo", script: on(`for (let i = 0; ; i++) kopf.memo.set("key" + i, "x".repeat(100000));`), count: 2, named: []sign{limit("MemoMemory")}},
