@@ -188,7 +188,7 @@ func (h *Host) set(o *operator.Options, values map[string]json.RawMessage) error
 
 // grant grants what the spec says.
 func (h *Host) grant(o *operator.Options, g *api.Grants) error {
-	o.Calls.Grants = operator.Grants{}
+	o.Calls.Grants, o.Calls.Confined = operator.Grants{}, true // authors have no say about the networks of the host
 	if g == nil {
 		return nil
 	}

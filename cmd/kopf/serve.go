@@ -26,22 +26,23 @@ import (
 
 // serveOptions are the flags of `kopf serve`.
 type serveOptions struct {
-	dir        string
-	namespaces []string
-	identity   string
-	install    bool
-	watchRoles bool
-	dryRun     bool
-	unchecked  bool
-	registries []string
-	limits     []string
-	settings   []string
-	set        []string
-	admission  string
-	replicas   replicaOptions
-	listen     listenOptions
-	traces     traceOptions
-	scripted   scriptOptions
+	dir          string
+	namespaces   []string
+	identity     string
+	install      bool
+	watchRoles   bool
+	dryRun       bool
+	unchecked    bool
+	registries   []string
+	privateHosts []string
+	limits       []string
+	settings     []string
+	set          []string
+	admission    string
+	replicas     replicaOptions
+	listen       listenOptions
+	traces       traceOptions
+	scripted     scriptOptions
 	logOptions
 	registryOptions
 	verificationOptions
@@ -96,6 +97,7 @@ func (o *serveOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check the manifests of the directory, and exit")
 	flags.BoolVar(&o.unchecked, "allow-any-account", false, "serve a cluster without the policy that checks who may use a service account")
 	flags.StringArrayVar(&o.registries, "allow-registry", nil, "ask only this `REGISTRY`, a name with an optional port (repeatable; default all with public names)")
+	flags.StringArrayVar(&o.privateHosts, "allow-private-host", nil, "let declarations grant this `HOST` although its address is not public, as in mail.team.svc or *.team.svc:8080 (repeatable)")
 	flags.StringArrayVar(&o.limits, "limit", nil, "a limit of each operator, and the maximum that declarations can set, as in MaxMemory=64Mi: `NAME=VALUE` (repeatable)")
 	flags.StringArrayVar(&o.settings, "allow-setting", nil, "let declarations change this setting of the class grant: `NAME` (repeatable)")
 	flags.StringArrayVar(&o.set, "set", nil, "a setting of each operator; some are maxima for declarations: `NAME=VALUE` (repeatable)")
@@ -168,6 +170,13 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	log := zerolog.New(output).Level(level)
 	base := operator.Options{Many: collector.Bound, Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
+	for _, text := range o.privateHosts {
+		private, err := operator.ParseHost(text)
+		if err != nil {
+			return usageError{fmt.Errorf("--allow-private-host %w", err)}
+		}
+		base.Calls.Private = append(base.Calls.Private, private)
+	}
 	if err := setLimits(&base, o.limits); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type trust int
 
 const (
 	publicOnly trust = iota // only a pattern covers the name, so its owner is unknown
+	confined                // the name is granted by someone who may not grant private addresses
 	named                   // the name itself is granted; it may be a service of the cluster
 	loopback                // localhost is granted
 	literal                 // the address is granted as such
@@ -43,6 +44,15 @@ func (g Grants) trustIn(name, port string) trust {
 		}
 	}
 	return best
+}
+
+// trustIn returns the trust in a granted name.
+func (o *Options) trustIn(name, port string) trust {
+	t := o.Grants.trustIn(name, port)
+	if o.Confined && !slices.ContainsFunc(o.Private, func(h Host) bool { return h.Port == port && h.coversName(name) }) {
+		return min(t, confined)
+	}
+	return t
 }
 
 // allows reports whether a connection to a resolved address is allowed; own are the
@@ -88,6 +98,8 @@ func (t trust) reason(a netip.Addr, own []netip.Addr) string {
 	switch {
 	case t == loopback:
 		return "it is not a loopback address"
+	case t == confined && named.allows(a, own):
+		return "it is not public; the administrator of the host can allow it: --allow-private-host"
 	case !named.allows(a, own):
 		return "it belongs to the machine or its cloud; grant the address itself"
 	}

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -181,5 +182,29 @@ func TestHeadersDoNotFollowRedirects(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConfinedNames: a name of a confined operator leads to public addresses only, unless the administrator has named it.
+func TestConfinedNames(t *testing.T) {
+	o := &Options{Confined: true, Grants: grantsOf(t, "http://mail.team.svc", "https://mail.team.svc", "http://db.team.svc", "*"), Private: grantsOf(t, "http://*.team.svc", "https://db.other.svc").Hosts}
+	none := func() ([]netip.Addr, error) { return nil, nil }
+	for _, tt := range []struct{ name, port, address, says string }{
+		{"mail.team.svc", "80", "10.0.0.5", ""},
+		{"db.team.svc", "80", "10.0.0.5", ""},
+		{"mail.team.svc", "443", "10.0.0.5", "--allow-private-host"}, // another port
+		{"mail.team.svc", "443", "93.184.216.34", ""},
+		{"db.other.svc", "443", "10.0.0.5", "only a pattern covers the name"}, // the grant does not name it
+		{"mail.team.svc", "80", "127.0.0.1", "belongs to the machine"},
+		{"mail.team.svc", "443", "127.0.0.1", "belongs to the machine"},
+	} {
+		err := o.trustIn(tt.name, tt.port).control(tt.name, none)("tcp", net.JoinHostPort(tt.address, tt.port), nil)
+		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s:%s at %s: %v, want %q", tt.name, tt.port, tt.address, err, tt.says)
+		}
+	}
+	o.Confined = false
+	if got := o.trustIn("mail.team.svc", "443"); got != named {
+		t.Errorf("without confinement, the trust is %d", got)
 	}
 }

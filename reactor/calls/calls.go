@@ -30,6 +30,12 @@ type Options struct {
 
 	Grants Grants
 
+	// Confined means that servers need public addresses, but those of Private: whoever grants a name
+	// may not be allowed to let this process ask private servers, such as others of the cluster,
+	// whose network policies trust it.
+	Confined bool
+	Private  []Host
+
 	// Timeout limits one request including its response; a guest may ask for less. Default:
 	// one minute.
 	Timeout time.Duration
@@ -96,7 +102,7 @@ func New(o Options, served []string, client func() *clients.Client) *Caller {
 	}
 	c := &Caller{options: o, served: serves, client: client, slots: make(chan struct{}, o.InFlight), bucket: o.Rate.Or(DefaultRate).Limiter(), delayed: &atomic.Uint64{}}
 	c.egress = newEgress(o.Egress, o.Timeout)
-	c.web = newWebClient(o.Grants, o.TLS, c.egress)
+	c.web = newWebClient(&c.options, c.egress)
 	return c
 }
 

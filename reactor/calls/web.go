@@ -3,7 +3,6 @@ package calls
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -30,10 +29,10 @@ const connectTimeout = 10 * time.Second
 
 // newWebClient makes a client without state of the host: no proxies or credentials from
 // the environment, no cookies.
-func newWebClient(g Grants, config *tls.Config, counted *egress) *http.Client {
+func newWebClient(o *Options, counted *egress) *http.Client {
 	transport := &http.Transport{
-		DialContext:            dialer{g, &networks.Interfaces{}}.dial,
-		TLSClientConfig:        config,
+		DialContext:            dialer{o, &networks.Interfaces{}}.dial,
+		TLSClientConfig:        o.TLS,
 		TLSHandshakeTimeout:    connectTimeout,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    4,
@@ -41,12 +40,12 @@ func newWebClient(g Grants, config *tls.Config, counted *egress) *http.Client {
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
-	return &http.Client{Transport: redirected{transport, counted}, CheckRedirect: g.checkRedirect}
+	return &http.Client{Transport: redirected{transport, counted}, CheckRedirect: o.Grants.checkRedirect}
 }
 
 // dialer connects only to granted addresses.
 type dialer struct {
-	grants     Grants
+	options    *Options
 	interfaces *networks.Interfaces
 }
 
@@ -58,10 +57,10 @@ func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, fmt.Errorf("address %q: %w", address, err)
 	}
 	name = canonical(name)
-	if !d.grants.reaches(name, port) {
+	if !d.options.Grants.reaches(name, port) {
 		return nil, &refusal{abi.CallNotGranted, fmt.Sprintf("the operator is not granted to reach %s", shown(address))}
 	}
-	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.grants.trustIn(name, port).control(name, d.interfaces.Addresses)}
+	guarded := &net.Dialer{Timeout: connectTimeout, Control: d.options.trustIn(name, port).control(name, d.interfaces.Addresses)}
 	return guarded.DialContext(ctx, network, address)
 }
 

@@ -147,5 +147,5 @@ metrics: {serviceMonitor: {enabled: true, labels: {a: b}, authorization: {creden
 
 const (
 	everythingRun   = everything + "replicas: 2\noperator: {modules: ['oci://example.com/operator:v1'], namespaces: [a, 'b-*'], peering: p, allowWanted: true, admission: {name: a.example.com}}\nrules: {cluster: [{nonResourceURLs: [/x], verbs: [get]}], namespaces: {a: [{apiGroups: [''], resources: [pods], verbs: [list]}], b: [{apiGroups: [''], resources: [pods], verbs: [list]}]}}\n"
-	everythingServe = everything + "mode: serve\nreplicas: 2\nhost: {identity: impersonate, namespaces: [a], allowRegistries: [example.com], limits: {MaxMemory: 64Mi, LoopRate: 3}, admission: {enabled: true}}\n"
+	everythingServe = everything + "mode: serve\nreplicas: 2\nhost: {identity: impersonate, namespaces: [a], allowRegistries: [example.com], allowPrivateHosts: [mail.team.svc], limits: {MaxMemory: 64Mi, LoopRate: 3}, admission: {enabled: true}}\n"
 )

@@ -102,6 +102,9 @@ labels: {{- include "kopf.labels" . | nindent 2 }}
 {{- range .Values.host.allowRegistries }}
 - {{ printf "--allow-registry=%s" . | quote }}
 {{- end }}
+{{- range .Values.host.allowPrivateHosts }}
+- {{ printf "--allow-private-host=%s" . | quote }}
+{{- end }}
 {{- range $limit, $value := .Values.host.limits }}
 - {{ printf "--limit=%s=%v" $limit $value | quote }}
 {{- end }}
