@@ -21,7 +21,6 @@ import (
 	"github.com/kopf-wasm/kopf/hosting/places"
 	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/reactor"
-	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/queueing"
 )
 
@@ -101,21 +100,6 @@ func (f *fake) Reload(ctx context.Context) (bool, error) {
 	_, module, err := f.options.Open(ctx, f.options.Modules[0])
 	f.module = string(module)
 	return true, err
-}
-
-// identities of a test: of each account.
-type identities struct{}
-
-func (identities) Login(Account) func(context.Context) (*credentials.Info, error) { return nil }
-
-func (identities) Secret(_ context.Context, a Account, name string) (map[string][]byte, error) {
-	if name == "absent" {
-		return nil, errors.New("not found")
-	}
-	if name == "large" {
-		return map[string][]byte{"key": make([]byte, 700_000), "other": make([]byte, 700_000)}, nil
-	}
-	return map[string][]byte{"key": []byte(a.String())}, nil
 }
 
 // fixture is a host with fakes.

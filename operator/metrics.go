@@ -35,11 +35,11 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	streamEvent    = described("stream_last_event_timestamp_seconds", "When the stream had its last event, bookmarks included; 0: never.", "resource", "namespace")
-	streamContact  = described("stream_last_contact_timestamp_seconds", "When the server has last sent anything in the stream; 0: never.", "resource", "namespace")
-	streamEvents   = described("stream_events_total", "Events of the stream, listed objects and bookmarks included.", "resource", "namespace")
-	streamFailures = described("stream_failures_total", "Connections of the stream that have failed.", "resource", "namespace")
-	streamUp       = described("stream_up", "1 if changes of objects arrive as they should, else 0.", "resource", "namespace")
+	streamEvent    = described("stream_last_event_timestamp_seconds", "When the stream had its last event, bookmarks included; 0: never.", "resource", "namespace", "purpose")
+	streamContact  = described("stream_last_contact_timestamp_seconds", "When the server has last sent anything in the stream; 0: never.", "resource", "namespace", "purpose")
+	streamEvents   = described("stream_events_total", "Events of the stream, listed objects and bookmarks included.", "resource", "namespace", "purpose")
+	streamFailures = described("stream_failures_total", "Connections of the stream that have failed.", "resource", "namespace", "purpose")
+	streamUp       = described("stream_up", "1 if changes of objects arrive as they should, else 0.", "resource", "namespace", "purpose")
 	objects        = described("objects", "Objects that the operator remembers.")
 	daemons        = described("daemons", "Daemons and timers that run.")
 	indexed        = described("index_entries", "Pairs of objects and keys in all indices.")
@@ -90,7 +90,7 @@ func (m *metrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current metrics.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, s := range m.op.Streams() {
+	for _, s := range apart(m.op.Streams()) {
 		m.stream(ch, s)
 	}
 	counts := m.op.Counts()
@@ -133,13 +133,35 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
+// apart returns one state for each resource, namespace and purpose, since two equal metrics are an error. A stream
+// that does not deliver, such as a dead one, comes before its successor.
+func apart(states []watching.State) []watching.State {
+	type key struct {
+		resource, namespace string
+		purpose             watching.Purpose
+	}
+	now, kept, at := time.Now(), []watching.State{}, map[key]int{}
+	for _, s := range states {
+		k := key{s.Resource, s.Namespace, s.Purpose}
+		i, known := at[k]
+		switch {
+		case !known:
+			at[k] = len(kept)
+			kept = append(kept, s)
+		case kept[i].Delivering(now) && !s.Delivering(now):
+			kept[i] = s
+		}
+	}
+	return kept
+}
+
 func (m *metrics) stream(ch chan<- prometheus.Metric, s watching.State) {
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	send(ch, streamEvent, gauge, seconds(s.Event), s.Resource, s.Namespace)
-	send(ch, streamContact, gauge, seconds(s.Contact), s.Resource, s.Namespace)
-	send(ch, streamEvents, counter, float64(s.Events), s.Resource, s.Namespace)
-	send(ch, streamFailures, counter, float64(s.Failures), s.Resource, s.Namespace)
-	send(ch, streamUp, gauge, number(s.Delivering(time.Now())), s.Resource, s.Namespace)
+	send(ch, streamEvent, gauge, seconds(s.Event), s.Resource, s.Namespace, string(s.Purpose))
+	send(ch, streamContact, gauge, seconds(s.Contact), s.Resource, s.Namespace, string(s.Purpose))
+	send(ch, streamEvents, counter, float64(s.Events), s.Resource, s.Namespace, string(s.Purpose))
+	send(ch, streamFailures, counter, float64(s.Failures), s.Resource, s.Namespace, string(s.Purpose))
+	send(ch, streamUp, gauge, number(s.Delivering(time.Now())), s.Resource, s.Namespace, string(s.Purpose))
 }
 
 func (m *metrics) module(ch chan<- prometheus.Metric, name string, u host.Usage) {

@@ -50,7 +50,7 @@ func TestEndpoints(t *testing.T) {
 		s.Resource, s.Namespace = "kopfexamples.v1.kopf.dev", "ns"
 		return s
 	}
-	healthy := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Event: time.Unix(1234, 0), Events: 7}})
+	healthy := named(watching.State{Purpose: watching.ForHandlers, Health: watching.Health{Phase: watching.Watching, Synced: true, Event: time.Unix(1234, 0), Events: 7}})
 	stalled := named(watching.State{Health: watching.Health{Phase: watching.Watching, Synced: true, Deadline: now.Add(-time.Hour)}})
 	listing := named(watching.State{Health: watching.Health{Phase: watching.Listing}})
 	failing := named(watching.State{Health: watching.Health{Phase: watching.Resting, Error: "boo"}})
@@ -87,11 +87,13 @@ func TestEndpoints(t *testing.T) {
 			}
 		})
 	}
-	code, text := get(monitoring(still{[]watching.State{healthy}, up}, none, together), "/metrics")
+	peers, successor := healthy, healthy
+	peers.Purpose = watching.ForPeers
+	code, text := get(monitoring(still{[]watching.State{healthy, successor, peers}, up}, none, together), "/metrics")
 	for _, want := range []string{
-		`kopf_stream_last_event_timestamp_seconds{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1234`,
-		`kopf_stream_events_total{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 7`,
-		`kopf_stream_up{namespace="ns",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, `kopf_dropped_lines_total 0`, `kopf_held_bytes{kind="memos"} 0`, `kopf_held_limit_bytes{kind="indices"} 1.073741824e+09`, `kopf_held_refusals_total{kind="answers"} 0`, "process_resident_memory_bytes", "go_goroutines",
+		`kopf_stream_last_event_timestamp_seconds{namespace="ns",purpose="handlers",resource="kopfexamples.v1.kopf.dev"} 1234`,
+		`kopf_stream_events_total{namespace="ns",purpose="handlers",resource="kopfexamples.v1.kopf.dev"} 7`, `kopf_stream_events_total{namespace="ns",purpose="peers",resource="kopfexamples.v1.kopf.dev"} 7`,
+		`kopf_stream_up{namespace="ns",purpose="handlers",resource="kopfexamples.v1.kopf.dev"} 1`, `kopf_objects 5`, `kopf_daemons 0`, `kopf_index_entries 0`, `kopf_paused 0`, `kopf_dropped_lines_total 0`, `kopf_held_bytes{kind="memos"} 0`, `kopf_held_limit_bytes{kind="indices"} 1.073741824e+09`, `kopf_held_refusals_total{kind="answers"} 0`, "process_resident_memory_bytes", "go_goroutines",
 	} {
 		if code != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("/metrics answers %d without %s", code, want)

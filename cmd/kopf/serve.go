@@ -158,6 +158,25 @@ type source interface {
 	Report(key hosting.Key, status *api.Status)
 }
 
+// base returns what all operators have in common.
+func (o *serveOptions) base() (base operator.Options, err error) {
+	base = operator.Options{Many: collector.Bound, Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
+	for _, text := range o.privateHosts {
+		private, err := operator.ParseHost(text)
+		if err != nil {
+			return base, usageError{fmt.Errorf("--allow-private-host %w", err)}
+		}
+		base.Calls.Private = append(base.Calls.Private, private)
+	}
+	if err := setLimits(&base, o.limits); err != nil {
+		return base, err
+	}
+	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
+		return base, usageError{err}
+	}
+	return base, nil
+}
+
 // run serves until a signal comes.
 func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if o.install || o.watchRoles || o.dryRun {
@@ -169,19 +188,9 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	log := zerolog.New(output).Level(level)
-	base := operator.Options{Many: collector.Bound, Host: host.Options{HostName: "kopf " + version(), FullStacks: o.fullStacks}}
-	for _, text := range o.privateHosts {
-		private, err := operator.ParseHost(text)
-		if err != nil {
-			return usageError{fmt.Errorf("--allow-private-host %w", err)}
-		}
-		base.Calls.Private = append(base.Calls.Private, private)
-	}
-	if err := setLimits(&base, o.limits); err != nil {
+	base, err := o.base()
+	if err != nil {
 		return err
-	}
-	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {
-		return usageError{err}
 	}
 	exporter, farewell, err := o.traces.exporter(ctx, "kopf serve", log)
 	if err != nil {

@@ -286,7 +286,7 @@ func (o *Observer) supervised(ctx context.Context, stream *watching.Stream, r *s
 //
 //go:noinline
 func entryOf(stream *watching.Stream, r *selectors.Resource) *watching.Supervised {
-	return &watching.Supervised{Stream: stream, Resource: r.String()}
+	return &watching.Supervised{Stream: stream, Resource: r.String(), Purpose: watching.ForScope}
 }
 
 // remember keeps the names of the resources of a scan.

@@ -123,7 +123,7 @@ func (m *Membership) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.keepAlive(ctx) })
 	parts.Go(func() { m.follow(ctx) })
-	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace}, func() {
+	m.streams.Supervise(ctx, &watching.Supervised{Stream: m.stream, Resource: m.resource.String(), Namespace: m.namespace, Purpose: watching.ForPeers}, func() {
 		_ = m.stream.Run(ctx, m) // it ends with the context only
 	})
 	parts.Wait()

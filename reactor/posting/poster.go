@@ -93,9 +93,9 @@ func (p *Poster) Post(event Event) error {
 	return nil
 }
 
-// apart returns a copy of the event with texts of its own, which keep no body of an object in memory. The message is shortened.
+// apart returns a copy of the event with texts of its own, which keep no body of an object in memory. Texts are shortened: the API server accepts no longer ones.
 func (e Event) apart() Event {
-	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(e.Type), strings.Clone(e.Reason), strings.Clone(Shorten(e.Message))
+	e.Ref, e.Type, e.Reason, e.Message = e.Ref.Clone(), strings.Clone(Shorten(e.Type)), strings.Clone(Shorten(e.Reason)), strings.Clone(Shorten(e.Message))
 	return e
 }
 

@@ -48,7 +48,7 @@ func (p *Processor) index(ctx context.Context, c *cycle) error {
 	if state, err = state.WithOutcomes(handling.ForState(outcomes), time.Now()); err != nil {
 		return err
 	}
-	c.memory.indexed(state.WithoutSuccesses())
+	c.memory.indexed(state.WithoutSuccesses(), c.Account)
 	return nil
 }
 

@@ -43,6 +43,7 @@ type memory struct {
 type trouble struct {
 	throttler throttler
 	indexing  progression.State // failures and retries of index handlers
+	held      *accounts.Lease   // for them
 
 	// remaining are transformations that lost against concurrent changes of the object.
 	remaining []patching.Transformation
@@ -103,12 +104,25 @@ func (m *memory) indexing() progression.State {
 	return m.trouble.indexing
 }
 
-// indexed sets the failures and retries of index handlers.
-func (m *memory) indexed(state progression.State) {
-	if len(state.IDs()) > 0 || m.trouble != nil {
-		m.troubled().indexing = state
-		m.settle()
+// failureCost is the approximate memory of the failures of an index handler for one object, in bytes.
+const failureCost = 256
+
+// indexed sets the failures and retries of index handlers. If the account has no room for them,
+// they are forgotten: the handlers are called at the next event of the object.
+func (m *memory) indexed(state progression.State, account *accounts.Account) {
+	if len(state.IDs()) == 0 && m.trouble == nil {
+		return
 	}
+	t := m.troubled()
+	if t.held == nil {
+		t.held = accounts.NewLease(account, accounts.Indices, t)
+	}
+	if t.held.Resize(failureCost*len(state.IDs())) != nil {
+		state = progression.State{}
+		t.held.Release()
+	}
+	t.indexing = state
+	m.settle()
 }
 
 // isThrottled reports whether events of the object are ignored for now.
@@ -129,7 +143,7 @@ func (m *memory) follow(e *generations.Generation) {
 		return
 	}
 	m.generation = e.Number
-	m.indexed(progression.State{})
+	m.indexed(progression.State{}, nil)
 	if running := m.background.Load(); running != nil {
 		running.Renew(e.Number)
 	}

@@ -216,7 +216,7 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 func (s *Stream) supervised() *watching.Supervised {
 	d := &s.Dimension
 	s.host.log().Debug().Msg(fmt.Sprintf("Starting the watch-stream for %s %s.", d.Resource, loggers.Scope(d.Namespace)))
-	return &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Paused: s.host.Pauses.IsOn}
+	return &watching.Supervised{Stream: s.stream, Resource: d.Resource.String(), Namespace: d.Namespace, Purpose: watching.ForHandlers, Paused: s.host.Pauses.IsOn}
 }
 
 // ended hands on what is known of the objects.

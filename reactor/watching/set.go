@@ -13,8 +13,9 @@ type State struct {
 	Health
 	Resource  string // as plural.version.group
 	Namespace string // empty: the whole cluster
-	Paused    bool   // paused by other operators: the stream need not work
-	Dead      bool   // the stream has ended unexpectedly
+	Purpose   Purpose
+	Paused    bool // paused by other operators: the stream need not work
+	Dead      bool // the stream has ended unexpectedly
 }
 
 // Broken reports whether the stream can no longer deliver anything.
@@ -24,6 +25,16 @@ func (s State) Broken(now time.Time) bool { return s.Dead || !s.Paused && s.Stal
 func (s State) Delivering(now time.Time) bool {
 	return !s.Dead && (s.Paused || s.Delivers(now))
 }
+
+// Purpose is what an operator watches a resource for. It may watch one for several purposes.
+type Purpose string
+
+// These are the purposes.
+const (
+	ForHandlers Purpose = "handlers" // its objects are handled
+	ForScope    Purpose = "scope"    // which resources and namespaces there are
+	ForPeers    Purpose = "peers"    // which other operators there are
+)
 
 // Set holds the streams of an operator, so that their states can be read. The zero value
 // is empty.
@@ -37,6 +48,7 @@ type Supervised struct {
 	Stream    *Stream
 	Resource  string
 	Namespace string
+	Purpose   Purpose
 	Paused    func() bool // nil: the stream never pauses
 	dead      bool
 }
@@ -73,12 +85,12 @@ func (s *Set) States() []State {
 	states := make([]State, 0, len(s.items))
 	for item := range s.items {
 		states = append(states, State{
-			Health: item.Stream.Health(), Resource: item.Resource, Namespace: item.Namespace,
+			Health: item.Stream.Health(), Resource: item.Resource, Namespace: item.Namespace, Purpose: item.Purpose,
 			Paused: item.Paused != nil && item.Paused(), Dead: item.dead,
 		})
 	}
 	slices.SortFunc(states, func(a, b State) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Purpose, b.Purpose))
 	})
 	return states
 }
