@@ -139,14 +139,19 @@ func (c *call) Files() *files.Set { return c.in.m.files }
 // Log implements functions.Guest.
 func (c *call) Log(t *functions.Task, level int, line []byte) {
 	line = line[:min(len(line), functions.MaxLine)]
-	if t == nil || !c.in.m.output.allow(len(line)) {
+	if !c.in.m.output.allow(len(line)) {
 		return
 	}
 	text := functions.Text(line)
 	if level >= functions.LevelCritical {
 		c.lastCritical = text
 	}
-	t.Env.Log(level, text)
+	switch {
+	case t != nil:
+		t.Env.Log(level, text)
+	case c.in.m.options.Log != nil:
+		c.in.m.options.Log(level, text)
+	}
 }
 
 // Random implements standard.Caller. It fills the buffer in pieces, so that the call can be

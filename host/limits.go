@@ -170,6 +170,11 @@ type Options struct {
 
 	newImage func(contents []byte) (*linear.Image, error) // for tests; nil: linear.NewImage
 
+	// Log receives the lines of the guest's log that belong to no task: those of its registration,
+	// and those with the task 0. It may be called from several goroutines at once. Nil: they
+	// are dropped.
+	Log func(level int, text string)
+
 	// Stdout and Stderr receive the standard streams of the guest, one line per write,
 	// possibly from several goroutines at once. Control characters and invalid UTF-8 are
 	// escaped as in JSON. Default: io.Discard.

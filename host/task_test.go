@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,17 @@ func TestLog(t *testing.T) {
 	result(t, m, "log", env)
 	if diff := cmp.Diff([]string{"20 hello obj1"}, env.logs); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLogApart: lines with the task 0 belong to no object. Those of unknown tasks are dropped.
+func TestLogApart(t *testing.T) {
+	var lines []string
+	m := loadGo(t, Options{Log: func(level int, text string) { lines = append(lines, fmt.Sprint(level, " ", text)) }})
+	env := &testEnv{}
+	result(t, m, "log apart", env)
+	if diff := cmp.Diff([]string{"30 hello obj1"}, lines); diff != "" || len(env.logs) > 0 {
+		t.Errorf("%s\nthe object's log is %q", diff, env.logs)
 	}
 }
 

@@ -20,14 +20,17 @@ const outputLogger = "kopf.guest"
 // compilingLogger is the name of the logger for the compilation of modules.
 const compilingLogger = "kopf.modules"
 
-// recordOutput logs each line that a module writes to its standard streams, and the number
-// of dropped lines. Streams that the options redirect are not logged.
+// recordOutput logs each line that a module writes to its standard streams, or logs about no
+// object, and the number of dropped lines. Streams that the options redirect are not logged.
 func recordOutput(log zerolog.Logger, module string, o *host.Options) {
 	log = log.With().Str(loggers.Field, outputLogger).Str("module", module).Logger()
 	for stream, to := range map[string]*io.Writer{"stdout": &o.Stdout, "stderr": &o.Stderr} {
 		if *to == nil {
 			*to = &recorder{log.With().Str("stream", stream).Logger(), module + " (" + stream + "): "}
 		}
+	}
+	if o.Log == nil {
+		o.Log = func(level int, text string) { log.WithLevel(loggers.ZerologLevel(level)).Msg(text) }
 	}
 	if o.Dropped == nil {
 		o.Dropped = func(lines int64) {

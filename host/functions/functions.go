@@ -34,8 +34,8 @@ type Guest interface {
 	// cannot read secrets, because all instances share its outcome.
 	Config(key string) (value string, found bool)
 
-	// Log writes a line to the log of a task, unless the task is nil or the guest has
-	// exceeded its limit of output.
+	// Log writes a line to the log of a task, or of the guest if the task is nil, unless the
+	// guest has exceeded its limit of output.
 	Log(t *Task, level int, line []byte)
 
 	// Request makes a request for the task of the running call, and waits for the response.

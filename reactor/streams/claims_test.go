@@ -69,7 +69,7 @@ func TestClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := dimensions.Dimension{Resource: selectors.Resource{Group: "example.com", Plural: resource, Preferred: true}, Namespace: namespace}
-				s := &Stream{host: host, Dimension: d, working: t.Context(), stream: &watching.Stream{}}
+				s := &Stream{host: host, Dimension: d, reading: t.Context(), stream: &watching.Stream{}}
 				return s.unclaim, s.Reclaim(e)
 			}
 			release, err := claim(one, "apples", "a", abi.KindCreate)

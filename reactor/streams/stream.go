@@ -199,8 +199,10 @@ func (s *Stream) serve(ctx context.Context, ended func()) {
 		ended()
 	}
 	gate, err := s.begin()
-	if err != nil { // another operator has the objects
-		s.host.Refuse(err)
+	if err != nil {
+		if ctx.Err() == nil { // another operator has the objects
+			s.host.Refuse(err)
+		}
 		<-ctx.Done()
 		read()
 		return
@@ -430,7 +432,7 @@ func (s *Stream) Reclaim(e *generations.Generation) error {
 	if s.host.Claims == nil || len(handlers.Changing)+len(handlers.Spawning) == 0 {
 		return nil // its handlers store nothing on the objects
 	}
-	release, err := s.host.Claims.Claim(s.working, s.host.By, claims.Wanted{
+	release, err := s.host.Claims.Claim(s.reading, s.host.By, claims.Wanted{
 		Dimension: s.Dimension, Persistence: s.host.Settings.Persistence, Forbidden: func() bool { return s.stream.Health().Forbidden },
 	})
 	s.release = release

@@ -100,11 +100,14 @@ func TestKubernetesClient(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
 	op := s.start(t, withPackages(t, options{calls: allowing(t, "create,get,list,patch,delete:persistentvolumeclaims", "list:kopfexamples.kopf.dev")}, "cluster"))
+	if got := fmt.Sprint(s.uses(t, "unconfigured", "unconfigured", "")); got != "0" { // before another call configures the client
+		t.Errorf("a client without a configuration gets %s", got)
+	}
 	want := []any{"Pending", []any{[]any{"claim", map[string]any{"a": "b"}}}, int64(http.StatusNotFound), "Not Found"}
 	if diff := cmp.Diff(want, s.uses(t, "claims", "claims", "")); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]any{"claims", "custom"}, s.uses(t, "custom", "custom", "")); diff != "" {
+	if diff := cmp.Diff([]any{"claims", "unconfigured", "custom"}, s.uses(t, "custom", "custom", "")); diff != "" {
 		t.Errorf("custom objects (-want +got):\n%s", diff)
 	}
 	s.create(t, "secrets", "{by: secrets}")

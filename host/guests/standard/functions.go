@@ -45,7 +45,7 @@ var Functions = map[string]imports.Function[Caller]{
 // log is kopf.log(task, level, ptr, len). It has no result, so the log itself says what is wrong.
 func log(c Caller, stack []uint64) {
 	t := task(c, stack)
-	if t == nil {
+	if t == nil && imports.U32(stack, 0) != 0 { // it is over
 		return
 	}
 	ptr, size := imports.U32(stack, 2), imports.U32(stack, 3)

@@ -261,6 +261,9 @@ func run(task uint32, inv invocation, body []byte) uint64 {
 			total += len(fmt.Sprint(make([]int, 500+i%7)))
 		}
 		return done(total)
+	case "log apart":
+		text(func(p unsafe.Pointer, n uint32) { hostLog(0, 30, p, n) }, "hello "+inv.Name)
+		text(func(p unsafe.Pointer, n uint32) { hostLog(task+1000, 30, p, n) }, "of a task that is over")
 	case "log":
 		text(func(p unsafe.Pointer, n uint32) { hostLog(task, 20, p, n) }, "hello "+inv.Name)
 		return done(nil)

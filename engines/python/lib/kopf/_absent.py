@@ -4,6 +4,8 @@ import builtins
 import io
 import sys
 import threading
+import time
+import tokenize
 
 from kopf import _files
 
@@ -28,6 +30,14 @@ def _start_thread(self):
         "asyncio.TaskGroup, @kopf.daemon for what runs in the background, and call functions directly instead of by an executor.")
 
 
+def _wait(self, timeout=None):
+    """Wait as threading.Condition does when nobody notifies it: there is no other thread."""
+    if timeout is None:
+        raise RuntimeError("the script waits for another thread, and there are none in the sandbox: it would wait for ever")
+    time.sleep(max(0, timeout))
+    return False
+
+
 def _opened(real):
     def open(file, mode="r", *args, **kwargs):
         found = _files.opened(file, mode, *args, **kwargs)
@@ -36,8 +46,8 @@ def _opened(real):
         try:
             return real(file, mode, *args, **kwargs)
         except OSError as error:
-            text = (f"{error.strerror or error}; the sandbox has only the files of packed packages. Read values by os.environ, which has the configuration: "
-                    "kopf run --config KEY=VALUE, --config-file KEY=FILE")
+            text = (f"{error.strerror or error}; the sandbox has only the files of packed packages. Put files into a package of the script, a folder with __init__.py, "
+                    "or read values by os.environ, which has the configuration: kopf run --config KEY=VALUE, --config-file KEY=FILE")
             raise type(error)(error.errno, text, error.filename) from None
 
     return open
@@ -46,6 +56,7 @@ def _opened(real):
 def install():
     """Replace what cannot work by errors. Files and sockets are replaced in the sandbox only."""
     threading.Thread.start = _start_thread
+    threading.Condition.wait = _wait
     if sys.platform == "wasi":
-        builtins.open = io.open = _opened(builtins.open)
+        builtins.open = io.open = tokenize._builtin_open = _opened(builtins.open)  # tokenize reads the lines of tracebacks
         _files.install()

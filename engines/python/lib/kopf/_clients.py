@@ -8,19 +8,47 @@ import importlib
 import importlib.util
 import sys
 
-from kopf import _sockets
+from kopf import _files, _sockets
 
 _REPLACED = {"httpcore._backends.auto": "kopf._httpcore"}
 
 
 class _Finder:
-    """Finds the modules of packages that are replaced."""
+    """Finds the modules of packages that are replaced, or configured when they are imported."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name not in _REPLACED:
+        if name in _REPLACED:
+            return importlib.util.spec_from_loader(name, _Loader)
+        if name not in _CONFIGURED:
             return None
-        return importlib.util.spec_from_loader(name, _Loader)
+        for finder in sys.meta_path:
+            spec = None if finder is _Finder else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                _configure_by(spec.loader, _CONFIGURED[name])
+                return spec
+        return None
+
+
+def _configure_by(loader, configure):
+    """Let a loader call a function with its module."""
+    execute = loader.exec_module
+
+    def exec_module(module):
+        execute(module)
+        configure(module)
+
+    loader.exec_module = exec_module
+
+
+def _configure_kubernetes(module):
+    """Let the official client ask the cluster, as after the login of the reference: operators rely on that."""
+    configuration = module.Configuration()
+    configuration.host, configuration.ssl_ca_cert = f"https://{_files.SERVER}", _files.AUTHORITIES
+    module.Configuration.set_default(configuration)
+
+
+_CONFIGURED = {"kubernetes.client.configuration": _configure_kubernetes}
 
 
 class _Loader:

@@ -97,6 +97,13 @@ def text(error):
         return f"{type(error).__name__}, whose __str__ raises {type(broken).__name__}"
 
 
+def located(error):
+    """Return the type and the message of an exception, with the last line of the script that it comes from."""
+    message = f"{type(error).__qualname__}: {text(error)}" if text(error) else type(error).__qualname__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(("lib/", "stdlib/"))]
+    return f"{message} ({frames[-1].filename}:{frames[-1].lineno})" if frames else message
+
+
 def stack(error):
     """Return the traceback, beginning with the first frame of the script."""
     at = error.__traceback__

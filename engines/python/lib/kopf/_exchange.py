@@ -137,7 +137,7 @@ def _answer(question, item):
                 break
         return {"value": value}
     except Exception as error:
-        return {"error": _errors.failure(error)}
+        return {"error": {**_errors.failure(error), "message": _errors.located(error)}}  # the host logs the message only
     finally:
         _context.task_var.reset(token)
 

@@ -6,6 +6,7 @@ before they make a request. They say that the operator runs in a cluster. The cr
 which makes the requests: the token here is a placeholder, and is never sent.
 """
 
+import errno
 import io
 import os
 import posixpath
@@ -17,13 +18,13 @@ SCRIPT, PACKAGES = "script", "packages"  # folders of the host
 ROOT = "/" + PACKAGES  # in sys.path, in place of site-packages
 
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
-_SERVER = "kubernetes.default.svc"
+SERVER = "kubernetes.default.svc"
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 _NO_CERTIFICATE = "# The host verifies certificates.\n"
 _KUBECONFIG = f"""apiVersion: v1
 kind: Config
 current-context: operator
-clusters: [{{name: operator, cluster: {{server: "https://{_SERVER}"}}}}]
+clusters: [{{name: operator, cluster: {{server: "https://{SERVER}"}}}}]
 users: [{{name: operator, user: {{token: of-the-host}}}}]
 contexts: [{{name: operator, context: {{cluster: operator, user: operator, namespace: default}}}}]
 """
@@ -35,7 +36,7 @@ _GIVEN = {
     AUTHORITIES: _NO_CERTIFICATE,
     "/.kube/config": _KUBECONFIG,
 }
-_ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": _SERVER, "KUBERNETES_SERVICE_PORT": "443", "HOME": "/"}
+_ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": SERVER, "KUBERNETES_SERVICE_PORT": "443", "HOME": "/"}
 
 _files = frozenset()  # of the host
 _folders = {}  # the names in each folder
@@ -124,15 +125,30 @@ def _path(file):
 def _stat(real):
     def stat_of(path, *args, **kwargs):
         name = _path(path)
-        if name is None or not is_file(name):
+        if name is not None and is_file(name):
+            return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, len(read(name)), 0, 0, 0))
+        if name is not None and _files and is_folder(name):
+            return os.stat_result((stat.S_IFDIR | 0o555, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+        try:
             return real(path, *args, **kwargs)
-        return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, len(read(name)), 0, 0, 0))
+        except PermissionError as error:  # as WASI says it: nothing outside is there
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", error.filename) from None
 
     return stat_of
+
+
+def _listdir(real):
+    def names_of(path="."):
+        name = _path(path)
+        return names_in(name) if name is not None and _files and is_folder(name) else real(path)
+
+    return names_of
 
 
 def install():
     """Let the paths of the files exist. `open` finds them by `opened`."""
     os.stat = _stat(os.stat)
+    os.lstat = _stat(os.lstat)
+    os.listdir = _listdir(os.listdir)
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)

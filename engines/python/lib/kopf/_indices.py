@@ -31,17 +31,17 @@ class Index(collections.abc.Mapping):
         self._task, self._name = task, name
 
     def __getitem__(self, key):
-        values = _host.index(self._task, _host.VALUES, self._name, _codec.dumps(key))
+        values = _host.index(self._task, _host.VALUES, self._name, _codec.dumps(_packed(self._task, key, self._name)))
         if not values:
             raise KeyError(key)
         return Store(values, self._task)
 
     def __contains__(self, key):
-        return bool(_host.index(self._task, _host.HAS, self._name, _codec.dumps(key)))
+        return bool(_host.index(self._task, _host.HAS, self._name, _codec.dumps(_packed(self._task, key, self._name))))
 
     def __iter__(self):
         keys = _host.index(self._task, _host.KEYS, self._name) or ()
-        return iter([_codec.hashable(key) for key in keys])
+        return iter([_codec.hashable(_pickles.unpack(self._task, key)) for key in keys])
 
     def __len__(self):
         return _host.index(self._task, _host.LENGTH, self._name) or 0
@@ -55,4 +55,13 @@ def result(task, value, name):
     if value is None:
         return {}
     pairs = value.items() if isinstance(value, collections.abc.Mapping) else [(None, value)]
-    return {"keyed": True, "result": [[key, _pickles.pack(task, item, f"the index {name}")] for key, item in pairs]}
+    return {"keyed": True, "result": [[_packed(task, key, name), _pickles.pack(task, item, f"the index {name}")] for key, item in pairs]}
+
+
+def _packed(task, key, name):
+    """Return a key as JSON has it: tuples are lists, and what JSON cannot hold is pickled."""
+    try:
+        _codec.dumps(key)
+        return key
+    except (TypeError, ValueError):
+        return _pickles.pack(task, key, f"a key of the index {name}")

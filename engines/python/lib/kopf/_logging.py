@@ -74,12 +74,14 @@ class _ToHost(logging.Handler):
                 text += "\n" + record.stack_info
         except Exception as error:
             text = f"{record.msg!r} cannot be logged with {record.args!r}: {type(error).__name__}: {error}"
-        _host.log(_context.number() if _is_of_object(record) else 0, record.levelno, text)
+        _host.log(_number(record), record.levelno, text)
 
 
-def _is_of_object(record):
-    """Tell whether a record is about the handled object, as those of its logger: such records can be posted as events."""
-    return bool(getattr(record, "k8s_ref", None)) and not getattr(record, "k8s_skip", False)
+def _number(record):
+    """Return the number of the task of a record: of the handled object, or of an activity. It is 0 for what other loggers say: as in
+    the reference, such lines do not name the object, and are not posted as events."""
+    of_object = getattr(record, "k8s_ref", None) and not getattr(record, "k8s_skip", False)
+    return _context.number() if of_object or record.name.startswith("kopf.activities.") else 0
 
 
 def install():

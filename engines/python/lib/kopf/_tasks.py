@@ -80,6 +80,7 @@ class Task:
         ready = self._turn()
         if self.main.done():
             step = self._outcome()
+            self._end_others()
             self.loop.close()
             self.loop = self.main = None
             return step
@@ -89,6 +90,17 @@ class Task:
             self._underway = False
         self._asked = bool(self.loop.wishes)
         return self._wish(ready) if self._asked else self._wait(ready)
+
+    def _end_others(self):
+        """Cancel the tasks that the handler has left behind: its loop ends with it."""
+        left = [task for task in asyncio.all_tasks(self.loop) if not task.done()]
+        if not left:
+            return
+        self.context.run(self.arguments["logger"].warning, f"Handler {self.header['id']!r} leaves {len(left)} asyncio tasks behind, which are "
+                         "cancelled: a loop lives as long as its handler. Await them, or use @kopf.daemon for what runs in the background.")
+        for task in left:
+            task.cancel()
+        self._turn()
 
     _asked = False  # for something else than time, in the last step
     _underway = False  # a request, whose answer the last step did not bring

@@ -27,6 +27,11 @@ def claims(namespace):
         return [made.status.phase, found, error.status, error.reason]
 
 
+def unconfigured(namespace):
+    """The login of the reference configures the client: operators rely on that."""
+    return len(kubernetes.client.CoreV1Api().list_namespaced_persistent_volume_claim(namespace).items)
+
+
 def secrets(namespace):
     kubernetes.config.load_kube_config()
     return len(kubernetes.client.CoreV1Api().list_namespaced_secret(namespace).items)
