@@ -107,7 +107,7 @@ func TestKubernetesClient(t *testing.T) {
 	if diff := cmp.Diff(want, s.uses(t, "claims", "claims", "")); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]any{"claims", "unconfigured", "custom"}, s.uses(t, "custom", "custom", "")); diff != "" {
+	if diff := cmp.Diff([]any{"claims", "custom", "unconfigured"}, s.uses(t, "custom", "custom", "")); diff != "" {
 		t.Errorf("custom objects (-want +got):\n%s", diff)
 	}
 	s.create(t, "secrets", "{by: secrets}")
