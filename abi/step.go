@@ -28,7 +28,8 @@ type Step struct {
 	Stoppable bool `json:"stoppable,omitempty"`
 
 	// Children are the sub-handlers. In StepExecute, they are run now; in
-	// StepDone, after the parent. Their Kind is KindSub.
+	// StepDone, after the parent. Their Kind is KindSub. StepExecute can have the Patch so far, which their
+	// patches follow; StepDone repeats it, with what was changed since.
 	Children []Handler `json:"children,omitempty"`
 
 	// Lifecycle of the children. By default, that of the operator.

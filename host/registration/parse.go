@@ -84,9 +84,6 @@ func ParseChildren(raws []json.RawMessage) ([]abi.Handler, error) {
 		}
 		children = append(children, *h)
 	}
-	if err := CheckTwins(children); err != nil {
-		return nil, fmt.Errorf("%w: children: %w", ErrRegistration, err)
-	}
 	return children, nil
 }
 

@@ -1,6 +1,7 @@
 package handling
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ type Conversation struct {
 	Cause     *Cause
 	Task      guests.Task    // nil if the handler could not be started
 	declared  int            // number of sub-handlers so far
+	patched   abi.Raw        // what of the handler's patch the cycle has already; nil: nothing
 	answered  int            // bytes of the current answer in the account
 	kept      bool           // the patch keeps the task, which has transformations left
 	cancelled bool           // the task was asked to end
@@ -176,7 +178,10 @@ func (t *Conversation) fulfil(ctx context.Context, step *abi.Step) (abi.Answer, 
 	case abi.StepWait:
 		return t.wait(ctx, step)
 	case abi.StepExecute:
-		err := t.runChildren(t.span.In(ctx), step.Children, step.Lifecycle)
+		err := t.takeEarly(ctx, step)
+		if err == nil {
+			err = t.runChildren(t.span.In(ctx), step.Children, step.Lifecycle)
+		}
 		return abi.Answer{Pending: t.error != nil}, err
 	case abi.StepCall:
 		if err := t.Execution.mayContinue(); err != nil {
@@ -317,20 +322,68 @@ func sizeOf(o *abi.Outcome) int {
 	return size
 }
 
+// takeEarly adds the patch of a handler that has not ended to that of the cycle: sub-handlers that run now come later.
+func (t *Conversation) takeEarly(ctx context.Context, step *abi.Step) error {
+	if step.Patch.IsNull() {
+		return nil
+	}
+	if err := t.Cause.Patch.Charge(t.Cause.Account, dicts.Heap(step.Patch)+len(step.Patch), 0); err != nil {
+		return &guestError{fmt.Errorf("the patch of %s: %w", loggers.Quote(t.Handler.ID), err)}
+	}
+	var err error
+	t.Cause.Work(ctx, len(step.Patch), func() { err = t.takeChanges(step.Patch) })
+	t.patched = bytes.Clone(step.Patch)
+	return err
+}
+
 // takePatch adds the patch of the handler to the patch of the cycle.
 func (t *Conversation) takePatch(step *abi.Step) error {
 	if !step.Patch.IsNull() {
-		merge, err := dicts.DecodeObject(step.Patch)
-		if err != nil {
-			return &guestError{fmt.Errorf("%w: the patch of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
+		if err := t.takeChanges(step.Patch); err != nil {
+			return err
 		}
-		t.Cause.Patch.Merge.Merge(merge)
 	}
 	if step.Transforms > 0 {
 		t.kept = true
 		t.Cause.Patch.Add(patching.ByTask(t.Task, t.Cause.Account, t.Cause.Work))
 	}
 	return nil
+}
+
+// takeChanges adds what is new in the patch of the handler. What the cycle has already stays as it is: sub-handlers may have
+// changed it.
+func (t *Conversation) takeChanges(patch abi.Raw) error {
+	merge, err := dicts.DecodeObject(patch)
+	if err != nil {
+		return &guestError{fmt.Errorf("%w: the patch of %s: %w", abi.ErrGuest, loggers.Quote(t.Handler.ID), err)}
+	}
+	if t.patched != nil {
+		former, err := dicts.DecodeObject(t.patched)
+		if err != nil {
+			return err
+		}
+		withoutKnown(merge, former)
+	}
+	t.Cause.Patch.Merge.Merge(merge)
+	return nil
+}
+
+// withoutKnown removes what an earlier patch has, too.
+func withoutKnown(patch, former dicts.Object) {
+	for key, value := range patch {
+		was, known := former[key]
+		part, isObject := value.(dicts.Object)
+		earlier, wasObject := was.(dicts.Object)
+		if isObject && wasObject {
+			withoutKnown(part, earlier)
+			known = len(part) == 0
+		} else {
+			known = known && bytes.Equal(dicts.Encode(value), dicts.Encode(was))
+		}
+		if known {
+			delete(patch, key)
+		}
+	}
 }
 
 func (t *Conversation) decodeResult(text abi.Raw) (result any, err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,16 +117,22 @@ func (x *Execution) Run(ctx context.Context, handlers []*registries.Handler, c *
 	return outcomes, nil
 }
 
-// finder returns a function that finds the last handler with an id.
+// finder returns a function that finds the handlers with an id, one after another: the lifecycle names the id of each handler
+// that it selects.
 func finder(handlers []*registries.Handler) func(id string) *registries.Handler {
 	if len(handlers) == 1 {
 		return func(string) *registries.Handler { return handlers[0] }
 	}
-	byID := make(map[string]*registries.Handler, len(handlers))
-	for _, h := range handlers {
-		byID[h.ID] = h
+	first, next := make(map[string]int, len(handlers)), make([]int, len(handlers))
+	for i, h := range slices.Backward(handlers) {
+		next[i] = first[h.ID]
+		first[h.ID] = i
 	}
-	return func(id string) *registries.Handler { return byID[id] }
+	return func(id string) *registries.Handler {
+		i := first[id]
+		first[id] = next[i]
+		return handlers[i]
+	}
 }
 
 // Attempt calls one handler once, and turns its errors into an outcome. It returns an

@@ -1,6 +1,7 @@
 package handling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -65,11 +66,11 @@ func (t *Conversation) declare(specs []abi.Handler) ([]*registries.Handler, erro
 		}
 		child := &registries.Handler{ID: ids.Generate("", &spec.ID, t.Handler.ID, ""), Spec: spec, Criteria: criteria}
 		child.Starter, child.Asker, child.Index, child.Depth = t.Task, t.Task, i, t.Handler.Depth+1
-		child.Fn = fmt.Sprintf("%s/%s", t.Handler.Fn, spec.Fn)
+		child.Fn = fmt.Sprintf("%s/%s", t.Handler.Fn, cmp.Or(spec.Fn, fmt.Sprintf("#%d", i)))
 		child.Meter = t.Handler.Meter.Children()
 		children[i] = child
 	}
-	return registries.Deduplicated(children), nil
+	return children, nil
 }
 
 // childCost is the approximate memory of a sub-handler in addition to its texts, in bytes.
@@ -121,6 +122,7 @@ func (t *Conversation) runDeclared(ctx context.Context, x *Execution, children [
 	if err != nil {
 		return err
 	}
+	selected = registries.Deduplicated(selected)
 	now := time.Now()
 	state, err := progression.FromStorage(c.Body, storage, owned, now)
 	if err != nil {

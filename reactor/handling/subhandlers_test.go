@@ -143,6 +143,24 @@ func TestFinishedChildrenAreNotCalledAgain(t *testing.T) {
 	}
 }
 
+func TestPatchesOfChildrenFollowThatOfTheirParent(t *testing.T) {
+	guest := &reactortest.Scripted{Scripts: map[string][]string{
+		"fn": {
+			`{"step":"execute","children":[{"kind":"sub","id":"a"}],"patch":{"status":{"phase":"begun","old":1,"map":{"parent":1}}}}`,
+			`{"step":"done","patch":{"status":{"phase":"begun","old":2,"map":{"parent":1},"last":true}}}`,
+		},
+		"fn/a": {`{"step":"done","patch":{"status":{"phase":"done","old":0,"last":false,"map":{"parent":0,"child":1}}}}`},
+	}}
+	s := newStage(t, guest, `{}`)
+	if _, err := s.x.Attempt(t.Context(), s.handler(t, `{"id":"fn","resource":{"args":["x"]}}`), s.cause, fresh(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	got := string(dicts.Encode(dicts.LookupObject(s.cause.Patch.Merge.Object(), "status")))
+	if want := `{"last":true,"map":{"child":1,"parent":0},"old":2,"phase":"done"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestChildrenOfEventHandlersAreRefused(t *testing.T) {
 	guest := &reactortest.Scripted{Scripts: map[string][]string{"fn": {`{"step":"done","children":[{"kind":"sub","id":"a"}]}`}}}
 	s := newStage(t, guest, `{}`)

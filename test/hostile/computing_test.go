@@ -59,7 +59,7 @@ kopf.on.startup(({ settings }) => { settings.persistence.diffbase_storage = { ty
 	},
 	{
 		name: "a large field of many handlers", quick: true, act: manyAnnotations, script: `
-for (let i = 0; i < 3000; i++) kopf.on.update("kopfexamples", { id: "h" + i, field: "metadata.annotations" }, () => {});
+for (let i = 0; i < 1000; i++) kopf.on.update("kopfexamples", { id: "h" + i, field: "metadata.annotations" }, () => {});
 kopf.on.event("kopfexamples", { annotations: { z: "z" } }, ({ logger }) => logger.info("seen"));`,
 		named: []sign{says("seen")},
 	},

@@ -36,6 +36,7 @@ export class Patch {
   // changes is what was collected, without parts that were only looked at.
   static changes(patch) {
     const root = { ...patch.#root, ...patch };
+    if (isMap(root.metadata)) root.metadata = { ...root.metadata }; // the handler may go on with its own
     for (const part of ["labels", "annotations"]) if (empty(root.metadata?.[part])) delete root.metadata[part];
     for (const part of PARTS) if (empty(root[part])) delete root[part];
     return { patch: root, edits: patch.#edits };

@@ -144,7 +144,8 @@ export async function execute(fns) {
   else if (Array.isArray(fns)) children = fns.map((fn) => (fn instanceof Handler ? fn : child([fn])));
   else children = Object.entries(fns).map(([id, fn]) => child([{ id }, fn]));
   if (children.length === 0) return;
-  const answer = await task.wish({ step: "execute", children: task.offer(children) });
+  const { patch } = task.kwargs.changes(); // those of sub-handlers follow it
+  const answer = await task.wish({ step: "execute", patch, children: task.offer(children) });
   if (answer.pending) throw new ChildrenPending("sub-handlers are unfinished");
 }
 

@@ -153,13 +153,19 @@ func (p *Patch) outcome(done *guest.Done) error {
 		return nil
 	}
 	done.Transforms = p.edits
-	if len(p.root) == 0 {
-		return nil
+	var err error
+	done.Patch, err = p.encode()
+	return err
+}
+
+// encode returns the merge patch; nil if it is empty.
+func (p *Patch) encode() (abi.Raw, error) {
+	if p == nil || len(p.root) == 0 {
+		return nil, nil
 	}
 	text, err := jsonlite.Encode(p.root)
 	if err != nil {
-		return PermanentFrom(err, "the patch")
+		return nil, PermanentFrom(err, "the patch")
 	}
-	done.Patch = abi.Raw(text)
-	return nil
+	return abi.Raw(text), nil
 }

@@ -78,7 +78,11 @@ func (c *Change) Execute(subs ...SubHandler) error {
 	if len(run.subs) == 0 {
 		return nil
 	}
-	if c.task.Execute(run.subs, c.lifecycle) {
+	patch, err := c.Patch.encode()
+	if err != nil {
+		return err
+	}
+	if c.task.Execute(run.subs, c.lifecycle, patch) {
 		c.pending = true
 		return ErrChildrenPending
 	}

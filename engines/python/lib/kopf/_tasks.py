@@ -236,6 +236,8 @@ class Task:
         """Run sub-handlers. Return whether some are unfinished."""
         loop = asyncio.get_running_loop()
         step = {"step": "execute", "children": self.offer(children)}
+        if self.arguments.patch:
+            step["patch"] = dict(self.arguments.patch)  # those of sub-handlers follow it
         if lifecycle is not None:
             step["lifecycle"] = lifecycle
         answer = await loop.wish(step)

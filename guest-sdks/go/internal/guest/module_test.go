@@ -101,12 +101,13 @@ func TestChildrenByTheirParent(t *testing.T) {
 		}}
 	}
 	m := newModule(func(t *Task) Done {
-		if t.Execute([]*Handler{child("a")}, "all_at_once") {
+		if t.Execute([]*Handler{child("a")}, "all_at_once", abi.Raw(`{"status": {"phase": "begun"}}`)) {
 			return Done{Outcome: abi.Outcome{Error: &abi.Error{Kind: abi.ErrorChildren}}}
 		}
 		return Done{Children: []*Handler{child("b"), child("c")}}
 	})
-	want(t, m.Start(1, frame(`{}`, ``)), `{"step": "execute", "lifecycle": "all_at_once", "children": [{"kind": "sub", "id": "a"}]}`)
+	want(t, m.Start(1, frame(`{}`, ``)), `{"step": "execute", "lifecycle": "all_at_once",
+		"patch": {"status": {"phase": "begun"}}, "children": [{"kind": "sub", "id": "a"}]}`)
 	want(t, m.Start(2, frame(`{"handler": 0, "parent": 1, "reason": "!"}`, ``)), `{"step": "done", "result": "a!"}`)
 	want(t, m.Start(3, frame(`{"handler": 1, "parent": 1, "id": "x"}`, ``)), `{"step": "done",
 		"error": {"kind": "arbitrary", "message": "no such handler: x"}}`)
@@ -120,7 +121,7 @@ func TestChildrenByTheirParent(t *testing.T) {
 
 func TestPendingChildren(t *testing.T) {
 	m := newModule(func(t *Task) Done {
-		if t.Execute(nil, "") {
+		if t.Execute(nil, "", nil) {
 			return Done{Outcome: abi.Outcome{Error: &abi.Error{Kind: abi.ErrorChildren}}}
 		}
 		return Done{}

@@ -107,10 +107,10 @@ func (t *Task) Ask(step *abi.Step) abi.Answer {
 	return answer
 }
 
-// Execute runs children now. It returns true if they are not all finished.
-func (t *Task) Execute(children []*Handler, lifecycle string) (pending bool) {
+// Execute runs children now, whose patches follow the one of the task so far. It returns true if they are not all finished.
+func (t *Task) Execute(children []*Handler, lifecycle string, patch abi.Raw) (pending bool) {
 	t.children = children
-	answer := t.Ask(&abi.Step{Step: abi.StepExecute, Children: Declare(children), Lifecycle: lifecycle})
+	answer := t.Ask(&abi.Step{Step: abi.StepExecute, Outcome: abi.Outcome{Patch: patch}, Children: Declare(children), Lifecycle: lifecycle})
 	return answer.Pending
 }
 

@@ -94,6 +94,12 @@ impl Patch {
         Value::Object(self.0.root.borrow().clone())
     }
 
+    /// The merge patch that was set so far; none if it is empty.
+    pub(crate) fn so_far(&self) -> Option<Map<String, Value>> {
+        let patch = self.0.root.borrow();
+        (!patch.is_empty()).then(|| patch.clone())
+    }
+
     /// The patch, its functions, and what was wrong with it.
     pub(crate) fn take(&self) -> (Map<String, Value>, Vec<Transform>, Option<Error>) {
         (self.0.root.take(), self.0.edits.take(), self.0.problem.take())

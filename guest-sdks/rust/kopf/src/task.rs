@@ -104,10 +104,11 @@ impl Task {
         self.ask(Step { step: "wait".into(), seconds, stoppable, ..Step::default() }, Vec::new()).await
     }
 
-    /// Runs sub-handlers now, and returns whether some are unfinished.
+    /// Runs sub-handlers now, whose patches follow the one of the task so far, and returns whether some are unfinished.
     pub async fn execute(&self, children: Vec<Handler>) -> bool {
         let step = Step {
             step: "execute".into(),
+            patch: self.left.patch.so_far(),
             children: children.iter().map(|child| child.declaration.clone()).collect(),
             lifecycle: self.left.lifecycle.get().to_owned(),
             ..Step::default()
