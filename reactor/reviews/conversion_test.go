@@ -75,6 +75,27 @@ func TestConverted(t *testing.T) {
 	}
 }
 
+// TestConvertedNamesThatAreNoTexts: any client of the webhook server chooses the object. A comparison that panics would end the
+// process, as conversions run in goroutines of their own.
+func TestConvertedNamesThatAreNoTexts(t *testing.T) {
+	for name, want := range map[string]bool{`{}`: true, `[]`: true, `[{}]`: true, `"n"`: false, `{"a":1}`: false} {
+		decoded := func(name string) dicts.Object {
+			object, err := dicts.DecodeObject([]byte(`{"kind":"K","metadata":{"name":` + name + `}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return object
+		}
+		other := `{"a":2}`
+		if want {
+			other = name
+		}
+		if _, err := reviews.Converted(decoded(name), decoded(other), "g/v2"); (err == nil) != want {
+			t.Errorf("%s and %s: %v", name, other, err)
+		}
+	}
+}
+
 func TestBadConversionReviews(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{`{`, "The review cannot be read"},
