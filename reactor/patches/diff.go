@@ -17,7 +17,7 @@ import (
 //
 // Each operation has its whole path, so a patch for deeply nested documents may be much larger
 // than these. Where it would become larger than 16 MiB, it replaces an object or a list as a
-// whole, but never one of the fields of the first level.
+// whole, but never one of the fields of the first level that has a usual name.
 //
 // The result shares values with the second document.
 //
@@ -35,6 +35,10 @@ const operationSize = 64
 // wholeLevels is the number of levels whose fields are never replaced by their parent: the
 // API server takes the fields of the first level apart.
 const wholeLevels = 2
+
+// longestWhole is the longest name of such a field, in bytes. The API server has no longer one of its own. The operations on
+// the members of a field repeat its name, which the author of an object chooses if its definition has no schema.
+const longestWhole = 256
 
 // maxEncoded bounds the text that is made to find equal items of lists, in bytes. Items of
 // nested lists are encoded again in each list around them.
@@ -58,7 +62,7 @@ func (d differ) diff(from, to any) []Operation {
 }
 
 func (d *differ) add(op Op, value any) bool {
-	if d.room -= operationSize + d.size; d.room < 0 && len(d.path) > wholeLevels {
+	if d.room -= operationSize + d.size; d.room < 0 && d.hasOther() {
 		return false
 	}
 	path := make([]byte, 0, d.size)
@@ -67,6 +71,11 @@ func (d *differ) add(op Op, value any) bool {
 	}
 	d.operations = append(d.operations, Operation{op, string(path), value})
 	return true
+}
+
+// hasOther reports whether the value around the current one may be replaced instead.
+func (d *differ) hasOther() bool {
+	return len(d.path) > wholeLevels || len(d.path) == wholeLevels && len(d.path[0]) > longestWhole
 }
 
 // under does something with a field or an item of the current value.

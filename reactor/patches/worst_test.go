@@ -47,6 +47,8 @@ func TestWorstDiffs(t *testing.T) {
 		{"many fields far below", nested(deepest, `{"a":`, fields(50_000, "1"), "}"), nested(deepest, `{"a":`, fields(50_000, "2"), "}")},
 		{"many fields far below, which go", nested(deepest, `{"a":`, fields(50_000, "1"), "}"), nested(deepest, `{"a":`, "{}", "}")},
 		{"many fields far below, which come", nested(deepest, `{"a":`, "{}", "}"), nested(deepest, `{"a":`, fields(50_000, "2"), "}")},
+		{"many fields of a field with a long name", `{"` + strings.Repeat("k", 256<<10) + `":` + fields(20_000, "1") + "}", `{"` + strings.Repeat("k", 256<<10) + `":{}}`},
+		{"many items of a field with a long name", `{"` + strings.Repeat("k", 256<<10) + `":[` + strings.Repeat("1,", 20_000) + "1]}", `{"` + strings.Repeat("k", 256<<10) + `":[1]}`},
 	} {
 		if tt.to == "" {
 			tt.to = tt.from
