@@ -67,6 +67,15 @@ type Requester interface {
 	Call(ctx context.Context, call *abi.Call) abi.Answer
 }
 
+// Keeper is an optional interface of Env. It counts the segment that the host keeps for a task, which a guest that never
+// returns from its call never gives back.
+type Keeper interface {
+	// Keep counts the bytes of a segment in place of the one that was kept before. No bytes give that one back.
+	//
+	// Errors: accounts.ErrLimit; then no segment is kept.
+	Keep(tag uint32, bytes int) error
+}
+
 // errnoOf returns the number that a guest sees for an error of Env. Unknown errors are
 // invalid.
 func errnoOf(err error) int64 {

@@ -30,15 +30,30 @@ func (t *Task) Segment(tag uint32) (data []byte, code int64) {
 	case tag == abi.TagAnswer: // only Call makes it
 		return nil, abi.ErrnoAbsent
 	}
-	t.segment = abi.Segment{Tag: tag, Data: t.Env.Segment(tag)}
-	if t.segment.Data == nil {
+	t.Forget()
+	data = t.Env.Segment(tag)
+	if data == nil {
 		return nil, abi.ErrnoAbsent
 	}
-	return t.segment.Data, OK
+	if keeper, ok := t.Env.(Keeper); ok {
+		if err := keeper.Keep(tag, len(data)); err != nil {
+			return nil, errnoOf(err)
+		}
+	}
+	t.segment = abi.Segment{Tag: tag, Data: data}
+	return data, OK
 }
 
 // Forget drops the kept segment: at the end of a step.
-func (t *Task) Forget() { t.segment = abi.Segment{} }
+func (t *Task) Forget() {
+	if t.segment.Data == nil {
+		return
+	}
+	t.segment = abi.Segment{}
+	if keeper, ok := t.Env.(Keeper); ok {
+		_ = keeper.Keep(0, 0) // giving back is never refused
+	}
+}
 
 // Stopped returns the stop reasons of a daemon as bits; 0 for a nil Task.
 func (t *Task) Stopped() int {

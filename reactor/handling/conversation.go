@@ -84,6 +84,7 @@ type Conversation struct {
 	Handler   *registries.Handler
 	Cause     *Cause
 	Task      guests.Task    // nil if the handler could not be started
+	env       guests.Env     // of the task
 	declared  int            // number of sub-handlers so far
 	patched   abi.Raw        // what of the handler's patch the cycle has already; nil: nothing
 	answered  int            // bytes of the current answer in the account
@@ -101,7 +102,7 @@ func (x *Execution) Open(ctx context.Context, h *registries.Handler, c *Cause, s
 	inv.Handler, inv.Kind, inv.ID = h.Index, h.Spec.Kind, h.ID
 	inv.Param, inv.Retry = h.Spec.Param, state.Retries
 	inv.Started, inv.Runtime = stores.FormatTime(state.Started), state.Runtime(time.Now()).Seconds()
-	talk := &Conversation{Execution: x, Handler: h, Cause: c, counted: c.meter(h), began: time.Now(), span: c.trace(ctx, h, state)}
+	talk := &Conversation{env: e, Execution: x, Handler: h, Cause: c, counted: c.meter(h), began: time.Now(), span: c.trace(ctx, h, state)}
 	talk.counted.Begin(state.Retries > 0)
 	task, step, err := h.Starter.Start(ctx, inv, c.Raw, e)
 	if err != nil {
@@ -117,6 +118,9 @@ func (t *Conversation) Close(ctx context.Context) {
 	t.measured()
 	t.abandon()
 	t.delivered()
+	if own, ok := t.env.(*Env); ok { // a call that has failed has not given it back
+		_ = own.Keep(0, 0)
+	}
 	if t.Task != nil && !t.kept {
 		t.Task.Release(context.WithoutCancel(ctx))
 	}

@@ -19,6 +19,8 @@ import (
 // Env answers the host functions of one call.
 type Env struct {
 	Cause *Cause
+
+	kept int // bytes of the segment that the host keeps for the task, in the account
 }
 
 var _ guests.Env = (*Env)(nil)
@@ -37,6 +39,24 @@ func (e *Env) Segment(tag uint32) []byte {
 	if tag == abi.TagBody || tag == abi.TagFresh {
 		return c.Raw
 	}
+	return nil
+}
+
+// Keep counts the segment that the host keeps for the task. The body is counted anyway. A diff can be a thousand times as
+// large as the object, because it has the whole path of each change, and the guest need not take it.
+func (e *Env) Keep(tag uint32, bytes int) error {
+	if tag == abi.TagBody || tag == abi.TagFresh {
+		bytes = 0
+	}
+	if e.Cause.Services == nil {
+		return nil
+	}
+	e.Cause.Account.Give(accounts.Pending, e.kept)
+	e.kept = 0
+	if err := e.Cause.Account.Take(accounts.Pending, bytes); err != nil {
+		return fmt.Errorf("a part of the invocation: %w", err)
+	}
+	e.kept = bytes
 	return nil
 }
 

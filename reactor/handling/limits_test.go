@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/host/functions"
 	"github.com/kopf-wasm/kopf/internal/accounts"
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/diffs"
 	"github.com/kopf-wasm/kopf/reactor/guests"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
@@ -93,6 +95,37 @@ func TestLargeOutcomes(t *testing.T) {
 				t.Errorf("%d bytes are held after the cycle", n)
 			}
 		})
+	}
+}
+
+// TestKeptSegmentsCount: a guest that asks for the length of a large diff, and then waits inside of its call, makes the host keep
+// the text: each change has its whole path, and \u007f has six bytes in place of one.
+func TestKeptSegmentsCount(t *testing.T) {
+	members := func(value int) dicts.Object {
+		all := dicts.Object{}
+		for i := range 500 {
+			all[fmt.Sprint(i)] = value
+		}
+		return dicts.Object{"spec": dicts.Object{strings.Repeat("\x7f", 30_000): all}}
+	}
+	s := newStage(t, &reactortest.Scripted{}, `{"metadata":{"name":"x"}}`)
+	s.cause.Account = accounts.New(accounts.Limits{PendingMemory: 128 << 20})
+	s.cause.Kind = &Change{Diff: diffs.Compute(members(1), members(2), diffs.Full)}
+	first, second := functions.Task{Env: &Env{Cause: s.cause}}, functions.Task{Env: &Env{Cause: s.cause}}
+	data, code := first.Segment(abi.TagDiff)
+	if code != functions.OK || len(data) < 80<<20 || reactortest.Held(s.cause.Account, accounts.Pending) != len(data) {
+		t.Errorf("%d bytes, code %d, %d are held", len(data), code, reactortest.Held(s.cause.Account, accounts.Pending))
+	}
+	if _, code := second.Segment(abi.TagDiff); code != abi.ErrnoTooLarge {
+		t.Errorf("the second one: %d", code)
+	}
+	if _, code := second.Segment(abi.TagBody); code != functions.OK {
+		t.Errorf("the body: %d", code)
+	}
+	first.Forget()
+	second.Forget()
+	if n := reactortest.Held(s.cause.Account, accounts.Pending); n != 0 {
+		t.Errorf("%d bytes are held in the end", n)
 	}
 }
 

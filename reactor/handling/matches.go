@@ -173,7 +173,9 @@ func (c *Cause) askBatch(ctx context.Context, guest guests.Asker, open []openQue
 		defer c.Account.Give(accounts.Pending, held)
 	}
 	questions := &abi.Questions{Invocation: *c.invocation(), Questions: batch}
-	answers, err := guest.Ask(ctx, questions, c.Raw, &Env{Cause: c})
+	e := &Env{Cause: c}
+	answers, err := guest.Ask(ctx, questions, c.Raw, e)
+	_ = e.Keep(0, 0)
 	if err != nil {
 		return fmt.Errorf("asking for filters: %w", err)
 	}
@@ -202,7 +204,9 @@ func (c *Cause) AskOption(ctx context.Context, h *registries.Handler, option str
 		Invocation: *c.invocation(),
 		Questions:  []abi.Question{{Handler: h.Index, Callbacks: []abi.Callback{{Option: option}}}},
 	}
-	answers, err := h.Asker.Ask(ctx, questions, c.Raw, &Env{Cause: c})
+	e := &Env{Cause: c}
+	answers, err := h.Asker.Ask(ctx, questions, c.Raw, e)
+	_ = e.Keep(0, 0)
 	if err != nil {
 		return nil, err
 	}
