@@ -27,6 +27,9 @@ func (a *Admission) Reserve(ctx context.Context, bytes int) (*accounts.Lease, er
 	return accounts.Await(ctx, a.generations.Present().Services.Account, bytes)
 }
 
+// sizeOfStep is what looking for a way costs for each conversion handler, as the size of a text.
+const sizeOfStep = 100
+
 // Convert converts an object to another version of its group, in as many steps as needed.
 // Errors name the object, and the handler that failed or is missing.
 func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) (converted []byte, err error) {
@@ -39,7 +42,8 @@ func (a *Admission) Convert(ctx context.Context, raw []byte, desired string) (co
 	}
 	held := patching.New(nil)
 	defer func() { held.Release(context.WithoutCancel(ctx), 0) }()
-	converter, err := a.converter(e, object, desired)
+	var converter *converter
+	e.Services.Work(ctx, len(e.Registry.Converting)*sizeOfStep, func() { converter, err = a.converter(e, object, desired) })
 	if err == nil {
 		converter.size = len(raw)
 		object, held, err = converter.run(ctx, object, held)

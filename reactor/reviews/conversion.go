@@ -62,21 +62,27 @@ type Step struct{ From, To string }
 
 // Path returns a shortest path from one version to another, as indices of steps. Among
 // several, it returns the one with the earliest steps. It returns false if no path exists.
+//
+// Clients cause a search for each object of a request, and an operator can have thousands of steps, so it takes linear time.
 func Path(steps []Step, from, to string) (path []int, found bool) {
-	type place struct {
-		version string
-		path    []int
+	leaving := map[string][]int{} // steps by the versions that they begin with
+	for i, step := range steps {
+		leaving[step.From] = append(leaving[step.From], i)
 	}
-	visited := map[string]bool{from: true}
-	for places := []place{{from, nil}}; len(places) > 0; places = places[1:] {
-		here := places[0]
-		if here.version == to {
-			return here.path, true
+	const begin = -1
+	reached := map[string]int{from: begin} // the steps that lead to versions
+	for versions := []string{from}; len(versions) > 0; versions = versions[1:] {
+		if versions[0] == to {
+			for at := reached[to]; at != begin; at = reached[steps[at].From] {
+				path = append(path, at)
+			}
+			slices.Reverse(path)
+			return path, true
 		}
-		for i, step := range steps {
-			if step.From == here.version && !visited[step.To] {
-				visited[step.To] = true
-				places = append(places, place{step.To, append(slices.Clone(here.path), i)})
+		for _, i := range leaving[versions[0]] {
+			if _, known := reached[steps[i].To]; !known {
+				reached[steps[i].To] = i
+				versions = append(versions, steps[i].To)
 			}
 		}
 	}

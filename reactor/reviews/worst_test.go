@@ -198,3 +198,18 @@ func FuzzReviews(f *testing.F) {
 		}
 	})
 }
+
+// TestWorstPath: an operator chooses the steps, and a client how often a path is looked for.
+func TestWorstPath(t *testing.T) {
+	steps := make([]reviews.Step, 10_000)
+	for i := range steps {
+		steps[i] = reviews.Step{From: fmt.Sprint(i), To: fmt.Sprint(i + 1)}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	path, _ := reviews.Path(steps, "0", fmt.Sprint(len(steps)))
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; len(path) != len(steps) || path[1] != 1 || allocated > 16<<20 {
+		t.Errorf("%d steps, %d bytes are allocated", len(path), allocated)
+	}
+}
