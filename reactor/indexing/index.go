@@ -66,6 +66,7 @@ type Index struct {
 	mu     sync.RWMutex      // guards the fields below
 	values map[string]values // by key
 	keys   map[string]Pairs  // by object
+	tables struct{ values, keys accounts.Table }
 	held   *accounts.Lease
 }
 
@@ -75,6 +76,7 @@ type values struct {
 	object string // empty: no value
 	value  []byte
 	others map[string][]byte
+	table  accounts.Table // of the others
 }
 
 // These constants are the approximate memory of a pair and of an object in the maps, in
@@ -123,7 +125,13 @@ func (x *Index) Replace(object string, pairs Pairs) error {
 	} else {
 		x.keys[object] = pairs
 	}
+	x.fit()
 	return nil
+}
+
+// fit gives the memory back that the maps do not need any more.
+func (x *Index) fit() {
+	x.values, x.keys = accounts.Fit(&x.tables.values, x.values), accounts.Fit(&x.tables.keys, x.keys)
 }
 
 // Discard removes an object from the index.
@@ -139,6 +147,7 @@ func (x *Index) discard(object string) {
 		x.remove(object, key)
 	}
 	delete(x.keys, object)
+	x.fit()
 }
 
 func (x *Index) remove(object, key string) {
@@ -158,12 +167,14 @@ func (v values) with(object string, value []byte) values {
 	default:
 		v.others[object] = value
 	}
+	v.others = accounts.Fit(&v.table, v.others)
 	return v
 }
 
 func (v values) without(object string) values {
 	if v.object != object {
 		delete(v.others, object)
+		v.others = accounts.Fit(&v.table, v.others)
 		return v
 	}
 	v.object, v.value = "", nil
@@ -172,6 +183,7 @@ func (v values) without(object string) values {
 		v.object, v.value = other, value
 		break
 	}
+	v.others = accounts.Fit(&v.table, v.others)
 	return v
 }
 

@@ -141,6 +141,33 @@ func TestCostIsTrue(t *testing.T) {
 	}
 }
 
+// TestEmptiedIndices: what objects have taken out of indices takes no memory, because it does not count any more: an operator can
+// have thousands of indices, and fill one after another.
+func TestEmptiedIndices(t *testing.T) {
+	account := accounts.New(accounts.Limits{})
+	x := New([]string{"i"}, account).Get("i")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	replace := func(object int, p Pairs) {
+		if err := x.Replace(fmt.Sprintf("uid-%032d", object), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for object := range 20_000 {
+		replace(object, Pairs{"1": []byte("1"), fmt.Sprint(object): []byte("1")})
+	}
+	for object := range 20_000 - 1 { // one stays, so that the maps do
+		replace(object, nil)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 256<<10 {
+		t.Errorf("an index with one object takes %d bytes, and %d count", took, held(account))
+	}
+	runtime.KeepAlive(x)
+}
+
 // TestLargeAnswers checks that large answers are refused before they are built.
 func TestLargeAnswers(t *testing.T) {
 	var x Index

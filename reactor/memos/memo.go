@@ -62,6 +62,7 @@ type Memo struct {
 // account when the memo becomes unreachable.
 type memoValues struct {
 	items     map[string]memoValue
+	table     accounts.Table    // of the items
 	size      int               // of all items; see text.size
 	account   *accounts.Account // the account of a copy
 	inherited int               // bytes in the account for the entries of a copy
@@ -191,6 +192,7 @@ func (v *memoValues) put(key string, next memoValue) {
 	} else {
 		v.items[key] = next
 	}
+	v.items = accounts.Fit(&v.table, v.items)
 }
 
 func (v memoValue) bytes() int {

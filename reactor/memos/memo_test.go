@@ -3,6 +3,7 @@ package memos
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -122,4 +123,31 @@ func TestMemosLoseNoUpdates(t *testing.T) {
 	if value, _, _ := m.Get("count"); string(value) != "2000" {
 		t.Errorf("the count is %s, want 2000", value)
 	}
+}
+
+// TestEmptiedMemos: what was deleted takes no memory, because it does not count any more: handlers could fill and empty the memo
+// of each object.
+func TestEmptiedMemos(t *testing.T) {
+	const keys = 50_000
+	account := accounts.New(accounts.Limits{})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	emptied := make([]*Memo, 5)
+	for i := range emptied {
+		emptied[i] = New(nil, account)
+		for _, value := range [][]byte{[]byte("1"), nil} {
+			for key := range keys {
+				if _, err := emptied[i].Set(account, fmt.Sprint(key), value, -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 1<<20 {
+		t.Errorf("%d memos without keys take %d bytes", len(emptied), took)
+	}
+	runtime.KeepAlive(emptied)
 }
