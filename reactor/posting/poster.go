@@ -21,6 +21,13 @@ const MaxPending = 10_000
 // ErrOverflow means that an event was dropped.
 var ErrOverflow = errors.New("too many events wait to be posted")
 
+// ErrReference means that no object can have the reference of an event.
+var ErrReference = errors.New("the reference of the event is too long")
+
+// maxReference bounds a part of a reference, in bytes. The longest one that the API server accepts is an apiVersion: the name of a
+// domain, and a version.
+const maxReference = 512
+
 // Poster posts events in the background.
 //
 // # Guarantees
@@ -62,10 +69,13 @@ func (p *Poster) Start(ctx context.Context, workers int, idle time.Duration) {
 // Post queues an event. It ignores events about events: an operator that handles events
 // would otherwise never come to rest.
 //
-// Errors: ErrOverflow.
+// Errors: ErrOverflow; ErrReference.
 func (p *Poster) Post(event Event) error {
 	if event.Ref.IsEvent() {
 		return nil
+	}
+	if event.Ref.longest() > maxReference {
+		return ErrReference
 	}
 	event = event.apart()
 	p.mu.Lock()

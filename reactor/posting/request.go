@@ -43,6 +43,11 @@ func (r Ref) Clone() Ref {
 	return Ref{strings.Clone(r.APIVersion), strings.Clone(r.Kind), strings.Clone(r.Name), strings.Clone(r.UID), strings.Clone(r.Namespace)}
 }
 
+// longest is the length of the longest part, in bytes.
+func (r Ref) longest() int {
+	return max(len(r.APIVersion), len(r.Kind), len(r.Name), len(r.UID), len(r.Namespace))
+}
+
 // Object returns the reference in the form of the API, without empty parts.
 func (r Ref) Object() dicts.Object {
 	object := dicts.Object{}

@@ -1,0 +1,45 @@
+package posting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kopf-wasm/kopf/reactor/apipath"
+	"github.com/kopf-wasm/kopf/reactor/backoffs"
+	"github.com/kopf-wasm/kopf/reactor/posting"
+)
+
+// TestLongReferences: handlers choose the objects of events, and thousands of events wait. What no object can have is refused.
+func TestLongReferences(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &posting.Poster{Send: func(ctx context.Context, _ apipath.Path, _ []byte, _ backoffs.Backoffs) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	p.Start(ctx, 1, time.Second)
+	defer p.Wait()
+	defer cancel()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 1_000 {
+		long := fmt.Sprint(i) + strings.Repeat("x", 60_000)
+		if err := p.Post(posting.Event{Ref: posting.Ref{APIVersion: "v1", Kind: "Pod", Name: long}}); !errors.Is(err, posting.ErrReference) {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > 1<<20 {
+		t.Errorf("they take %d bytes", took)
+	}
+	longest := strings.Repeat("x", 253)
+	if err := p.Post(posting.Event{Ref: posting.Ref{APIVersion: longest + "/" + longest[:63], Kind: longest[:63], Name: longest, Namespace: longest[:63], UID: longest}}); err != nil {
+		t.Error(err)
+	}
+}
