@@ -102,7 +102,7 @@ func (o *Object) With(raw []byte, body dicts.Object, p *patching.Patch) *Object 
 
 // Target returns the target of the object's patches.
 func (o *Object) Target() patching.Target {
-	return patching.Target{Resource: o.Resource, Raw: o.Raw, Body: o.Body, Log: o.Log}
+	return patching.Target{Resource: o.Resource, Raw: o.Raw, Body: o.Body, Log: o.Log, Work: o.Services.Work}
 }
 
 // Deleted reports whether the object is being deleted.

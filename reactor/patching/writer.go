@@ -44,6 +44,16 @@ type Target struct {
 	Raw      []byte
 	Body     dicts.Object // the parts of the body that the host reads
 	Log      loggers.Logger
+	Work     Work // of comparing bodies; nil: it counts nowhere
+}
+
+// compute runs a function that only computes, for the text of the body.
+func (t *Target) compute(ctx context.Context, do func()) {
+	if t.Work == nil {
+		do()
+		return
+	}
+	t.Work(ctx, len(t.Raw), do)
 }
 
 // Written is the result of a patch.
@@ -159,7 +169,8 @@ func (w *writing) write(ctx context.Context, p *Patch) ([]Transformation, error)
 	if err != nil {
 		return nil, err
 	}
-	operations := patches.Diff(fresh, wanted)
+	var operations []patches.Operation
+	w.compute(ctx, func() { operations = patches.Diff(fresh, wanted) })
 	bodyOps, statusOps := operations, []patches.Operation(nil)
 	if w.hasStatus() {
 		bodyOps, statusOps = patches.Split(operations)
@@ -260,7 +271,8 @@ func (w *writing) transform(ctx context.Context, subresource string, fresh dicts
 		what = subresource
 	}
 	version := dicts.LookupString(fresh, "metadata", "resourceVersion")
-	payload, err := json.Marshal(patches.WithTest(version, operations))
+	var payload []byte
+	w.compute(ctx, func() { payload, err = json.Marshal(patches.WithTest(version, operations)) })
 	if err != nil {
 		return false, err
 	}

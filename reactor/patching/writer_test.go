@@ -1,0 +1,57 @@
+package patching_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/reactor/clients"
+	"github.com/kopf-wasm/kopf/reactor/credentials"
+	"github.com/kopf-wasm/kopf/reactor/loggers"
+	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/selectors"
+)
+
+// TestComparingCounts: comparing a body with a transformed one takes far longer than small functions that transform it, so it is
+// computing of the operator, and so is encoding the patch.
+func TestComparingCounts(t *testing.T) {
+	body := `{"metadata":{"name":"x","resourceVersion":"1"},"spec":{"text":"` + strings.Repeat("x", 5_000) + `"}}`
+	var sent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("Content-Type")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
+	}))
+	defer server.Close()
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
+	object, err := dicts.DecodeObject([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, counted := zerolog.Nop(), 0
+	target := patching.Target{
+		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Raw: []byte(body), Body: object, Log: loggers.Logger{Logger: &log},
+		Work: func(_ context.Context, size int, do func()) {
+			if size < 5_000 {
+				t.Errorf("a text of %d bytes counts", size)
+			}
+			counted++
+			do()
+		},
+	}
+	p := patching.New(nil)
+	p.Add(patching.InPlace(func(body dicts.Object, _ string) error { body["spec"] = "y"; return nil }, ""))
+	w := &patching.Writer{Client: client}
+	if _, err := w.Write(t.Context(), target, p, clients.Hooks{}); err != nil || sent != clients.JSONPatch {
+		t.Fatalf("sent %q, %v", sent, err)
+	}
+	if counted != 2 {
+		t.Errorf("%d pieces of work count, want 2", counted)
+	}
+}
