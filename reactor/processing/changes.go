@@ -100,6 +100,7 @@ const (
 	recordWork = 64      // bytes of a text that takes as long to read as its record: see Services.Work
 	stateCost  = 1 << 10 // bytes of memory, while the object is handled
 	fewStates  = 64      // that do not count: the body of the object does
+	diffCost   = 300     // bytes of memory for each changed field: its item, and the old and the new value in decoded objects
 )
 
 // handleChange calls the handlers of a change, and stores their progress.
@@ -121,12 +122,11 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	if err != nil {
 		return nil, err
 	}
-	if many := len(selected) - fewStates; many > 0 {
-		if err := c.Account.Take(accounts.Pending, many*stateCost); err != nil {
-			return nil, err
-		}
-		defer c.Account.Give(accounts.Pending, many*stateCost)
+	held := max(0, len(selected)-fewStates)*stateCost + max(0, len(changed.Change().Diff)-fewStates)*diffCost
+	if err := c.Account.Take(accounts.Pending, held); err != nil {
+		return nil, err
 	}
+	defer c.Account.Give(accounts.Pending, held)
 	fresh := len(state.IDs()) == 0
 	if fresh && m.stateLoss.isEndless(changed) {
 		return m.stateLoss.pause(reason), nil
