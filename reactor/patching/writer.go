@@ -120,12 +120,18 @@ func (w *Writer) Write(ctx context.Context, t Target, p *Patch, hooks clients.Ho
 	if one.result == nil {
 		return done, nil // confirmed
 	}
-	if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
-		t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost.JSON())))
-		done.Dropped = true
-	}
+	t.compute(ctx, func() {
+		if lost := patches.Inconsistencies(one.merged, one.result); len(lost) > 0 {
+			t.Log.Warn(fmt.Sprintf("Merge-patching finished with inconsistencies: %s", dicts.Encode(lost[:min(len(lost), mostLost)].JSON())))
+			done.Dropped = true
+		}
+	})
 	return done, nil
 }
+
+// mostLost is how many inconsistencies a warning has. Each has its whole path, so all of them can be a hundred megabytes of text, of
+// which the log takes the beginning.
+const mostLost = 100
 
 // answers holds memory for the responses to patches, of which only a version is kept. Longer
 // responses get their own memory.

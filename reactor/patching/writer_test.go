@@ -2,6 +2,7 @@ package patching_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/credentials"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
 	"github.com/kopf-wasm/kopf/reactor/patching"
+	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/selectors"
 )
 
@@ -53,5 +55,35 @@ func TestComparingCounts(t *testing.T) {
 	}
 	if counted != 2 {
 		t.Errorf("%d pieces of work count, want 2", counted)
+	}
+}
+
+// TestManyInconsistencies: a patch of which the server drops everything has a short warning, and comparing counts.
+func TestManyInconsistencies(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"metadata":{"name":"x","resourceVersion":"2"},"status":{}}`))
+	}))
+	defer server.Close()
+	client := clients.New(credentials.Of(credentials.Info{Config: &rest.Config{Host: server.URL}}), func() clients.Options { return clients.Options{} }, func(string) {})
+	var output reactortest.Output
+	log, counted := zerolog.New(&output).Level(zerolog.WarnLevel), 0
+	target := patching.Target{
+		Resource: &selectors.Resource{Version: "v1", Plural: "configmaps"}, Body: dicts.Object{"metadata": dicts.Object{"name": "x"}}, Log: loggers.Logger{Logger: &log},
+		Work: func(_ context.Context, _ int, do func()) { counted++; do() },
+	}
+	fields := dicts.Object{}
+	for i := range 1000 {
+		fields[fmt.Sprint("field", i)] = "1"
+	}
+	p := patching.New(nil)
+	p.Merge.Merge(dicts.Object{"status": fields})
+	w := &patching.Writer{Client: client}
+	written, err := w.Write(t.Context(), target, p, clients.Hooks{})
+	if err != nil || !written.Dropped || counted != 1 {
+		t.Errorf("%+v, %d pieces of work, %v", written, counted, err)
+	}
+	if n := strings.Count(output.String(), "field"); n != 100 {
+		t.Errorf("the warning has %d fields", n)
 	}
 }
