@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/conns"
 	"github.com/kopf-wasm/kopf/reactor/reviews"
 )
@@ -165,7 +166,7 @@ func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, wei
 	h.running.Go(func() { // Waited for by Wait.
 		defer give()
 		defer body.release()
-		answered <- do()
+		answered <- guarded(do)
 	})
 	select {
 	case a := <-answered:
@@ -176,6 +177,18 @@ func (h *Handler) handle(ctx context.Context, r *http.Request, slots *slots, wei
 	case <-ctx.Done():
 		return failed(context.Cause(ctx))
 	}
+}
+
+// guarded answers, and fails after a panic. This is the goroutine of no connection, which the server would guard.
+func guarded(do func() answer) (a answer) {
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			a = failed(panicked)
+		}
+	}()
+	defer panics.Recover(&panicked)
+	return do()
 }
 
 // reason is the group of the error in the log.
@@ -221,7 +234,7 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, a answer) {
 		if errors.As(a.err, &bad) && bad.Code != http.StatusNotFound { // a client that sends invalid requests has to repeat the handshake
 			w.Header().Set("Connection", "close")
 		}
-		h.log.warn(a.reason(), fmt.Sprintf("A review for %q cannot be answered: %v", cut(r.URL.Path), a.err))
+		h.log.warn(a.reason(), strings.TrimRight(fmt.Sprintf("A review for %q cannot be answered: %v\n%s", cut(r.URL.Path), a.err, panics.StackOf(a.err)), "\n"))
 	}
 	release, err := h.hold(w, r, len(a.body))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/patching"
 	"github.com/kopf-wasm/kopf/reactor/progression"
@@ -59,13 +60,13 @@ func after(delay time.Duration, then phase) *sleep {
 // another goroutine continues.
 func (b *life) live(ctx context.Context, next phase) {
 	for {
-		r, err := next(ctx)
+		r, err := b.guarded(ctx, next)
 		if errors.Is(err, handling.ErrExiting) {
 			b.stopper.Set(abi.StopOperatorExiting)
 			r, err = after(0, b.due), nil
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, handling.ErrCancelled) {
-			b.log.Error(fmt.Sprintf("%s has failed: %v", b.handler.Title(), err))
+			b.log.Failure(fmt.Sprintf("%s has failed: %v", b.handler.Title(), err), panics.StackOf(err))
 		}
 		if r == nil || err != nil {
 			b.end()
@@ -77,6 +78,19 @@ func (b *life) live(ctx context.Context, next phase) {
 		}
 		next = then
 	}
+}
+
+// guarded runs a phase. After a panic, which ends the life, nothing of a running attempt stays.
+func (b *life) guarded(ctx context.Context, next phase) (r *sleep, err error) {
+	defer func() {
+		if panics.StackOf(err) != "" && b.talk != nil {
+			b.talk.Cause = b.cause
+			b.talk.Close(ctx)
+			b.leave()
+		}
+	}()
+	defer panics.Recover(&err)
+	return next(ctx)
 }
 
 // patchNotice is how long the event of a daemon's last patch may take until the worker of the

@@ -1,6 +1,8 @@
 package daemons
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +40,30 @@ func TestFinalizersOfWhatHasEnded(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPanicsEndOneDaemon: a panic ends the daemon in which it happened, and what its attempt has entered is left.
+func TestPanicsEndOneDaemon(t *testing.T) {
+	s := newScene(t, &reactortest.Scripted{Begin: time.Now(), Attempts: []string{`{"step":"wait","seconds":1}`}}, string(reactortest.NewObject(1)))
+	b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
+	r, err := b.guarded(t.Context(), b.attempt)
+	if err != nil || r == nil || b.talk == nil {
+		t.Fatalf("the attempt does not wait: %v, %v", r, err)
+	}
+	left, leave := 0, b.leave
+	b.leave = func() { left++; leave() }
+	b.live(t.Context(), func(context.Context) (*sleep, error) {
+		var none []string
+		return nil, errors.New(none[left])
+	})
+	select {
+	case <-b.done:
+	default:
+		t.Error("the daemon has not ended")
+	}
+	if left != 1 {
+		t.Errorf("the attempt is left %d times", left)
 	}
 }
 

@@ -70,10 +70,10 @@ func (e *guestError) asError() *abi.Error {
 // to the patch of the cause.
 func (x *Execution) call(ctx context.Context, h *registries.Handler, c *Cause, state progression.HandlerState) (*Ending, error) {
 	talk, step, err := x.Open(ctx, h, c, state, &Env{Cause: c})
+	defer talk.Close(ctx) // after a panic, too
 	if err == nil {
 		err = talk.run(ctx, step)
 	}
-	talk.Close(ctx)
 	return &talk.Ending, err
 }
 

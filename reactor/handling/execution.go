@@ -145,8 +145,10 @@ func (x *Execution) Attempt(ctx context.Context, h *registries.Handler, c *Cause
 	if err != nil {
 		return Outcome{}, err
 	}
-	done, err := x.call(ctx, h, c.forHandler(h), state)
-	leave()
+	done, err := func() (*Ending, error) {
+		defer leave() // after a panic, too
+		return x.call(ctx, h, c.forHandler(h), state)
+	}()
 	return x.Conclude(ctx, h, c, state, done, err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kopf-wasm/kopf/internal/dicts"
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 	"github.com/kopf-wasm/kopf/reactor/daemons"
 	"github.com/kopf-wasm/kopf/reactor/generations"
@@ -108,8 +109,9 @@ func listed(handlers []*registries.Handler) string {
 // run indexes the object, waits until the indices are complete, then handles the event. It
 // returns the version that the cycle's patch has created.
 //
-// Errors: indexing.ErrReplaced, if the indices never become complete.
+// Errors: indexing.ErrReplaced, if the indices never become complete; *panics.Error.
 func (c *cycle) run(ctx context.Context) (version string, err error) {
+	defer panics.Recover(&err)
 	err = c.p.index(ctx, c)
 	if c.it.Indexed != nil {
 		c.it.Indexed()

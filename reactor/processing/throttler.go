@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kopf-wasm/kopf/internal/panics"
 	"github.com/kopf-wasm/kopf/reactor/backoffs"
 	"github.com/kopf-wasm/kopf/reactor/handling"
 	"github.com/kopf-wasm/kopf/reactor/loggers"
@@ -35,13 +36,13 @@ func (t *throttler) judge(ctx context.Context, err error, log loggers.Logger, de
 		return false // the operator exits: what was interrupted has already logged it
 	}
 	if len(delays.List) == 0 {
-		log.Error(fmt.Sprintf("Handling has failed: %v", err))
+		log.Failure(fmt.Sprintf("Handling has failed: %v", err), panics.StackOf(err))
 		return false
 	}
 	t.failures++
 	delay := delays.Sticky(t.failures)
 	t.until = time.Now().Add(delay)
-	log.Error(fmt.Sprintf("Throttling for %v seconds due to an unexpected error: %v", delay.Seconds(), err))
+	log.Failure(fmt.Sprintf("Throttling for %v seconds due to an unexpected error: %v", delay.Seconds(), err), panics.StackOf(err))
 	return true
 }
 
