@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -65,6 +66,9 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w%s", err, meant(name))
 		}
+		if info, failed := os.Stat(name); err != nil && failed == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s: it is a folder: name a module or a script in it; kopf build makes a module of a folder with sources", name)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +81,8 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 	return f.Fetch(ctx, r)
 }
 
-// meant returns a hint for a name of a missing file that looks like a reference, or an empty
-// text.
+// meant returns a hint for a name of a missing file that looks like a reference or like a module
+// that is not built, or an empty text.
 func meant(name string) string {
 	scheme, rest, ok := strings.Cut(name, ":/")
 	switch {
@@ -89,6 +93,9 @@ func meant(name string) string {
 	}
 	r, err := oci.Parse(name)
 	if err != nil || !strings.ContainsAny(r.Registry, ".:") && r.Registry != "localhost" {
+		if filepath.Ext(name) == ".wasm" {
+			return ": build it by kopf build"
+		}
 		return ""
 	}
 	return ": is it an artifact? " + r.String()

@@ -158,6 +158,8 @@ func handlersText(r *abi.Registration) string {
 	}
 	plural := "s"
 	switch {
+	case len(listed) == 0 && strings.HasPrefix(r.SDK, "go "):
+		return "no handlers: an operator without them does nothing. Register them in func init: a module does not call main"
 	case len(listed) == 0:
 		return "no handlers: an operator without them does nothing"
 	case len(listed) == 1:

@@ -34,8 +34,8 @@ func TestMistakes(t *testing.T) {
 		says string
 	}{
 		{"run -n x", exitUsage, "name at least one file"},
-		{"run main.go -n x", exitError, "main.go: it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared"},
-		{"run lib.rs -n x", exitError, "lib.rs: it is source code, build it first: cargo build"},
+		{"run main.go -n x", exitError, "main.go: it is source code: build its folder first by kopf build"},
+		{"run lib.rs -n x", exitError, "lib.rs: it is source code: build its crate first by kopf build"},
 		{"new", exitUsage, "name the new operator: kopf new memberships"},
 		{"new Bad_Name", exitUsage, `"Bad_Name": the name is not usable: want lower-case letters`},
 		{"new declared", exitUsage, "declared: the folder is not empty: it has bad.yaml"},
@@ -60,8 +60,8 @@ func TestMistakes(t *testing.T) {
 		{"run empty.wasm -n x", exitError, "it is empty"},
 		{"run foreign.wasm -n x", exitError, "it is not a Kopf guest: it does not export kopf_abi_v1"},
 		{"run component.wasm -n x", exitError, "a WebAssembly component, not a core module"},
-		{"run . -n x", exitError, "is a directory"},
-		{"run missing.wasm -n x", exitError, "missing.wasm: no such file"},
+		{"run . -n x", exitError, ".: it is a folder: name a module or a script in it; kopf build makes a module"},
+		{"run missing.wasm -n x", exitError, "missing.wasm: no such file or directory: build it by kopf build"},
 		{"run ghcr.io/me/op:v1 -n x", exitError, "is it an artifact? oci://ghcr.io/me/op:v1"},
 		{"run localhost/op:v1 -n x", exitError, "is it an artifact? oci://localhost/op:v1"},
 		{"run oci:/ghcr.io/me/op:v1 -n x", exitError, "is it an artifact? oci://ghcr.io/me/op:v1"},

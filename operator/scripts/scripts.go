@@ -30,9 +30,9 @@ var engines = map[string]string{".js": "javascript", ".mjs": "javascript", ".py"
 // hints say what to do with source code that no engine can run.
 var hints = map[string]string{
 	".ts": "TypeScript is translated first: npx esbuild op.ts --outfile=op.js",
-	".go": "it is source code, build it first: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o operator.wasm .",
-	".rs": "it is source code, build it first: cargo build --release --target wasm32-unknown-unknown",
-	".c":  "it is source code, build it first: see docs/languages.md",
+	".go": "it is source code: build its folder first by kopf build",
+	".rs": "it is source code: build its crate first by kopf build",
+	".c":  "it is source code: build it first by kopf build",
 }
 
 // ErrNoEngine says that no engine for the script was found.

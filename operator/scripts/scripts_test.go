@@ -62,7 +62,7 @@ func TestEngineIsFound(t *testing.T) {
 
 // Languages without an engine say what to do, whatever engine is given.
 func TestLanguagesWithoutEngine(t *testing.T) {
-	for name, want := range map[string]string{"op.ts": "esbuild", "op.rs": "cargo"} {
+	for name, want := range map[string]string{"op.ts": "esbuild", "op.rs": "kopf build"} {
 		if got, err := Engine(name, "given.wasm"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

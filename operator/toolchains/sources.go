@@ -32,12 +32,14 @@ type mark struct {
 var (
 	toolFolders = []string{"node_modules", "target", "__pycache__"}
 	toolFiles   = []string{"go.sum", "Cargo.lock", "package-lock.json"}
+	toolEndings = []string{".wasm", ".log"}
 )
 
 // Sources returns the present state of the folder and of those below it, without hidden files,
-// and files that tools write. Of very large folders, it is the state of a part.
+// files that tools write, and logs: an operator that logs to a file of its folder would be built
+// again at each line. Of very large folders, it is the state of a part.
 func (p *Project) Sources() Sources {
-	all := Sources{}
+	all, outputs := Sources{}, outputs()
 	_ = filepath.WalkDir(p.Folder, func(path string, entry fs.DirEntry, err error) error { // a file may vanish meanwhile
 		name := filepath.Base(path)
 		switch {
@@ -50,15 +52,28 @@ func (p *Project) Sources() Sources {
 			return nil
 		case len(all) >= maxSources:
 			return filepath.SkipAll
-		case strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") || slices.Contains(toolFiles, name):
+		case strings.HasPrefix(name, ".") || slices.Contains(toolEndings, filepath.Ext(name)) || slices.Contains(toolFiles, name):
 			return nil
 		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			all[path] = mark{info.Size(), info.ModTime()}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(outputs, func(output fs.FileInfo) bool { return os.SameFile(output, info) }) {
+			return nil //nolint:nilerr // it has vanished
 		}
+		all[path] = mark{info.Size(), info.ModTime()}
 		return nil
 	})
 	return all
+}
+
+// outputs returns the files that this process writes its output to.
+func outputs() []fs.FileInfo {
+	var files []fs.FileInfo
+	for _, stream := range []*os.File{os.Stdout, os.Stderr} {
+		if info, err := stream.Stat(); err == nil {
+			files = append(files, info)
+		}
+	}
+	return files
 }
 
 // Changed waits until the sources differ from an earlier state and do not change any more, and

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFilesOfToolsAreNoSources(t *testing.T) {
-	dir := folder(t, "main.go", "go.mod", "go.sum", "greeter.wasm", ".hidden")
+	dir := folder(t, "main.go", "go.mod", "go.sum", "greeter.wasm", "dev.log", ".hidden")
 	for _, below := range []string{"node_modules/a", "target/debug", ".git/objects", "pkg"} {
 		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {
 			t.Fatal(err)
@@ -31,6 +31,27 @@ func TestFilesOfToolsAreNoSources(t *testing.T) {
 		}
 	}
 	if len(sources) != 3 {
+		t.Errorf("the sources are %v", sources)
+	}
+}
+
+// TestOutputOfTheProcessIsNoSource: kopf dev >FILE does not build again at each line.
+func TestOutputOfTheProcessIsNoSource(t *testing.T) {
+	dir := folder(t, "main.go", "go.mod", "out.txt", "err.txt")
+	p, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stream := range map[string]**os.File{"out.txt": &os.Stdout, "err.txt": &os.Stderr} {
+		file, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := *stream
+		*stream = file
+		defer func() { *stream = before; _ = file.Close() }()
+	}
+	if sources := p.Sources(); len(sources) != 2 {
 		t.Errorf("the sources are %v", sources)
 	}
 }
