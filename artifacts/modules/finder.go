@@ -66,10 +66,10 @@ func (f *Finder) Open(ctx context.Context, name string) (*Found, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w%s", err, meant(name))
 		}
-		if info, failed := os.Stat(name); err != nil && failed == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s: it is a folder: name a module or a script in it; kopf build makes a module of a folder with sources", name)
-		}
 		if err != nil {
+			if info, failed := os.Stat(name); failed == nil && info.IsDir() {
+				return nil, fmt.Errorf("%s: it is a folder: name a module or a script in it; kopf build makes a module of a folder with sources", name)
+			}
 			return nil, err
 		}
 		return &Found{Name: filepath.Base(name), Module: data}, nil
