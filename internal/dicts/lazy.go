@@ -28,6 +28,20 @@ func Open(v any) any {
 	return v
 }
 
+// Shut forgets the decoded values of large members that are Lazy: they take many times the memory of their texts, which stay. What
+// is asked for afterwards is decoded again.
+func Shut(v any) {
+	object, _ := v.(Object)
+	for _, member := range object {
+		if lazy, ok := member.(*Lazy); ok && len(lazy.text) > largeText {
+			lazy.value.Store(nil)
+		}
+	}
+}
+
+// largeText is the size of texts whose decoded values are forgotten, in bytes.
+const largeText = 16 << 10
+
 // Fold makes text of all members that are objects or lists, except the metadata. DecodeBody leaves some of them decoded: those
 // whose text differs from that of Encode. The decoded value can take sixty times as much.
 func Fold(body Object) {

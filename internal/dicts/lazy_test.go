@@ -187,3 +187,22 @@ func TestLazyInParallel(t *testing.T) {
 		t.Errorf("got %s, %v", text, err)
 	}
 }
+
+// TestShut: decoded values of large members are forgotten, and decoded again.
+func TestShut(t *testing.T) {
+	text := `{"metadata":{"name":"x"},"spec":{"a":"` + strings.Repeat("x", largeText) + `"},"status":{"b":1}}`
+	body, err := DecodeBody([]byte(text), func(string, string) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, small := body["spec"].(*Lazy), body["status"].(*Lazy)
+	before := opened(body)
+	Shut(body)
+	if large.value.Load() != nil || small.value.Load() == nil {
+		t.Errorf("forgotten: the large one %t, the small one %t", large.value.Load() == nil, small.value.Load() == nil)
+	}
+	if !reflect.DeepEqual(opened(body), before) {
+		t.Error("the values have changed")
+	}
+	Shut(nil)
+}

@@ -145,6 +145,8 @@ func (c *cycle) handleChange(ctx context.Context, changed *handling.Cause) ([]ti
 	if fresh {
 		c.begins(selected)
 	}
+	dicts.Shut(changed.Change().Old) // handlers may run or wait for long, and most need the text only
+	dicts.Shut(changed.Change().New)
 	x := p.Execution(p.Generation.Lifecycle, handling.ModeTemporary)
 	outcomes, err := x.Run(ctx, selected, changed, state)
 	if err != nil {
