@@ -107,7 +107,7 @@ else
 		env PATH="$cache/bin:/usr/bin:/bin" RUSTC=/usr/bin/rustc RUSTFLAGS="$flags" /usr/bin/cargo
 fi
 name=$(sed -n 's/^name *= *"\(.*\)"$/\1/p' "$crate/Cargo.toml" | head -1 | tr - _)
-cp "$cache/target/$target/release/$name.wasm" "$out.new"
-mv "$out.new" "$out"
+cp "$cache/target/$target/release/$name.wasm" "$out.$$" # tests build one module at the same time
+mv "$out.$$" "$out"
 echo "$hash" >"$out.hash"
 echo "$(basename "$out"): $(wc -c <"$out") bytes" >&2
