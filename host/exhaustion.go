@@ -44,13 +44,14 @@ func (c *call) nameExhaustion(e *GuestError, text string) {
 	}
 }
 
-// nameCaught says that memory is the reason of an error that a script has caught, if it is.
+// nameCaught says that memory is the reason of an error that a script has caught, if it is. The
+// memory of native programs is not the host's matter.
 func (c *call) nameCaught(e *abi.Error) {
 	part, known := caught[e.Type]
 	known = known && strings.Contains(e.Message, part)
 	nothing, silent := speechless[e.Type]
 	silent = silent && e.Message == nothing
-	if e.Kind == abi.ErrorArbitrary && (known || silent && c.refused() > 0) {
+	if e.Kind == abi.ErrorArbitrary && (known || silent && c.refused() > 0) && c.in.mod != nil {
 		e.Message = c.exhaustion(cmp.Or(e.Message, e.Type))
 	}
 }
@@ -82,8 +83,12 @@ func (c *call) exhaustion(message string) string {
 	return text + ": " + message
 }
 
-// refused is the memory that the instance has asked for last, in bytes; 0: it got it.
+// refused is the memory that the instance has asked for last, in bytes; 0: it got it, or asks
+// the system.
 func (c *call) refused() int {
+	if c.in.mod == nil {
+		return 0
+	}
 	pages := c.in.mod.ExportedGlobal(prepare.Refused)
 	if pages == nil {
 		return 0

@@ -18,7 +18,7 @@ import (
 // call runs in it at a time; overlapping calls would corrupt the guest's stack.
 type instance struct {
 	m      *Module
-	mod    api.Module
+	mod    api.Module     // nil for native programs
 	memory *linear.Memory // nil for native programs
 
 	// busy holds a token while a goroutine uses the instance. The holder owns all fields

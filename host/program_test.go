@@ -163,6 +163,30 @@ func TestProgramRequests(t *testing.T) {
 	}
 }
 
+// TestProgramsMayLookExhausted: what tells of a want of memory in a module means nothing in a
+// native program, whose memory the host does not know.
+func TestProgramsMayLookExhausted(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		`{"step": "wait"}`,
+		`{"step": "done", "error": {"kind": "arbitrary", "type": "MemoryError", "message": "of the author"}}`,
+		`{"step": "done", "error": {"kind": "arbitrary", "type": "Error", "message": "null"}}`,
+	} {
+		m, err := connect(t, Options{}, func(*program, native.Message) (abi.MessageKind, string) { return abi.MessageAnswer, answer })
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, step, err := m.Start(t.Context(), &abi.Invocation{}, nil, &testEnv{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := step.Error; e != nil && !strings.Contains(answer, `"`+e.Message+`"`) {
+			t.Errorf("%s became %+v", answer, e)
+		}
+		task.Release(t.Context())
+	}
+}
+
 func TestProgramPanics(t *testing.T) {
 	t.Parallel()
 	m, err := connect(t, Options{}, func(_ *program, call native.Message) (abi.MessageKind, string) {
