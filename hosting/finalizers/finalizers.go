@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +70,7 @@ type Finalizers struct {
 	vault   sync.WaitGroup // its goroutine
 
 	places []place // nil: not known yet
+	hidden error   // of resources that may exist, but cannot be found now
 }
 
 // place is a resource in one namespace, or in the whole cluster.
@@ -95,7 +97,7 @@ func New(ctx context.Context, o Options) *Finalizers {
 	return f
 }
 
-// Close frees the connections.
+// Close ends the goroutine that logs in, and waits for it.
 func (f *Finalizers) Close() {
 	f.stop()
 	f.vault.Wait()
@@ -143,7 +145,7 @@ func (f *Finalizers) each(ctx context.Context, do func(at place, object *metav1.
 	if err := f.find(ctx); err != nil {
 		return err
 	}
-	var failures []error
+	failures := []error{f.hidden}
 	for _, at := range f.places {
 		failures = append(failures, f.in(ctx, at, do))
 		if ctx.Err() != nil {
@@ -268,6 +270,9 @@ func (f *Finalizers) find(ctx context.Context) error {
 	if all == nil {
 		return fmt.Errorf("the resources of the cluster: %w", err)
 	}
+	if f.hides(err) {
+		f.hidden = err
+	}
 	namespaces, err := f.namespaces(ctx)
 	if err != nil {
 		return err
@@ -287,6 +292,24 @@ func (f *Finalizers) find(ctx context.Context) error {
 	}
 	f.places = places
 	return nil
+}
+
+// hides reports whether a discovery lacks group versions of the resources.
+func (f *Finalizers) hides(err error) bool {
+	var incomplete *discovery.Incomplete
+	if !errors.As(err, &incomplete) {
+		return false
+	}
+	for version := range incomplete.Groups {
+		name := selectors.Resource{Version: version.Version, Group: version.Group}.String()
+		if slices.ContainsFunc(f.options.Resources, func(resource string) bool {
+			_, of, _ := strings.Cut(resource, ".")
+			return of == name
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // namespaces lists the served namespaces. The empty name is the whole cluster. If the

@@ -29,6 +29,7 @@ type server struct {
 	requests  []string
 	conflicts int // of the next patches
 	forbidden string
+	broken    string // a group version without an answer
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -45,8 +46,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"versions":["v1"]}`)
 	case r.URL.Path == "/api/v1":
 		io.WriteString(w, `{"resources":[{"name":"namespaces","kind":"Namespace"},{"name":"pods","kind":"Pod","namespaced":true},{"name":"nodes","kind":"Node"},{"name":"secrets","kind":"Secret","namespaced":true}]}`)
+	case r.URL.Path == "/apis" && s.broken != "":
+		fmt.Fprintf(w, `{"groups":[{"name":"example.com","versions":[{"groupVersion":%[1]q,"version":"v1"}],"preferredVersion":{"groupVersion":%[1]q,"version":"v1"}}]}`, s.broken)
 	case r.URL.Path == "/apis":
 		io.WriteString(w, `{"groups":[]}`)
+	case s.broken != "" && r.URL.Path == "/apis/"+s.broken:
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case s.forbidden != "" && strings.Contains(r.URL.Path, s.forbidden):
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, `{"kind":"Status","message":"secrets is forbidden"}`)
@@ -150,6 +155,13 @@ func TestWhatFailsIsNamed(t *testing.T) {
 	released, err := opened(t, &server{forbidden: "/secrets"}, "secrets.v1", "pods.v1").Release(t.Context())
 	if released != 2 || err == nil || !strings.Contains(err.Error(), "GET /api/v1/namespaces/ns1/secrets: secrets is forbidden") {
 		t.Errorf("%d released, %v", released, err)
+	}
+	const broken = "example.com/v1"
+	for resource, hidden := range map[string]bool{"things.v1.example.com": true, "things.v2.example.com": false} {
+		released, err = opened(t, &server{broken: broken}, resource, "pods.v1").Release(t.Context())
+		if named := err != nil && strings.Contains(err.Error(), broken); released != 2 || named != hidden {
+			t.Errorf("%s: %d released, %v", resource, released, err)
+		}
 	}
 	absent := errors.New("no account")
 	f := finalizers.New(t.Context(), finalizers.Options{
