@@ -5,6 +5,7 @@
 package memos
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -63,7 +64,8 @@ type Memo struct {
 type memoValues struct {
 	items     map[string]memoValue
 	table     accounts.Table    // of the items
-	size      int               // of all items; see text.size
+	size      int               // of all items; see memoText.size
+	deleted   uint64            // the highest version of a deleted value; that of a new key is higher
 	account   *accounts.Account // the account of a copy
 	inherited int               // bytes in the account for the entries of a copy
 }
@@ -177,7 +179,7 @@ func (m *Memo) Set(account *accounts.Account, key string, value []byte, version 
 	}
 	text.value = append([]byte(nil), value...)
 	text.holders.Store(1)
-	next := memoValue{text, current.version + 1}
+	next := memoValue{text, cmp.Or(current.version, held.deleted) + 1}
 	held.put(key, next)
 	return next.version, nil
 }
@@ -188,6 +190,7 @@ func (v *memoValues) put(key string, next memoValue) {
 	v.size += next.bytes() - current.bytes()
 	current.release()
 	if next.memoText == nil {
+		v.deleted = max(v.deleted, current.version)
 		delete(v.items, key)
 	} else {
 		v.items[key] = next

@@ -93,8 +93,9 @@ func TestMemosHaveVersions(t *testing.T) {
 		{"2", 1, 2, nil},
 		{"3", -1, 3, nil}, // any version
 		{"", 2, 0, abi.ErrConflict},
-		{"", 3, 0, nil}, // deleted
-		{"4", 0, 1, nil},
+		{"", 3, 0, nil},  // deleted
+		{"4", 0, 4, nil}, // and not 1, which others may have read before
+		{"5", 1, 0, abi.ErrConflict},
 	}
 	for i, step := range steps {
 		if got, err := m.Set(nil, "k", []byte(step.value), step.version); got != step.want || !errors.Is(err, step.err) {
