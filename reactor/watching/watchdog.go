@@ -18,8 +18,9 @@ type watchdog struct {
 	patience time.Duration
 	health   *health
 
-	mu    sync.Mutex // guards lines
-	lines Lines      // nil: the watch is not open yet
+	mu      sync.Mutex // guards all below
+	lines   Lines      // nil: the watch is not open yet
+	stopped bool
 }
 
 // watchdog starts a watchdog; a patience of 0 is endless.
@@ -44,13 +45,13 @@ func (w *watchdog) watch(lines Lines) {
 	w.lines = lines
 }
 
-// extends restarts the time from the last contact of the watch. It returns false if that was
-// too long ago.
+// extends restarts the time from the last contact of the watch, unless the watchdog is stopped.
+// It returns false if that was too long ago.
 func (w *watchdog) extends() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.lines == nil {
-		return false
+	if w.stopped || w.lines == nil {
+		return w.stopped
 	}
 	contact := w.lines.Contact()
 	left := time.Until(contact.Add(w.patience))
@@ -62,7 +63,11 @@ func (w *watchdog) extends() bool {
 	return true
 }
 
+// stop ends the watchdog for good, also if its time is just over.
 func (w *watchdog) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
