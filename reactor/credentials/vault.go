@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (v *Vault) pick(now time.Time) (*Item, <-chan struct{}, error) {
 
 // best returns the credentials with the highest priority.
 func (v *Vault) best() []*Item {
-	top := slices.MaxFunc(v.items, func(a, b *Item) int { return a.Priority - b.Priority }).Priority
+	top := slices.MaxFunc(v.items, func(a, b *Item) int { return cmp.Compare(a.Priority, b.Priority) }).Priority
 	if !slices.ContainsFunc(v.items, func(item *Item) bool { return item.Priority != top }) {
 		return v.items
 	}

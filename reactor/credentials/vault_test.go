@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -61,7 +62,7 @@ func taken(t *testing.T, v *Vault) []string {
 func TestTheHighestPriorityIsTakenAtRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		low, a, b := token("low"), token("a"), token("b")
-		a.Priority, b.Priority = 5, 5
+		low.Priority, a.Priority, b.Priority = -2, math.MaxInt, math.MaxInt
 		v, calls, _ := run(t, map[string]Info{"low": low, "a": a, "b": b})
 		if got := taken(t, v); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("taken are %q, want a and b", got)
