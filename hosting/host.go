@@ -3,6 +3,7 @@ package hosting
 import (
 	"cmp"
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -258,11 +259,7 @@ func (h *Host) end(ctx context.Context) {
 func (h *Host) all() []*tenant {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]*tenant, 0, len(h.tenants))
-	for _, t := range h.tenants {
-		all = append(all, t)
-	}
-	return slices.Clip(all)
+	return slices.Collect(maps.Values(h.tenants))
 }
 
 // running returns the context of Run; nil before it.

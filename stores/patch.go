@@ -127,7 +127,8 @@ func (pl *place) forget(path Path) {
 			return
 		}
 		if i == len(path)-1 {
-			pl.fields = slices.Delete(pl.fields, slices.Index(pl.fields, next), slices.Index(pl.fields, next)+1)
+			at := slices.Index(pl.fields, next)
+			pl.fields = slices.Delete(pl.fields, at, at+1)
 			delete(pl.byKey, key)
 		}
 		pl = next

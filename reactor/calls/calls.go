@@ -143,7 +143,7 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 	if readOnly != "" && !isReading(call.Method) {
 		return nil, &refusal{abi.CallReadOnly, fmt.Sprintf("%s %s is refused: %s", call.Method, shown(call.Path), readOnly)}
 	}
-	if head := len(call.Path) + headerBytes(call); head > maxHead {
+	if head := len(call.Path) + sizeOf(call.Headers); head > maxHead {
 		return nil, &refusal{abi.CallTooLarge, fmt.Sprintf("the URL and the headers have %d bytes, and at most %d can be sent", head, maxHead)}
 	}
 	body, err := bodyOf(call, c.options.MaxRequest)
@@ -171,16 +171,6 @@ func (c *Caller) call(ctx context.Context, call *abi.Call, readOnly string) (*ab
 
 // maxHead bounds the URL and the headers of a request, in bytes. Those of responses have the same bound.
 const maxHead = 64 << 10
-
-// headerBytes is the size of the headers, as they are sent.
-func headerBytes(call *abi.Call) (size int) {
-	for name, values := range call.Headers {
-		for _, value := range values {
-			size += len(name) + len(": \r\n") + len(value)
-		}
-	}
-	return size
-}
 
 // admit waits until the rate limit allows one more request.
 func (c *Caller) admit(ctx context.Context) error {

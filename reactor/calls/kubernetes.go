@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kopf-wasm/kopf/abi"
@@ -75,7 +76,7 @@ func kubernetesHeader(headers map[string][]string) (http.Header, error) {
 		case len(values) != 1:
 			return nil, invalid("the header %s has %d values instead of one", shown(name), len(values))
 		case name == "Accept" && (values[0] == contentTypes[0] || strings.HasPrefix(values[0], contentTypes[0]+";")):
-		case name == "Content-Type" && isOneOf(contentTypes, values[0]):
+		case name == "Content-Type" && slices.Contains(contentTypes, values[0]):
 		case name == "Accept" || name == "Content-Type":
 			return nil, invalid("the header %s cannot be %q: requests to Kubernetes are in JSON", name, shown(values[0]))
 		default:
@@ -84,15 +85,6 @@ func kubernetesHeader(headers map[string][]string) (http.Header, error) {
 		result.Set(name, values[0])
 	}
 	return result, nil
-}
-
-func isOneOf(types []string, value string) bool {
-	for _, t := range types {
-		if t == value {
-			return true
-		}
-	}
-	return false
 }
 
 // AllowsEvents reports whether guests may post events in a namespace: the operator serves

@@ -41,8 +41,8 @@ func (m *Memory) Renew(generation uint32) {
 // handler has: an object has as many as there are handlers.
 const cost = 8 << 10
 
-// Follow stores a newer body if a daemon or timer runs, which count with it. It stores a copy,
-// so that the cause of the body can be freed.
+// Follow stores a newer body if a daemon or timer runs, which count with it. It keeps the bytes
+// themselves, not a copy.
 //
 // Errors: accounts.ErrLimit; the memory then keeps the previous body.
 func (m *Memory) Follow(account *accounts.Account, raw []byte) error {

@@ -212,14 +212,7 @@ func (w *writing) fresh(p *Patch) (dicts.Object, error) {
 	return dicts.DecodeObject(raw)
 }
 
-func (w *writing) hasStatus() bool {
-	for _, name := range w.Resource.Subresources {
-		if name == "status" {
-			return true
-		}
-	}
-	return false
-}
+func (w *writing) hasStatus() bool { return slices.Contains(w.Resource.Subresources, "status") }
 
 // split separates the status from a patch if the resource has a status subresource.
 func (w *writing) split(merge dicts.Object) (body, status dicts.Object) {

@@ -43,7 +43,8 @@ type sleep struct {
 
 // end ends it for ever.
 func (s *sleep) end() {
-	if s.wake = nil; s.due != nil {
+	s.wake = nil
+	if s.due != nil {
 		s.due.Stop()
 		s.unbind()
 	}
