@@ -22,10 +22,15 @@ const (
 var errNoStore = errors.New("there is no store on this machine: set HOME or XDG_CACHE_HOME")
 
 // Save writes artifacts with all their attachments into an archive. It fetches what the
-// store lacks.
+// store lacks. Only the registry knows whether the store has all attachments, so it is asked
+// unless Pull is Never.
 func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) error {
 	if f.Store == nil {
 		return errNoStore
+	}
+	attachments := *f
+	if f.Pull == Missing {
+		attachments.Pull = Always
 	}
 	var entries []store.Entry
 	for _, r := range refs {
@@ -33,7 +38,7 @@ func (f *Finder) Save(ctx context.Context, to io.Writer, refs []oci.Reference) e
 		if err != nil {
 			return err
 		}
-		if _, err := f.Attached(ctx, found.Manifest.Reference, true); err != nil {
+		if _, err := attachments.Attached(ctx, found.Manifest.Reference, true); err != nil {
 			return err
 		}
 		e, err := f.Store.Find(r.Name())

@@ -230,6 +230,18 @@ func TestSaveAfterAnotherReferenceWasVerified(t *testing.T) {
 	inClass(t, err, oci.ErrNotFound)
 }
 
+// An artifact that was only run is saved with its signatures, also when the store has its module.
+func TestSaveFetchesMissingSignatures(t *testing.T) {
+	f, r := finder(t), ocitest.New(t)
+	signed(t, r, r.Pack(t, "v1", wasm("module")), "signature")
+	f.Pull = modules.Missing
+	fetched(t, f, r.Ref("v1").String(), wasm("module"))
+	var archive bytes.Buffer
+	if err := f.Save(t.Context(), &archive, []oci.Reference{r.Ref("v1")}); err != nil || !strings.Contains(archive.String(), "signature") {
+		t.Errorf("the archive has no signature, or error %v", err)
+	}
+}
+
 // What was completed is verified and saved without the registry. A signature that is corrupted
 // then is not taken for an absent one.
 func TestCompleteBringsSignatures(t *testing.T) {
