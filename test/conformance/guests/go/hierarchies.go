@@ -32,7 +32,11 @@ func opHierarchy(c *call, arg any) error {
 		if !ok {
 			return fmt.Errorf("unknown function: %s", name)
 		}
-		if err := call(c.object.Owner, objs, toAdoption(argsOf(item["kwargs"]))); err != nil {
+		owner, kwargs := c.object.Owner, argsOf(item["kwargs"])
+		if other, said := kwargs["owner"]; said {
+			owner = kopf.OwnerOf(other)
+		}
+		if err := call(owner, objs, toAdoption(kwargs)); err != nil {
 			return err
 		}
 		names = append(names, name)

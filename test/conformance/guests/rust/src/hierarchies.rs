@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::values::{list, text};
-use kopf::{Adoption, Error, FieldPath, OwnerFlag, Value, json};
+use kopf::{Adoption, Error, FieldPath, Owner, OwnerFlag, Value, json};
 
 /// Makes children of the handled object, and prints them.
 pub fn perform(call: &Call, arg: &Value) -> kopf::Result {
@@ -10,7 +10,11 @@ pub fn perform(call: &Call, arg: &Value) -> kopf::Result {
     let mut objs = arg["objs"].clone();
     let mut names = Vec::new();
     for item in list(&arg["calls"]) {
-        let owner = object.owner().with(adoption(&item["kwargs"]));
+        let owner = match item["kwargs"].get("owner") {
+            Some(other) => Owner::of(other)?,
+            None => object.owner(),
+        };
+        let owner = owner.with(adoption(&item["kwargs"]));
         let name = text(item, "fn");
         match name {
             "adopt" => owner.adopt(&mut objs)?,
