@@ -133,18 +133,13 @@ func (e *Recorder) Explicit(ref posting.Ref, event abi.Event) error {
 
 // Logged posts a log message about an object, if posting of log messages is enabled.
 func (e *Recorder) Logged(level int, ref posting.Ref, message string) {
-	if !e.PostsLogs(level) {
+	s := &e.Settings.Posting
+	if e.Poster == nil || !s.Enabled || !s.Loggers || level < s.Level {
 		return
 	}
 	_ = e.Poster.Post(posting.Event{ // the poster counts dropped events
 		Ref: ref, Type: eventTypeOf(level), Reason: "Logging", Message: message, Backoffs: e.Settings.Posting.LoggingBackoffs,
 	})
-}
-
-// PostsLogs implements loggers.Poster.
-func (e *Recorder) PostsLogs(level int) bool {
-	s := &e.Settings.Posting
-	return e.Poster != nil && s.Enabled && s.Loggers && level >= s.Level
 }
 
 // eventTypeOf returns the event type of a log message.

@@ -35,13 +35,10 @@ type Logger struct {
 	quiet bool // messages below warnings are one level lower
 }
 
-// Poster posts log messages about objects as events.
+// Poster posts log messages about objects as events: those that are written.
 type Poster interface {
 	// Logged posts a message, if it posts those of the level.
 	Logged(level int, ref posting.Ref, message string)
-
-	// PostsLogs reports whether Logged posts messages of a level.
-	PostsLogs(level int) bool
 }
 
 // These are Kopf's levels.
@@ -72,21 +69,20 @@ func (l Logger) Failure(message, stack string) {
 	l.Error(message)
 }
 
-// At logs at one of Kopf's levels, from 10 (debug) to 50 (critical).
+// At logs at one of Kopf's levels, from 10 (debug) to 50 (critical). As in Kopf, messages that are not written are not
+// posted either.
 func (l Logger) At(level int, message string) {
-	if zlevel := l.level(level); l.GetLevel() <= zlevel {
-		l.WithLevel(zlevel).Func(l.Fields).Msg(message)
+	if !l.Uses(level) {
+		return
 	}
+	l.WithLevel(l.level(level)).Func(l.Fields).Msg(message)
 	if l.Post != nil {
 		l.Post.Logged(level, l.Ref, message)
 	}
 }
 
-// Uses reports whether messages of a level are written or posted. Callers use it to omit
-// messages that cost much.
-func (l Logger) Uses(level int) bool {
-	return l.GetLevel() <= l.level(level) || l.Post != nil && l.Post.PostsLogs(level)
-}
+// Uses reports whether messages of a level are written. Callers use it to omit messages that cost much.
+func (l Logger) Uses(level int) bool { return l.GetLevel() <= l.level(level) }
 
 // level returns the level of lines for one of Kopf's levels.
 func (l Logger) level(level int) zerolog.Level {

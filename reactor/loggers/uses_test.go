@@ -9,38 +9,30 @@ import (
 	"github.com/kopf-wasm/kopf/reactor/posting"
 )
 
-// posted posts messages from a level on.
-type posted struct {
-	from  int
-	count int
-}
+// posted counts the messages that are posted.
+type posted int
 
-func (p *posted) PostsLogs(level int) bool { return level >= p.from }
+func (p *posted) Logged(int, posting.Ref, string) { *p++ }
 
-func (p *posted) Logged(level int, _ posting.Ref, _ string) {
-	if p.PostsLogs(level) {
-		p.count++
-	}
-}
-
-// Uses is true for exactly the messages that are written or posted.
+// Messages that are written are posted, and no others. Uses is true for them.
 func TestUsedMessages(t *testing.T) {
 	levels := []int{LevelDebug, LevelInfo, LevelWarn, LevelError}
 	for _, shown := range []zerolog.Level{zerolog.TraceLevel, zerolog.DebugLevel, zerolog.InfoLevel, zerolog.ErrorLevel} {
-		for _, from := range append([]int{0}, levels...) {
-			for _, level := range levels {
-				var out bytes.Buffer
-				base := zerolog.New(&out).Level(shown)
-				poster := &posted{from: from}
-				for name, log := range map[string]Logger{
-					"posting": {Logger: &base, Post: poster}, "local": Logger{Logger: &base, Post: poster}.Local(), "terse": Logger{Logger: &base, Post: poster}.Terse(),
-				} {
-					out.Reset()
-					poster.count = 0
-					log.At(level, "message")
-					if got, want := log.Uses(level), out.Len() > 0 || poster.count > 0; got != want {
-						t.Errorf("%s at %d, shown from %v, posted from %d: got %t, want %t", name, level, shown, from, got, want)
-					}
+		for _, level := range levels {
+			var out bytes.Buffer
+			base := zerolog.New(&out).Level(shown)
+			var poster posted
+			full := Logger{Logger: &base, Post: &poster}
+			for name, log := range map[string]Logger{"posting": full, "local": full.Local(), "terse": full.Terse()} {
+				out.Reset()
+				poster = 0
+				log.At(level, "message")
+				written := out.Len() > 0
+				if got := log.Uses(level); got != written {
+					t.Errorf("%s at %d, shown from %v: used: %t, written: %t", name, level, shown, got, written)
+				}
+				if wanted := written && name == "posting"; wanted != (poster == 1) {
+					t.Errorf("%s at %d, shown from %v: posted: %d, want %t", name, level, shown, poster, wanted)
 				}
 			}
 		}
