@@ -103,6 +103,9 @@ func (b *life) end() {
 	// In Kopf, a timer that has failed for good keeps running, so its object keeps the
 	// finalizer.
 	failed := b.handler.Spec.Kind == abi.KindTimer && b.state.Failure
+	if asked && !b.engine.Generation.IsReplaced() { // by filters or a pause
+		b.memory.forgetStart(b.handler.ID)
+	}
 	b.memory.ended(b.daemon, failed)
 	b.stopper.Set(abi.StopDone)
 	close(b.done)
@@ -135,8 +138,8 @@ func newHandlerState(h *registries.Handler) progression.HandlerState {
 	return progression.State{}.WithHandlers([]string{h.ID}, time.Now()).Handler(h.ID)
 }
 
-// initialDelay returns the initial delay from the option or from the guest. It is computed
-// once for each object.
+// initialDelay returns the initial delay from the option or from the guest: before the first attempt, and
+// when filters or a pause have stopped the handler. Another generation continues without it.
 func (b *life) initialDelay(ctx context.Context) (time.Duration, error) {
 	option := b.handler.Spec.InitialDelay
 	if option.IsNull() || !b.memory.firstStart(b.handler.ID) {

@@ -3,11 +3,13 @@ package daemons
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/kopf-wasm/kopf/abi"
+	"github.com/kopf-wasm/kopf/reactor/generations"
 	"github.com/kopf-wasm/kopf/reactor/reactortest"
 	"github.com/kopf-wasm/kopf/reactor/registries"
 	"github.com/kopf-wasm/kopf/reactor/stoppers"
@@ -119,5 +121,36 @@ func TestEndWhileFiltersAreMatched(t *testing.T) {
 		if restarted := m.add(newDaemon()); restarted != stopped {
 			t.Errorf("stopped: %t, started again: %t", stopped, restarted)
 		}
+	}
+}
+
+// The initial delay begins anew for what filters or a pause have stopped. It does not for a new version of the module.
+func TestInitialDelayOfTheNextStart(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		replaced bool
+		want     []float64
+	}{
+		{"after filters", false, []float64{5, 25}},
+		{"after a replacement", true, []float64{5, 20}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, &reactortest.Scripted{Begin: time.Now()}, string(reactortest.NewObject(1)))
+				for range 2 {
+					b := s.newLife(t, `{"kind":"timer","id":"fn","resource":{"args":["x"]},"interval":60,"initial_delay":5}`)
+					b.engine.Generation = &generations.Generation{}
+					b.engine.Generation.Hold()
+					b.start(t.Context())
+					time.Sleep(20 * time.Second)
+					b.engine.Generation.Replaced.Store(tt.replaced)
+					b.signal(abi.StopFiltersMismatch)
+					<-b.done
+				}
+				if got := s.times(t); !slices.Equal(got, tt.want) {
+					t.Errorf("called at %v, want %v", got, tt.want)
+				}
+			})
+		})
 	}
 }

@@ -18,7 +18,7 @@ type Memory struct {
 	held       *accounts.Lease // for live
 	running    []*daemon       // in the order of their ids
 	stopped    map[string]bool // those that ended by themselves, which are never restarted; true: they keep the finalizer
-	started    map[string]bool // those whose initial delay is over
+	started    map[string]bool // those whose initial delay is over, until they are asked to stop
 	changed    time.Time       // when the last essential change happened
 	generation uint32          // the generation of the stopped ones
 }
@@ -70,7 +70,7 @@ func (m *Memory) newest() []byte {
 	return nil
 }
 
-// firstStart reports whether a daemon starts for the first time.
+// firstStart reports whether a daemon starts for the first time, or for the first time since forgetStart.
 func (m *Memory) firstStart(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,6 +82,13 @@ func (m *Memory) firstStart(id string) bool {
 	}
 	m.started[id] = true
 	return true
+}
+
+// forgetStart lets the initial delay of a daemon begin anew with its next start.
+func (m *Memory) forgetStart(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.started, id)
 }
 
 func (m *Memory) changedAt() time.Time {
