@@ -95,6 +95,7 @@ func (t *trimmer) remove(op *Operator) {
 	t.ended += op.reactor.Handled()
 	if len(t.items) == 0 {
 		close(t.stop)
+		t.fresh = nil // nothing looks at them any more
 	}
 }
 

@@ -3,6 +3,8 @@ package operator
 import (
 	"testing"
 	"time"
+
+	"github.com/kopf-wasm/kopf/reactor"
 )
 
 // Memory is given back when many events have been handled and no more come, and not too often.
@@ -61,5 +63,18 @@ func TestTrimmingAfterStarts(t *testing.T) {
 		if settled := decided.settled(now); settled != step.settled {
 			t.Errorf("%s: settled = %t", step.name, settled)
 		}
+	}
+}
+
+// Operators that end before the first look are not kept.
+func TestTrimmingKeepsNoEndedOperators(t *testing.T) {
+	var all trimmer
+	for range 3 {
+		op := &Operator{reactor: &reactor.Operator{}}
+		all.add(op)
+		all.remove(op)
+	}
+	if len(all.fresh) > 0 {
+		t.Errorf("%d are kept", len(all.fresh))
 	}
 }
