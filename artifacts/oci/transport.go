@@ -33,13 +33,14 @@ type transport struct {
 	stall   time.Duration
 	control func(host string, address netip.Addr) error // see Options; may be nil
 
-	mu      sync.Mutex // guards what follows
-	hosts   map[string]*http.Transport
-	schemes map[string]bool // maps hosts to whether they speak plain HTTP
+	mu        sync.Mutex // guards what follows
+	hosts     map[string]*http.Transport
+	schemes   map[string]bool // maps hosts to whether they speak plain HTTP
+	unchecked map[string]bool // hosts whose certificates are not verified; all are in insecure_sources
 }
 
 func newTransport(s *sources.Sources, stall time.Duration) *transport {
-	return &transport{sources: s, stall: stall, hosts: map[string]*http.Transport{}, schemes: map[string]bool{}}
+	return &transport{sources: s, stall: stall, hosts: map[string]*http.Transport{}, schemes: map[string]bool{}, unchecked: map[string]bool{}}
 }
 
 // toward is the transport of the requests for one registry host.
@@ -185,14 +186,18 @@ const maxHeader = 256 << 10
 // an operator follows their tags for months.
 const maxHosts = 64
 
-// of returns the transport of one host. An unchecked transport does not verify certificates.
+// of returns the transport of one host. Once it was asked for an unchecked one, it verifies no
+// certificates of this host.
 func (t *transport) of(host string, unchecked bool) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if found := t.hosts[host]; found != nil && !unchecked {
 		return found
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: unchecked} // only for hosts in insecure_sources
+	if unchecked {
+		t.unchecked[host] = true
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.unchecked[host]} // only for hosts in insecure_sources
 	if own := t.sources.Authorities(host); own != nil {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
