@@ -30,8 +30,7 @@ func (o *clusterOptions) login() (operator.Login, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case o.context != "" || o.kubeconfig != "":
+	if o.context != "" || o.kubeconfig != "" {
 		return operator.KubeconfigContext(o.context), nil
 	}
 	return nil, nil

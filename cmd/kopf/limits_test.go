@@ -1,8 +1,17 @@
 package main
 
 import (
+	"context"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/operator"
 )
 
 func TestLimits(t *testing.T) {
@@ -22,6 +31,34 @@ func TestLimits(t *testing.T) {
 		code := run([]string{"run", "--standalone", "-n", "default", "nothing.wasm", "--limit", test.limit}, &strings.Builder{}, &stderr)
 		if code != test.code || !strings.Contains(stderr.String(), test.want) {
 			t.Errorf("--limit %s: exit code %d, %s; want %q", test.limit, code, &stderr, test.want)
+		}
+	}
+}
+
+// Each limit of a rate reaches the operator.
+func TestLimitsOfRates(t *testing.T) {
+	for _, name := range operator.LimitNames() {
+		if slices.Contains(host.LimitNames(), name) {
+			continue
+		}
+		var lowest, given operator.Options
+		if err := lowest.SetLimit(name, "1"); err != nil {
+			t.Fatal(err)
+		}
+		o, cmd := &runOptions{modules: []string{"operator.wasm"}}, &cobra.Command{}
+		o.addFlags(cmd)
+		o.develop = func(_ context.Context, options operator.Options, _ zerolog.Logger) error {
+			given = options
+			return nil
+		}
+		if err := cmd.Flags().Parse([]string{"-n", "default", "--limit", name + "=1"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.run(t.Context(), io.Discard, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if err := given.CheckMaxima(&lowest); err != nil {
+			t.Error(err)
 		}
 	}
 }

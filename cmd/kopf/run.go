@@ -174,6 +174,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := setLimits(&limited, o.limits); err != nil {
 		return err
 	}
+	limited.Calls.Grants = grants
 	if limited.Host.Stdout, err = o.guestStdout(stdout); err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 	python.Packages.MaxSize = limited.Host.MaxFiles
 	options := operator.Options{
 		Program: program, Modules: o.modules, Open: o.opener(&o.verificationOptions, stderr, log), Engine: o.engine, Python: python, Namespaces: o.namespaces, Peering: o.peers(), Replicas: o.replicas.wants, Liveness: o.liveness, Listen: o.listen, Once: o.once,
-		Calls: operator.Calls{Grants: grants, Rate: limited.Calls.Rate}, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
+		Calls: limited.Calls, LoopRate: limited.LoopRate, GrantWanted: o.wanted, AllowServer: o.server, AllowProxy: o.proxy,
 		Admission: operator.Admission{Server: jsonOf(o.admission), Managed: o.managed},
 		Settings:  settings, GrantedSettings: o.settings, Log: log, RefKey: o.logRefKey, Reload: o.dev && !o.once, Login: login,
 		Host: limited.Host, Limits: limited.Limits, Many: collector.Bound, DryRun: o.dryRunner(stdout, log),
@@ -218,8 +219,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 func (o *runOptions) check(log zerolog.Logger) error {
-	switch {
-	case len(o.modules) == 0:
+	if len(o.modules) == 0 {
 		return usageError{errors.New("no modules: name at least one file, like operator.wasm")}
 	}
 	for _, name := range o.modules {
