@@ -52,6 +52,9 @@ func (c *call) failure(cause error) (e *GuestError, stopped bool) {
 		if !errors.Is(cause, ErrExit) {
 			c.in.m.stopped.Add(1)
 		}
+		if errors.Is(cause, ErrCompute) {
+			c.in.m.overran.Add(1)
+		}
 	}
 	return &GuestError{Module: c.in.m.name, Export: c.export, Message: cause.Error(), Err: cause}, stopped
 }

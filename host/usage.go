@@ -26,6 +26,7 @@ type Usage struct {
 	Spent
 
 	Stopped int64 // calls that a limit of computing or their context ended
+	Overran int64 // of these, those that a limit of computing ended
 	Failed  int64 // calls that failed for any reason, including stopped ones: each cost an instance
 
 	Dropped int64 // dropped lines of output, see Options.LogLimit and OutputBucket
@@ -44,7 +45,7 @@ type Usage struct {
 
 // Usage returns what the module has used and uses now. It can be called at any time.
 func (m *Module) Usage() Usage {
-	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load(), Memory: m.memory.Load()}
+	u := Usage{Spent: m.meter.spent(), Stopped: m.stopped.Load(), Overran: m.overran.Load(), Failed: m.failed.Load(), Dropped: m.output.dropped.Load(), Memory: m.memory.Load()}
 	u.Working, u.Daemons, u.Reviews = len(m.pool.permits), len(m.pool.daemons), len(m.pool.reviews)
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
@@ -58,9 +59,9 @@ func (t *Task) Spent() Spent { return t.meter.spent() }
 
 // counts are the cost and the failures of a module.
 type counts struct {
-	meter           meter
-	stopped, failed atomic.Int64 // see Usage
-	memory          atomic.Int64 // see Usage.Memory
+	meter                    meter
+	stopped, overran, failed atomic.Int64 // see Usage
+	memory                   atomic.Int64 // see Usage.Memory
 }
 
 // meter accumulates the cost.

@@ -116,22 +116,27 @@ func TestFuel(t *testing.T) {
 
 func TestFailuresAreCounted(t *testing.T) {
 	for _, test := range []struct {
-		name            string
-		code            []byte
-		want            error
-		stopped, failed int64
+		name                     string
+		code                     []byte
+		limit                    time.Duration
+		want                     error
+		stopped, overran, failed int64
 	}{
-		{"spins", loop(), ErrCompute, 1, 1},
-		{"traps", asm.Unreachable, ErrTrap, 0, 1},
+		{"spins", loop(), 50 * time.Millisecond, ErrCompute, 1, 1, 1},
+		{"spins until its timeout", loop(), time.Hour, context.DeadlineExceeded, 1, 0, 1},
+		{"traps", asm.Unreachable, time.Hour, ErrTrap, 0, 0, 1},
 	} {
-		m, err := load(t, asm.Guest(test.code).Encode(), Options{ComputeLimit: 50 * time.Millisecond})
+		m, err := load(t, asm.Guest(test.code).Encode(), Options{ComputeLimit: test.limit})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := m.Start(t.Context(), invoke(""), nil, &testEnv{}); !errors.Is(err, test.want) {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_, _, err = m.Start(ctx, invoke(""), nil, &testEnv{})
+		cancel()
+		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		if u := m.Usage(); u.Stopped != test.stopped || u.Failed != test.failed || u.Living != 0 {
+		if u := m.Usage(); u.Stopped != test.stopped || u.Overran != test.overran || u.Failed != test.failed || u.Living != 0 {
 			t.Errorf("%s: %+v", test.name, u)
 		}
 	}

@@ -25,9 +25,9 @@ func (op *Operator) Throttles() []Throttle {
 		all = append(all, Throttle{"LoopRate", 1, fmt.Sprintf("%s; now it waits, and is called %d times a minute: let it change only what differs", loop, op.options.LoopRate)})
 	}
 	counts := op.reactor.Counts()
-	var stopped int64
+	var overran int64
 	for _, module := range op.Modules() {
-		stopped += module.Usage().Stopped
+		overran += module.Usage().Overran
 	}
 	for _, t := range []Throttle{
 		{"RequestRate", counts.RequestsDelayed, "requests to Kubernetes wait"},
@@ -35,7 +35,7 @@ func (op *Operator) Throttles() []Throttle {
 		{"EgressRate", counts.EgressDelayed, "requests of handlers that send many bytes wait, or fail"},
 		{"EventRate", counts.EventsDelayed, "Kubernetes events wait"},
 		{"LogLimit", uint64(op.options.Host.Output.Dropped()), "lines of output are dropped"},
-		{"ComputeLimit", uint64(stopped), "calls that compute for too long are stopped"},
+		{"ComputeLimit", uint64(overran), "calls that compute for too long are stopped"},
 		{"ComputeRate", op.options.Host.Share.Delayed(), "handlers wait for computing time"},
 	} {
 		if t.Times > 0 {
