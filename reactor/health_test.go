@@ -99,3 +99,17 @@ func until(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// A dry run works next to the leader of the replicas, and is none of them.
+func TestADryRunHasNoReplicas(t *testing.T) {
+	op := configured(t, nil)
+	op.Lease = &Lease{}
+	for _, dry := range []bool{false, true} {
+		if dry {
+			op.DryRun = func(next http.RoundTripper) http.RoundTripper { return next }
+		}
+		if _, leads, shared := op.Leader(); leads || shared == dry {
+			t.Errorf("dry run: %t, leads: %t, has replicas: %t", dry, leads, shared)
+		}
+	}
+}

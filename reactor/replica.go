@@ -329,10 +329,13 @@ func (op *Operator) giveUp(ctx context.Context, retire func()) {
 }
 
 // Leader returns the identity of the leader of the replicas as it was last seen, and whether the operator is the
-// leader. Shared is false if the operator has no replicas.
+// leader. Shared is false if the operator has no replicas, as in a dry run.
 func (op *Operator) Leader() (identity string, leads, shared bool) {
-	if op.Lease == nil || op.DryRun != nil || !op.serving.Load() {
-		return "", false, op.Lease != nil
+	switch {
+	case op.Lease == nil || op.DryRun != nil:
+		return "", false, false
+	case !op.serving.Load():
+		return "", false, true
 	}
 	identity, leads = op.replica.Standing()
 	return identity, leads, true
