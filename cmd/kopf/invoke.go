@@ -120,12 +120,12 @@ func (o *invokeOptions) invoke(ctx context.Context, args []string, stdout, stder
 	if err != nil {
 		return err
 	}
-	limited := operator.Options{Host: o.guestOptions(args[0], config, stderr)}
-	limited.Host.FullStacks = o.fullStacks
-	if err := setLimits(&limited, o.limits); err != nil {
+	options := o.guestOptions(args[0], config, stderr)
+	options.FullStacks = o.fullStacks
+	if err := setLimits(options.SetLimit, host.LimitNames(), o.limits); err != nil {
 		return err
 	}
-	program := invocations.Program{Source: o.pythonSource(stderr, limited.Host), Module: args[0], Host: limited.Host, Timeout: o.timeout}
+	program := invocations.Program{Source: o.pythonSource(stderr, options), Module: args[0], Host: options, Timeout: o.timeout}
 	result, err := program.Run(ctx, *call)
 	var mistake invocations.UsageError
 	if errors.As(err, &mistake) {

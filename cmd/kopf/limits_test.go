@@ -62,3 +62,12 @@ func TestLimitsOfRates(t *testing.T) {
 		}
 	}
 }
+
+// Commands without a cluster have no rates, and do not ignore them.
+func TestLimitsWithoutRates(t *testing.T) {
+	var stderr strings.Builder
+	code := run([]string{"invoke", "nothing.wasm", "fn", "--limit", "loop-rate=1"}, &strings.Builder{}, &stderr)
+	if code != exitUsage || !strings.Contains(stderr.String(), "--limit: unknown limit loop-rate") {
+		t.Errorf("exit code %d, %s", code, &stderr)
+	}
+}

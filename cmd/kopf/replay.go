@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
-	"github.com/kopf-wasm/kopf/operator"
 	"github.com/kopf-wasm/kopf/operator/recordings"
 )
 
@@ -65,12 +65,12 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	limited := operator.Options{Host: o.guestOptions(path, config, stderr)}
-	if err := setLimits(&limited, o.limits); err != nil {
+	options := o.guestOptions(path, config, stderr)
+	if err := setLimits(options.SetLimit, host.LimitNames(), o.limits); err != nil {
 		return err
 	}
 	program := recordings.Program{
-		Source: o.pythonSource(stderr, limited.Host), Modules: o.replaced, Host: limited.Host,
+		Source: o.pythonSource(stderr, options), Modules: o.replaced, Host: options,
 		Changed: func(module string) { fmt.Fprintf(stderr, "%s is not the recorded module.\n", module) },
 	}
 	report, err := program.Replay(ctx, recording)

@@ -171,7 +171,7 @@ func (o *runOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usageError{fmt.Errorf("settings: %w", err)}
 	}
 	limited := operator.Options{Host: host.Options{Config: config, HostName: "kopf " + version(), FullStacks: o.fullStacks}}
-	if err := setLimits(&limited, o.limits); err != nil {
+	if err := setLimits(limited.SetLimit, operator.LimitNames(), o.limits); err != nil {
 		return err
 	}
 	limited.Calls.Grants = grants

@@ -168,7 +168,7 @@ func (o *serveOptions) base() (base operator.Options, err error) {
 		}
 		base.Calls.Private = append(base.Calls.Private, private)
 	}
-	if err := setLimits(&base, o.limits); err != nil {
+	if err := setLimits(base.SetLimit, operator.LimitNames(), o.limits); err != nil {
 		return base, err
 	}
 	if base.Settings, err = operator.ReadSettings(nil, o.set); err != nil {

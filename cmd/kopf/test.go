@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/kopf-wasm/kopf/operator"
+	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/operator/logs"
 	"github.com/kopf-wasm/kopf/operator/scenarios"
 )
@@ -134,18 +134,18 @@ func (o *testOptions) runner(stderr io.Writer) (*scenarios.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited := operator.Options{Host: o.guestOptions("the module", nil, stderr)}
+	options := o.guestOptions("the module", nil, stderr)
 	if !o.showLogs {
-		limited.Host.Stdout, limited.Host.Stderr = io.Discard, io.Discard
+		options.Stdout, options.Stderr = io.Discard, io.Discard
 	}
-	if err := setLimits(&limited, o.limits); err != nil {
+	if err := setLimits(options.SetLimit, host.LimitNames(), o.limits); err != nil {
 		return nil, err
 	}
 	log := zerolog.Nop()
 	if o.showLogs {
 		log = logs.New(stderr, logs.Options{Format: logs.Full, Level: zerolog.DebugLevel})
 	}
-	return &scenarios.Runner{Source: o.pythonSource(stderr, limited.Host), Modules: o.replaced, Config: config, Host: limited.Host, Limit: o.timeout, Log: log}, nil
+	return &scenarios.Runner{Source: o.pythonSource(stderr, options), Modules: o.replaced, Config: config, Host: options, Limit: o.timeout, Log: log}, nil
 }
 
 // runAll runs the wanted scenarios of all files, and prints each as soon as it has ended. A
