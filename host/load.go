@@ -134,7 +134,7 @@ func (m *Module) parseRegistration() error {
 		m.registration.Capabilities.HTTP = append(m.registration.Capabilities.HTTP, hosts...)
 	}
 	if m.registration.Error != "" {
-		return fmt.Errorf("%s: the guest refuses its configuration: %s", m.name, legible.Short(m.registration.Error, maxRefusal))
+		return fmt.Errorf("%s: the operator cannot register its handlers: %s", m.name, legible.Short(m.registration.Error, maxRefusal))
 	}
 	return nil
 }

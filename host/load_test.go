@@ -141,7 +141,7 @@ func TestRegistrationFails(t *testing.T) {
 		{name: "sleeps", how: "sleep", options: Options{RegisterTimeout: 50e6}, guest: true, want: "registration took longer than 50ms"},
 		{name: "broken JSON", how: "json", want: "unexpected end of JSON"},
 		{name: "unknown kind", how: `{"handlers":[{"kind":"upsert","id":"a"}]}`, want: `upsert handler "a": unknown kind "upsert"`},
-		{name: "refused", how: `{"error":"KEY is missing"}`, want: "the guest refuses its configuration: KEY is missing"},
+		{name: "refused", how: `{"error":"KEY is missing"}`, want: "the operator cannot register its handlers: KEY is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := test.options

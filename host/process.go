@@ -41,7 +41,7 @@ func (p *process) Sleep(wait time.Duration) {
 // wait by a step of the ABI.
 func (p *process) warnOfSleep(slept time.Duration) {
 	if p.owner != nil && slept >= longSleep && p.in.m.warned.CompareAndSwap(false, true) {
-		p.owner.functions.Env.Log(functions.LevelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: let it wait by a step", slept.Round(time.Millisecond), p.export))
+		p.owner.functions.Env.Log(functions.LevelWarning, fmt.Sprintf("the guest slept for %v inside of %s and blocked its instance: wait by asyncio.sleep in Python, kopf.sleep in JavaScript, or the sleep of the argument in Go and Rust", slept.Round(time.Millisecond), p.export))
 	}
 }
 

@@ -56,10 +56,14 @@ func (p Python) pack(ctx context.Context, name string, text, engine []byte) (str
 	return name, text, packed, nil
 }
 
-// advise adds to the error of a script with a missing package which file next to it lists
-// packages, if none are packed.
+// missingPackage is a part of the error of the engine if a script imports what is neither in the
+// standard library nor packed.
+const missingPackage = "the packages that are packed with the script"
+
+// advise adds to the error of a script with a missing package how to pack packages, if none are
+// packed: with the file next to the script that lists them, if there is one.
 func (p Python) advise(name string, err error) error {
-	if err == nil || !scripts.HasPackages(name) || !strings.Contains(err.Error(), "ModuleNotFoundError") || p.Packages != nil && p.Packages.From != "" {
+	if err == nil || !scripts.HasPackages(name) || !strings.Contains(err.Error(), missingPackage) || p.Packages != nil && p.Packages.From != "" {
 		return err
 	}
 	for _, list := range []string{"requirements.txt", "pyproject.toml"} {
@@ -68,5 +72,5 @@ func (p Python) advise(name string, err error) error {
 			return fmt.Errorf("%w; %s is next to the script: pack its packages by --packages %s", err, list, path)
 		}
 	}
-	return err
+	return fmt.Errorf("%w: pack others by --packages with a requirements.txt, a wheel, or a folder of packages", err)
 }

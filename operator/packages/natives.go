@@ -24,7 +24,7 @@ var dispensable = map[string][]string{"cffi": {"cffi", "_cffi_backend"}, "crypto
 var advice = map[string]string{
 	"bcrypt":             "use hashlib.scrypt or hashlib.pbkdf2_hmac of the standard library",
 	"cffi":               "it loads native code for other packages: use packages in plain Python",
-	"cryptography":       "it has no form in plain Python: let the API server or another service sign and encrypt; hashes are in hashlib and hmac",
+	"cryptography":       "it has no form in plain Python: let the API server or another service sign and encrypt; hashes are in hashlib and hmac; the package google-auth needs it in its newest versions, and not in google-auth<2.48",
 	"grpcio":             "it has no form in plain Python: call the service by HTTP and JSON",
 	"jsonschema-rs":      "use jsonschema<4.18, which is plain Python",
 	"kopf":               "the package kopf is a part of the engine: remove it from the requirements",
@@ -35,7 +35,7 @@ var advice = map[string]string{
 	"psutil":             "the sandbox has no processes",
 	"psycopg2":           "the sandbox has no sockets: reach the database by HTTP",
 	"psycopg2-binary":    "the sandbox has no sockets: reach the database by HTTP",
-	"pydantic-core":      "use pydantic<2, which is plain Python, or dataclasses; the package kubernetes requires it in its newest versions, and not in kubernetes<32",
+	"pydantic-core":      "use pydantic<2, which is plain Python, or dataclasses; the package kubernetes requires it in its newest versions, and not in kubernetes<32, which needs google-auth<2.48",
 	"python-rapidjson":   "use json of the standard library",
 	"regex":              "use re of the standard library",
 	"rpds-py":            "use jsonschema<4.18, which is plain Python",

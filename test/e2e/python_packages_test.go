@@ -188,6 +188,8 @@ func TestPythonScriptIsRefused(t *testing.T) {
 		"syntax":               {map[string]string{"op.py": fn + "def f(:\n"}, nil, "op.py:4: SyntaxError: invalid syntax"},
 		"syntax of a module":   {map[string]string{"op.py": "import helpers\n" + fn, "helpers.py": "\ndef f(:\n"}, nil, "helpers.py:2: SyntaxError: invalid syntax"},
 		"missing package":      {map[string]string{"op.py": fn + "import absent\n"}, nil, "op.py:4: ModuleNotFoundError: No module named 'absent': the sandbox has Python's standard library, kopf, and the packages that are packed with the script"},
+		"how to pack one":      {map[string]string{"op.py": fn + "import absent\n"}, nil, "packed with the script: pack others by --packages with a requirements.txt"},
+		"standard library":     {map[string]string{"op.py": fn + "import sqlite3\n"}, nil, "op.py:4: ModuleNotFoundError: No module named 'sqlite3': the sandbox does not have this module of the standard library"},
 		"requirements at hand": {map[string]string{"op.py": fn + "import absent\n", "requirements.txt": "absent"}, nil, "requirements.txt is next to the script: pack its packages by --packages "},
 		"native package":       {map[string]string{"op.py": fn, "w/numpy-2.0-cp311-cp311-linux_x86_64.whl/numpy/core.so": ""}, []string{"--packages", "w"}, "--packages w: numpy has native code (numpy/core.so), which the sandbox cannot load: "},
 		"too large":            {map[string]string{"op.py": fn, "wheels/big-1-py3-none-any.whl/big.py": "x = '" + strings.Repeat("x", 2000) + "'"}, []string{"--packages", "wheels", "--limit", "MaxFiles=1Ki"}, "--packages wheels: the packages are too large: "},

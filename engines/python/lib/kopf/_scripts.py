@@ -63,7 +63,9 @@ def _located(error, name):
     if isinstance(error, SystemExit):
         return f"{place}the script ends itself: {type(error).__name__}({text})"
     hint = ""
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in sys.stdlib_module_names:
+        hint = ": the sandbox does not have this module of the standard library"
+    elif isinstance(error, ModuleNotFoundError):
         hint = ": the sandbox has Python's standard library, kopf, and the packages that are packed with the script"
     if type(error).__name__ == "ZoneInfoNotFoundError":
         hint = ": the sandbox has no time zones: pack the package tzdata with the script"
