@@ -41,7 +41,8 @@ type Finder struct {
 	Verify func(ctx context.Context, r oci.Reference) error
 
 	// Reserve is called with the size of a module, in bytes, before the module is fetched. It
-	// may wait. Its error is the error of the fetch. Nil reserves nothing.
+	// may wait. Its error is the error of the fetch. Nil reserves nothing. While it waits, and in
+	// Found, the manifest has no more than oci.Manifest.Lean.
 	Reserve func(ctx context.Context, size int64) error
 }
 
@@ -121,7 +122,12 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 	if err := f.config(ctx, m); err != nil {
 		return nil, err
 	}
+	raw := m.Raw
+	if f.Store == nil {
+		raw = nil
+	}
 	if f.Reserve != nil {
+		m = m.Lean()
 		if err := f.Reserve(ctx, m.Module.Size); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Reference, err)
 		}
@@ -131,7 +137,7 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 		return nil, err
 	}
 	if f.Store != nil {
-		if err := f.keep(r, m); err != nil {
+		if err := f.keep(r, m, raw); err != nil {
 			return nil, err
 		}
 	}
@@ -139,8 +145,8 @@ func (f *Finder) Fetch(ctx context.Context, r oci.Reference) (*Found, error) {
 }
 
 // keep stores the reference together with its digest.
-func (f *Finder) keep(r oci.Reference, m *oci.Manifest) error {
-	if _, err := f.Store.Put(m.Raw); err != nil {
+func (f *Finder) keep(r oci.Reference, m *oci.Manifest, raw []byte) error {
+	if _, err := f.Store.Put(raw); err != nil {
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	entry := store.Entry{Name: r.Name(), Digest: m.Reference.Digest, Size: m.Module.Size, Pulled: time.Now().UTC().Truncate(time.Second)}

@@ -27,6 +27,13 @@ func (m *Manifest) Descriptor() layout.Descriptor {
 	return layout.Descriptor{MediaType: layout.MediaManifest, Digest: m.Reference.Digest, Size: int64(len(m.Raw))}
 }
 
+// Lean returns what fetching the module needs: the reference, and the size and the digest of the
+// module. A manifest of a registry can have megabytes of other fields.
+func (m *Manifest) Lean() *Manifest {
+	module := layout.Descriptor{MediaType: m.Module.MediaType, Digest: m.Module.Digest, Size: m.Module.Size}
+	return &Manifest{Reference: m.Reference, Parsed: &layout.Manifest{Layers: []layout.Descriptor{module}}, Module: module}
+}
+
 // Manifest reads the manifest of a module. It resolves a tag. If the reference has a digest,
 // the digest takes precedence.
 //

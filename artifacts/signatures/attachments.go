@@ -21,13 +21,31 @@ const (
 )
 
 // Collect reads the signatures of an artifact. The reference must have a digest.
+//
+// Errors: oci.ErrLayout, if they have more than maxPayloads bytes together; those of the attachments.
 func Collect(ctx context.Context, from oci.Attachments, r oci.Reference) ([]Signature, error) {
+	from = &rationed{from, maxPayloads}
 	tagged, err := collectTagged(ctx, from, r)
 	if err != nil {
 		return nil, err
 	}
 	referring, err := collectReferring(ctx, from, r)
 	return append(tagged, referring...), err
+}
+
+// rationed bounds the content that is read, in bytes: all of it is in memory at once.
+type rationed struct {
+	oci.Attachments
+	left int64
+}
+
+func (a *rationed) Blob(ctx context.Context, r oci.Reference, d layout.Descriptor, limit int64) ([]byte, error) {
+	if d.Size > a.left && d.Size <= limit {
+		return nil, fmt.Errorf("%s: %w: its signatures have more than %d bytes together", r, oci.ErrLayout, maxPayloads)
+	}
+	content, err := a.Attachments.Blob(ctx, r, d, limit)
+	a.left -= int64(len(content))
+	return content, err
 }
 
 // collectTagged reads the signatures under cosign's tag.

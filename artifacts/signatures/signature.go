@@ -53,4 +53,5 @@ func (s *Signer) String() string {
 const (
 	maxSignatures = 50
 	maxPayload    = 1 << 20
+	maxPayloads   = 8 << 20 // all of them
 )

@@ -22,15 +22,7 @@ func TestModulesOfDeclarations(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Pack(t, "v1", []byte("\x00asm\x01\x00\x00\x00"))
 	here := registry.Ref("v1")
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	public := publicKey(t)
 	f := newFetcher(registryOptions{}, &verificationOptions{}, []string{here.Registry})
 	secret := map[string][]byte{".dockerconfigjson": []byte(`{"auths":{}}`)}
 	tests := []struct {
@@ -47,7 +39,7 @@ func TestModulesOfDeclarations(t *testing.T) {
 		{"an address", "oci://169.254.169.254/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "--allow-registry"},
 		{"another port", "oci://ghcr.io:8080/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "--allow-registry"},
 		{"another registry", "oci://ghcr.io/me/op:v1", nil, nil, api.Resolved, "ModuleNotAllowed", "does not ask the registry ghcr.io"},
-		{"no signature", here.String(), []string{string(public)}, nil, api.Verified, "Unsigned", here.Repository},
+		{"no signature", here.String(), []string{public}, nil, api.Verified, "Unsigned", here.Repository},
 		{"no key", here.String(), []string{"nonsense"}, nil, api.Accepted, "InvalidSpec", "spec.verification.keys[0]"},
 		{"another secret", here.String(), nil, []map[string][]byte{{"password": nil}}, api.Resolved, "PullSecretInvalid", "kubernetes.io/dockerconfigjson"},
 	}
@@ -105,4 +97,18 @@ func TestHostsFetchWhatTheLeaderRuns(t *testing.T) {
 			t.Errorf("%s with the pin %s gives %+v", wrong[0], wrong[1], got)
 		}
 	}
+}
+
+// publicKey is a new key in PEM.
+func publicKey(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
