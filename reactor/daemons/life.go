@@ -107,8 +107,8 @@ func (b *life) end() {
 		b.memory.forgetStart(b.handler.ID)
 	}
 	b.memory.ended(b.daemon, failed)
+	close(b.done) // before the reason, which ends the wait of a worker that then asks whether the daemon has ended
 	b.stopper.Set(abi.StopDone)
-	close(b.done)
 	switch { // the worker checks whether the daemon has ended
 	case asked && b.patched: // the event of the patch does that, too, unless it came before the end
 		time.AfterFunc(patchNotice, b.nudge)

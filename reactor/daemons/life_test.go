@@ -102,6 +102,22 @@ func TestStoppedDaemonWakesTheWorker(t *testing.T) {
 	}
 }
 
+// A worker that waits for a stopped daemon never learns of its end before the daemon has ended. Otherwise it would call
+// the deletion handlers again.
+func TestEndIsKnownAtOnce(t *testing.T) {
+	for range 1000 {
+		s := newScene(t, &reactortest.Scripted{}, string(reactortest.NewObject(1)))
+		b := s.newLife(t, `{"id":"fn","resource":{"args":["x"]},"kind":"daemon"}`)
+		b.stopper.Set(abi.StopResourceDeleted)
+		rest := b.stopper.Resting()
+		go b.end()
+		if <-rest; !b.isDone() {
+			t.Fatal("the daemon has not ended")
+		}
+		<-b.done
+	}
+}
+
 // A daemon that ends by itself while its filters are matched is not started again. A
 // daemon that was stopped is.
 func TestEndWhileFiltersAreMatched(t *testing.T) {
