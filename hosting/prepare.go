@@ -35,19 +35,38 @@ func (t *tenant) prepare(ctx context.Context, d *Declaration) (operator.Options,
 	if err := readSecrets(ctx, identities, d, &o); err != nil {
 		return o, nil, err
 	}
-	var secrets []map[string][]byte
-	for _, name := range d.Spec.PullSecrets {
-		secret, err := identities.Secret(ctx, d.Account(), name)
-		if err != nil {
-			return o, nil, secretRefusal("spec.pullSecrets", err)
-		}
-		secrets = append(secrets, secret)
+	secrets, err := readPullSecrets(ctx, identities, d)
+	if err != nil {
+		return o, nil, err
 	}
 	fetched, err := t.host.options.Fetch(ctx, d, secrets)
 	if refusal := (*Refusal)(nil); err != nil && !errors.As(err, &refusal) {
 		err = &Refusal{Condition: api.Resolved, Reason: "FetchFailed", Err: err}
 	}
 	return o, fetched, err
+}
+
+// credentialsKey is the key of the credentials in a secret of the type kubernetes.io/dockerconfigjson.
+const credentialsKey = ".dockerconfigjson"
+
+// maxPullSecrets bounds the credentials of a declaration, in bytes: they are in memory while it waits for its turn to be fetched.
+const maxPullSecrets = 256 << 10
+
+// readPullSecrets reads the credentials for the registry, and nothing else of the secrets with them.
+func readPullSecrets(ctx context.Context, from Identities, d *Declaration) (secrets []map[string][]byte, err error) {
+	size := 0
+	for _, name := range d.Spec.PullSecrets {
+		secret, err := from.Secret(ctx, d.Account(), name)
+		if err != nil {
+			return nil, secretRefusal("spec.pullSecrets", err)
+		}
+		maps.DeleteFunc(secret, func(key string, _ []byte) bool { return key != credentialsKey })
+		if size += len(secret[credentialsKey]); size > maxPullSecrets {
+			return nil, &Refusal{Condition: api.Resolved, Reason: "PullSecretInvalid", Err: fmt.Errorf("spec.pullSecrets: the secrets have more than %d bytes of credentials", maxPullSecrets)}
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets, nil
 }
 
 // maxSecrets bounds the values of secrets that an operator is granted, in bytes. A value counts
