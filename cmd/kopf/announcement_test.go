@@ -37,6 +37,7 @@ func TestFreezeAndResume(t *testing.T) {
 		{"freeze all", freeze, "-A --peering x --lifetime 60 --priority 7 --id me --message why", nil, announced{nil, "x", "me", 7, time.Minute}, ""},
 		{"freeze as a developer", freeze, "-A -P x -t 1 -p 7 --dev", nil, announced{nil, "x", "", 666, time.Second}, ""},
 		{"freeze by variables", freeze, "-A", map[string]string{"KOPF_FREEZE_PEERING": "x", "KOPF_FREEZE_LIFETIME": "5"}, announced{nil, "x", "", 100, 5 * time.Second}, ""},
+		{"freeze for ever", freeze, "-A --peering x --lifetime 10000000000 --id me", nil, announced{nil, "x", "me", 100, 100 * 365 * 24 * time.Hour}, ""},
 		{"freeze for no time given", freeze, "-A -P x", nil, announced{}, "--lifetime SECONDS"},
 		{"freeze what", freeze, "-A -t 5", nil, announced{}, "--peering NAME"},
 		{"freeze everything and a namespace", freeze, "-A -n a -P x -t 5", nil, announced{}, "not both"},

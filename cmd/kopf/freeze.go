@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// longFreeze is the longest lifetime of a record, in seconds: a century, as for all peers.
+const longFreeze = 100 * 365 * 24 * 3600
+
 func newFreezeCmd(stderr io.Writer, run announce) *cobra.Command {
 	o := &announceOptions{}
 	var priority, lifetime int
@@ -29,7 +32,7 @@ it. Every flag also has an environment variable: KOPF_FREEZE_PEERING sets --peer
 			if !cmd.Flags().Changed("lifetime") {
 				return usageError{errors.New("no lifetime: add --lifetime SECONDS")}
 			}
-			a.Priority, a.Lifetime = priority, time.Duration(lifetime)*time.Second
+			a.Priority, a.Lifetime = priority, time.Duration(min(lifetime, longFreeze))*time.Second
 			if dev {
 				a.Priority = devPriority
 			}
