@@ -115,12 +115,20 @@ func (p *Pool) grant() {
 	}
 }
 
-// next returns the index of the caller whose turn it is; -1 if all owners that wait have as many
-// slots as they may have. The caller holds the lock.
+// next returns the index of the caller whose turn it is; -1 if the first caller of each owner needs
+// more slots than its owner may have now. The caller holds the lock.
 func (p *Pool) next() int {
 	next := -1
+	var full map[string]bool // owners whose first caller waits until they give slots back
 	for i, c := range p.waiting {
-		if p.used[c.owner]+c.slots <= p.most && (next < 0 || p.isBefore(c.owner, p.waiting[next].owner)) {
+		switch {
+		case full[c.owner]:
+		case p.used[c.owner]+c.slots > p.most:
+			if full == nil {
+				full = map[string]bool{}
+			}
+			full[c.owner] = true
+		case next < 0 || p.isBefore(c.owner, p.waiting[next].owner):
 			next = i
 		}
 	}

@@ -112,3 +112,33 @@ func TestOwnersTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestCallersOfAnOwnerKeepTheirOrder: a large one is not overtaken by later small ones, which could
+// be many, of the same owner.
+func TestCallersOfAnOwnerKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := slots.New(8)
+		if n, err := p.Take(t.Context(), "a", 3); n != 3 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		got := make(chan int, 2)
+		for _, size := range []int{2, 1} {
+			go func() {
+				n, _ := p.Take(t.Context(), "a", size)
+				got <- n
+			}()
+			synctest.Wait()
+		}
+		if len(got) != 0 {
+			t.Errorf("%d slots were taken before those of the large one", <-got)
+		}
+		if n, err := p.Take(t.Context(), "b", 4); n != 4 || err != nil {
+			t.Errorf("another owner has %d, %v", n, err)
+		}
+		p.Give("a", 3)
+		synctest.Wait()
+		if len(got) != 2 {
+			t.Errorf("%d callers have slots", len(got))
+		}
+	})
+}
