@@ -8,7 +8,7 @@ kopf::operator! {
     name: "volumes",
     version: "1.0",
     want: Capabilities::new()
-        .kubernetes(&[""], &["persistentvolumeclaims"], &["patch"])
+        .kubernetes(&[""], &["persistentvolumeclaims"], &["create", "patch"])
         .kubernetes(&["example.com"], &["ephemeralvolumeclaims"], &["patch"]),
     handlers: [apply_claim, report_phase],
 }

@@ -13,7 +13,7 @@ const claimOf = "ephemeralvolumeclaims.example.com/claim-of" // a label
 func init() {
 	kopf.Operator("volumes", "1.0")
 	kopf.Want(kopf.Capabilities{Kubernetes: []kopf.KubernetesRule{
-		{Groups: []string{""}, Resources: []string{"persistentvolumeclaims"}, Verbs: []string{"patch"}},
+		{Groups: []string{""}, Resources: []string{"persistentvolumeclaims"}, Verbs: []string{"create", "patch"}},
 		{Groups: []string{"example.com"}, Resources: []string{"ephemeralvolumeclaims"}, Verbs: []string{"patch"}},
 	}})
 	kopf.OnCreate("ephemeralvolumeclaims", applyClaim, kopf.ID("applyClaim"))

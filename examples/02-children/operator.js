@@ -6,7 +6,7 @@ const CLAIM_OF = "ephemeralvolumeclaims.example.com/claim-of"; // a label
 kopf.operator({ name: "volumes", version: "1.0" });
 kopf.wants({
   kubernetes: [
-    { groups: [""], resources: ["persistentvolumeclaims"], verbs: ["patch"] },
+    { groups: [""], resources: ["persistentvolumeclaims"], verbs: ["create", "patch"] },
     { groups: ["example.com"], resources: ["ephemeralvolumeclaims"], verbs: ["patch"] },
   ],
 });

@@ -5,7 +5,7 @@ import kopf
 CLAIM_OF = 'ephemeralvolumeclaims.example.com/claim-of'  # a label
 
 kopf.wants(kubernetes=[
-    {'groups': [''], 'resources': ['persistentvolumeclaims'], 'verbs': ['patch']},
+    {'groups': [''], 'resources': ['persistentvolumeclaims'], 'verbs': ['create', 'patch']},
     {'groups': ['example.com'], 'resources': ['ephemeralvolumeclaims'], 'verbs': ['patch']},
 ])
 

@@ -2,7 +2,7 @@
 // watched by a daemon, and may not have a greeting that is used already.
 
 kopf.operator({ name: "greetings", version: "1.0" });
-kopf.wants({ kubernetes: [{ groups: [""], resources: ["configmaps"], verbs: ["get", "patch"] }] });
+kopf.wants({ kubernetes: [{ groups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch"] }] });
 
 kopf.on.startup(function configure({ settings }) {
   settings.posting.level = 30;

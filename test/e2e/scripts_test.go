@@ -93,7 +93,7 @@ func TestInspectOfScript(t *testing.T) {
 	t.Parallel()
 	by := engine(t)
 	got := kopf(t, nil, "inspect", "--engine", by, repository+"/examples/20-scripts/operator.js")
-	for _, want := range []string{"script, run by " + by, "greetings 1.0", "--allow-kubernetes get,patch:configmaps", "by_greeting", "watchdog"} {
+	for _, want := range []string{"script, run by " + by, "greetings 1.0", "--allow-kubernetes get,create,patch:configmaps", "by_greeting", "watchdog"} {
 		if got.code != 0 || !strings.Contains(got.stdout, want) {
 			t.Errorf("exit code %d, no %q in:\n%s%s", got.code, want, got.stdout, got.stderr)
 		}

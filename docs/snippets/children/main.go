@@ -9,7 +9,7 @@ import (
 
 func init() {
 	kopf.Want(kopf.Capabilities{Kubernetes: []kopf.KubernetesRule{
-		{Groups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"patch"}},
+		{Groups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create", "patch"}},
 	}})
 	kopf.OnCreate("memberships", card)
 	kopf.OnUpdate("memberships", card)

@@ -2,7 +2,7 @@
 
 // [card]
 
-kopf.wants({ kubernetes: [{ groups: [""], resources: ["configmaps"], verbs: ["patch"] }] });
+kopf.wants({ kubernetes: [{ groups: [""], resources: ["configmaps"], verbs: ["create", "patch"] }] });
 
 /** @param {kopf.Change} kwargs */
 async function card({ name, namespace, spec }) {

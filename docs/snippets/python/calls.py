@@ -5,7 +5,7 @@
 import kopf
 
 kopf.wants(
-    kubernetes=[{'groups': [''], 'resources': ['configmaps'], 'verbs': ['get', 'list', 'patch']}],
+    kubernetes=[{'groups': [''], 'resources': ['configmaps'], 'verbs': ['create', 'patch']}],
     http=['api.example.com'],
 )
 

@@ -4,7 +4,7 @@ import kopf
 
 # [card]
 
-kopf.wants(kubernetes=[{'groups': [''], 'resources': ['configmaps'], 'verbs': ['patch']}])
+kopf.wants(kubernetes=[{'groups': [''], 'resources': ['configmaps'], 'verbs': ['create', 'patch']}])
 
 @kopf.on.create('memberships')
 @kopf.on.update('memberships')

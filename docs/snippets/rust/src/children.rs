@@ -19,7 +19,7 @@ async fn card(c: Change) -> kopf::Result<Value> {
 }
 
 kopf::operator! {
-    want: Capabilities::new().kubernetes(&[""], &["configmaps"], &["patch"]),
+    want: Capabilities::new().kubernetes(&[""], &["configmaps"], &["create", "patch"]),
     handlers: [card],
 }
 
