@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kopf-wasm/kopf/internal/spelling"
 )
 
 // limit is a limit that can be set by name. Exactly one of its fields is set.
@@ -68,7 +70,7 @@ func LimitNames() []string {
 func (o *Options) SetLimit(name, value string) error {
 	at := slices.IndexFunc(limits, func(l limit) bool { return l.name == name })
 	if at < 0 {
-		return fmt.Errorf("unknown limit %s: must be one of %s", name, strings.Join(LimitNames(), ", "))
+		return fmt.Errorf("unknown limit %s%s", name, spelling.Meant(name, LimitNames()))
 	}
 	if err := limits[at].set(o, value); err != nil {
 		return fmt.Errorf("limit %s: %w", name, err)

@@ -29,7 +29,7 @@ func TestSetLimit(t *testing.T) {
 
 func TestSetLimitRefuses(t *testing.T) {
 	for _, test := range []struct{ name, value, want string }{
-		{"MaxIdles", "3", "unknown limit MaxIdles: must be one of MaxInstances, MaxDaemons,"},
+		{"MaxIdles", "3", "unknown limit MaxIdles: did you mean MaxIdle?"},
 		{"Config", "3", "unknown limit Config"},
 		{"MaxIdle", "0", `limit MaxIdle: "0" is not a number above zero`},
 		{"MaxIdle", "1Ki", "is not a number"},

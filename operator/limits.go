@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/kopf-wasm/kopf/host"
+	"github.com/kopf-wasm/kopf/internal/spelling"
 	"github.com/kopf-wasm/kopf/reactor/clients"
 )
 
@@ -55,7 +55,7 @@ func (o *Options) SetLimit(name, value string) error {
 	case slices.Contains(host.LimitNames(), name):
 		return o.Host.SetLimit(name, value)
 	default:
-		return fmt.Errorf("unknown limit %s: must be one of %s", name, strings.Join(LimitNames(), ", "))
+		return fmt.Errorf("unknown limit %s%s", name, spelling.Meant(name, LimitNames()))
 	}
 	n, err := rates[i].parse(value)
 	if err != nil {

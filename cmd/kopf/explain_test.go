@@ -31,6 +31,7 @@ func TestExplanationAsText(t *testing.T) {
 				{ID: "first", Kind: abi.KindUpdate, Verdict: explanation.Delayed, Progress: &explanation.Progress{
 					ID: "first", Purpose: "update", Attempts: 2, Next: &at, Error: "boo\nfoo", Subhandlers: []explanation.Progress{{ID: "first/sub", Success: true}, {ID: "first/bad", Failure: true}, {ID: "first/due", Started: at}},
 				}},
+				{ID: "first", Kind: abi.KindResume, Verdict: explanation.Excluded, Why: []string{"it is for resuming"}, Progress: &explanation.Progress{ID: "first", Attempts: 2, Next: &at}},
 				{ID: "second", Kind: abi.KindEvent, Verdict: explanation.Excluded, Why: []string{"one", "two"}},
 			},
 			Finalizers: explanation.Finalizers{Own: "our/f", Present: true, RequiredBy: []string{"first"}, Foreign: []string{"their/f"}},
@@ -59,6 +60,7 @@ Changes since the last handled state:
 
 HANDLER   KIND     CALLED    WHY
 first     update   delayed   the next attempt is at 2026-01-01T12:00:00Z
+first     resume   no        it is for resuming
 second    event    no        one
                              two
 

@@ -76,7 +76,7 @@ func (e *explained) printHandlers(to io.Writer) {
 	fmt.Fprintln(to, "\nHANDLER\tKIND\tCALLED\tWHY")
 	for _, h := range e.Handlers {
 		why := h.Why
-		if h.Progress != nil && h.Progress.Next != nil {
+		if h.Verdict == explanation.Delayed && h.Progress != nil && h.Progress.Next != nil {
 			why = append([]string{"the next attempt is at " + shownTime(*h.Progress.Next)}, why...)
 		}
 		if len(why) == 0 {
@@ -90,15 +90,15 @@ func (e *explained) printHandlers(to io.Writer) {
 }
 
 func (e *explained) printProgress(to io.Writer) {
-	begun := false
+	shown := map[string]bool{} // a function that is registered for several causes has one record
 	for _, h := range e.Handlers {
-		if h.Progress == nil {
+		if h.Progress == nil || shown[h.ID] {
 			continue
 		}
-		if !begun {
+		if len(shown) == 0 {
 			fmt.Fprintln(to, "\nPROGRESS\tPURPOSE\tATTEMPTS\tSTATE\tLAST ERROR")
-			begun = true
 		}
+		shown[h.ID] = true
 		for _, p := range append([]explanation.Progress{*h.Progress}, h.Progress.Subhandlers...) {
 			fmt.Fprintf(to, "%s\t%s\t%d\t%s\t%s\n", cell(p.ID), cell(orDash(p.Purpose)), p.Attempts, stateOf(p), cell(orDash(p.Error)))
 		}

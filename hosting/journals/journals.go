@@ -5,6 +5,7 @@ package journals
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (r *Record) Text() string {
 		}
 	})
 	if failure != "" {
-		message += ": " + failure
+		message = strings.TrimSuffix(message, ".") + ": " + failure
 	}
 	return legible.Line(message)
 }

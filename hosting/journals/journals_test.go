@@ -14,7 +14,7 @@ import (
 func TestNewestRecordsAreKept(t *testing.T) {
 	j := &Journal{}
 	log := zerolog.New(j)
-	log.Error().Err(errors.New("of old\nforged")).Msg("first")
+	log.Error().Err(errors.New("of old\nforged")).Msg("first.")
 	for i := range 1000 {
 		log.Info().Str("n", strings.Repeat("x", 1000)).Msg(fmt.Sprint(i))
 	}

@@ -131,7 +131,7 @@ func (l *lines) writeText(level zerolog.Level, line []byte) error {
 	}
 	text = append(text, legible.Lines(legible.Clip(r.message, maxText))...)
 	if r.err != "" {
-		text = append(append(text, ": "...), legible.Lines(legible.Clip(r.err, maxText))...)
+		text = append(append(bytes.TrimSuffix(text, []byte(".")), ": "...), legible.Lines(legible.Clip(r.err, maxText))...)
 	}
 	_, err := l.out.Write(append(text, '\n'))
 	return err

@@ -42,7 +42,7 @@ func TestTextFormats(t *testing.T) {
 		}, "WasmOperator ns/a: [ns/n] hello\n"},
 		{"without prefixes", logs.Options{Format: logs.Plain, Prefix: &no}, func(l zerolog.Logger) { l.Info().Object("object", ref{"ns", "n"}).Msg("hello") }, "hello\n"},
 		{"another key", logs.Options{Format: logs.Plain, RefKey: "k8s"}, func(l zerolog.Logger) { l.Info().Object("k8s", ref{"ns", "n"}).Msg("hello") }, "[ns/n] hello\n"},
-		{"an error", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Error().Err(errBoo{}).Msg("hello") }, "hello: boo\n"},
+		{"an error", logs.Options{Format: logs.Plain}, func(l zerolog.Logger) { l.Error().Err(errBoo{}).Msg("hello.") }, "hello: boo\n"},
 		{"full", logs.Options{Format: logs.Full, Prefix: &yes}, func(l zerolog.Logger) {
 			l.Warn().Str("logger", "kopf.objects").Object("object", ref{"ns", "n"}).Msg("hello\nworld")
 		}, "[<time>] kopf.objects         [WARNING ] [ns/n] hello\n| world\n"},

@@ -132,7 +132,7 @@ func (h *hosting) fact(t *testing.T, url, name string, good func(f *facts.Operat
 // retriedOnce shows that an operator that needs a change is tried again by kopf retry only.
 func (h *hosting) retriedOnce(t *testing.T, run func(args ...string) result) {
 	t.Helper()
-	refusals := func() int { return strings.Count(run("logs", "nosy").stdout, "The declared operator does not run.") }
+	refusals := func() int { return strings.Count(run("logs", "nosy").stdout, "The declared operator does not run") }
 	if got := refusals(); got != 1 {
 		t.Errorf("%d attempts before the retry", got)
 	}
