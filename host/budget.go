@@ -33,8 +33,10 @@ type budget struct {
 
 // turn is what the call has had of a core.
 type turn struct {
-	shared time.Time // when other calls last had a chance to get the core
-	slices int       // how often they had one
+	shared  time.Time // when other calls last had a chance to get the core
+	slices  int       // how often they had one
+	yielded time.Time // the last yield, or the begin
+	called  int       // the value of entered at the last yield
 }
 
 // uncounted is what the call has used since its usage was counted.
@@ -48,7 +50,7 @@ func newBudget(ctx context.Context, o *Options, now time.Time) budget {
 	if o.Clock != nil {
 		now = o.Clock()
 	}
-	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, turn: turn{shared: now}, uncounted: uncounted{settled: now}}
+	return budget{ctx: ctx, clock: o.Clock, limit: o.ComputeLimit, share: o.Share, grace: o.StopGrace, began: now, turn: turn{shared: now, yielded: now}, uncounted: uncounted{settled: now}}
 }
 
 // now returns the time that computing takes.
@@ -74,8 +76,9 @@ func (b *budget) enter() {
 // and reports that.
 func (b *budget) yield() (rested bool) {
 	b.yields++
-	now := b.check()
-	if now.Sub(b.shared) <= sliceOfCore {
+	now := b.outOfCore()
+	b.checkAt(now)
+	if b.yielded = now; now.Sub(b.shared) <= sliceOfCore {
 		return false
 	}
 	// The rest of the process comes first: a call that gets the core of this one would run before all goroutines that wait,
@@ -83,17 +86,33 @@ func (b *budget) yield() (rested bool) {
 	runtime.Gosched()
 	b.pass()
 	b.shared = b.now()
+	b.yielded = b.shared
 	b.slept += b.shared.Sub(now)
 	return true
+}
+
+// longestBudget is how long a budget of code takes at most: see prepare.Budget.
+const longestBudget = 10 * time.Millisecond
+
+// outOfCore leaves out the time in which the system let other processes run, and returns the current time: the code of a budget
+// without a call of a host function cannot take longer by itself. Otherwise, calls would exceed their limit on a machine that is
+// overloaded.
+func (b *budget) outOfCore() time.Time {
+	now := b.now()
+	if away := now.Sub(b.yielded) - longestBudget; away > 0 && b.called == b.entered {
+		b.slept += away
+	}
+	b.called = b.entered
+	return now
 }
 
 // sliceOfCore is how long a call keeps its core while other calls wait for one.
 const sliceOfCore = time.Millisecond
 
-// check ends the call if it exceeds a limit, or if its context ended longer ago than the
-// grace. It returns the current time.
-func (b *budget) check() time.Time {
-	now := b.now()
+// check ends the call if it exceeds a limit, or if its context ended longer ago than the grace.
+func (b *budget) check() { b.checkAt(b.now()) }
+
+func (b *budget) checkAt(now time.Time) {
 	if now.Sub(b.began)-(b.slept-b.rested) > b.limit {
 		guests.Stop(fmt.Errorf("%w: more than %v without giving back control", ErrCompute, b.limit))
 	}
@@ -105,7 +124,6 @@ func (b *budget) check() time.Time {
 	case now.After(b.stopAt):
 		guests.Stop(b.exhausted.because(context.Cause(b.ctx)))
 	}
-	return now
 }
 
 // newStep starts a new step inside of the call: the limit of computing time begins again.
