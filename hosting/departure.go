@@ -86,7 +86,7 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		return nil
 	}
 	p := &departure{t: t, d: d, log: t.log.With().Str("logger", "kopf.hosting").Logger()}
-	p.options = finalizers.Options{Login: t.host.options.Identities.Login(d.Account()), Log: p.log}
+	p.options = finalizers.Options{Login: t.host.options.Identities.Login(d.Account()), Compute: t.share.Compute, Log: p.log}
 	if replica := t.host.options.Replica; replica != nil {
 		p.options.Guard = leading{replica}
 	}
@@ -100,6 +100,7 @@ func newDeparture(t *tenant, d *Declaration) *departure {
 		return nil
 	}
 	p.options.Namespaces, p.options.Limits = o.Namespaces, o.Limits
+	t.share.Change(o.Host.ComputeWeight, o.Host.ComputeRate) // also if this host has never run the operator
 	if selection, ok := o.Territory.(*places.Selection); ok {
 		p.selection = selection
 	}

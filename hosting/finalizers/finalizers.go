@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kopf-wasm/kopf/reactor/apipath"
 	"github.com/kopf-wasm/kopf/reactor/clients"
@@ -30,9 +31,9 @@ import (
 
 // Limits of requests.
 const (
-	pageSize  = 500      // objects of a listing
-	maxAnswer = 64 << 20 // bytes of an answer
-	maxTries  = 5        // of one object that others change at the same time
+	pageSize  = 500     // objects of a listing; fewer, if they are large
+	maxAnswer = 8 << 20 // bytes of an answer: an object has less
+	maxTries  = 5       // of one object that others change at the same time
 
 	requestTimeout = 30 * time.Second
 )
@@ -54,7 +55,11 @@ type Options struct {
 	Namespaces []string       // names or patterns; empty: the whole cluster
 	Limits     clients.Limits // of rates
 	Guard      patching.Guard // of each patch; nil: no other host runs the operator
-	Log        zerolog.Logger
+
+	// Compute decodes an answer, as computing of the operator; nil: as the host's own.
+	Compute func(ctx context.Context, do func())
+
+	Log zerolog.Logger
 }
 
 // Finalizers are the objects that have the finalizer of one operator.
@@ -79,8 +84,31 @@ type place struct {
 	namespace string // empty: the whole cluster
 }
 
+// object is what is read of an object. All other metadata, of which tenants choose as much as they like, is not even decoded.
+type object struct {
+	Metadata struct {
+		Name              string    `json:"name"`
+		Namespace         string    `json:"namespace"`
+		UID               types.UID `json:"uid"`
+		ResourceVersion   string    `json:"resourceVersion"`
+		DeletionTimestamp *string   `json:"deletionTimestamp"`
+		Finalizers        []string  `json:"finalizers"`
+	} `json:"metadata"`
+}
+
+// list is a page of objects.
+type list struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []object `json:"items"`
+}
+
 // New makes Finalizers. The caller must call Close.
 func New(ctx context.Context, o Options) *Finalizers {
+	if o.Compute == nil {
+		o.Compute = func(_ context.Context, do func()) { do() }
+	}
 	vault := credentials.New(func(ctx context.Context, _ bool) (map[string]credentials.Info, error) {
 		info, err := o.Login(ctx)
 		if err != nil {
@@ -109,8 +137,8 @@ func (f *Finalizers) Close() {
 // Errors: those of the login and of the API server.
 func (f *Finalizers) Deleting(ctx context.Context) (int, error) {
 	count := 0
-	err := f.each(ctx, func(_ place, object *metav1.PartialObjectMetadata) error {
-		if object.DeletionTimestamp != nil {
+	err := f.each(ctx, func(_ place, o *object) error {
+		if o.Metadata.DeletionTimestamp != nil {
 			count++
 		}
 		return nil
@@ -124,10 +152,10 @@ func (f *Finalizers) Deleting(ctx context.Context) (int, error) {
 // objects in any case.
 func (f *Finalizers) Release(ctx context.Context) (released int, err error) {
 	var failures []error
-	err = f.each(ctx, func(at place, object *metav1.PartialObjectMetadata) error {
-		if err := f.release(ctx, at, object); err != nil {
+	err = f.each(ctx, func(at place, o *object) error {
+		if err := f.release(ctx, at, o); err != nil {
 			if len(failures) < maxFailures {
-				failures = append(failures, fmt.Errorf("%s/%s: %w", object.Namespace, object.Name, err))
+				failures = append(failures, fmt.Errorf("%s/%s: %w", o.Metadata.Namespace, o.Metadata.Name, err))
 			}
 			return ctx.Err()
 		}
@@ -141,7 +169,7 @@ func (f *Finalizers) Release(ctx context.Context) (released int, err error) {
 const maxFailures = 5
 
 // each calls a function for each object that has the finalizer.
-func (f *Finalizers) each(ctx context.Context, do func(at place, object *metav1.PartialObjectMetadata) error) error {
+func (f *Finalizers) each(ctx context.Context, do func(at place, o *object) error) error {
 	if err := f.find(ctx); err != nil {
 		return err
 	}
@@ -156,48 +184,62 @@ func (f *Finalizers) each(ctx context.Context, do func(at place, object *metav1.
 }
 
 // in is each for one place.
-func (f *Finalizers) in(ctx context.Context, at place, do func(at place, object *metav1.PartialObjectMetadata) error) error {
+func (f *Finalizers) in(ctx context.Context, at place, do func(at place, o *object) error) error {
 	path, err := at.resource.URL(at.namespace, "", "")
 	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	for {
-		var page metav1.PartialObjectMetadataList
-		err := f.request(ctx, ofList, http.MethodGet, path, query, nil, &page)
-		if apierrors.IsNotFound(err) {
-			return nil // the resource or the namespace is gone, and its objects are
+	return f.pages(ctx, path, func(o *object) error {
+		if slices.Contains(o.Metadata.Finalizers, f.options.Finalizer) {
+			return do(at, o)
 		}
-		if err != nil {
+		return nil
+	})
+}
+
+// pages calls a function for each object of a list, whose pages have fewer objects if these are large. A list that does not exist
+// has none: the resource or the namespace is gone, and its objects are.
+func (f *Finalizers) pages(ctx context.Context, path apipath.Path, do func(o *object) error) error {
+	query, limit := url.Values{}, pageSize
+	for {
+		query.Set("limit", strconv.Itoa(limit))
+		var page list
+		err := f.request(ctx, ofList, http.MethodGet, path, query, nil, &page)
+		switch {
+		case errors.Is(err, errLarge) && limit > 1:
+			limit = max(limit/8, 1)
+			continue
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
 			return err
 		}
 		for i := range page.Items {
-			if object := &page.Items[i]; slices.Contains(object.Finalizers, f.options.Finalizer) {
-				if err := do(at, object); err != nil {
-					return err
-				}
+			if err := do(&page.Items[i]); err != nil {
+				return err
 			}
 		}
-		if page.Continue == "" {
+		if page.Metadata.Continue == "" {
 			return nil
 		}
-		query.Set("continue", page.Continue)
+		query.Set("continue", page.Metadata.Continue)
+		limit = min(2*limit, pageSize)
 	}
 }
 
 // release removes the finalizer from one object.
-func (f *Finalizers) release(ctx context.Context, at place, object *metav1.PartialObjectMetadata) error {
-	path, err := at.resource.URL(object.Namespace, object.Name, "")
+func (f *Finalizers) release(ctx context.Context, at place, o *object) error {
+	path, err := at.resource.URL(o.Metadata.Namespace, o.Metadata.Name, "")
 	if err != nil {
 		return err
 	}
-	uid := object.UID
+	uid := o.Metadata.UID
 	for range maxTries {
-		kept := slices.DeleteFunc(slices.Clone(object.Finalizers), func(name string) bool { return name == f.options.Finalizer })
-		if len(kept) == len(object.Finalizers) || object.UID != uid {
+		kept := slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers), func(name string) bool { return name == f.options.Finalizer })
+		if len(kept) == len(o.Metadata.Finalizers) || o.Metadata.UID != uid {
 			return nil
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": object.ResourceVersion, "finalizers": kept}})
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "resourceVersion": o.Metadata.ResourceVersion, "finalizers": kept}})
 		if err != nil {
 			return err
 		}
@@ -210,8 +252,8 @@ func (f *Finalizers) release(ctx context.Context, at place, object *metav1.Parti
 		if !apierrors.IsConflict(err) {
 			return ignoreGone(err)
 		}
-		object = &metav1.PartialObjectMetadata{}
-		if err := f.request(ctx, ofObject, http.MethodGet, path, nil, nil, object); err != nil {
+		o = &object{}
+		if err := f.request(ctx, ofObject, http.MethodGet, path, nil, nil, o); err != nil {
 			return ignoreGone(err)
 		}
 	}
@@ -238,9 +280,12 @@ func (f *Finalizers) request(ctx context.Context, accept, method string, path ap
 		return err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
 		return err
+	case len(text) > maxAnswer:
+		return fmt.Errorf("%s %s: %w", method, path, errLarge)
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refusal(answer.StatusCode, method, path, text)
@@ -248,8 +293,12 @@ func (f *Finalizers) request(ctx context.Context, accept, method string, path ap
 	if into == nil {
 		return nil
 	}
-	return json.Unmarshal(text, into)
+	f.options.Compute(ctx, func() { err = json.Unmarshal(text, into) })
+	return err
 }
+
+// errLarge says that an answer has more than maxAnswer bytes.
+var errLarge = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
 // refusal makes an error of an answer.
 func refusal(code int, method string, path apipath.Path, text []byte) error {
@@ -323,20 +372,19 @@ func (f *Finalizers) namespaces(ctx context.Context) ([]string, error) {
 	case len(exact):
 		return exact, nil
 	}
-	list, err := apipath.Of(apipath.Target{Version: "v1", Plural: "namespaces"})
+	path, err := apipath.Of(apipath.Target{Version: "v1", Plural: "namespaces"})
 	if err != nil {
 		return nil, err
 	}
-	var found metav1.PartialObjectMetadataList
-	err = f.request(ctx, ofList, http.MethodGet, list, nil, nil, &found)
+	names := []string{}
+	err = f.pages(ctx, path, func(o *object) error {
+		if patterns.Match(o.Metadata.Name) {
+			names = append(names, o.Metadata.Name)
+		}
+		return nil
+	})
 	if apierrors.IsForbidden(err) {
 		return exact, nil
-	}
-	names := []string{}
-	for i := range found.Items {
-		if patterns.Match(found.Items[i].Name) {
-			names = append(names, found.Items[i].Name)
-		}
 	}
 	return names, err
 }
