@@ -58,3 +58,25 @@ func follow(ctx context.Context, client dynamic.ResourceInterface, version strin
 	}
 	return version, backoffs.Pause(ctx, pause)
 }
+
+// pageSize is the number of objects in a page. Tenants choose how large their objects are, up to megabytes, and all of a page are in
+// memory at once, in several times their size.
+const pageSize = 10
+
+// List passes all objects, page by page. It returns the version from which Follow continues.
+//
+// Errors: those of the API server. Some objects may have been passed then.
+func List(ctx context.Context, client dynamic.ResourceInterface, do func(object *unstructured.Unstructured)) (version string, err error) {
+	for options := (metav1.ListOptions{Limit: pageSize}); ; {
+		page, err := client.List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			do(&page.Items[i])
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return page.GetResourceVersion(), nil
+		}
+	}
+}

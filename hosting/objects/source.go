@@ -159,20 +159,19 @@ func (s *Source) follow(ctx context.Context, p place, to hosting.Sink) {
 
 // listAndWatch declares all objects, and then their changes, until a watch fails.
 func (s *Source) listAndWatch(ctx context.Context, p place, to hosting.Sink, known map[hosting.Key]bool) error {
-	list, err := p.of(s.client).List(ctx, metav1.ListOptions{})
+	present := map[hosting.Key]bool{}
+	version, err := apiserver.List(ctx, p.of(s.client), func(o *unstructured.Unstructured) {
+		present[s.changed(to, known, p.kind, o)] = true //nolint:contextcheck // the guard writes with the context of its own run
+	})
 	if err != nil {
 		return err
-	}
-	present := map[hosting.Key]bool{}
-	for i := range list.Items {
-		present[s.changed(to, known, p.kind, &list.Items[i])] = true //nolint:contextcheck // the guard writes with the context of its own run
 	}
 	for key := range known {
 		if !present[key] {
 			s.forget(to, known, key)
 		}
 	}
-	return apiserver.Follow(ctx, p.of(s.client), list.GetResourceVersion(), apiserver.Watcher{
+	return apiserver.Follow(ctx, p.of(s.client), version, apiserver.Watcher{
 		Changed: func(o *unstructured.Unstructured) { s.changed(to, known, p.kind, o) }, //nolint:contextcheck // the guard writes with the context of its own run
 		Deleted: func(o *unstructured.Unstructured) { s.forget(to, known, keyOf(p.kind, o)) },
 	})
@@ -195,7 +194,11 @@ func (s *Source) changed(to hosting.Sink, known map[hosting.Key]bool, kind api.K
 	if leaving && !s.guard.leaves(key, string(object.GetUID())) {
 		return key
 	}
-	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration(), Retry: object.GetAnnotations()[RetryAnnotation], Leaving: leaving}
+	retry, _, _ := unstructured.NestedString(object.Object, "metadata", "annotations", RetryAnnotation) // without a copy of all
+	d := hosting.Declaration{Key: key, UID: string(object.GetUID()), Generation: object.GetGeneration(), Retry: retry, Leaving: leaving}
+	for _, unused := range []string{"annotations", "labels", "managedFields"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", unused) // authors choose their size
+	}
 	text, err := object.MarshalJSON()
 	var decoded *api.Operator
 	if err == nil {

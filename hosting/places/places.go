@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,16 +93,13 @@ func (p *Places) change(do func()) {
 
 // listAndWatch follows the namespaces until a watch fails.
 func (p *Places) listAndWatch(ctx context.Context) error {
-	list, err := p.client.List(ctx, metav1.ListOptions{})
+	known := map[string]labels.Set{}
+	version, err := apiserver.List(ctx, p.client, func(o *unstructured.Unstructured) { known[o.GetName()] = o.GetLabels() })
 	if err != nil {
 		return err
 	}
-	known := make(map[string]labels.Set, len(list.Items))
-	for i := range list.Items {
-		known[list.Items[i].GetName()] = list.Items[i].GetLabels()
-	}
 	p.change(func() { p.known, p.listed, p.failure = known, true, nil })
-	return apiserver.Follow(ctx, p.client, list.GetResourceVersion(), apiserver.Watcher{
+	return apiserver.Follow(ctx, p.client, version, apiserver.Watcher{
 		Changed: func(o *unstructured.Unstructured) { p.change(func() { p.known[o.GetName()] = o.GetLabels() }) },
 		Deleted: func(o *unstructured.Unstructured) { p.change(func() { delete(p.known, o.GetName()) }) },
 	})
