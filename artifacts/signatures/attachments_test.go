@@ -36,3 +36,11 @@ func TestPayloadsHaveABoundTogether(t *testing.T) {
 		client.Close()
 	}
 }
+
+// TestAnnotationsAreLegible: a signer chooses the annotations, and kopf verify shows them.
+func TestAnnotationsAreLegible(t *testing.T) {
+	s := &Signer{Identity: "key", Annotations: map[string]string{"a\x1b[2J\nsigned by other": "b\x1b"}}
+	if text := s.String(); strings.ContainsAny(text, "\x1b\n") {
+		t.Errorf("%q", text)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/kopf-wasm/kopf/internal/legible"
 )
 
 // ErrUnverified says that an artifact lacks the required signatures.
@@ -44,7 +46,7 @@ type Signer struct {
 func (s *Signer) String() string {
 	text := s.Identity
 	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
-		text += fmt.Sprintf(" %s=%q", key, s.Annotations[key])
+		text += fmt.Sprintf(" %s=%q", legible.Line(key), s.Annotations[key])
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kopf-wasm/kopf/host"
 	"github.com/kopf-wasm/kopf/internal/bounded/boundedfile"
+	"github.com/kopf-wasm/kopf/internal/legible"
 	"github.com/kopf-wasm/kopf/operator/recordings"
 )
 
@@ -71,7 +72,9 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 	}
 	program := recordings.Program{
 		Source: o.pythonSource(stderr, options), Modules: o.replaced, Host: options,
-		Changed: func(module string) { fmt.Fprintf(stderr, "%s is not the recorded module.\n", module) },
+		Changed: func(module string) {
+			fmt.Fprintf(stderr, "%s is not the recorded module.\n", legible.Line(module))
+		},
 	}
 	report, err := program.Replay(ctx, recording)
 	if err != nil {
@@ -84,9 +87,14 @@ func (o *replayOptions) replay(ctx context.Context, path string, stdout, stderr 
 		return nil
 	}
 	if missing := o.missing(recording, config); len(missing) > 0 {
-		fmt.Fprintf(stderr, "The recording does not contain the values of %s: give them with --env, --config-file or --secrets.\n", strings.Join(missing, ", "))
+		fmt.Fprintln(stderr, withoutValues(missing))
 	}
 	return errFailed
+}
+
+// withoutValues names values that a recording, which others may have written, does not contain.
+func withoutValues(names []string) string {
+	return legible.Line(fmt.Sprintf("The recording does not contain the values of %s: give them with --env, --config-file or --secrets.", strings.Join(names, ", ")))
 }
 
 // read reads the recording, and the secrets that it does not contain.

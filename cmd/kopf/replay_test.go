@@ -1,0 +1,13 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNamesInRecordingsAreLegible: a recording can be of somebody else.
+func TestNamesInRecordingsAreLegible(t *testing.T) {
+	if text := withoutValues([]string{"password", "x\x1b]0;title\a\nError: forged"}); strings.ContainsAny(text, "\x1b\a\n") || !strings.Contains(text, "password, x") {
+		t.Errorf("%q", text)
+	}
+}
