@@ -48,10 +48,12 @@ func ParsePublicKey(text []byte) (*PublicKey, error) {
 	return newPublicKey(key)
 }
 
-// Limits of a key. The cost of operations grows with the square or the cube of its length.
+// Limits of a key. The cost of operations grows with the square or the cube of its length. Authors of hosted operators choose the
+// keys, and their registries the signatures: ten keys of 16,384 bits with a large exponent took half a minute for a hundred signatures.
 const (
-	maxKey  = 32 << 10 // bytes of one
-	maxBits = 16 << 10 // of RSA
+	maxKey      = 32 << 10 // bytes of one
+	maxBits     = 4096     // of RSA: more than key management services have
+	maxExponent = 65537    // of RSA: that of practically all keys
 )
 
 func checkSize(block *pem.Block) error {
@@ -70,6 +72,9 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 		}
 		if key.N.BitLen() > maxBits {
 			return nil, fmt.Errorf("public key: RSA of %d bits; at most %d are possible", key.N.BitLen(), maxBits)
+		}
+		if key.E > maxExponent {
+			return nil, fmt.Errorf("public key: RSA with the exponent %d; at most %d is possible", key.E, maxExponent)
 		}
 	default:
 		return nil, fmt.Errorf("public key: unsupported type %T: must be ECDSA, RSA or Ed25519", key)

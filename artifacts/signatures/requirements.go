@@ -128,7 +128,10 @@ func (c *Config) Verify(ctx context.Context, digest string, found []Signature, b
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: it has no signatures", ErrUnverified)
 	}
-	signers, problems := c.byKeys(digest, found)
+	signers, problems := c.byKeys(ctx, digest, found)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err := c.judge(signers); err == nil || !c.wantsCertificates() {
 		return signers, explained(err, problems)
 	}
@@ -148,10 +151,13 @@ func explained(err error, problems []string) error {
 	return fmt.Errorf("%w (%s)", err, strings.Join(problems, "; "))
 }
 
-// byKeys returns the keys that have signed, and the faults of the other signatures.
-func (c *Config) byKeys(digest string, found []Signature) (signers []*Signer, problems []string) {
+// byKeys returns the keys that have signed, and the faults of the other signatures. It ends early with the context.
+func (c *Config) byKeys(ctx context.Context, digest string, found []Signature) (signers []*Signer, problems []string) {
 	keys, certificates := c.keys(), c.wantsCertificates()
 	for i := range found {
+		if ctx.Err() != nil {
+			break
+		}
 		s, err := found[i].check(digest, keys)
 		switch {
 		case errors.Is(err, errOtherKey), certificates && errors.Is(err, errByCertificate):
