@@ -207,20 +207,32 @@ func (a *Account) Take(k Kind, bytes int) error {
 // try is Take for more than no bytes, without counting a refusal.
 func (a *Account) try(k Kind, bytes int) *Error {
 	e := &a.entries[k]
-	if used := e.used.Add(int64(bytes)); used > e.limit {
-		e.used.Add(-int64(bytes))
-		return &Error{Kind: k, Limit: int(e.limit), Used: int(used) - bytes, Wanted: bytes}
+	if used, ok := add(&e.used, bytes, e.limit); !ok {
+		return &Error{Kind: k, Limit: int(e.limit), Used: used, Wanted: bytes}
 	}
 	if k != Reviews {
 		return nil
 	}
 	limit := max(e.limit, a.process.limit)
-	if used := a.process.used.Add(int64(bytes)); used > limit {
-		a.process.used.Add(-int64(bytes))
+	if used, ok := add(&a.process.used, bytes, limit); !ok {
 		e.used.Add(-int64(bytes))
-		return &Error{Kind: k, Limit: int(limit), Used: int(used) - bytes, Wanted: bytes, Process: true}
+		return &Error{Kind: k, Limit: int(limit), Used: used, Wanted: bytes, Process: true}
 	}
 	return nil
+}
+
+// add counts more bytes, unless they exceed the limit, and returns how many there were before. What
+// is refused is not counted for a moment either: it would refuse what others want meanwhile.
+func add(to *atomic.Int64, bytes int, limit int64) (before int, ok bool) {
+	for {
+		used := to.Load()
+		if int64(bytes) > limit-used {
+			return int(used), false
+		}
+		if to.CompareAndSwap(used, used+int64(bytes)) {
+			return int(used), true
+		}
+	}
 }
 
 // Await is Take for Reviews that waits for others to give back bytes, until the context ends.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,4 +246,25 @@ func TestReviewsWait(t *testing.T) {
 	if l, err := Await(t.Context(), nil, 1<<40); l != nil || err != nil {
 		t.Errorf("without an account: %v, %v", l, err)
 	}
+}
+
+// What is refused does not refuse what others want at the same time.
+func TestRefusalsDoNotCount(t *testing.T) {
+	const enough = 2_000_000
+	a := New(Limits{MemoMemory: 100})
+	var refusals atomic.Int64
+	var large sync.WaitGroup
+	large.Go(func() {
+		for refusals.Load() < enough && a.Take(Memos, 101) != nil {
+			refusals.Add(1)
+		}
+	})
+	for refusals.Load() < enough {
+		if err := a.Take(Memos, 1); err != nil {
+			t.Error(err)
+			break
+		}
+		a.Give(Memos, 1)
+	}
+	large.Wait()
 }
