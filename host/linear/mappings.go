@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // ErrMappings says that the process has reached the system's limit of memory mappings,
@@ -55,9 +57,8 @@ func Mappings() (used, limit int64) { return mappings.used.Load(), mappings.limi
 // takeMappings takes mappings, or returns an error with advice.
 func takeMappings(n int64) error {
 	limit := mappings.limit.Load()
-	if used := mappings.used.Add(n); used > limit {
-		mappings.used.Add(-n)
-		return fmt.Errorf("%w: instances take %d of the %d that the process may use for them: raise vm.max_map_count (sysctl -w vm.max_map_count=262144), or lower MaxDaemons", ErrMappings, used-n, limit)
+	if used, ok := accounts.AddWithin(limit, &mappings.used, n); !ok {
+		return fmt.Errorf("%w: instances take %d of the %d that the process may use for them: raise vm.max_map_count (sysctl -w vm.max_map_count=262144), or lower MaxDaemons", ErrMappings, used, limit)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/kopf-wasm/kopf/internal/accounts"
 )
 
 // ErrPool says that a pool has no room for more memory.
@@ -33,12 +35,11 @@ func (p *Pool) take(size int) bool {
 	if p == nil || size <= 0 {
 		return true
 	}
-	if p.used.Add(int64(size)) > p.limit {
-		p.used.Add(-int64(size))
+	_, ok := accounts.AddWithin(p.limit, &p.used, int64(size))
+	if !ok {
 		p.refused.Add(1)
-		return false
 	}
-	return true
+	return ok
 }
 
 func (p *Pool) give(size int) {

@@ -207,30 +207,31 @@ func (a *Account) Take(k Kind, bytes int) error {
 // try is Take for more than no bytes, without counting a refusal.
 func (a *Account) try(k Kind, bytes int) *Error {
 	e := &a.entries[k]
-	if used, ok := add(&e.used, bytes, e.limit); !ok {
-		return &Error{Kind: k, Limit: int(e.limit), Used: used, Wanted: bytes}
+	if used, ok := AddWithin(e.limit, &e.used, int64(bytes)); !ok {
+		return &Error{Kind: k, Limit: int(e.limit), Used: int(used), Wanted: bytes}
 	}
 	if k != Reviews {
 		return nil
 	}
 	limit := max(e.limit, a.process.limit)
-	if used, ok := add(&a.process.used, bytes, limit); !ok {
+	if used, ok := AddWithin(limit, &a.process.used, int64(bytes)); !ok {
 		e.used.Add(-int64(bytes))
-		return &Error{Kind: k, Limit: int(limit), Used: used, Wanted: bytes, Process: true}
+		return &Error{Kind: k, Limit: int(limit), Used: int(used), Wanted: bytes, Process: true}
 	}
 	return nil
 }
 
-// add counts more bytes, unless they exceed the limit, and returns how many there were before. What
-// is refused is not counted for a moment either: it would refuse what others want meanwhile.
-func add(to *atomic.Int64, bytes int, limit int64) (before int, ok bool) {
+// AddWithin adds to a counter, unless the sum exceeds the limit, and returns what the counter was
+// before. What is refused is not counted for a moment either: it would refuse what others want
+// meanwhile.
+func AddWithin(limit int64, to *atomic.Int64, more int64) (before int64, ok bool) {
 	for {
-		used := to.Load()
-		if int64(bytes) > limit-used {
-			return int(used), false
+		before = to.Load()
+		if more > limit-before {
+			return before, false
 		}
-		if to.CompareAndSwap(used, used+int64(bytes)) {
-			return int(used), true
+		if to.CompareAndSwap(before, before+more) {
+			return before, true
 		}
 	}
 }
