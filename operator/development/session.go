@@ -39,8 +39,7 @@ func (s *Session) Run(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil: // stopped before it was started
 		if op != nil {
-			err = op.Close(context.WithoutCancel(ctx))
-			return err
+			return op.Close(context.WithoutCancel(ctx))
 		}
 		return nil
 	case err != nil:

@@ -50,7 +50,6 @@ func (m *Member) assign() bool {
 	if m.wanted != nil && m.wanted.String() != m.stored.String() {
 		return true // it is not written yet
 	}
-	next := m.stored.next(census{m.candidates(), m.sights.Ended, m.acknowledged})
 	if m.stored.Generation == 0 {
 		if m.sights.Looked() < m.Terms.Duration {
 			return true // a former member may live whose Lease was not there
@@ -58,6 +57,7 @@ func (m *Member) assign() bool {
 		m.begin(append(m.sights.Living(), m.Member))
 		return true
 	}
+	next := m.stored.next(census{m.candidates(), m.sights.Ended, m.acknowledged})
 	next.Dismissed = m.Dismissals.judge(m.stored, m.sights)
 	if next.String() != m.stored.String() {
 		m.wanted = &next
