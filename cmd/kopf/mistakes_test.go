@@ -110,6 +110,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --replicas leader --admission-server server", exitUsage, `give the option "secret" or "certfile" to the admission server`},
 		{"serve --limit Memory=1", exitUsage, "--limit: unknown limit Memory"},
 		{"serve --allow-setting posting.level", exitUsage, "--allow-setting posting.level cannot be granted"},
+		{"serve declared --dry-run --limit MaxMemry=1Mi", exitUsage, "--limit: unknown limit MaxMemry: did you mean MaxMemory?"},
 		{"serve declared --dry-run", exitError, "bad.yaml, document 1: unknown field \"spec.modul\""},
 		{"explain a/b", exitUsage, "name the module of the operator: --module operator.wasm"},
 		{"explain --module op.py", exitUsage, `invalid object ""`},

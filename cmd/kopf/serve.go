@@ -300,11 +300,17 @@ func serveFrom(ctx context.Context, serving *hosting.Host, from source, namespac
 	return errors.Join(failure, err)
 }
 
-// check checks the directory.
+// check checks the flags about all operators, and the directory.
 func (o *serveOptions) check(stdout io.Writer) error {
+	if _, err := o.base(); err != nil {
+		return err
+	}
 	declared, err := folder.Read(o.dir)
 	if err != nil {
 		return err
+	}
+	if len(declared) == 0 {
+		fmt.Fprintf(stdout, "%s: no operators are declared: put manifests (*.yaml, *.yml, *.json) of WasmOperators into it\n", cell(o.dir))
 	}
 	for _, d := range declared {
 		fmt.Fprintf(stdout, "%s: %s as %s\n", d.Key, d.Spec.Module, d.Account())

@@ -65,6 +65,7 @@ func (e *Endpoints) Handler(access *Access) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.Handle("GET /metrics", e.metrics)
 	guarded.HandleFunc("GET /statusz", e.statusz)
+	guarded.Handle("GET /{$}", http.RedirectHandler("/statusz", http.StatusFound))
 	for _, kind := range []struct {
 		kind api.Kind
 		path string

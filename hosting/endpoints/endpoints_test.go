@@ -355,6 +355,9 @@ func TestOnlyOwnNamesOnLoopback(t *testing.T) {
 			t.Errorf("%s: %d, want %d", host, answer.StatusCode, want)
 		}
 	}
+	if answer, _ := ask(t, h, "GET", "/", "Host", "localhost"); answer.StatusCode != http.StatusFound || answer.Header.Get("Location") != "/statusz" {
+		t.Errorf("the root does not lead to the page: %d %s", answer.StatusCode, answer.Header.Get("Location"))
+	}
 	path := "/wasmoperators/team/mailer/retry"
 	if answer, _ := ask(t, h, "POST", path, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"); answer.StatusCode != http.StatusForbidden || s.retried.Load() > 0 {
 		t.Errorf("a page of another site has retried: %d", answer.StatusCode)

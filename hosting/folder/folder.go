@@ -104,7 +104,9 @@ func (s *Source) look(to hosting.Sink) error {
 			to.Remove(key)
 		}
 	}
-	s.known = present
+	if s.known = present; len(found) == 0 {
+		s.log.Warn().Msg("The folder declares no operators: put manifests (*.yaml, *.yml, *.json) of WasmOperators into it.")
+	}
 	return nil
 }
 

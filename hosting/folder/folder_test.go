@@ -111,6 +111,18 @@ func (s *sink) all() map[string]int64 {
 	return maps.Clone(s.present)
 }
 
+// TestEmptyFoldersAreNoted: a folder with a module only does nothing, and the log says why.
+func TestEmptyFoldersAreNoted(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "op.py", "import kopf")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var log strings.Builder
+	if err := folder.New(dir, zerolog.New(&log)).Run(ctx, &sink{present: map[string]int64{}}); err != nil || !strings.Contains(log.String(), "The folder declares no operators") {
+		t.Errorf("error %v, log %s", err, &log)
+	}
+}
+
 // TestChangesAreFollowed: added, changed and removed files, and changed modules. While a file
 // is broken, what was declared before stays.
 func TestChangesAreFollowed(t *testing.T) {

@@ -206,7 +206,7 @@ func (o *Observer) Serve(ctx context.Context, demanded, all []selectors.Resource
 	}
 	missing := !o.Peering.Standalone && o.Peering.Mandatory && len(peerings) == 0
 	if missing && o.Pauses.Set(pauses.Reason{}, true) {
-		o.Log.Warn().Msg("The cluster has no peering resources. Waiting for them.")
+		o.Log.Warn().Msg("The cluster has no peering resources. Waiting for them: apply peering.yaml of Kopf.")
 	}
 	o.Orchestrator.serveResources(ctx, demanded, peerings) // this may add reasons to pause
 	if !missing {

@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNoPeering means that the cluster has no peering resources.
-var ErrNoPeering = errors.New("the cluster has no peering resources")
+var ErrNoPeering = errors.New("the cluster has no peering resources: apply peering.yaml of Kopf, https://github.com/nolar/kopf/blob/main/peering.yaml")
 
 // Announcement is a record in peering objects that no operator renews. It makes operators
 // pause until it expires or is withdrawn.
