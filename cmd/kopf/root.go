@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/kopf-wasm/kopf/artifacts/modules"
 	"github.com/kopf-wasm/kopf/artifacts/signatures"
@@ -151,21 +150,4 @@ func meant(commands []string) string {
 		return ""
 	}
 	return fmt.Sprintf(": did you mean %s?", strings.Join(commands, " or "))
-}
-
-// fromEnvironment sets flags that are not on the command line from environment variables, as
-// the reference does: --log-format of run is KOPF_RUN_LOG_FORMAT.
-func fromEnvironment(cmd *cobra.Command) error {
-	var failure error
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		name := "KOPF_" + strings.ToUpper(strings.ReplaceAll(cmd.Name()+"_"+flag.Name, "-", "_"))
-		value, ok := os.LookupEnv(name)
-		if !ok || value == "" || flag.Changed || failure != nil {
-			return
-		}
-		if err := cmd.Flags().Set(flag.Name, value); err != nil {
-			failure = usageError{fmt.Errorf("%s=%q: %w", name, value, err)}
-		}
-	})
-	return failure
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// referenceOptions are the names that flags have in environment variables of the reference, where these differ.
+var referenceOptions = map[string]string{
+	"all-namespaces": "clusterwide", "namespace": "namespaces", "liveness": "liveness_endpoint", "module": "modules",
+}
+
+// fromEnvironment sets flags that are not on the command line from environment variables, as
+// the reference does: --log-format of run is KOPF_RUN_LOG_FORMAT. Its names of options are accepted, too:
+// KOPF_RUN_NAMESPACES has several values with spaces between them.
+func fromEnvironment(cmd *cobra.Command) error {
+	var failure error
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed || failure != nil {
+			return
+		}
+		failure = setFromEnvironment(cmd, flag, flag.Name, false)
+		if option, ok := referenceOptions[flag.Name]; ok && failure == nil {
+			failure = setFromEnvironment(cmd, flag, option, true)
+		}
+	})
+	return failure
+}
+
+// setFromEnvironment sets a flag from the variable of an option.
+func setFromEnvironment(cmd *cobra.Command, flag *pflag.Flag, option string, split bool) error {
+	name := "KOPF_" + strings.ToUpper(strings.ReplaceAll(cmd.Name()+"_"+option, "-", "_"))
+	text := os.Getenv(name)
+	if text == "" {
+		return nil
+	}
+	values := []string{text}
+	switch {
+	case flag.Value.Type() == "bool":
+		values[0] = truth(text)
+	case split && strings.HasSuffix(flag.Value.Type(), "Array"):
+		values = strings.Fields(text)
+	}
+	set := flag.Name
+	if set == "log-prefix" && values[0] == "false" {
+		set, values[0] = "no-log-prefix", "true" // one option in the reference
+	}
+	for _, value := range values {
+		if err := cmd.Flags().Set(set, value); err != nil {
+			return usageError{fmt.Errorf("%s=%q: %w", name, text, err)}
+		}
+	}
+	return nil
+}
+
+// truth translates the spellings of the reference that Go does not know.
+func truth(text string) string {
+	switch text = strings.ToLower(strings.TrimSpace(text)); text {
+	case "yes", "y", "on", "1", "t":
+		return "true"
+	case "no", "n", "off", "0", "f":
+		return "false"
+	}
+	return text
+}

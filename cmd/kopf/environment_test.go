@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"testing"
+)
+
+// Flags that are not on the command line come from the environment, also by the names and spellings of the reference.
+func TestFlagsFromTheEnvironment(t *testing.T) {
+	for _, tt := range []struct {
+		variable, value, line string
+		flag                  string
+		want                  []string
+	}{
+		{"KOPF_RUN_NAMESPACE", "a b", "", "namespace", []string{"a b"}},
+		{"KOPF_RUN_NAMESPACES", "a  b-*", "", "namespace", []string{"a", "b-*"}},
+		{"KOPF_RUN_NAMESPACES", "a b", "-n=c", "namespace", []string{"c"}},
+		{"KOPF_RUN_CLUSTERWIDE", "1", "", "all-namespaces", []string{"true"}},
+		{"KOPF_RUN_ALL_NAMESPACES", "yes", "", "all-namespaces", []string{"true"}},
+		{"KOPF_RUN_STANDALONE", "Off", "", "standalone", []string{"false"}},
+		{"KOPF_RUN_LIVENESS_ENDPOINT", "http://:8080/", "", "liveness", []string{"http://:8080/"}},
+		{"KOPF_RUN_MODULES", "one two.three", "", "module", []string{"one", "two.three"}},
+		{"KOPF_RUN_LOG_PREFIX", "no", "", "no-log-prefix", []string{"true"}},
+		{"KOPF_RUN_LOG_PREFIX", "on", "", "log-prefix", []string{"true"}},
+		{"KOPF_RUN_PRIORITY", "5", "", "priority", []string{"5"}},
+	} {
+		t.Run(tt.variable+"="+tt.value+" "+tt.line, func(t *testing.T) {
+			t.Setenv(tt.variable, tt.value)
+			cmd := newRunCmd(io.Discard, io.Discard)
+			if err := cmd.ParseFlags([]string{tt.line}[:min(len(tt.line), 1)]); err != nil {
+				t.Fatal(err)
+			}
+			if err := fromEnvironment(cmd); err != nil {
+				t.Fatal(err)
+			}
+			got := []string{cmd.Flags().Lookup(tt.flag).Value.String()}
+			if values, err := cmd.Flags().GetStringArray(tt.flag); err == nil {
+				got = values
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("--%s is %q, want %q", tt.flag, got, tt.want)
+			}
+		})
+	}
+}
+
+// A value that is none of the flag is an error with the name of the variable.
+func TestWrongValuesInTheEnvironment(t *testing.T) {
+	t.Setenv("KOPF_RUN_STANDALONE", "maybe")
+	err := fromEnvironment(newRunCmd(io.Discard, io.Discard))
+	if err == nil || err.Error() != `KOPF_RUN_STANDALONE="maybe": invalid argument "maybe" for "--standalone" flag: strconv.ParseBool: parsing "maybe": invalid syntax` {
+		t.Error(err)
+	}
+}
